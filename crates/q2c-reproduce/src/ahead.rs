@@ -26,19 +26,22 @@ pub struct Ahead<'a> {
     pub trials: Option<u32>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Here {
-    Yes,
-    ByTarget,
-    No,
-}
-
 impl Ahead<'_> {
     /// An experiment as the list has it.
     pub fn listed(&self, experiment: &Experiment) -> ListedExperiment {
         let needs = |claim: &JudgedClaim| self.needs(experiment, claim);
         let claims: Vec<_> = self.claims(experiment).iter().map(needs).collect();
-        let count = |here: Here| claims.iter().filter(|needs| found(needs) == here).count() as u32;
+        // A claim can be judged here, cannot, or the target decides.
+        let verdict = |needs: &Vec<ListedNeed>| {
+            let has = |met: Option<bool>| needs.iter().any(|need| need.met == met);
+            if has(Some(false)) {
+                Some(false)
+            } else {
+                (!has(None)).then_some(true)
+            }
+        };
+        let count =
+            |here: Option<bool>| claims.iter().filter(|c| verdict(c) == here).count() as u32;
         let trials = self.trials.unwrap_or(experiment.trials);
         ListedExperiment {
             name: experiment.name.clone(),
@@ -49,8 +52,8 @@ impl Ahead<'_> {
                 .map(|variant| variant.name.clone()),
             source: experiment.setting.clone(),
             claims: claims.len() as u32,
-            judgeable: count(Here::Yes),
-            depend_on_target: count(Here::ByTarget),
+            judgeable: count(Some(true)),
+            depend_on_target: count(None),
             needs: merged(claims.into_iter().flatten()),
             takes_target: experiment.takes_target(),
             seconds: experiment.length_s(self.scale, trials),
@@ -73,27 +76,26 @@ impl Ahead<'_> {
 
     /// Everything that a claim needs, beside that of its experiment.
     fn needs(&self, experiment: &Experiment, claim: &JudgedClaim) -> Vec<ListedNeed> {
-        let cpu_needs = self.present.meets(
-            &Needs::default(),
-            &Needs {
-                cpus: experiment.cpus(),
-                ..Needs::default()
-            },
-        );
+        let cpus = Needs {
+            cpus: experiment.cpus(),
+            ..Needs::default()
+        };
         // The jobs want these CPUs at some point; the claim may look at others.
-        let cpu_needs = cpu_needs.into_iter().map(|need| ListedNeed {
-            met: need.met.then_some(true),
-            ..self.need(&need)
-        });
-        let cpu_needs = cpu_needs.filter(|need| need.met.is_some());
-        let mut needs: Vec<ListedNeed> = claim.needs.iter().map(|need| self.need(need)).collect();
-        needs.extend(cpu_needs);
-        needs.extend(experiment.capture.then(|| self.capture()));
-        needs.extend(experiment.compare.as_ref().map(|command| ListedNeed {
-            what: NeedKind::Other,
-            needed: format!("--from with a result of `{command}`"),
-            present: "none was named".to_owned(),
-            met: Some(false),
+        let mut cpu_needs = self.present.meets(&Needs::default(), &cpus);
+        cpu_needs.retain(|need| need.met);
+        let claim_needs = claim.needs.iter().chain(&cpu_needs);
+        let mut needs: Vec<ListedNeed> = claim_needs.map(|need| self.need(need)).collect();
+        if experiment.capture {
+            needs.push(ListedNeed {
+                what: NeedKind::Capture,
+                needed: "the right to capture the block layer".to_owned(),
+                present: self.no_capture.unwrap_or("there").to_owned(),
+                met: Some(self.no_capture.is_none()),
+            });
+        }
+        needs.extend(experiment.compare.as_ref().map(|command| {
+            let needed = format!("--from with a result of `{command}`");
+            unmet(needed, "none was named".to_owned())
         }));
         needs.extend(claim.reasons.iter().filter_map(need_of_reason));
         needs
@@ -113,45 +115,28 @@ impl Ahead<'_> {
             met: (!open).then_some(need.met),
         }
     }
-
-    fn capture(&self) -> ListedNeed {
-        ListedNeed {
-            what: NeedKind::Capture,
-            needed: "the right to capture the block layer".to_owned(),
-            present: self.no_capture.unwrap_or("there").to_owned(),
-            met: Some(self.no_capture.is_none()),
-        }
-    }
 }
 
-fn need_of_reason(reason: &Reason) -> Option<ListedNeed> {
-    let (needed, present) = match reason {
-        Reason::ShortWindow(short) => (
-            format!("windows of {} periods of the sleep rule", short.periods),
-            format!("too short with all times multiplied by {}", short.scale),
-        ),
-        Reason::Fitted { model } => (
-            "a model that was not fitted to the claim's own figure".to_owned(),
-            model.clone(),
-        ),
-        _ => return None,
-    };
-    Some(ListedNeed {
+fn unmet(needed: String, present: String) -> ListedNeed {
+    ListedNeed {
         what: NeedKind::Other,
         needed,
         present,
         met: Some(false),
-    })
+    }
 }
 
-fn found(needs: &[ListedNeed]) -> Here {
-    let any = |met: Option<bool>| needs.iter().any(|need| need.met == met);
-    if any(Some(false)) {
-        Here::No
-    } else if any(None) {
-        Here::ByTarget
-    } else {
-        Here::Yes
+fn need_of_reason(reason: &Reason) -> Option<ListedNeed> {
+    match reason {
+        Reason::ShortWindow(short) => Some(unmet(
+            format!("windows of {} periods of the sleep rule", short.periods),
+            format!("too short with all times multiplied by {}", short.scale),
+        )),
+        Reason::Fitted { model } => {
+            let needed = "a model that was not fitted to the claim's own figure";
+            Some(unmet(needed.to_owned(), model.clone()))
+        }
+        _ => None,
     }
 }
 
@@ -188,11 +173,7 @@ fn points(experiment: &Experiment, ahead: &Ahead<'_>) -> Vec<Point> {
             figures: figure.each(&of_study),
             phases: phases(experiment, &at, ahead.scale, &mut figure),
         }],
-        cpus: if of_study.is_empty() {
-            cpu_use(experiment, &at, ahead.present.cpus)
-        } else {
-            Vec::new()
-        },
+        cpus: cpu_use(experiment, &at, ahead.present.cpus),
         predicted,
         at,
         ..Point::default()
@@ -224,11 +205,10 @@ fn phases(
     figure: &mut DistinctNumbers,
 ) -> Vec<PhaseTrial> {
     let full = experiment.full(at);
-    let stages: Vec<String> = if experiment.capture {
-        crate::jobs::STAGE_FIGURES.map(str::to_owned).to_vec()
-    } else {
-        Vec::new()
-    };
+    let stages = crate::jobs::STAGE_FIGURES
+        .iter()
+        .filter(|_| experiment.capture);
+    let stages: Vec<String> = stages.map(|&name| name.to_owned()).collect();
     let lengths = experiment.phases_at(scale).into_iter().enumerate();
     let phase = |(nth, length): (usize, Nanos)| {
         let seconds = length.as_secs_f64();

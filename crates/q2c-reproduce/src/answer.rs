@@ -2,7 +2,8 @@
 
 use crate::claim::chart::curves;
 use crate::claim::judge::{Claim, JudgedRun, judge};
-use crate::file::Experiment;
+use crate::claim::scope::ClaimScope;
+use crate::file::{DeviceOf, Experiment, ExperimentJob, Phase, SettingsText};
 use crate::jobs::AxisValues;
 use crate::needs::Present;
 use crate::others::{self, LoadEvidence};
@@ -78,12 +79,10 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         StudyKind::Jobs | StudyKind::Stages => about.scale,
     };
     let windows = windows(experiment, scale);
-    let scope = crate::claim::scope::ClaimScope {
+    let phases = phases(experiment, scale);
+    let scope = ClaimScope {
         windows: windows.clone(),
-        lengths_s: phases(experiment, scale)
-            .iter()
-            .map(|phase| phase.seconds)
-            .collect(),
+        lengths_s: phases.iter().map(|phase| phase.seconds).collect(),
         ..experiment.scope()
     };
     let run = JudgedRun {
@@ -92,14 +91,14 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         trials: about.trials,
         model: model(experiment.study()),
     };
-    let judged = experiment.claims.iter().map(|(claim, needs)| {
+    let claims = experiment.claims.iter().map(|(claim, needs)| {
         let claim = Claim {
             needs: about.present.meets(&experiment.needs, needs),
             ..claim.clone()
         };
         judge(&claim, &scope, &run)
     });
-    let claims = judged.collect();
+    let claims = claims.collect();
     let charts = experiment.charts.iter().map(|chart| ChartAsked {
         ours: curves(chart, &scope, &points),
         ..chart.clone()
@@ -123,13 +122,16 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         study: experiment.study(),
         devices: devices(experiment, &points),
         jobs: jobs(experiment),
-        phases: phases(experiment, scale),
+        phases,
         windows,
         axes: experiment.axes.clone(),
         points,
         claims,
         charts,
-        warnings: warnings(scale),
+        warnings: (scale != 1.0)
+            .then(|| scaled_warning(scale))
+            .into_iter()
+            .collect(),
     }
 }
 
@@ -142,14 +144,13 @@ fn model(study: StudyKind) -> Option<StatedError> {
 }
 
 fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
-    let reason = match &trial.result {
-        TrialResult::Ok(_) => return None,
-        TrialResult::Failed(reason) | TrialResult::Impossible(reason) => reason.clone(),
-    };
-    Some(FailedTrial {
-        trial: trial.trial,
-        why: WhyNot::Told(reason),
-    })
+    match &trial.result {
+        TrialResult::Ok(_) => None,
+        TrialResult::Failed(reason) | TrialResult::Impossible(reason) => Some(FailedTrial {
+            trial: trial.trial,
+            why: WhyNot::Told(reason.clone()),
+        }),
+    }
 }
 
 fn failures<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -163,36 +164,32 @@ fn failures<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 fn devices(experiment: &Experiment, points: &[Point]) -> Vec<MadeDevice> {
-    let made_devices = experiment.devices.iter().map(|device| {
-        let beginning = format!(
-            "failed to make {}",
-            device.make.split(['{', ',']).next().unwrap_or("")
-        );
+    let device = |device: &DeviceOf| {
+        let make = device.make.get_ref();
+        let kind = make.split(['{', ',']).next().unwrap_or("");
+        let beginning = format!("failed to make {kind}");
         let mut failures = points.iter().flat_map(|point| &point.failures);
         let failed = failures.find(|reason| reason.starts_with(&beginning));
         MadeDevice {
-            name: device.name.clone(),
-            asked: device.make.clone(),
-            made: failed.map_or_else(|| Ok(device.make.clone()), |reason| Err(reason.clone())),
+            name: device.name.get_ref().clone(),
+            asked: make.clone(),
+            made: failed.cloned().map_or(Ok(make.clone()), Err),
         }
-    });
-    made_devices.collect()
+    };
+    experiment.devices.iter().map(device).collect()
 }
 
 fn jobs(experiment: &Experiment) -> Vec<JobAsRun> {
-    let job = |job: &crate::file::ExperimentJob| JobAsRun {
+    let phase = |settings: &Option<SettingsText>| settings.as_ref().map(ToString::to_string);
+    let job = |job: &ExperimentJob| JobAsRun {
         name: job.name.clone(),
-        phases: job
-            .phases
-            .iter()
-            .map(|settings| settings.as_ref().map(ToString::to_string))
-            .collect(),
+        phases: job.phases.iter().map(phase).collect(),
     };
     experiment.jobs.iter().map(job).collect()
 }
 
 fn phases(experiment: &Experiment, scale: f64) -> Vec<PhaseAsRun> {
-    let phase = |phase: &crate::file::Phase| PhaseAsRun {
+    let phase = |phase: &Phase| PhaseAsRun {
         name: phase.name.clone(),
         label: phase.label.clone(),
         seconds: phase.length.as_secs_f64() * scale,
@@ -209,17 +206,13 @@ fn windows(experiment: &Experiment, scale: f64) -> Vec<Window> {
     experiment.windows.iter().map(window).collect()
 }
 
-fn warnings(scale: f64) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    if scale != 1.0 {
-        warnings.push(Warning::new(
-            "times-scaled",
-            format!("all times of the experiment were multiplied by {scale}"),
-            "rules that learn over time have seen less of it; block sizes, depths and CPUs are as the file has them",
-            "run it without --scale for the experiment as it was published",
-        ));
-    }
-    warnings
+fn scaled_warning(scale: f64) -> Warning {
+    Warning::new(
+        "times-scaled",
+        format!("all times of the experiment were multiplied by {scale}"),
+        "rules that learn over time have seen less of it; block sizes, depths and CPUs are as the file has them",
+        "run it without --scale for the experiment as it was published",
+    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Devices that are made for a run, and gone when it ends.
 
-use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec, filled};
+use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec};
+use crate::jobs::AxisValues;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_fs::{OneFile, Place};
@@ -10,6 +11,7 @@ use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
 use q2c_model::Bytes;
 use q2c_result::fs::FileSystem;
 use q2c_sys::loop_device::{LoopDevice, attach};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -39,11 +41,12 @@ pub(crate) struct ExperimentDevice {
     pub span: Bytes,
     /// The engine that it is, where it is simulated.
     pub engine: Option<EngineSpec>,
-    _kept: Option<Rc<dyn DeviceResource>>,
+    /// What goes when the device goes.
+    _kept: Option<Rc<dyn Any>>,
 }
 
 impl ExperimentDevice {
-    fn keeping(kept: Rc<dyn DeviceResource>, medium: Medium, span: Bytes) -> Self {
+    fn keeping(kept: Rc<dyn Any>, medium: Medium, span: Bytes) -> Self {
         ExperimentDevice {
             medium,
             span,
@@ -53,18 +56,11 @@ impl ExperimentDevice {
     }
 }
 
-/// What goes when the device goes.
-trait DeviceResource {}
-
 struct LoopMade {
     medium: Medium,
     _device: LoopDevice,
     _file: Scratch,
 }
-
-impl DeviceResource for LoopMade {}
-
-impl DeviceResource for OneFile {}
 
 /// A module that was loaded for its device. It is unloaded with this value; one that cannot go
 /// stays loaded, and the next trial says so. After SIGKILL `q2c restore` unloads it.
@@ -73,8 +69,6 @@ struct LoadedModule {
     _file: Arc<File>,
     _guard: Guard,
 }
-
-impl DeviceResource for LoadedModule {}
 
 impl Maker {
     /// A maker whose simulated devices are `simulated`, and whose files go into `folder`.
@@ -100,15 +94,13 @@ impl Maker {
     pub(crate) fn make(
         &self,
         devices: &[DeviceOf],
-        at: &BTreeMap<String, String>,
+        full: &AxisValues,
     ) -> Result<BTreeMap<String, ExperimentDevice>, String> {
         let make_named = |device: &DeviceOf| {
-            let text = filled(&device.make, at);
-            let made = text
-                .parse::<DeviceAsked>()
-                .and_then(|asked| self.make_one(&asked));
+            let text = device.filled(full);
+            let made = text.parse().and_then(|asked| self.make_one(&asked));
             let made = made.map_err(|reason| format!("failed to make {text}: {reason}"))?;
-            Ok((device.name.clone(), made))
+            Ok((device.name.get_ref().clone(), made))
         };
         devices.iter().map(make_named).collect()
     }
@@ -134,54 +126,39 @@ impl Maker {
 
     fn on_loop(&self, size: Bytes) -> Result<ExperimentDevice, String> {
         let there = self.loops.borrow().get(&size.0).cloned();
-        let made = match there {
-            Some(made) => made,
-            None => {
-                let path = self.folder.join(format!("loop-{}.bin", size.0));
-                let scratch = Scratch::create(&path, size, self.seed, &mut |_| true);
-                let scratch = scratch.map_err(|e| e.to_string())?;
-                let file = OpenOptions::new().read(true).write(true).open(&path);
-                let file = file.map_err(|e| e.to_string())?;
-                let device = attach(&file)
-                    .map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
-                let opened = Arc::new(self.open(&device.path)?);
-                let made = Rc::new(LoopMade {
-                    medium: Medium::File(opened),
-                    _device: device,
-                    _file: scratch,
-                });
-                self.loops.borrow_mut().insert(size.0, Rc::clone(&made));
-                made
-            }
-        };
-        Ok(ExperimentDevice::keeping(
-            made.clone(),
-            made.medium.clone(),
-            size,
-        ))
+        let made = there.map_or_else(|| self.make_loop(size), Ok)?;
+        self.loops.borrow_mut().insert(size.0, Rc::clone(&made));
+        let medium = made.medium.clone();
+        Ok(ExperimentDevice::keeping(made, medium, size))
+    }
+
+    fn make_loop(&self, size: Bytes) -> Result<Rc<LoopMade>, String> {
+        let path = self.folder.join(format!("loop-{}.bin", size.0));
+        let scratch = Scratch::create(&path, size, self.seed, &mut |_| true);
+        let scratch = scratch.map_err(|e| e.to_string())?;
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let device = attach(&file.map_err(|e| e.to_string())?);
+        let device = device.map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
+        Ok(Rc::new(LoopMade {
+            medium: Medium::File(Arc::new(self.open(&device.path)?)),
+            _device: device,
+            _file: scratch,
+        }))
     }
 
     fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<ExperimentDevice, String> {
-        let key = (fs, size.0);
-        let there = self.files.borrow().get(&key).cloned();
-        let made = match there {
-            Some(made) => made,
-            None => {
-                let place = Place {
-                    roots: &self.roots,
-                    journal: self.restore_dir.as_deref(),
-                };
-                let made = OneFile::make(place, fs, &self.folder, size, self.seed);
-                let made = Rc::new(made.map_err(|e| e.to_string())?);
-                self.files.borrow_mut().insert(key, Rc::clone(&made));
-                made
-            }
+        let there = self.files.borrow().get(&(fs, size.0)).cloned();
+        let place = Place {
+            roots: &self.roots,
+            journal: self.restore_dir.as_deref(),
         };
-        Ok(ExperimentDevice::keeping(
-            made.clone(),
-            Medium::File(made.file()),
-            size,
-        ))
+        let make = || OneFile::make(place, fs, &self.folder, size, self.seed).map(Rc::new);
+        let made = there.map_or_else(make, Ok).map_err(|e| e.to_string())?;
+        self.files
+            .borrow_mut()
+            .insert((fs, size.0), Rc::clone(&made));
+        let medium = Medium::File(made.file());
+        Ok(ExperimentDevice::keeping(made, medium, size))
     }
 
     fn open(&self, path: &Path) -> Result<File, String> {
@@ -299,10 +276,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let simulated = SimDevices::default();
         let maker = Maker::new(Roots::live(), folder.path().into(), None, 1, simulated);
-        let devices = [DeviceOf {
-            name: "disk".to_owned(),
-            make: "sim:50us,servers={n}".to_owned(),
-        }];
+        let device = "name = 'disk'\nmake = 'sim:50us,servers={n}'";
+        let devices = [toml::from_str::<DeviceOf>(device).unwrap()];
         let at = |n: &str| BTreeMap::from([("n".to_owned(), n.to_owned())]);
         let made = maker.make(&devices, &at("4")).unwrap();
         let engine = made["disk"].engine.as_ref().unwrap().to_string();
@@ -317,10 +292,8 @@ mod tests {
         let roots = Roots::under(root.path());
         std::fs::create_dir_all(roots.sys("module/null_blk")).unwrap();
         let maker = Maker::new(roots, root.path().into(), None, 1, SimDevices::default());
-        let devices = [DeviceOf {
-            name: "ram".to_owned(),
-            make: "null_blk:size=1g".to_owned(),
-        }];
+        let device = "name = 'ram'\nmake = 'null_blk:size=1g'";
+        let devices = [toml::from_str::<DeviceOf>(device).unwrap()];
         let error = maker.make(&devices, &BTreeMap::new()).err().unwrap();
         assert!(error.contains("loaded already"), "{error}");
     }

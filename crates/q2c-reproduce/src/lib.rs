@@ -19,9 +19,9 @@ pub use settings::ReproduceSettings;
 
 use std::collections::BTreeMap;
 
-/// The figures that are known, by their names.
+/// The figures that are finite numbers, by their names.
 pub(crate) fn known<const N: usize>(all: [(&str, Option<f64>); N]) -> BTreeMap<String, f64> {
-    all.into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+    let known = |(name, value): (&str, _)| Some((name.to_owned(), finite(value)?));
+    all.into_iter().filter_map(known).collect()
 }

@@ -1,6 +1,6 @@
 //! What claims need of the machine, beside what it has.
 
-use crate::file::Needs;
+use crate::file::{KernelBound, Needs};
 use q2c_bench::media::Media;
 use q2c_engine::World;
 use q2c_host::kernel_version::kernel_version;
@@ -38,10 +38,10 @@ impl Present {
     pub fn here(cpus: usize, place: Option<(&Workbench, &Media)>) -> Self {
         let roots = Roots::live();
         let device = place.and_then(|(place, _)| place.target.device.as_ref());
+        let modules = MODULES.into_iter().filter(|name| has_module(&roots, name));
         Present {
             cpus: AllowedCpus::read().map_or(cpus, |allowed| allowed.count().min(cpus)) as u32,
-            machine: place
-                .map_or_else(|| machine::read(&roots), |(place, _)| place.machine.clone()),
+            machine: place.map_or_else(|| machine::read(&roots), |at| at.0.machine.clone()),
             poll_queues: place.map(|(place, _)| place.polling.is_ok()),
             hw_queues: device.and_then(|device| hw_queues(&roots, &device.name)),
             no_spdk: match place.map(|(_, media)| &media.spdk) {
@@ -49,11 +49,7 @@ impl Present {
                 Some(Err(reason)) => Some(reason.clone()),
                 None => Some("no target".to_owned()),
             },
-            modules: MODULES
-                .iter()
-                .filter(|name| has_module(&roots, name))
-                .map(|&name| name.to_owned())
-                .collect(),
+            modules: modules.map(str::to_owned).collect(),
             file_systems: file_systems(&roots),
         }
     }
@@ -72,25 +68,10 @@ impl Present {
     /// All needs of a claim, those of its experiment first.
     pub(crate) fn meets(&self, experiment: &Needs, claim: &Needs) -> Vec<Need> {
         let needs = experiment.and(claim);
-        let mut checked_needs: Vec<Need> = self.counts(&needs);
-        checked_needs.extend(self.kernel(&needs));
-        checked_needs.extend(needs.poll_queues.then(|| self.poll_queues()));
-        checked_needs.extend(needs.module.as_ref().map(|module| self.module(module)));
-        checked_needs.extend(needs.file_systems.iter().map(|fs| self.file_system(fs)));
-        checked_needs.extend(needs.spdk.then(|| self.spdk()));
-        checked_needs.extend(needs.devices.as_ref().map(|devices| Need {
-            kind: NeedKind::Device,
-            needed: devices.clone(),
-            present: "not among what an experiment can make or take here".to_owned(),
-            met: false,
-        }));
-        checked_needs
-    }
-
-    fn counts(&self, needs: &Needs) -> Vec<Need> {
-        let (machine, cpus) = (&self.machine, Some(self.cpus));
-        let counts = [
-            (NeedKind::Cpus, needs.cpus, cpus),
+        let machine = &self.machine;
+        let mut checked = Vec::new();
+        for (kind, needed, present) in [
+            (NeedKind::Cpus, needs.cpus, Some(self.cpus)),
             (
                 NeedKind::ThreadsPerCore,
                 needs.threads_per_core,
@@ -98,89 +79,75 @@ impl Present {
             ),
             (NeedKind::NumaNodes, needs.numa_nodes, machine.numa_nodes),
             (NeedKind::HwQueues, needs.hw_queues, self.hw_queues),
-        ];
-        let need = |(kind, needed, present): (NeedKind, Option<u32>, Option<u32>)| {
-            let needed = needed?;
-            Some(Need {
-                kind,
-                needed: needed.to_string(),
-                present: known(present),
-                met: present.is_some_and(|present| present >= needed),
-            })
-        };
-        counts.into_iter().filter_map(need).collect()
-    }
-
-    fn kernel(&self, needs: &Needs) -> Option<Need> {
-        let bound = needs.kernel?;
-        let (major, minor) = bound.version;
-        let relation = if bound.below { "below" } else { "from" };
-        let version = kernel_version(&self.machine.kernel);
-        Some(Need {
-            kind: NeedKind::Kernel,
-            needed: format!("{relation} {major}.{minor}"),
-            present: self.machine.kernel.clone(),
-            met: version.is_some_and(|version| (version < bound.version) == bound.below),
-        })
-    }
-
-    fn poll_queues(&self) -> Need {
-        let present = match self.poll_queues {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "no target",
-        };
-        Need {
-            kind: NeedKind::PollQueues,
-            needed: "yes".to_owned(),
-            present: present.to_owned(),
-            met: self.poll_queues == Some(true),
+        ] {
+            checked.extend(needed.map(|needed| {
+                let known = present.map_or("not known".to_owned(), |count| count.to_string());
+                let met = present.is_some_and(|present| present >= needed);
+                need(kind, needed.to_string(), known, met)
+            }));
         }
-    }
-
-    fn module(&self, module: &String) -> Need {
-        let met = self.modules.contains(module);
-        Need {
-            kind: NeedKind::Module,
-            needed: module.clone(),
-            present: if met { "there" } else { "not there" }.to_owned(),
-            met,
+        if let Some(KernelBound { below, version }) = needs.kernel {
+            let bound = if below { "below" } else { "from" };
+            let needed = format!("{bound} {}.{}", version.0, version.1);
+            let kernel = kernel_version(&machine.kernel);
+            let met = kernel.is_some_and(|kernel| (kernel < version) == below);
+            checked.push(need(NeedKind::Kernel, needed, &machine.kernel, met));
         }
-    }
-
-    fn file_system(&self, fs: &String) -> Need {
-        Need {
-            kind: NeedKind::FileSystem,
-            needed: fs.clone(),
-            present: self.file_systems.join(", "),
-            met: self.file_systems.contains(fs),
+        if needs.poll_queues {
+            let present = self.poll_queues.map(|has| if has { "yes" } else { "no" });
+            let met = self.poll_queues == Some(true);
+            checked.push(need(
+                NeedKind::PollQueues,
+                "yes",
+                present.unwrap_or("no target"),
+                met,
+            ));
         }
-    }
-
-    fn spdk(&self) -> Need {
-        let reason = self.no_spdk.clone();
-        Need {
-            kind: NeedKind::Spdk,
-            needed: "spdk_nvme_perf and a controller for it".to_owned(),
-            met: reason.is_none(),
-            present: reason.unwrap_or_else(|| "there".to_owned()),
+        if let Some(module) = &needs.module {
+            let met = self.modules.contains(module);
+            let present = if met { "there" } else { "not there" };
+            checked.push(need(NeedKind::Module, module, present, met));
         }
+        for fs in &needs.file_systems {
+            let (present, met) = (self.file_systems.join(", "), self.file_systems.contains(fs));
+            checked.push(need(NeedKind::FileSystem, fs, present, met));
+        }
+        if needs.spdk {
+            let needed = "spdk_nvme_perf and a controller for it";
+            let reason = self.no_spdk.as_deref();
+            checked.push(need(
+                NeedKind::Spdk,
+                needed,
+                reason.unwrap_or("there"),
+                reason.is_none(),
+            ));
+        }
+        if let Some(devices) = &needs.devices {
+            let present = "not among what an experiment can make or take here";
+            checked.push(need(NeedKind::Device, devices, present, false));
+        }
+        checked
     }
 }
 
-fn known(count: Option<u32>) -> String {
-    count.map_or_else(|| "not known".to_owned(), |count| count.to_string())
+fn need(kind: NeedKind, needed: impl Into<String>, present: impl Into<String>, met: bool) -> Need {
+    Need {
+        kind,
+        needed: needed.into(),
+        present: present.into(),
+        met,
+    }
 }
 
 impl Needs {
     /// These needs and those of `other`, which go first where both say something.
     pub(crate) fn and(&self, other: &Needs) -> Needs {
         let mut file_systems = self.file_systems.clone();
-        for fs in &other.file_systems {
-            if !file_systems.contains(fs) {
-                file_systems.push(fs.clone());
-            }
-        }
+        let more = other
+            .file_systems
+            .iter()
+            .filter(|fs| !self.file_systems.contains(fs));
+        file_systems.extend(more.cloned());
         Needs {
             cpus: other.cpus.or(self.cpus),
             threads_per_core: other.threads_per_core.or(self.threads_per_core),
@@ -212,10 +179,8 @@ fn file_systems(roots: &Roots) -> Vec<String> {
     let text = fs::read_to_string(roots.proc("filesystems")).unwrap_or_default();
     let names = text.lines().filter_map(|line| line.split('\t').next_back());
     let made = |name: &str| {
-        let program = format!("mkfs.{name}");
-        ["/sbin", "/usr/sbin", "/bin", "/usr/bin"]
-            .iter()
-            .any(|folder| fs::metadata(format!("{folder}/{program}")).is_ok())
+        let mut folders = ["/sbin", "/usr/sbin", "/bin", "/usr/bin"].iter();
+        folders.any(|folder| fs::metadata(format!("{folder}/mkfs.{name}")).is_ok())
     };
     names.filter(|name| made(name)).map(str::to_owned).collect()
 }
@@ -223,7 +188,6 @@ fn file_systems(roots: &Roots) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::KernelBound;
 
     fn present() -> Present {
         Present {
@@ -250,28 +214,21 @@ mod tests {
 
     #[test]
     fn needs_are_told_with_what_there_is() {
-        let kernel = |below, major, minor| {
-            only(|needs| {
-                needs.kernel = Some(KernelBound {
-                    below,
-                    version: (major, minor),
-                });
-            })
+        let kernel = |bound: &str| {
+            let bound = KernelBound::try_from(bound.to_owned()).unwrap();
+            only(|needs| needs.kernel = Some(bound))
         };
+        let module = Some("ramdisk_mq".to_owned());
         for (need, has, met) in [
             (only(|n| n.cpus = Some(2)), "2", true),
             (only(|n| n.cpus = Some(120)), "2", false),
             (only(|n| n.threads_per_core = Some(2)), "1", false),
-            (kernel(true, 5, 0), "6.18.5-x", false),
-            (kernel(false, 5, 0), "6.18.5-x", true),
+            (kernel("< 5.0"), "6.18.5-x", false),
+            (kernel(">= 5.0"), "6.18.5-x", true),
             (only(|n| n.hw_queues = Some(4)), "4", true),
+            (only(|n| n.module = module), "not there", false),
             (
-                only(|n| n.module = Some("ramdisk_mq".to_owned())),
-                "not there",
-                false,
-            ),
-            (
-                only(|n| n.file_systems = vec!["f2fs".to_owned()]),
+                only(|n| n.file_systems = vec!["f2fs".into()]),
                 "ext4",
                 false,
             ),

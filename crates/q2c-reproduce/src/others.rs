@@ -29,11 +29,9 @@ struct DisturbedPhase<'a> {
 }
 
 fn others_ran_warning(load: &LoadEvidence<'_>) -> Option<Warning> {
-    let disturbed_phases = seen(load);
-    let most = disturbed_phases
-        .iter()
-        .max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
-    let phases = match disturbed_phases.len() {
+    let disturbed = disturbed_phases(load);
+    let most = disturbed.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
+    let phases = match disturbed.len() {
         1 => "1 phase".to_owned(),
         n => format!("{n} phases"),
     };
@@ -55,7 +53,7 @@ fn others_ran_warning(load: &LoadEvidence<'_>) -> Option<Warning> {
 }
 
 /// The phases of all trials in which others used more than a quiet machine's.
-fn seen<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
+fn disturbed_phases<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
     let mut loud = Vec::new();
     for point in load.points {
         for PointTrial { trial, phases, .. } in &point.trials {
@@ -92,12 +90,11 @@ fn others(phase: &PhaseTrial, idle: f64) -> Option<f64> {
 
 /// CPUs that a job's threads used, from the mean of each thread in each interval.
 fn own_cpus(job: &JobSeries) -> f64 {
-    let seconds: f64 = job.ticks.iter().map(|tick| tick.seconds).sum();
-    let busy: f64 = job
-        .ticks
-        .iter()
-        .map(|tick| tick.rates.cpu_pct / 100.0 * tick.seconds)
-        .sum();
+    let (mut seconds, mut busy) = (0.0, 0.0);
+    for tick in &job.ticks {
+        seconds += tick.seconds;
+        busy += tick.rates.cpu_pct / 100.0 * tick.seconds;
+    }
     if seconds > 0.0 {
         busy / seconds * f64::from(job.lanes)
     } else {
@@ -106,11 +103,8 @@ fn own_cpus(job: &JobSeries) -> f64 {
 }
 
 fn rounding(phase: &PhaseTrial) -> f64 {
-    CounterSpan {
-        wall_s: phase.seconds,
-        stretches: 1,
-    }
-    .rounding()
+    let (wall_s, stretches) = (phase.seconds, 1);
+    CounterSpan { wall_s, stretches }.rounding()
 }
 
 #[cfg(test)]

@@ -94,18 +94,20 @@ fn claims_that_can_be_judged_are_counted() {
 #[test]
 fn needs_are_told_once_with_what_there_is() {
     let experiment = listed(TEXT, 2, |_| ());
-    let needs: Vec<_> = experiment
-        .needs
-        .iter()
-        .map(|need| (need.what, need.needed.clone(), need.met))
-        .collect();
-    let cpus = (NeedKind::Cpus, "120".to_owned(), Some(false));
+    let need = |need: &ListedNeed| {
+        let texts = [&need.needed, &need.present].map(String::clone);
+        (need.what, texts, need.met)
+    };
+    let cpus = ["120", "2"].map(str::to_owned);
+    let queues = ["yes", "depends on the target"].map(str::to_owned);
+    let wanted = [
+        (NeedKind::Cpus, cpus, Some(false)),
+        (NeedKind::PollQueues, queues, None),
+    ];
     assert_eq!(
-        needs,
-        [cpus, (NeedKind::PollQueues, "yes".to_owned(), None)]
+        experiment.needs.iter().map(need).collect::<Vec<_>>(),
+        wanted
     );
-    assert_eq!(experiment.needs[0].present, "2");
-    assert_eq!(experiment.needs[1].present, "depends on the target");
 }
 
 /// Two phases of 4 s, three trials, and what a trial needs for its begin.

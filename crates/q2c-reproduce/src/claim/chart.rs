@@ -28,24 +28,15 @@ fn by_time(figure: &FigureReference, scope: &ClaimScope, points: &[Point]) -> Ve
     let mut curves = Vec::new();
     for point in points {
         for job in &scope.jobs {
-            let named = points.len() > 1;
+            let at = point.at.iter().filter(|_| points.len() > 1);
+            let suffix: String = at.map(|(axis, value)| format!(" {axis}={value}")).collect();
             curves.push(OurCurve {
-                name: if named {
-                    format!("{job}{}", point_suffix(&point.at))
-                } else {
-                    job.clone()
-                },
+                name: format!("{job}{suffix}"),
                 points: course(figure, job, point, scope),
             });
         }
     }
     curves
-}
-
-fn point_suffix(at: &BTreeMap<String, String>) -> String {
-    at.iter()
-        .map(|(axis, value)| format!(" {axis}={value}"))
-        .collect()
 }
 
 fn course(
@@ -66,11 +57,8 @@ fn course(
         let mut ticks: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
         for trial in &point.trials {
             let begin_s = trial.phases.get(phase).map_or(0.0, |phase| phase.begin_s);
-            let Ok(values) =
-                over_time(&figure.name, &place, &WholePhase::from_trial(trial, &place))
-            else {
-                continue;
-            };
+            let whole = WholePhase::from_trial(trial, &place);
+            let values = over_time(&figure.name, &place, &whole).unwrap_or_default();
             for (end_s, value) in values {
                 let end_ms = (end_s * 1e3).round() as u64;
                 let tick = ticks.entry(end_ms).or_insert((begin_s + end_s, Vec::new()));
@@ -96,11 +84,8 @@ fn by_axis(
     let curves = match by {
         None => vec![None],
         Some(axis) => {
-            let values = scope.values(axis, None).unwrap_or_default();
-            values
-                .into_iter()
-                .map(|value| Some((axis, value)))
-                .collect()
+            let values = scope.values(axis, None).unwrap_or_default().into_iter();
+            values.map(|value| Some((axis, value))).collect()
         }
     };
     let xs = scope.values(over, None).unwrap_or_default();
@@ -129,12 +114,11 @@ fn over_trials(
 ) -> Option<Interval> {
     let place = scope.place(figure, at).ok()?;
     let point = points.iter().find(|point| point.at == place.at)?;
+    let value = |trial| of_window(&figure.name, &place, &WholePhase::from_trial(trial, &place));
     let values: Vec<f64> = point
         .trials
         .iter()
-        .filter_map(|trial| {
-            of_window(&figure.name, &place, &WholePhase::from_trial(trial, &place)).ok()
-        })
+        .filter_map(|trial| value(trial).ok())
         .collect();
     (!values.is_empty()).then(|| Interval::from_samples(&values))
 }
@@ -200,15 +184,12 @@ mod tests {
             ..Point::default()
         }];
         let curves = curves(&chart, &scope, &points);
-        let ranges: Vec<_> = curves[0]
-            .points
-            .iter()
-            .map(|(at, interval)| (at.as_str(), interval.min, interval.max))
-            .collect();
+        let range = |(at, i): &(String, Interval)| (at.clone(), i.min, i.max);
+        let ranges: Vec<_> = curves[0].points.iter().map(range).collect();
         let wanted = [
-            ("1.000", 10.0, 10.0),
-            ("2.000", 20.0, 22.0),
-            ("3.000", 30.0, 32.0),
+            ("1.000".to_owned(), 10.0, 10.0),
+            ("2.000".to_owned(), 20.0, 22.0),
+            ("3.000".to_owned(), 30.0, 32.0),
         ];
         assert_eq!(ranges, wanted);
     }
@@ -234,11 +215,11 @@ mod tests {
             point("4", &[7.0]),
         ];
         let curves = curves(&chart, &scope, &points);
-        let values: Vec<_> = curves[0]
-            .points
-            .iter()
-            .map(|(at, interval)| (at.as_str(), interval.median, interval.max))
-            .collect();
-        assert_eq!(values, [("1", 2.0, 3.0), ("4", 7.0, 7.0)]);
+        let value = |(at, i): &(String, Interval)| (at.clone(), i.median, i.max);
+        let values: Vec<_> = curves[0].points.iter().map(value).collect();
+        assert_eq!(
+            values,
+            [("1".to_owned(), 2.0, 3.0), ("4".to_owned(), 7.0, 7.0)]
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::claim::scope::{ClaimContext, ClaimScope, FigurePlace};
 use q2c_model::stats::mean;
 use q2c_result::reproduce::{CpuUse, FailedTrial, MissingFigure, Point, WhyNot};
 use series::{WholePhase, of_whole_phase, of_window, over_time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ClaimSample {
@@ -70,15 +70,13 @@ pub(crate) fn evaluate(
     context: &ClaimContext,
     points: &[Point],
 ) -> Evaluated {
-    let trials: BTreeSet<u32> = points.iter().flat_map(ran).collect();
+    let mut trials: BTreeSet<u32> = points.iter().flat_map(ran).collect();
     let ran_any = !trials.is_empty();
     let mut evaluated = Evaluated::default();
-    // Without any trial the first one is looked for, so that its absence gets its reason.
-    let trials = if trials.is_empty() {
-        BTreeSet::from([0])
-    } else {
-        trials
-    };
+    if !ran_any {
+        // The first one is looked for, so that its absence gets its reason.
+        trials.insert(0);
+    }
     for trial in trials {
         let mut look = TrialEvaluator {
             scope,
@@ -135,20 +133,24 @@ impl TrialEvaluator<'_> {
         context: &ClaimContext,
     ) -> Result<ClaimSample, MissingFigure> {
         let left = self.value(&expect.left, context)?;
-        let right = self.value(expect.right(), context)?;
-        let side = match &expect.compare {
-            Compare::Above(_) => side(left > right, ClaimSide::Below),
-            Compare::AtLeast(_) => side(left >= right, ClaimSide::Below),
-            Compare::Below(_) => side(left < right, ClaimSide::Above),
-            Compare::AtMost(_) => side(left <= right, ClaimSide::Above),
-            Compare::Near(_, within) => {
-                let (away, within) = (left - right, self.value(within, context)?);
-                match away {
-                    _ if away.abs() <= within => ClaimSide::Inside,
-                    _ if away < 0.0 => ClaimSide::Below,
-                    _ => ClaimSide::Above,
-                }
-            }
+        let right = self.value(&expect.right, context)?;
+        let within = expect
+            .within
+            .as_ref()
+            .map(|within| self.value(within, context));
+        let within = within.transpose()?.unwrap_or(0.0);
+        let inside = match expect.compare {
+            Compare::Above => left > right,
+            Compare::AtLeast => left >= right,
+            Compare::Below => left < right,
+            Compare::AtMost => left <= right,
+            Compare::Near => (left - right).abs() <= within,
+        };
+        let side = match expect.compare {
+            _ if inside => ClaimSide::Inside,
+            Compare::Above | Compare::AtLeast => ClaimSide::Below,
+            Compare::Near if left < right => ClaimSide::Below,
+            Compare::Near | Compare::Below | Compare::AtMost => ClaimSide::Above,
         };
         Ok(ClaimSample {
             trial: self.trial,
@@ -164,19 +166,19 @@ impl TrialEvaluator<'_> {
         if value.is_finite() {
             Ok(value)
         } else {
-            Err(MissingFigure {
-                figure: self.text.to_owned(),
-                at: context.at.clone(),
-                why: "a part of it divides by 0".to_owned(),
-            })
+            Err(missing(
+                &self.text,
+                &context.at,
+                "a part of it divides by 0".to_owned(),
+            ))
         }
     }
 
     fn any_value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
         match expr {
             Expr::Number(number) => Ok(*number),
-            Expr::Figure(figure) => self.figure(figure, context),
-            Expr::OverTime(extreme, figure) => self.extreme(*extreme, figure, context),
+            Expr::Figure(figure) => self.figure(figure, None, context),
+            Expr::OverTime(extreme, figure) => self.figure(figure, Some(*extreme), context),
             Expr::Minus(inner) => Ok(-self.value(inner, context)?),
             Expr::Join(join, one, other) => {
                 let (one, other) = (self.value(one, context)?, self.value(other, context)?);
@@ -195,7 +197,7 @@ impl TrialEvaluator<'_> {
                 range,
             } => {
                 let values = self.scope.values(axis, range.as_ref());
-                let values = values.map_err(|reason| unknown(axis, context, reason))?;
+                let values = values.map_err(|reason| missing(axis, &context.at, reason))?;
                 let mut pairs = Vec::with_capacity(values.len());
                 for value in values {
                     let figure = self.value(each, &context.with(axis, &value))?;
@@ -206,54 +208,16 @@ impl TrialEvaluator<'_> {
         }
     }
 
-    fn place(
-        &self,
-        figure: &FigureReference,
-        context: &ClaimContext,
-    ) -> Result<FigurePlace, MissingFigure> {
-        let place = self.scope.place(figure, context);
-        place.map_err(|reason| unknown(&figure.to_string(), context, reason))
-    }
-
+    /// A figure, or its highest or lowest interval.
     fn figure(
         &mut self,
         figure: &FigureReference,
+        extreme: Option<Extreme>,
         context: &ClaimContext,
     ) -> Result<f64, MissingFigure> {
-        let place = self.place(figure, context)?;
-        self.read_trial(figure, &place, |whole| {
-            of_window(&figure.name, &place, &whole)
-        })
-    }
-
-    fn extreme(
-        &mut self,
-        extreme: Extreme,
-        figure: &FigureReference,
-        context: &ClaimContext,
-    ) -> Result<f64, MissingFigure> {
-        let place = self.place(figure, context)?;
-        self.read_trial(figure, &place, |whole| {
-            let values = over_time(&figure.name, &place, &whole)?;
-            let values = values.into_iter().filter_map(|(_, value)| value);
-            Ok(match extreme {
-                Extreme::Highest => values.fold(f64::NEG_INFINITY, f64::max),
-                Extreme::Lowest => values.fold(f64::INFINITY, f64::min),
-            })
-        })
-    }
-
-    fn read_trial(
-        &mut self,
-        figure: &FigureReference,
-        place: &FigurePlace,
-        read: impl FnOnce(WholePhase<'_>) -> Result<f64, String>,
-    ) -> Result<f64, MissingFigure> {
-        let missing = |reason: String| MissingFigure {
-            figure: figure.to_string(),
-            at: place.at.clone(),
-            why: reason,
-        };
+        let place = self.scope.place(figure, context);
+        let place = &place.map_err(|reason| missing(figure, &context.at, reason))?;
+        let missing = |reason: String| missing(figure, &place.at, reason);
         let point = self.points.iter().find(|point| point.at == place.at);
         let point = point.ok_or_else(|| missing("the point was not run".to_owned()))?;
         self.found.predicted |= point.predicted;
@@ -268,7 +232,15 @@ impl TrialEvaluator<'_> {
         let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
         let whole = WholePhase::from_trial(trial, place);
         self.note_window(figure, place, &whole);
-        read(whole).map_err(missing)
+        let Some(extreme) = extreme else {
+            return of_window(&figure.name, place, &whole).map_err(missing);
+        };
+        let values = over_time(&figure.name, place, &whole).map_err(missing)?;
+        let values = values.into_iter().filter_map(|(_, value)| value);
+        Ok(match extreme {
+            Extreme::Highest => values.fold(f64::NEG_INFINITY, f64::max),
+            Extreme::Lowest => values.fold(f64::INFINITY, f64::min),
+        })
     }
 
     fn note_window(
@@ -307,23 +279,20 @@ fn absent(point: &Point, trial: u32) -> String {
         Some(WhyNot::Told(reason)) => reason.clone(),
         Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others".to_owned(),
         None if !point.trials.is_empty() => "the trial was not run there".to_owned(),
-        None => {
-            let reason = point.failures.first().cloned();
-            reason.unwrap_or_else(|| "no trial was finished".to_owned())
-        }
+        None => point
+            .failures
+            .first()
+            .map_or("no trial was finished", String::as_str)
+            .to_owned(),
     }
 }
 
-fn unknown(figure: &str, context: &ClaimContext, why: String) -> MissingFigure {
+fn missing(figure: &impl ToString, at: &BTreeMap<String, String>, why: String) -> MissingFigure {
     MissingFigure {
-        figure: figure.to_owned(),
-        at: context.at.clone(),
+        figure: figure.to_string(),
+        at: at.clone(),
         why,
     }
-}
-
-fn side(inside: bool, outside: ClaimSide) -> ClaimSide {
-    if inside { ClaimSide::Inside } else { outside }
 }
 
 fn aggregate(of: Aggregate, all: &[(f64, f64)]) -> f64 {
@@ -331,17 +300,16 @@ fn aggregate(of: Aggregate, all: &[(f64, f64)]) -> f64 {
     let max = values().fold(f64::NEG_INFINITY, f64::max);
     let min = values().fold(f64::INFINITY, f64::min);
     let at = |wanted: f64| {
-        all.iter()
-            .find(|(_, value)| *value == wanted)
-            .map(|(at, _)| *at)
+        let pair = all.iter().find(|(_, value)| *value == wanted);
+        pair.map_or(f64::NAN, |(at, _)| *at)
     };
     match of {
         Aggregate::Min => min,
         Aggregate::Max => max,
         Aggregate::Mean => mean(&values().collect::<Vec<_>>()),
         Aggregate::Spread => (max - min) / mean(&values().collect::<Vec<_>>()),
-        Aggregate::ArgMax => at(max).unwrap_or(f64::NAN),
-        Aggregate::ArgMin => at(min).unwrap_or(f64::NAN),
+        Aggregate::ArgMax => at(max),
+        Aggregate::ArgMin => at(min),
     }
 }
 

@@ -8,18 +8,21 @@ pub struct Expect {
     pub text: String,
     pub left: Expr,
     pub compare: Compare,
+    /// The right side, or the middle where it has a tolerance.
+    pub right: Expr,
+    /// The tolerance of [`Compare::Near`].
+    pub within: Option<Expr>,
     /// The first unit of the right side (`%`, `us`, `K`), else of the left side's figures, or none.
     pub unit: &'static str,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Compare {
-    Above(Expr),
-    AtLeast(Expr),
-    Below(Expr),
-    AtMost(Expr),
-    /// It is near the first, at most the second away.
-    Near(Expr, Expr),
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+    Near,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -111,30 +114,12 @@ impl Expr {
     }
 }
 
-impl Compare {
-    /// The right side, or the middle where it has a tolerance.
-    pub(crate) fn right(&self) -> &Expr {
-        match self {
-            Compare::Above(right)
-            | Compare::AtLeast(right)
-            | Compare::Below(right)
-            | Compare::AtMost(right)
-            | Compare::Near(right, _) => right,
-        }
-    }
-}
-
 impl Expect {
-    pub(crate) fn right(&self) -> &Expr {
-        self.compare.right()
-    }
-
     pub(crate) fn sides(&self) -> Vec<&Expr> {
-        let mut sides = vec![&self.left, self.right()];
-        if let Compare::Near(_, within) = &self.compare {
-            sides.push(within);
-        }
-        sides
+        [&self.left, &self.right]
+            .into_iter()
+            .chain(&self.within)
+            .collect()
     }
 }
 

@@ -58,19 +58,17 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     let mut needs = claim.needs.clone();
     needs.extend(cpus(&expressions, &needs));
     let lacks = needs.iter().any(|need| !need.met);
+    // How many times as long the window has to be.
+    let lack = |short: &ShortWindow| short.needed_s / short.present_s;
     let short = expressions
         .iter()
         .filter_map(|expression| expression.short(run));
-    let short = short.max_by(|a, b| periods_lacking(a).total_cmp(&periods_lacking(b)));
+    let short = short.max_by(|a, b| lack(a).total_cmp(&lack(b)));
     let cannot = lacks || claim.fitted.is_some() || short.is_some();
-    let verdicts: Vec<ReproduceVerdict> = expressions
-        .iter()
-        .map(|expression| expression.verdict)
-        .collect();
     let verdict = if cannot {
         ReproduceVerdict::CannotJudge
     } else {
-        together(&verdicts)
+        together(&expressions)
     };
     let predicted = expressions
         .iter()
@@ -80,18 +78,12 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     reasons.extend(fitted.map(|model| Reason::Fitted { model }));
     reasons.extend(short.map(Reason::ShortWindow));
     if !cannot {
-        reasons.extend(
-            expressions
-                .iter()
-                .filter_map(|expression| expression.because(verdict)),
-        );
+        reasons.extend(expressions.iter().filter_map(|one| one.because(verdict)));
     }
     if predicted {
         reasons.extend(run.model.clone().map(Reason::Predicted));
     }
-    let seen = expressions
-        .iter()
-        .any(|expression| !expression.found.samples.is_empty());
+    let seen = expressions.iter().any(|one| !one.found.samples.is_empty());
     if run.scale != 1.0 && !predicted && seen {
         reasons.push(Reason::Scaled { scale: run.scale });
     }
@@ -107,16 +99,11 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
         },
         expects: expressions
             .iter()
-            .map(|expression| expression.expected(cannot, run))
+            .map(|one| one.expected(cannot, run))
             .collect(),
         needs,
         reasons,
     }
-}
-
-/// How many times as long the window has to be.
-fn periods_lacking(short: &ShortWindow) -> f64 {
-    short.needed_s / short.present_s
 }
 
 /// Wholly inside holds, wholly outside does not, else it is undecided.
@@ -132,25 +119,16 @@ fn verdict(samples: &[ClaimSample], missing: bool) -> ReproduceVerdict {
 }
 
 /// One expression that is wholly outside decides it, whatever is known of the others.
-fn together(verdicts: &[ReproduceVerdict]) -> ReproduceVerdict {
-    let order = [
-        ReproduceVerdict::DoesNotHold,
-        ReproduceVerdict::CannotJudge,
-        ReproduceVerdict::Undecided,
-    ];
-    let first = order.into_iter().find(|verdict| verdicts.contains(verdict));
-    first.unwrap_or(if verdicts.is_empty() {
-        ReproduceVerdict::CannotJudge
-    } else {
-        ReproduceVerdict::Holds
-    })
+fn together(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
+    use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds, Undecided};
+    let mut order = [DoesNotHold, CannotJudge, Undecided, Holds].into_iter();
+    let has = |verdict: &_| expressions.iter().any(|one| one.verdict == *verdict);
+    order.find(has).unwrap_or(CannotJudge)
 }
 
 /// The CPUs that the looked-at points lack, where a claim has no need of CPUs itself.
 fn cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
-    let measured = expressions
-        .iter()
-        .filter(|expression| !expression.found.predicted);
+    let measured = expressions.iter().filter(|one| !one.found.predicted);
     let most = measured.filter_map(|expression| expression.found.cpus);
     let most: CpuUse = most.max_by_key(|cpu_use| cpu_use.needed)?;
     let lacks_cpus = |need: &Need| need.kind == NeedKind::Cpus && !need.met;
@@ -210,7 +188,7 @@ impl<'a> ExpectEvaluation<'a> {
         Expected {
             text: self.expect.text.clone(),
             measured: over_trials(|sample| sample.left),
-            right: right.filter(|_| self.expect.right().has_figures()),
+            right: right.filter(|_| self.expect.right.has_figures()),
             unit: self.expect.unit.to_owned(),
             trials: TrialsJudged {
                 judged: samples.len() as u32,

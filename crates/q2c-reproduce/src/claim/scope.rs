@@ -1,6 +1,6 @@
 //! The names that expressions may use, and the place that a figure of an expression means.
 
-use crate::claim::expr::{Aggregate, Compare, Expect, Expr, FigureReference};
+use crate::claim::expr::{Aggregate, Expect, Expr, FigureReference};
 use q2c_result::reproduce::{Axis, Window};
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl ClaimScope {
         if !sides.iter().any(|side| side.has_figures()) {
             return Err("it has no figure, so nothing measured could refute it".to_owned());
         }
-        if let Compare::Near(_, Expr::Minus(_)) = expect.compare {
+        if let Some(Expr::Minus(_)) = expect.within {
             return Err("a tolerance is not below 0".to_owned());
         }
         sides
@@ -104,12 +104,8 @@ impl ClaimScope {
             Some(axis) => &axis.values,
             None if axis == PHASE => &self.phases,
             None => {
-                let names = self.axes.iter().map(|axis| axis.name.as_str());
-                let names: Vec<&str> = names.chain([PHASE]).collect();
-                return Err(format!(
-                    "there is no axis `{axis}`; there are {}",
-                    names.join(", ")
-                ));
+                let names = [self.axis_names(), vec![PHASE.to_owned()]].concat();
+                return Err(none_such("axis", axis, &names));
             }
         };
         let Some((from, to)) = range else {
@@ -121,13 +117,10 @@ impl ClaimScope {
         };
         let (from, to) = (at(from)?, at(to)?);
         if from <= to {
-            Ok(values[from..=to].to_vec())
-        } else {
-            Err(format!(
-                "`{axis}={}..{}` ends before it begins",
-                values[from], values[to]
-            ))
+            return Ok(values[from..=to].to_vec());
         }
+        let (from, to) = (&values[from], &values[to]);
+        Err(format!("`{axis}={from}..{to}` ends before it begins"))
     }
 
     fn axis(&self, name: &str) -> Option<&Axis> {
@@ -150,12 +143,9 @@ impl ClaimScope {
         for (kind, value) in &figure.at {
             figure_context = figure_context.with(kind, value);
         }
+        let window = figure_context.window.as_ref();
         Ok(FigurePlace {
-            window: figure_context
-                .window
-                .as_ref()
-                .map(|name| self.window(name))
-                .transpose()?,
+            window: window.map(|name| self.window(name)).transpose()?,
             phase: self.phase(figure_context.phase.as_ref(), figure)?,
             job: self.job(figure_context.job.as_ref())?,
             at: self.axis_values(&figure_context.at, figure)?,
@@ -175,13 +165,13 @@ impl ClaimScope {
     /// A word before a figure's name: a window, a phase or a job.
     fn take_word(&self, word: &str, context: &mut ClaimContext) -> Result<(), String> {
         let there = |names: &[String]| names.iter().any(|name| name == word);
-        let windows: Vec<String> = self.windows.iter().map(|w| w.name.clone()).collect();
+        let windows = self.window_names();
         let slot = match (there(&windows), there(&self.phases), there(&self.jobs)) {
             (true, ..) => &mut context.window,
             (_, true, _) => &mut context.phase,
             (.., true) => &mut context.job,
             _ => {
-                let names: Vec<String> = [windows, self.phases.clone(), self.jobs.clone()].concat();
+                let names = [windows, self.phases.clone(), self.jobs.clone()].concat();
                 return Err(none_such("window, phase or job", word, &names));
             }
         };
@@ -189,12 +179,21 @@ impl ClaimScope {
         Ok(())
     }
 
+    pub(crate) fn window_names(&self) -> Vec<String> {
+        self.windows
+            .iter()
+            .map(|window| window.name.clone())
+            .collect()
+    }
+
+    pub(crate) fn axis_names(&self) -> Vec<String> {
+        self.axes.iter().map(|axis| axis.name.clone()).collect()
+    }
+
     fn window(&self, name: &String) -> Result<Window, String> {
         let window = self.windows.iter().find(|window| window.name == *name);
-        window.cloned().ok_or_else(|| {
-            let names: Vec<String> = self.windows.iter().map(|w| w.name.clone()).collect();
-            none_such("window", name, &names)
-        })
+        let window = window.cloned();
+        window.ok_or_else(|| none_such("window", name, &self.window_names()))
     }
 
     fn phase(&self, name: Option<&String>, figure: &FigureReference) -> Result<usize, String> {
@@ -226,8 +225,7 @@ impl ClaimScope {
         figure: &FigureReference,
     ) -> Result<BTreeMap<String, String>, String> {
         if let Some(other) = given.keys().find(|name| self.axis(name).is_none()) {
-            let names: Vec<String> = self.axes.iter().map(|axis| axis.name.clone()).collect();
-            return Err(none_such("axis", other, &names));
+            return Err(none_such("axis", other, &self.axis_names()));
         }
         let value = |axis: &Axis| match (given.get(&axis.name), axis.values.as_slice()) {
             (Some(value), known) if !known.contains(value) => {
@@ -266,10 +264,8 @@ pub(crate) fn none_such(kind: &str, name: &str, known: &[String]) -> String {
     if known.is_empty() {
         format!("there is no {kind} `{name}`, and the experiment has none")
     } else {
-        format!(
-            "there is no {kind} `{name}`; there are {}",
-            known.join(", ")
-        )
+        let known = known.join(", ");
+        format!("there is no {kind} `{name}`; there are {known}")
     }
 }
 

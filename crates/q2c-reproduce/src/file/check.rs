@@ -1,16 +1,16 @@
 //! Checks a file, and makes an [`Experiment`] of it.
 
 use super::problem::{ExperimentError, Problem, Problems};
-use super::raw::{RawFile, RawPhase, RawSettings, SpannedValue, Text};
+use super::raw::{RawFile, RawSettings, Text};
 use super::settings::{DeviceAsked, SettingsText, TARGET};
-use super::{
-    DeviceOf, Experiment, ExperimentJob, Phase, RulesAsked, SCHEMA, With, claims, filled, rules,
-};
+use super::{Experiment, ExperimentJob, Phase, RulesAsked, SCHEMA, With, claims, rules};
+use crate::claim::scope::none_such;
 use q2c_model::{Nanos, parse_duration};
 use q2c_place::study::SetupOf;
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::reproduce::{Axis, VariantOf, Window};
 use std::ops::Range;
+use toml::Spanned;
 
 /// Trials of an experiment that says nothing of them.
 const TRIALS: u32 = 5;
@@ -22,13 +22,19 @@ const MOST_POINTS: usize = 10_000;
 
 pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
     let raw: RawFile = toml::from_str(text).map_err(|error| {
-        let mut problems = Problems::new(text);
+        let mut problems = Problems {
+            text,
+            all: Vec::new(),
+        };
         let message = error.message().trim().replace('\n', " ");
-        problems.add(&error.span().unwrap_or(0..0), message);
+        problems.add_at(error.span().unwrap_or(0..0), message);
         ExperimentError::Wrong(problems.all)
     })?;
     let mut check = ExperimentChecker {
-        problems: Problems::new(text),
+        problems: Problems {
+            text,
+            all: Vec::new(),
+        },
         raw: &raw,
     };
     let experiment = check.experiment(text);
@@ -49,82 +55,72 @@ struct ExperimentChecker<'a> {
 impl ExperimentChecker<'_> {
     fn experiment(&mut self, text: &str) -> Experiment {
         let raw = self.raw;
-        let schema = &raw.schema;
-        if schema.get_ref() != SCHEMA {
-            let message = format!(
-                "the schema is `{}`; write schema = \"{SCHEMA}\"",
-                schema.get_ref()
-            );
-            self.problems.add(&schema.span(), message);
+        let schema = raw.schema.get_ref();
+        if schema != SCHEMA {
+            let message = format!("the schema is `{schema}`; write schema = \"{SCHEMA}\"");
+            self.problems.add(&raw.schema, message);
         }
-        self.name(&raw.name);
+        // A name of an experiment is also the name of its folder.
+        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let name = raw.name.get_ref();
+        if name.is_empty() || !name.chars().all(good) {
+            let message =
+                "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
+            self.problems.add(&raw.name, message);
+        }
         let phases = self.phases();
         let mut experiment = Experiment {
             text: text.to_owned(),
-            name: raw.name.get_ref().clone(),
+            name: name.clone(),
             title: raw.title.clone(),
             setting: raw.setting.clone(),
             variant_of: raw.variant_of.as_ref().map(|variant| VariantOf {
-                name: variant.name.get_ref().clone(),
+                name: variant.name.clone(),
                 reason: variant.reason.clone(),
             }),
             trials: self.trials(),
             interval: self.interval(),
             capture: raw.capture,
             windows: self.windows(&phases),
-            devices: Vec::new(),
+            devices: raw.devices.clone(),
             axes: self.axes(),
             with: self.with(),
             phases,
             jobs: Vec::new(),
             place: self.place(),
-            compare: self
-                .raw
-                .compare
-                .as_ref()
-                .map(|compare| compare.command.clone()),
+            compare: raw.compare.as_ref().map(|compare| compare.command.clone()),
             rules: self.rules(),
-            needs: claims::needs(&mut self.problems, &raw.needs),
+            needs: raw.needs.clone(),
             claims: Vec::new(),
             charts: Vec::new(),
         };
         self.compared(&mut experiment);
-        let axes = experiment.rules.iter().flat_map(RulesAsked::axes);
-        experiment.axes.extend(axes.collect::<Vec<_>>());
-        self.devices(&mut experiment);
+        experiment
+            .axes
+            .extend(experiment.rules.iter().flat_map(RulesAsked::axes));
+        self.devices(&experiment);
         self.jobs(&mut experiment);
         self.kind(&experiment);
-        for claim in &raw.claims {
-            let claim = claims::claim(&mut self.problems, claim, &experiment);
-            experiment.claims.push(claim);
-        }
-        for chart in &raw.charts {
-            let chart = claims::chart(&mut self.problems, chart, &experiment);
-            experiment.charts.push(chart);
-        }
+        let claims = raw.claims.iter();
+        let claims = claims.map(|raw| claims::claim(&mut self.problems, raw, &experiment));
+        experiment.claims = claims.collect();
+        let charts = raw.charts.iter();
+        let charts = charts.map(|raw| claims::chart(&mut self.problems, raw, &experiment));
+        experiment.charts = charts.collect();
         experiment
     }
 
-    /// A name of an experiment is also the name of its folder.
-    fn name(&mut self, name: &SpannedValue<String>) {
-        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if name.get_ref().is_empty() || !name.get_ref().chars().all(good) {
-            let message =
-                "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
-            self.problems.add(&name.span(), message);
-        }
-    }
-
+    /// Adds a problem where one of `before` has this name already.
     fn once<'n>(
         &mut self,
-        name: &SpannedValue<String>,
+        name: &Spanned<String>,
         kind: &str,
-        mut others: impl Iterator<Item = &'n String>,
+        mut before: impl Iterator<Item = &'n String>,
     ) {
-        let name_text = name.get_ref();
-        if others.any(|other| other == name_text) {
-            let message = format!("there are two {kind} `{name_text}`; give one another name");
-            self.problems.add(&name.span(), message);
+        if before.any(|other| other == name.get_ref()) {
+            let text = name.get_ref();
+            let message = format!("there are two {kind} `{text}`; give one another name");
+            self.problems.add(name, message);
         }
     }
 
@@ -134,7 +130,7 @@ impl ExperimentChecker<'_> {
         };
         if !(1..=1000).contains(trials.get_ref()) {
             self.problems
-                .add(&trials.span(), "trials are 1 to 1000; a verdict needs 3");
+                .add(trials, "trials are 1 to 1000; a verdict needs 3");
         }
         *trials.get_ref()
     }
@@ -146,22 +142,22 @@ impl ExperimentChecker<'_> {
         let interval = self.duration(text).unwrap_or(INTERVAL);
         if interval < LEAST_INTERVAL {
             let message = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
-            self.problems.add(&text.span(), message);
+            self.problems.add(text, message);
         }
         interval
     }
 
-    fn duration(&mut self, text: &SpannedValue<String>) -> Option<Nanos> {
+    fn duration(&mut self, text: &Spanned<String>) -> Option<Nanos> {
         let parsed = parse_duration(text.get_ref());
         let parsed = parsed.map_err(|e| format!("{e}; write for example \"20s\" or \"100ms\""));
-        self.problems.ok(&text.span(), parsed)
+        self.problems.ok(text, parsed)
     }
 
     fn windows(&mut self, phases: &[Phase]) -> Vec<Window> {
         let mut windows = Vec::new();
         for (name, text) in &self.raw.windows {
             let parsed = window(name, text.get_ref()).and_then(|window| within(window, phases));
-            windows.extend(self.problems.ok(&text.span(), parsed));
+            windows.extend(self.problems.ok(text, parsed));
         }
         windows
     }
@@ -173,30 +169,25 @@ impl ExperimentChecker<'_> {
             let taken = ["phase", "job", "window", "time"].contains(&name.as_str());
             if taken || axes.iter().any(|axis| axis.name == *name) {
                 let message = format!("`{name}` has a meaning already; give the axis another name");
-                self.problems.add(&raw.name.span(), message);
+                self.problems.add(&raw.name, message);
             }
             let values: Vec<String> = raw.values.get_ref().iter().map(|v| v.0.clone()).collect();
-            let twice = values
-                .iter()
-                .enumerate()
-                .find(|(n, v)| values[..*n].contains(v));
-            if let Some((_, value)) = twice {
+            let mut numbered = values.iter().enumerate();
+            if let Some((_, value)) = numbered.find(|(n, value)| values[..*n].contains(value)) {
                 let message = format!("`{value}` stands twice; write each value once");
-                self.problems.add(&raw.values.span(), message);
+                self.problems.add(&raw.values, message);
             }
             if values.is_empty() {
                 self.problems
-                    .add(&raw.values.span(), "an axis needs a value at least");
+                    .add(&raw.values, "an axis needs a value at least");
             }
-            axes.push(Axis {
-                name: name.clone(),
-                values,
-            });
+            let name = name.clone();
+            axes.push(Axis { name, values });
         }
         let points = axes.iter().map(|axis| axis.values.len());
         if points.fold(1, usize::saturating_mul) > MOST_POINTS {
             let message = format!("the axes make more than {MOST_POINTS} points; leave values out");
-            self.problems.add(&self.raw.axes[0].values.span(), message);
+            self.problems.add(&self.raw.axes[0].values, message);
             // Later checks make all points. One point is enough for them to find further faults.
             axes.iter_mut().for_each(|axis| axis.values.truncate(1));
         }
@@ -206,19 +197,22 @@ impl ExperimentChecker<'_> {
     fn with(&mut self) -> Vec<With> {
         let mut axis_texts = Vec::new();
         for axis in &self.raw.axes {
-            let values = axis.values.get_ref().len();
+            let values = axis.values.get_ref();
             for (name, texts) in &axis.with {
-                let text_count = texts.get_ref().len();
-                if text_count != values {
+                let (of_axis, of_name) = (values.len(), texts.get_ref().len());
+                if of_name != of_axis {
                     let message = format!(
-                        "the axis has {values} values, and there are {text_count} of `{name}`; write one for each"
+                        "the axis has {of_axis} values, and there are {of_name} of `{name}`; write one for each"
                     );
-                    self.problems.add(&texts.span(), message);
+                    self.problems.add(texts, message);
                 }
+                let pairs = values.iter().zip(texts.get_ref());
                 axis_texts.push(With {
                     axis: axis.name.get_ref().clone(),
                     name: name.clone(),
-                    texts: texts.get_ref().iter().map(|text| text.0.clone()).collect(),
+                    texts: pairs
+                        .map(|(value, text)| (value.0.clone(), text.0.clone()))
+                        .collect(),
                 });
             }
         }
@@ -228,87 +222,69 @@ impl ExperimentChecker<'_> {
     fn phases(&mut self) -> Vec<Phase> {
         let mut phases: Vec<Phase> = Vec::new();
         for raw in &self.raw.phases {
-            let name = raw.name.get_ref();
+            let name = raw.name.get_ref().clone();
             self.once(&raw.name, "phases", phases.iter().map(|phase| &phase.name));
             let length = self.duration(&raw.length).unwrap_or(Nanos::from_millis(1));
             if length.0 == 0 || length.as_secs_f64() > LONGEST_S {
-                self.problems.add(
-                    &raw.length.span(),
-                    "a phase lasts more than 0 s and at most a day",
-                );
+                let message = "a phase lasts more than 0 s and at most a day";
+                self.problems.add(&raw.length, message);
             }
             phases.push(Phase {
-                name: name.clone(),
                 label: raw.label.clone().unwrap_or_else(|| name.clone()),
+                name,
                 length,
             });
         }
         phases
     }
 
-    fn devices(&mut self, experiment: &mut Experiment) {
-        for raw in &self.raw.devices {
-            let name = raw.name.get_ref();
-            if name == TARGET {
+    fn devices(&mut self, experiment: &Experiment) {
+        for (n, raw) in self.raw.devices.iter().enumerate() {
+            if raw.name.get_ref() == TARGET {
                 let message =
                     "`target` is the device that the user names; give this one another name";
-                self.problems.add(&raw.name.span(), message);
+                self.problems.add(&raw.name, message);
             }
+            let before = self.raw.devices[..n].iter();
             self.once(
                 &raw.name,
                 "devices",
-                experiment.devices.iter().map(|device| &device.name),
+                before.map(|device| device.name.get_ref()),
             );
             for point in experiment.points() {
-                let made =
-                    filled(raw.make.get_ref(), &experiment.full(&point)).parse::<DeviceAsked>();
-                if self.problems.ok(&raw.make.span(), made).is_none() {
+                let made = raw.filled(&experiment.full(&point)).parse::<DeviceAsked>();
+                if self.problems.ok(&raw.make, made).is_none() {
                     break;
                 }
             }
-            experiment.devices.push(DeviceOf {
-                name: name.clone(),
-                make: raw.make.get_ref().clone(),
-            });
         }
     }
 
     fn jobs(&mut self, experiment: &mut Experiment) {
         for raw in &self.raw.jobs {
-            let name = raw.name.get_ref();
-            self.once(
-                &raw.name,
-                "jobs",
-                experiment.jobs.iter().map(|job| &job.name),
-            );
-            let base = raw.settings();
+            let base = raw.get_ref();
+            let Some(name) = &base.name else {
+                self.problems.add(raw, "missing field `name`");
+                continue;
+            };
+            self.once(name, "jobs", experiment.jobs.iter().map(|job| &job.name));
             let mut phases = Vec::new();
             for phase in &self.raw.phases {
-                let set = phase.set.get(name);
-                let span = set.map_or(raw.name.span(), SpannedValue::span);
-                let settings = match set {
-                    Some(set) => set.get_ref().over(&base),
-                    None => base.clone(),
-                };
+                let set = phase.set.get(name.get_ref());
+                let span = set.map_or(name.span(), Spanned::span);
+                let settings = set.map_or_else(|| base.clone(), |set| set.get_ref().over(base));
                 phases.push(self.settings(&settings, &span, experiment));
             }
-            experiment.jobs.push(ExperimentJob {
-                name: name.clone(),
-                phases,
-            });
+            let name = name.get_ref().clone();
+            experiment.jobs.push(ExperimentJob { name, phases });
         }
-        for phase in &self.raw.phases {
-            self.known_jobs(phase, experiment);
-        }
-    }
-
-    fn known_jobs(&mut self, phase: &RawPhase, experiment: &Experiment) {
-        let names = experiment.jobs.iter().map(|job| job.name.as_str());
-        let names: Vec<&str> = names.collect();
-        for (name, set) in &phase.set {
-            if !names.contains(&name.as_str()) {
-                let message = format!("there is no job `{name}`; there are {}", names.join(", "));
-                self.problems.add(&set.span(), message);
+        let names: Vec<String> = experiment.jobs.iter().map(|job| job.name.clone()).collect();
+        for (name, set) in self.raw.phases.iter().flat_map(|phase| &phase.set) {
+            if !names.contains(name) {
+                self.problems.add(set, none_such("job", name, &names));
+            }
+            if let Some(given) = &set.get_ref().name {
+                self.problems.add(given, "unknown field `name`");
             }
         }
     }
@@ -323,13 +299,10 @@ impl ExperimentChecker<'_> {
         if raw.rest == Some(true) {
             return None;
         }
-        let text = |given: &Option<SpannedValue<String>>, default: &str| {
-            given
-                .as_ref()
-                .map_or(default.to_owned(), |at| at.get_ref().clone())
+        let text = |given: &Option<Spanned<String>>, default: &str| {
+            given.as_ref().map_or(default, |at| at.get_ref()).to_owned()
         };
-        let number =
-            |given: &Option<SpannedValue<Text>>| given.as_ref().map(|at| at.get_ref().0.clone());
+        let number = |given: &Option<Spanned<Text>>| Some(given.as_ref()?.get_ref().0.clone());
         let methods = raw.method.as_ref().map(|at| at.get_ref().0.clone());
         let settings = SettingsText {
             device: text(&raw.device, TARGET),
@@ -341,31 +314,30 @@ impl ExperimentChecker<'_> {
             threads: number(&raw.threads).unwrap_or_else(|| "1".to_owned()),
             cpus: number(&raw.cpus),
         };
-        for point in experiment.points() {
-            let at = settings.settings_at(&experiment.full(&point));
-            let Some(at) = self.problems.ok(&place_of(raw, &at, span), at) else {
-                break;
+        let wrong = experiment.points().into_iter().find_map(|point| {
+            let at = match settings.settings_at(&experiment.full(&point)) {
+                Ok(at) => at,
+                Err(reason) => return Some((place_of(raw, &reason), reason)),
             };
             let steered =
                 |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
             if at.methods.iter().any(steered) {
-                let span = raw.method.as_ref().map_or(span.clone(), SpannedValue::span);
                 let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
                                write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
-                self.problems.add(&span, message);
-                break;
+                return Some((raw.method.as_ref().map(Spanned::span), message.to_owned()));
             }
             let mut devices = experiment.devices.iter();
-            let known = devices.any(|device| device.name == at.device);
-            if at.device != TARGET && !known {
-                let span = raw.device.as_ref().map_or(span.clone(), SpannedValue::span);
-                let message = format!(
-                    "there is no device `{}`; write target, or make one by [[device]]",
-                    at.device
-                );
-                self.problems.add(&span, message);
-                break;
-            }
+            let known = devices.any(|device| *device.name.get_ref() == at.device);
+            (at.device != TARGET && !known).then(|| {
+                let device = at.device;
+                let message =
+                    format!("there is no device `{device}`; write target, or make one by [[device]]");
+                (raw.device.as_ref().map(Spanned::span), message)
+            })
+        });
+        if let Some((place, message)) = wrong {
+            self.problems
+                .add_at(place.unwrap_or_else(|| span.clone()), message);
         }
         Some(settings)
     }
@@ -380,7 +352,7 @@ impl ExperimentChecker<'_> {
         ] {
             if !(least..=most).contains(count.get_ref()) {
                 let message = format!("write a whole number from {least} to {most}");
-                self.problems.add(&count.span(), message);
+                self.problems.add(count, message);
             }
         }
         let work = self.duration(&raw.work);
@@ -402,7 +374,7 @@ impl ExperimentChecker<'_> {
         let raw = self.raw.study.as_ref()?;
         if let Some(axis) = self.raw.axes.first() {
             let message = "the axes of [study] are `rule` and `among`; leave [[axis]] out";
-            self.problems.add(&axis.name.span(), message);
+            self.problems.add(&axis.name, message);
         }
         Some(rules::asked(raw, &mut self.problems))
     }
@@ -411,12 +383,11 @@ impl ExperimentChecker<'_> {
         let Some(compare) = &self.raw.compare else {
             return;
         };
-        let known = ["timed", "outstanding", "closed"];
+        let known = ["timed", "outstanding", "closed"].map(str::to_owned);
         let mut modes = compare.modes.get_ref().iter();
-        let other = modes.find(|mode| !known.contains(&mode.as_str()));
-        if let Some(mode) = other {
-            let message = format!("there is no mode `{mode}`; there are {}", known.join(", "));
-            self.problems.add(&compare.modes.span(), message);
+        if let Some(mode) = modes.find(|mode| !known.contains(mode)) {
+            self.problems
+                .add(&compare.modes, none_such("mode", mode, &known));
         }
         let lists = [
             ("trace", &compare.traces),
@@ -431,83 +402,69 @@ impl ExperimentChecker<'_> {
     }
 
     fn kind(&mut self, experiment: &Experiment) {
-        let name = self.raw.name.span();
-        let jobs = !experiment.jobs.is_empty() || !experiment.phases.is_empty();
-        let kinds = [
-            jobs,
+        let (no_jobs, no_phases) = (experiment.jobs.is_empty(), experiment.phases.is_empty());
+        let others = [
             experiment.place.is_some(),
             experiment.compare.is_some(),
             experiment.rules.is_some(),
         ];
-        let other = kinds[1..].contains(&true);
-        match (other, kinds.iter().filter(|kind| **kind).count()) {
-            (_, 2..) => self.problems.add(
-                &name,
+        let others = others.iter().filter(|kind| **kind).count();
+        let problem = if others + usize::from(!no_jobs || !no_phases) > 1 {
+            Some(
                 "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it",
-            ),
-            (false, _) if experiment.jobs.is_empty() => {
-                self.problems.add(
-                    &name,
-                    "there is no job; write [[job]] with a name, [place], [compare] or [study]",
-                );
-            }
-            (false, _) if experiment.phases.is_empty() => {
-                self.problems.add(
-                    &name,
-                    "there is no phase; write [[phase]] with a name and a length",
-                );
-            }
-            _ => {}
-        }
-        if experiment.claims.is_empty() && self.raw.claims.is_empty() {
-            self.problems.add(
-                &name,
-                "there is no claim; write [[claim]] with `says` and `expect`",
-            );
+            )
+        } else if others == 1 {
+            None
+        } else if no_jobs {
+            Some("there is no job; write [[job]] with a name, [place], [compare] or [study]")
+        } else if no_phases {
+            Some("there is no phase; write [[phase]] with a name and a length")
+        } else {
+            None
+        };
+        let no_claims = "there is no claim; write [[claim]] with `says` and `expect`";
+        let no_claims = self.raw.claims.is_empty().then_some(no_claims);
+        for message in problem.into_iter().chain(no_claims) {
+            self.problems.add(&self.raw.name, message);
         }
     }
 }
 
 /// The place of the setting that is wrong, as far as its error names it.
-fn place_of<T>(raw: &RawSettings, found: &Result<T, String>, span: &Range<usize>) -> Range<usize> {
-    let Err(reason) = found else {
-        return span.clone();
-    };
-    let begins = |word: &str| reason.starts_with(word);
-    let number = |at: &Option<SpannedValue<Text>>| at.as_ref().map(SpannedValue::span);
-    let text = |at: &Option<SpannedValue<String>>| at.as_ref().map(SpannedValue::span);
-    let setting_span = match () {
-        () if begins("threads") => number(&raw.threads),
-        () if begins("cpus") => number(&raw.cpus),
-        () if begins("depth") => number(&raw.depth),
-        () if reason.contains("engine") => text(&raw.engine),
-        () if reason.contains("method") || reason.contains("rule") => {
-            raw.method.as_ref().map(SpannedValue::span)
-        }
-        () if reason.contains("pattern") => text(&raw.pattern),
-        () => text(&raw.bs),
-    };
-    setting_span.unwrap_or_else(|| span.clone())
+fn place_of(raw: &RawSettings, reason: &str) -> Option<Range<usize>> {
+    fn span<T>(at: &Option<Spanned<T>>) -> Option<Range<usize>> {
+        at.as_ref().map(Spanned::span)
+    }
+    let (begins, has) = (
+        |word| reason.starts_with(word),
+        |word| reason.contains(word),
+    );
+    match () {
+        () if begins("threads") => span(&raw.threads),
+        () if begins("cpus") => span(&raw.cpus),
+        () if begins("depth") => span(&raw.depth),
+        () if has("engine") => span(&raw.engine),
+        () if has("method") || has("rule") => span(&raw.method),
+        () if has("pattern") => span(&raw.pattern),
+        () => span(&raw.bs),
+    }
 }
 
 fn window(name: &str, text: &str) -> Result<Window, String> {
     let wrong = || format!("`{text}` is no window; write \"0s..2s\", or \"2s..\" for the rest");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let time = |text: &str| parse_duration(text.trim()).map_err(|_| wrong());
-    let to = match to.trim() {
-        "" => None,
-        to => Some(time(to)?.as_secs_f64()),
-    };
+    let to = Some(to.trim()).filter(|to| !to.is_empty()).map(time);
+    let to_s = to.transpose()?.map(Nanos::as_secs_f64);
     let from_s = time(from)?.as_secs_f64();
-    if to.is_none_or(|to| to > from_s) {
-        Ok(Window {
-            name: name.to_owned(),
-            from_s,
-            to_s: to,
-        })
-    } else {
-        Err(format!("the window `{text}` ends before it begins"))
+    if to_s.is_some_and(|to| to <= from_s) {
+        return Err(format!("the window `{text}` ends before it begins"));
     }
+    Ok(Window {
+        name: name.to_owned(),
+        from_s,
+        to_s,
+    })
 }
 
 fn within(window: Window, phases: &[Phase]) -> Result<Window, String> {

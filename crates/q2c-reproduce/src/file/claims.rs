@@ -1,12 +1,13 @@
 //! Checks the claims and the charts of a file, and what they need of the machine.
 
 use super::problem::Problems;
-use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, RawNeeds, SpannedValue};
-use super::{Experiment, KernelBound, Needs};
+use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, Text};
+use super::{Experiment, Needs};
 use crate::claim::judge::Claim;
 use crate::claim::parse;
 use crate::claim::scope::{ClaimContext, none_such};
 use q2c_result::reproduce::{ChartAsked, PublishedCurve};
+use toml::Spanned;
 
 pub(super) fn claim(
     problems: &mut Problems<'_>,
@@ -14,37 +15,34 @@ pub(super) fn claim(
     experiment: &Experiment,
 ) -> (Claim, Needs) {
     let scope = experiment.scope();
-    let windows: Vec<String> = scope
-        .windows
-        .iter()
-        .map(|window| window.name.clone())
-        .collect();
-    let at = raw
-        .at
-        .iter()
-        .map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
+    let at = raw.at.iter();
+    let at = at.map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
     let context = ClaimContext {
-        window: known(problems, "window", raw.window.as_ref(), &windows),
+        window: known(
+            problems,
+            "window",
+            raw.window.as_ref(),
+            &scope.window_names(),
+        ),
         phase: known(problems, "phase", raw.phase.as_ref(), &scope.phases),
         job: known(problems, "job", raw.job.as_ref(), &scope.jobs),
         at: at.collect(),
     };
-    let span = raw.expect.span();
     let OneOrMore(texts) = raw.expect.get_ref();
     if texts.is_empty() {
-        problems.add(
-            &span,
-            "a claim needs an expression, such as \"iops > 10 K\"",
-        );
+        let message = "a claim needs an expression, such as \"iops > 10 K\"";
+        problems.add(&raw.expect, message);
     }
     let mut expects = Vec::new();
     for text in texts {
         let read = parse::expect(text).map_err(|e| e.to_string());
-        let read = read.and_then(|expect| match scope.check(&expect, &context) {
-            Ok(()) => Ok(expect),
-            Err(reason) => Err(format!("`{text}`: {reason}")),
+        let read = read.and_then(|expect| {
+            let checked = scope.check(&expect, &context);
+            checked
+                .map(|()| expect)
+                .map_err(|reason| format!("`{text}`: {reason}"))
         });
-        expects.extend(problems.ok(&span, read));
+        expects.extend(problems.ok(&raw.expect, read));
     }
     let claim = Claim {
         says: raw.says.clone(),
@@ -55,8 +53,7 @@ pub(super) fn claim(
         needs: Vec::new(),
         fitted: raw.fitted.clone(),
     };
-    let needs = needs(problems, &raw.needs);
-    (claim, needs)
+    (claim, raw.needs.clone())
 }
 
 /// A name that a claim gives to its figures. One that there is not is a problem where it stands,
@@ -64,14 +61,14 @@ pub(super) fn claim(
 fn known(
     problems: &mut Problems<'_>,
     kind: &str,
-    name: Option<&SpannedValue<String>>,
+    name: Option<&Spanned<String>>,
     all: &[String],
 ) -> Option<String> {
     let name = name?;
     if all.contains(name.get_ref()) {
         return Some(name.get_ref().clone());
     }
-    problems.add(&name.span(), none_such(kind, name.get_ref(), all));
+    problems.add(name, none_such(kind, name.get_ref(), all));
     all.first().cloned()
 }
 
@@ -86,36 +83,23 @@ pub(super) fn chart(
         if scope.figures.contains(&figure.name) {
             Ok(figure)
         } else {
-            Err(format!(
-                "there is no figure `{}`; there are {}",
-                figure.name,
-                scope.figures.join(", ")
-            ))
+            Err(none_such("figure", &figure.name, &scope.figures))
         }
     });
-    let figure = problems.ok(&raw.figure.span(), figure);
-    let mut known = |at: &SpannedValue<String>, others: &[&str]| {
-        let axes = experiment.axes.iter();
-        let mut axis_names: Vec<&str> = axes.map(|axis| axis.name.as_str()).collect();
-        axis_names.extend(others);
-        if !axis_names.contains(&at.get_ref().as_str()) {
-            let message = format!(
-                "there is no axis `{}`; there are {}",
-                at.get_ref(),
-                axis_names.join(", ")
-            );
-            problems.add(&at.span(), message);
+    let figure = problems.ok(&raw.figure, figure);
+    let mut known = |at: &Spanned<String>, others: &[&str]| {
+        let others = others.iter().map(|&name| name.to_owned());
+        let names: Vec<String> = scope.axis_names().into_iter().chain(others).collect();
+        if !names.contains(at.get_ref()) {
+            problems.add(at, none_such("axis", at.get_ref(), &names));
         }
     };
     known(&raw.over, &["time", "phase"]);
     raw.by.iter().for_each(|by| known(by, &[]));
+    let point = |(at, value): &(Text, f64)| (at.0.clone(), *value);
     let curve = |curve: &RawCurve| PublishedCurve {
         name: curve.name.clone(),
-        points: curve
-            .points
-            .iter()
-            .map(|(at, value)| (at.0.clone(), *value))
-            .collect(),
+        points: curve.points.iter().map(point).collect(),
     };
     ChartAsked {
         title: raw.title.clone(),
@@ -125,45 +109,4 @@ pub(super) fn chart(
         published: raw.published.iter().map(curve).collect(),
         ours: Vec::new(),
     }
-}
-
-pub(super) fn needs(problems: &mut Problems<'_>, raw: &RawNeeds) -> Needs {
-    let count = |at: &Option<SpannedValue<u32>>| at.as_ref().map(|at| *at.get_ref());
-    let yes = |at: &Option<SpannedValue<bool>>| at.as_ref().is_some_and(|at| *at.get_ref());
-    let text = |at: &Option<SpannedValue<String>>| at.as_ref().map(|at| at.get_ref().clone());
-    Needs {
-        cpus: count(&raw.cpus),
-        threads_per_core: count(&raw.threads_per_core),
-        numa_nodes: count(&raw.numa_nodes),
-        kernel: raw.kernel.as_ref().and_then(|at| {
-            let bound = kernel(at.get_ref());
-            problems.ok(&at.span(), bound)
-        }),
-        poll_queues: yes(&raw.poll_queues),
-        hw_queues: count(&raw.hw_queues),
-        module: text(&raw.module),
-        file_systems: raw
-            .file_systems
-            .iter()
-            .map(|at| at.get_ref().clone())
-            .collect(),
-        spdk: yes(&raw.spdk),
-        devices: text(&raw.devices),
-    }
-}
-
-fn kernel(text: &str) -> Result<KernelBound, String> {
-    let wrong = || format!("`{text}` is no bound; write \"< 5.0\" or \">= 5.0\"");
-    let below = text.trim().strip_prefix('<').map(|version| (true, version));
-    let from = text
-        .trim()
-        .strip_prefix(">=")
-        .map(|version| (false, version));
-    let (below, version) = from.or(below).ok_or_else(wrong)?;
-    let (major, minor) = version.trim().split_once('.').ok_or_else(wrong)?;
-    let number = |text: &str| text.parse().map_err(|_| wrong());
-    Ok(KernelBound {
-        below,
-        version: (number(major)?, number(minor)?),
-    })
 }

@@ -1,12 +1,11 @@
 //! How long an experiment takes.
 
-use super::{DeviceAsked, Experiment, Phase, filled};
-use crate::jobs::LEAST_SLICE;
+use super::{DeviceAsked, Experiment, Phase};
+use crate::jobs::{AxisValues, LEAST_SLICE};
 use crate::studies::place::TRIAL_S;
 use q2c_model::Nanos;
 use q2c_result::reproduce::StudyKind;
 use q2c_study::LIBRARY;
-use std::collections::BTreeMap;
 
 /// Time to begin and end a trial of jobs beside its phases, seconds.
 const BEGIN_S: f64 = 0.03;
@@ -28,9 +27,10 @@ impl Experiment {
         match self.study() {
             StudyKind::Compare => None,
             StudyKind::Place => Some(trials * TRIAL_S),
-            StudyKind::Rules => Some(self.rules.as_ref().map_or(0.0, |rules| {
-                (rules.policies.len() * LIBRARY.len()) as f64 * RULE_S
-            })),
+            StudyKind::Rules => {
+                let policies = self.rules.as_ref().map_or(0, |rules| rules.policies.len());
+                Some((policies * LIBRARY.len()) as f64 * RULE_S)
+            }
             StudyKind::Jobs | StudyKind::Stages => {
                 let points = self.points();
                 let trial_lengths_s = points.iter().map(|at| self.trial_of_point_s(at, scale));
@@ -46,24 +46,25 @@ impl Experiment {
         phases.map(|phase| scaled(phase).max(LEAST_SLICE)).collect()
     }
 
-    pub(crate) fn trial_of_point_s(&self, at: &BTreeMap<String, String>, scale: f64) -> f64 {
+    pub(crate) fn trial_of_point_s(&self, at: &AxisValues, scale: f64) -> f64 {
         let phases = self.phases_at(scale).into_iter();
         phases.map(Nanos::as_secs_f64).sum::<f64>() + self.begin_s(at)
     }
 
-    fn begin_s(&self, at: &BTreeMap<String, String>) -> f64 {
+    fn begin_s(&self, at: &AxisValues) -> f64 {
         let full = self.full(at);
-        let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
-        let threads =
-            settings.filter_map(|settings| Some(settings.settings_at(&full).ok()?.threads));
-        let making = self.devices.iter().map(|device| {
-            let asked = filled(&device.make, &full).parse::<DeviceAsked>();
-            asked.map_or(0.0, |asked| match asked {
-                DeviceAsked::Simulated(_) => 0.0,
-                DeviceAsked::Loop(_) | DeviceAsked::FileOn(..) => FILE_S,
-                DeviceAsked::RamdiskMq(_) | DeviceAsked::NullBlk(_) => RAM_S,
-            })
-        });
+        let settings = self
+            .settings()
+            .filter_map(|settings| settings.settings_at(&full).ok());
+        let threads = settings.map(|settings| settings.threads);
+        let making = self
+            .devices
+            .iter()
+            .map(|device| match device.filled(&full).parse() {
+                Ok(DeviceAsked::Simulated(_)) | Err(_) => 0.0,
+                Ok(DeviceAsked::Loop(_) | DeviceAsked::FileOn(..)) => FILE_S,
+                Ok(DeviceAsked::RamdiskMq(_) | DeviceAsked::NullBlk(_)) => RAM_S,
+            });
         BEGIN_S + making.sum::<f64>() + THREAD_S * f64::from(threads.max().unwrap_or(0))
     }
 }

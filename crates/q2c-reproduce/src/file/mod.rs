@@ -17,10 +17,13 @@ pub(crate) use settings::{DeviceAsked, JobSettings, RamDeviceSpec, SettingsText,
 use crate::claim::eval::FIGURES;
 use crate::claim::judge::Claim;
 use crate::claim::scope::ClaimScope;
+use crate::jobs::AxisValues;
 use q2c_model::Nanos;
 use q2c_place::study::SetupOf;
 use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
+use serde::Deserialize;
 use std::collections::BTreeMap;
+use toml::Spanned;
 
 pub(crate) const SCHEMA: &str = "q2c.reproduce/2";
 
@@ -66,16 +69,23 @@ pub struct Experiment {
 pub(crate) struct With {
     pub axis: String,
     pub name: String,
-    /// In the order of the values.
-    pub texts: Vec<String>,
+    /// By the axis' value.
+    pub texts: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct DeviceOf {
     /// Its name in the file.
-    pub name: String,
+    pub name: Spanned<String>,
     /// What it is, as text, in which `{axis}` stands for the axis' value.
-    pub make: String,
+    pub make: Spanned<String>,
+}
+
+impl DeviceOf {
+    pub(crate) fn filled(&self, full: &AxisValues) -> String {
+        filled(self.make.get_ref(), full)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +104,8 @@ pub(crate) struct ExperimentJob {
 }
 
 /// What is needed of the machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Needs {
     pub(crate) cpus: Option<u32>,
     pub(crate) threads_per_core: Option<u32>,
@@ -109,11 +120,28 @@ pub struct Needs {
     pub(crate) devices: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub(crate) struct KernelBound {
     /// Whether the kernel must be older than `version`; else it must be that one or newer.
     pub below: bool,
     pub version: (u32, u32),
+}
+
+impl TryFrom<String> for KernelBound {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let trimmed = text.trim();
+        let below = trimmed.strip_prefix('<').map(|version| (true, version));
+        let from = trimmed.strip_prefix(">=").map(|version| (false, version));
+        let bound = from.or(below).and_then(|(below, version)| {
+            let (major, minor) = version.trim().split_once('.')?;
+            let version = (major.parse().ok()?, minor.parse().ok()?);
+            Some(KernelBound { below, version })
+        });
+        bound.ok_or_else(|| format!("`{text}` is no bound; write \"< 5.0\" or \">= 5.0\""))
+    }
 }
 
 impl Experiment {
@@ -153,48 +181,47 @@ impl Experiment {
     }
 
     /// All points of the axes, in the order of the file.
-    pub fn points(&self) -> Vec<BTreeMap<String, String>> {
-        let mut points = vec![BTreeMap::new()];
+    pub fn points(&self) -> Vec<AxisValues> {
+        let mut points = vec![AxisValues::new()];
         for axis in &self.axes {
-            let with = |at: &BTreeMap<String, String>, value: &String| {
+            let with = |(at, value): (&AxisValues, &String)| {
                 let mut at = at.clone();
                 at.insert(axis.name.clone(), value.clone());
                 at
             };
-            points = points
-                .iter()
-                .flat_map(|at| axis.values.iter().map(move |value| with(at, value)))
-                .collect();
+            let pairs = |at| axis.values.iter().map(move |value| (at, value));
+            points = points.iter().flat_map(pairs).map(with).collect();
         }
         points
     }
 
     /// A point with what goes with its values.
-    pub(crate) fn full(&self, at: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    pub(crate) fn full(&self, at: &AxisValues) -> AxisValues {
         let mut full = at.clone();
-        for with in &self.with {
-            let axis = self.axes.iter().find(|axis| axis.name == with.axis);
-            let value = at.get(&with.axis);
-            let nth = axis.and_then(|axis| {
-                axis.values
-                    .iter()
-                    .position(|axis_value| Some(axis_value) == value)
-            });
-            if let Some(text) = nth.and_then(|nth| with.texts.get(nth)) {
-                full.insert(format!("{}.{}", with.axis, with.name), text.clone());
+        for With { axis, name, texts } in &self.with {
+            if let Some(text) = at.get(axis).and_then(|value| texts.get(value)) {
+                full.insert(format!("{axis}.{name}"), text.clone());
             }
         }
         full
     }
 
+    /// The settings of all jobs in the phases in which they work.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &SettingsText> {
+        self.jobs.iter().flat_map(|job| job.phases.iter().flatten())
+    }
+
     /// The settings of all jobs at all points that do their I/O on the user's target.
     pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
         let points = self.points();
-        let texts = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
-        let texts = texts.filter(|settings| settings.on_target());
-        texts
-            .flat_map(|settings| points.iter().map(|at| settings.settings_at(&self.full(at))))
-            .collect()
+        let at_points = |settings: &SettingsText| -> Vec<_> {
+            points
+                .iter()
+                .map(|at| settings.settings_at(&self.full(at)))
+                .collect()
+        };
+        let settings = self.settings().filter(|settings| settings.on_target());
+        settings.flat_map(at_points).collect()
     }
 
     /// The engines that jobs name, each once.
@@ -209,16 +236,15 @@ impl Experiment {
 
     /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
     pub(crate) fn cpus(&self) -> Option<u32> {
-        let point_cpus = |phase: usize, at: &BTreeMap<String, String>| -> u32 {
-            let jobs = self.jobs.iter();
-            let jobs = jobs.filter_map(|job| job.phases[phase].as_ref());
-            let settings = jobs.filter_map(|settings| settings.settings_at(&self.full(at)).ok());
-            settings.map(|job| job.cpus).sum()
+        let at_point = |at: AxisValues| {
+            let phases = crate::jobs::cpu_use(self, &at, 0).into_iter();
+            phases.map(|phase| phase.needed).max()
         };
-        let points = self.points();
-        let phase_cpus = |phase: usize| points.iter().map(|at| point_cpus(phase, at)).max();
-        let most = (0..self.phases.len()).filter_map(phase_cpus).max();
-        most.filter(|_| !self.jobs.is_empty())
+        let points = self.points().into_iter();
+        points
+            .filter_map(at_point)
+            .max()
+            .filter(|_| !self.jobs.is_empty())
     }
 
     /// Why it runs in real time; `None` where all jobs are on simulated devices, as `target` may
@@ -239,24 +265,21 @@ impl Experiment {
     }
 
     fn real_device(&self) -> Option<String> {
-        let points = self.points();
-        let mut made = points.iter().flat_map(|at| {
-            let at = self.full(at);
-            let devices = self.devices.iter();
-            devices.map(move |device| filled(&device.make, &at))
+        let mut made = self.points().into_iter().flat_map(|at| {
+            let full = self.full(&at);
+            self.devices.iter().map(move |device| device.filled(&full))
         });
         made.find(|made| !matches!(made.parse(), Ok(DeviceAsked::Simulated(_))))
     }
 
     /// Whether a job does its I/O on the user's target.
     pub fn takes_target(&self) -> bool {
-        let settings = self.jobs.iter().flat_map(|job| job.phases.iter().flatten());
-        settings.into_iter().any(|settings| settings.on_target())
+        self.settings().any(SettingsText::on_target)
     }
 }
 
 /// Puts the values of a point in the place of the axes' names in braces.
-pub(crate) fn filled(text: &str, at: &BTreeMap<String, String>) -> String {
+pub(crate) fn filled(text: &str, at: &AxisValues) -> String {
     let mut text = text.to_owned();
     for (axis, value) in at {
         text = text.replace(&format!("{{{axis}}}"), value);

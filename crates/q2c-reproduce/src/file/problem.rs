@@ -1,19 +1,14 @@
 //! What is wrong in an experiment file, by line.
 
-use std::fmt;
 use std::ops::Range;
+use toml::Spanned;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("line {line}: {words}")]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
     pub words: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.words)
-    }
 }
 
 /// An experiment that cannot be used.
@@ -29,40 +24,38 @@ pub enum ExperimentError {
         known: String,
     },
     /// The file is wrong.
-    #[error("understand the experiment{}", shown(.0))]
+    #[error("understand the experiment:{}", lines(.0))]
     Wrong(Vec<Problem>),
 }
 
-fn shown(problems: &[Problem]) -> String {
-    let lines = problems.iter().map(|problem| format!("\n  {problem}"));
-    format!(":{}", lines.collect::<String>())
+fn lines(problems: &[Problem]) -> String {
+    problems
+        .iter()
+        .map(|problem| format!("\n  {problem}"))
+        .collect()
 }
 
 pub(super) struct Problems<'a> {
-    text: &'a str,
+    pub text: &'a str,
     pub all: Vec<Problem>,
 }
 
-impl<'a> Problems<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
-        Problems {
-            text,
-            all: Vec::new(),
-        }
+impl Problems<'_> {
+    pub(crate) fn add<T>(&mut self, at: &Spanned<T>, words: impl Into<String>) {
+        self.add_at(at.span(), words.into());
     }
 
-    pub(crate) fn add(&mut self, span: &Range<usize>, words: impl Into<String>) {
+    pub(crate) fn add_at(&mut self, span: Range<usize>, words: String) {
         let before = &self.text[..span.start.min(self.text.len())];
-        let problem = Problem {
-            line: before.matches('\n').count() + 1,
-            words: words.into(),
-        };
+        let line = before.matches('\n').count() + 1;
+        let problem = Problem { line, words };
         if !self.all.contains(&problem) {
             self.all.push(problem);
         }
     }
 
-    pub(crate) fn ok<T>(&mut self, span: &Range<usize>, value: Result<T, String>) -> Option<T> {
-        value.map_err(|message| self.add(span, message)).ok()
+    /// The value; its error is a problem at the place of `at`.
+    pub(crate) fn ok<T, V>(&mut self, at: &Spanned<V>, value: Result<T, String>) -> Option<T> {
+        value.map_err(|message| self.add(at, message)).ok()
     }
 }

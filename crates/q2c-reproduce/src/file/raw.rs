@@ -1,41 +1,39 @@
 //! The experiment file as it is written: TOML with the place of each value.
 
+use super::{DeviceOf, Needs};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
+use std::{fmt, iter};
 use toml::Spanned;
-
-/// A value with its place in the file.
-pub(crate) type SpannedValue<T> = Spanned<T>;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFile {
-    pub schema: SpannedValue<String>,
-    pub name: SpannedValue<String>,
+    pub schema: Spanned<String>,
+    pub name: Spanned<String>,
     pub title: String,
     pub setting: String,
     pub variant_of: Option<RawVariant>,
-    pub trials: Option<SpannedValue<u32>>,
-    pub interval: Option<SpannedValue<String>>,
+    pub trials: Option<Spanned<u32>>,
+    pub interval: Option<Spanned<String>>,
     #[serde(default)]
     pub capture: bool,
     #[serde(default)]
-    pub windows: BTreeMap<String, SpannedValue<String>>,
+    pub windows: BTreeMap<String, Spanned<String>>,
     #[serde(default, rename = "device")]
-    pub devices: Vec<RawDevice>,
+    pub devices: Vec<DeviceOf>,
     #[serde(default, rename = "axis")]
     pub axes: Vec<RawAxis>,
     #[serde(default, rename = "job")]
-    pub jobs: Vec<RawJob>,
+    pub jobs: Vec<Spanned<RawSettings>>,
     #[serde(default, rename = "phase")]
     pub phases: Vec<RawPhase>,
     pub place: Option<RawPlace>,
     pub compare: Option<RawCompare>,
     pub study: Option<RawStudy>,
     #[serde(default)]
-    pub needs: RawNeeds,
+    pub needs: Needs,
     #[serde(rename = "claim")]
     pub claims: Vec<RawClaim>,
     #[serde(default, rename = "chart")]
@@ -45,71 +43,34 @@ pub(crate) struct RawFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVariant {
-    pub name: SpannedValue<String>,
+    pub name: String,
     pub reason: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RawDevice {
-    pub name: SpannedValue<String>,
-    pub make: SpannedValue<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RawAxis {
-    pub name: SpannedValue<String>,
-    pub values: SpannedValue<Vec<Text>>,
+    pub name: Spanned<String>,
+    pub values: Spanned<Vec<Text>>,
     #[serde(default)]
-    pub with: BTreeMap<String, SpannedValue<Vec<Text>>>,
+    pub with: BTreeMap<String, Spanned<Vec<Text>>>,
 }
 
 /// The settings of a job. In a phase, those that are given take the place of the job's own.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSettings {
-    pub device: Option<SpannedValue<String>>,
-    pub engine: Option<SpannedValue<String>>,
-    pub method: Option<SpannedValue<OneOrMore>>,
-    pub pattern: Option<SpannedValue<String>>,
-    pub bs: Option<SpannedValue<String>>,
-    pub depth: Option<SpannedValue<Text>>,
-    pub threads: Option<SpannedValue<Text>>,
-    pub cpus: Option<SpannedValue<Text>>,
+    /// The job's name; none in a phase.
+    pub name: Option<Spanned<String>>,
+    pub device: Option<Spanned<String>>,
+    pub engine: Option<Spanned<String>>,
+    pub method: Option<Spanned<OneOrMore>>,
+    pub pattern: Option<Spanned<String>>,
+    pub bs: Option<Spanned<String>>,
+    pub depth: Option<Spanned<Text>>,
+    pub threads: Option<Spanned<Text>>,
+    pub cpus: Option<Spanned<Text>>,
     pub rest: Option<bool>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawJob {
-    pub name: SpannedValue<String>,
-    pub device: Option<SpannedValue<String>>,
-    pub engine: Option<SpannedValue<String>>,
-    pub method: Option<SpannedValue<OneOrMore>>,
-    pub pattern: Option<SpannedValue<String>>,
-    pub bs: Option<SpannedValue<String>>,
-    pub depth: Option<SpannedValue<Text>>,
-    pub threads: Option<SpannedValue<Text>>,
-    pub cpus: Option<SpannedValue<Text>>,
-    pub rest: Option<bool>,
-}
-
-impl RawJob {
-    pub(crate) fn settings(&self) -> RawSettings {
-        let job = self.clone();
-        RawSettings {
-            device: job.device,
-            engine: job.engine,
-            method: job.method,
-            pattern: job.pattern,
-            bs: job.bs,
-            depth: job.depth,
-            threads: job.threads,
-            cpus: job.cpus,
-            rest: job.rest,
-        }
-    }
 }
 
 impl RawSettings {
@@ -118,6 +79,7 @@ impl RawSettings {
         let overrides = self.clone();
         let base = base.clone();
         RawSettings {
+            name: base.name,
             device: overrides.device.or(base.device),
             engine: overrides.engine.or(base.engine),
             method: overrides.method.or(base.method),
@@ -134,22 +96,22 @@ impl RawSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPhase {
-    pub name: SpannedValue<String>,
+    pub name: Spanned<String>,
     pub label: Option<String>,
-    pub length: SpannedValue<String>,
+    pub length: Spanned<String>,
     #[serde(default)]
-    pub set: BTreeMap<String, SpannedValue<RawSettings>>,
+    pub set: BTreeMap<String, Spanned<RawSettings>>,
 }
 
 /// A machine and its tasks for the simulator of placements.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPlace {
-    pub cores: SpannedValue<u32>,
-    pub threads: SpannedValue<u32>,
-    pub compute: SpannedValue<u32>,
-    pub polling: SpannedValue<u32>,
-    pub work: SpannedValue<String>,
+    pub cores: Spanned<u32>,
+    pub threads: Spanned<u32>,
+    pub compute: Spanned<u32>,
+    pub polling: Spanned<u32>,
+    pub work: Spanned<String>,
 }
 
 /// A run of `q2c compare` whose result is judged.
@@ -159,7 +121,7 @@ pub(crate) struct RawCompare {
     pub command: String,
     pub traces: Vec<String>,
     pub devices: Vec<String>,
-    pub modes: SpannedValue<Vec<String>>,
+    pub modes: Spanned<Vec<String>>,
 }
 
 /// Rules that compete over the library of patterns.
@@ -171,30 +133,14 @@ pub(crate) struct RawStudy {
     #[serde(default)]
     pub only: bool,
     #[serde(default)]
-    pub among: BTreeMap<String, SpannedValue<Vec<String>>>,
+    pub among: BTreeMap<String, Spanned<Vec<String>>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawGroup {
-    pub name: SpannedValue<String>,
-    pub rules: SpannedValue<OneOrMore>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawNeeds {
-    pub cpus: Option<SpannedValue<u32>>,
-    pub threads_per_core: Option<SpannedValue<u32>>,
-    pub numa_nodes: Option<SpannedValue<u32>>,
-    pub kernel: Option<SpannedValue<String>>,
-    pub poll_queues: Option<SpannedValue<bool>>,
-    pub hw_queues: Option<SpannedValue<u32>>,
-    pub module: Option<SpannedValue<String>>,
-    #[serde(default)]
-    pub file_systems: Vec<SpannedValue<String>>,
-    pub spdk: Option<SpannedValue<bool>>,
-    pub devices: Option<SpannedValue<String>>,
+    pub name: Spanned<String>,
+    pub rules: Spanned<OneOrMore>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -203,14 +149,14 @@ pub(crate) struct RawClaim {
     pub says: String,
     pub published: Option<String>,
     pub read_as: Option<String>,
-    pub expect: SpannedValue<OneOrMore>,
-    pub window: Option<SpannedValue<String>>,
-    pub phase: Option<SpannedValue<String>>,
-    pub job: Option<SpannedValue<String>>,
+    pub expect: Spanned<OneOrMore>,
+    pub window: Option<Spanned<String>>,
+    pub phase: Option<Spanned<String>>,
+    pub job: Option<Spanned<String>>,
     #[serde(default)]
-    pub at: BTreeMap<String, SpannedValue<Text>>,
+    pub at: BTreeMap<String, Spanned<Text>>,
     #[serde(default)]
-    pub needs: RawNeeds,
+    pub needs: Needs,
     pub fitted: Option<String>,
 }
 
@@ -218,9 +164,9 @@ pub(crate) struct RawClaim {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawChart {
     pub title: String,
-    pub figure: SpannedValue<String>,
-    pub over: SpannedValue<String>,
-    pub by: Option<SpannedValue<String>>,
+    pub figure: Spanned<String>,
+    pub over: Spanned<String>,
+    pub by: Option<Spanned<String>>,
     #[serde(default)]
     pub published: Vec<RawCurve>,
 }
@@ -280,11 +226,8 @@ impl<'de> Visitor<'de> for ManyVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
-        let mut texts = Vec::new();
-        while let Some(text) = list.next_element()? {
-            texts.push(text);
-        }
-        Ok(OneOrMore(texts))
+        let texts: Result<_, _> = iter::from_fn(|| list.next_element().transpose()).collect();
+        texts.map(OneOrMore)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Checks the section `[study]`: the rules that compete over the library of patterns.
 
 use super::problem::Problems;
-use super::raw::{OneOrMore, RawGroup, RawStudy, SpannedValue};
+use super::raw::{OneOrMore, RawGroup, RawStudy};
+use crate::claim::scope::none_such;
+use crate::jobs::AxisValues;
 use q2c_model::Nanos;
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::reproduce::Axis;
 use q2c_study::standard;
-use std::collections::BTreeMap;
+use toml::Spanned;
 
 /// The axis of the groups of rules.
 const RULE: &str = "rule";
@@ -40,17 +42,15 @@ impl RulesAsked {
     }
 
     /// The point of a group in a set of them.
-    pub(crate) fn point_of(&self, group: usize, among: usize) -> BTreeMap<String, String> {
-        BTreeMap::from([
+    pub(crate) fn point_of(&self, group: usize, among: usize) -> AxisValues {
+        AxisValues::from([
             (RULE.to_owned(), self.groups[group].0.clone()),
             (AMONG.to_owned(), self.among[among].0.clone()),
         ])
     }
 
     fn group(&self, name: &str) -> Option<usize> {
-        self.groups
-            .iter()
-            .position(|(group_name, _)| group_name == name)
+        self.groups.iter().position(|(known, _)| known == name)
     }
 
     /// Adds configurations to a group, which is made where there is none of this name.
@@ -84,7 +84,7 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
                     "the other configurations of {name} make a group of this name; write another name, or only = true \
                      to leave them out"
                 );
-                problems.add(&group.name.span(), message);
+                problems.add(&group.name, message);
             }
             asked.add(name, vec![policy]);
         }
@@ -98,18 +98,22 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
 }
 
 fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>) {
-    let (name, span) = (raw.name.get_ref(), raw.rules.span());
+    let name = raw.name.get_ref();
     if asked.group(name).is_some() {
         let message = format!("there are two groups `{name}`; give one another name");
-        problems.add(&raw.name.span(), message);
+        problems.add(&raw.name, message);
     }
     let OneOrMore(texts) = raw.rules.get_ref();
     let mut policies: Vec<PolicySpec> = Vec::new();
     for text in texts {
-        policies.extend(problems.ok(&span, configurations(text)).unwrap_or_default());
+        policies.extend(
+            problems
+                .ok(&raw.rules, configurations(text))
+                .unwrap_or_default(),
+        );
     }
     if texts.is_empty() {
-        problems.add(&span, "a group needs a rule, such as \"min:70%,10ms\"");
+        problems.add(&raw.rules, "a group needs a rule, such as \"min:70%,10ms\"");
     }
     for (n, policy) in policies.iter().enumerate() {
         if !policy.follows_the_device() {
@@ -117,12 +121,12 @@ fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>
                 "the sleep of `{policy}` does not follow the device, so what is best on one says nothing of another; \
                  leave it out"
             );
-            problems.add(&span, message);
+            problems.add(&raw.rules, message);
             break;
         }
         if policies[..n].contains(policy) || asked.policies.contains(policy) {
             let message = format!("`{policy}` stands twice; write it in one group, once");
-            problems.add(&span, message);
+            problems.add(&raw.rules, message);
             break;
         }
     }
@@ -144,14 +148,13 @@ fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
 
 fn add_among(
     name: &str,
-    groups: &SpannedValue<Vec<String>>,
+    groups: &Spanned<Vec<String>>,
     asked: &mut RulesAsked,
     problems: &mut Problems<'_>,
 ) {
-    let span = groups.span();
     if name == ALL {
         let message = format!("`{ALL}` stands for all groups already; write another name");
-        problems.add(&span, message);
+        problems.add(groups, message);
     }
     let mut indices: Vec<usize> = Vec::new();
     for group in groups.get_ref() {
@@ -159,22 +162,20 @@ fn add_among(
             Some(index) if !indices.contains(&index) => indices.push(index),
             Some(_) => {
                 let message = format!("`{group}` stands twice; write each group once");
-                problems.add(&span, message);
+                problems.add(groups, message);
             }
             None => {
-                let names = asked.groups.iter().map(|(name, _)| name.as_str());
-                let names: Vec<&str> = names.collect();
-                let message = format!(
-                    "there is no group `{group}`; there are {}",
-                    names.join(", ")
+                let names = asked.groups.iter().map(|(name, _)| name.clone());
+                problems.add(
+                    groups,
+                    none_such("group", group, &names.collect::<Vec<_>>()),
                 );
-                problems.add(&span, message);
             }
         }
     }
     if indices.len() < 2 {
         problems.add(
-            &span,
+            groups,
             "rules compete from two groups on; name another group",
         );
     }

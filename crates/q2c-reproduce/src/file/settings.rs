@@ -1,12 +1,12 @@
 //! The settings of a job, and devices that are made for the run.
 
 use super::filled;
+use crate::jobs::AxisValues;
 use q2c_bench::interface::Interface;
 use q2c_engine::{EngineSpec, Pattern};
 use q2c_model::{Bytes, parse_size};
 use q2c_policy::Method;
 use q2c_result::fs::FileSystem;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -47,10 +47,7 @@ pub struct JobSettings {
 const MOST: u32 = 1024;
 
 impl SettingsText {
-    pub(crate) fn settings_at(
-        &self,
-        point: &BTreeMap<String, String>,
-    ) -> Result<JobSettings, String> {
+    pub(crate) fn settings_at(&self, point: &AxisValues) -> Result<JobSettings, String> {
         let fill = |text: &String| filled(text, point);
         let number = |what: &str, text: &String| {
             let text = fill(text);
@@ -61,21 +58,14 @@ impl SettingsText {
         };
         let threads = number("threads", &self.threads)?;
         let cpus = self.cpus.as_ref().map(|cpus| number("cpus", cpus));
-        let methods = self.methods.iter().map(|text| {
-            let method = fill(text).parse::<Method>();
-            method.map_err(|e| e.to_string())
-        });
+        let engine = self.engine.as_ref().map(|text| fill(text).parse());
+        let method = |text| fill(text).parse::<Method>().map_err(|e| e.to_string());
+        let pattern = fill(&self.pattern).parse::<Pattern>();
         Ok(JobSettings {
             device: fill(&self.device),
-            engine: self
-                .engine
-                .as_ref()
-                .map(|text| fill(text).parse())
-                .transpose()?,
-            methods: methods.collect::<Result<_, _>>()?,
-            pattern: fill(&self.pattern)
-                .parse::<Pattern>()
-                .map_err(|e| e.to_string())?,
+            engine: engine.transpose()?,
+            methods: self.methods.iter().map(method).collect::<Result<_, _>>()?,
+            pattern: pattern.map_err(|e| e.to_string())?,
             bs: parse_size(&fill(&self.bs)).map_err(|e| e.to_string())?,
             depth: number("depth", &self.depth)? as u16,
             threads,
@@ -92,14 +82,10 @@ impl SettingsText {
 impl fmt::Display for SettingsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = self.engine.as_deref().unwrap_or("engine of the device");
-        let threads = if self.threads == "1" {
-            "thread"
-        } else {
-            "threads"
-        };
+        let plural = if self.threads == "1" { "" } else { "s" };
         write!(
             f,
-            "{} {threads}, {} {} depth {}, {engine} {} on {}",
+            "{} thread{plural}, {} {} depth {}, {engine} {} on {}",
             self.threads,
             self.pattern,
             self.bs,
@@ -137,21 +123,18 @@ impl FromStr for DeviceAsked {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let size = |example: &str| {
+            parse_size(rest).map_err(|e| format!("{e}; write for example {kind}:{example}"))
+        };
         match kind {
             "sim" => {
-                let engine = text.parse::<EngineSpec>();
-                engine
-                    .map(DeviceAsked::Simulated)
-                    .map_err(|e| e.to_string())
+                let engine = text.parse::<EngineSpec>().map_err(|e| e.to_string())?;
+                Ok(DeviceAsked::Simulated(engine))
             }
-            "loop" => {
-                let size = parse_size(rest).map_err(|e| format!("{e}; write for example loop:1g"));
-                size.map(DeviceAsked::Loop)
-            }
+            "loop" => size("1g").map(DeviceAsked::Loop),
             fs if fs.parse::<FileSystem>().is_ok() => {
-                let size =
-                    parse_size(rest).map_err(|e| format!("{e}; write for example {fs}:256m"));
-                Ok(DeviceAsked::FileOn(fs.parse()?, size?))
+                let size = size("256m")?;
+                Ok(DeviceAsked::FileOn(fs.parse()?, size))
             }
             "ramdisk_mq" => Ok(DeviceAsked::RamdiskMq(ram(rest)?)),
             "null_blk" => Ok(DeviceAsked::NullBlk(ram(rest)?)),
@@ -172,9 +155,8 @@ fn ram(text: &str) -> Result<RamDeviceSpec, String> {
     for option in text.split(',').filter(|option| !option.is_empty()) {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
         let number = || {
-            let number: Option<u32> = value.parse().ok();
+            let number = value.parse().ok().filter(|n| (1..=65_536).contains(n));
             number
-                .filter(|n| (1..=65_536).contains(n))
                 .ok_or_else(|| format!("{key} is `{value}`; write a whole number from 1 to 65536"))
         };
         match key {

@@ -5,7 +5,6 @@ use super::lanes::Course;
 use super::series::Run;
 use crate::file::TARGET;
 use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
-use q2c_host::block::Disk;
 use q2c_host::restore::Guard;
 use q2c_model::Nanos;
 use q2c_result::reproduce::{JobSeries, PhaseTrial};
@@ -14,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 /// The target's polling in a trial. The setting is put back when this value is dropped.
 pub(super) struct KernelPolling {
-    file: PathBuf,
+    /// `io_poll_delay`, locked; `None` where no job polls in its calls, or the target has none.
+    setting: Option<(PathBuf, Guard)>,
     /// `io_poll_delay` in each phase; `None` where nothing polls in its calls.
     delays: Vec<Option<Delay>>,
-    guard: Guard,
     /// `None` where no job leaves the sleep to the kernel.
     sight: Option<Sight>,
 }
@@ -37,38 +36,42 @@ struct ProbeSamples {
 }
 
 impl KernelPolling {
-    /// Locks the setting; `None` where no job polls in its calls, or the target has none.
+    /// Locks the setting where a job polls in its calls.
     pub(crate) fn begin(
         courses: &[Course],
-        names: &[String],
         site: &Site,
         journal: Option<&Path>,
-    ) -> Result<Option<Self>, String> {
-        let delays = delays(courses, names)?;
+    ) -> Result<Self, String> {
+        let mut kernel = KernelPolling {
+            setting: None,
+            delays: delays(courses)?,
+            sight: None,
+        };
         let disk = site.target_disk.as_ref().map(|target| &target.disk);
         let there = disk.filter(|disk| Delay::path(disk).exists());
-        let Some(disk) = there.filter(|_| delays.iter().any(Option::is_some)) else {
-            return Ok(None);
+        let Some(disk) = there.filter(|_| kernel.delays.iter().any(Option::is_some)) else {
+            return Ok(kernel);
         };
         let journal = journal.ok_or("there is no folder for the journal of changed settings")?;
         let file = Delay::path(disk);
-        let guard = Guard::new(&site.roots, journal);
-        let mut guard = guard.map_err(|e| format!("failed to {e}"))?;
+        let mut guard = Guard::new(&site.roots, journal).map_err(|e| format!("failed to {e}"))?;
         guard.hold(&file).map_err(|e| format!("failed to {e}"))?;
-        let sleeps = (0..delays.len()).any(|phase| sleeper(courses, phase).is_some());
-        Ok(Some(KernelPolling {
-            file,
-            delays,
-            guard,
-            sight: sleeps.then(|| Sight::attach(site, disk)),
-        }))
+        kernel.setting = Some((file, guard));
+        let sleeps = (0..kernel.delays.len()).any(|phase| sleeper(courses, phase).is_some());
+        kernel.sight = sleeps.then(|| match KernelHybrid::attach(&site.roots, disk) {
+            Ok(probe) => Sight::Probe(Box::new(probe), ProbeSamples::default()),
+            Err(error) => Sight::Unseen(format!("failed to {error}")),
+        });
+        Ok(kernel)
     }
 
+    /// Sets the kernel's sleep for a phase.
     pub(crate) fn enter(&mut self, phase: usize) -> Result<(), String> {
-        let Some(Delay(value)) = self.delays[phase] else {
+        let Some(((file, guard), Delay(value))) = self.setting.as_mut().zip(self.delays[phase])
+        else {
             return Ok(());
         };
-        let set = self.guard.vary(&self.file, &value.to_string());
+        let set = guard.vary(file, &value.to_string());
         set.map_err(|e| format!("failed to {e}"))
     }
 
@@ -79,26 +82,25 @@ impl KernelPolling {
         }
     }
 
-    pub(crate) fn due(&self) -> Option<u64> {
-        match &self.sight {
-            Some(Sight::Probe(_, looks)) => looks.next.map(|(at, _)| at),
-            _ => None,
+    /// Looks at the kernel's sleeps where that is due, and returns when it is due next.
+    pub(crate) fn look(&mut self, now: u64) -> Option<u64> {
+        let Some(Sight::Probe(probe, looks)) = &mut self.sight else {
+            return None;
+        };
+        let (at, slice) = looks.next?;
+        if at > now {
+            return Some(at);
         }
-    }
-
-    pub(crate) fn look(&mut self, now: u64) {
-        if self.due().is_none_or(|at| at > now) {
-            return;
-        }
-        if let Some(Sight::Probe(probe, looks)) = &mut self.sight {
-            match probe.read() {
-                Ok(counts) => looks.counts.push(counts),
-                Err(error) => {
-                    self.sight = Some(Sight::Unseen(format!("failed to {error}")));
-                    return;
-                }
+        match probe.read() {
+            Ok(counts) => {
+                looks.counts.push(counts);
+                looks.next = Some((at + slice, slice));
+                Some(at + slice)
             }
-            looks.next = looks.next.map(|(at, slice)| (at + slice, slice));
+            Err(error) => {
+                self.sight = Some(Sight::Unseen(format!("failed to {error}")));
+                None
+            }
         }
     }
 
@@ -112,25 +114,14 @@ impl KernelPolling {
                 continue;
             };
             let mut jobs = phase.jobs.iter_mut();
-            if let Some(series) = jobs.find(|series| series.job == run.names[job]) {
-                sight.tell(series, phase.begin_s, slice);
+            let series = jobs.find(|series| series.job == run.courses[job].name);
+            match (series, sight) {
+                (Some(series), Sight::Probe(_, looks)) => looks.tell(series, phase.begin_s, slice),
+                (Some(series), Sight::Unseen(reason)) => {
+                    series.sleeps_unseen = Some(reason.clone());
+                }
+                (None, _) => {}
             }
-        }
-    }
-}
-
-impl Sight {
-    fn attach(site: &Site, disk: &Disk) -> Sight {
-        match KernelHybrid::attach(&site.roots, disk) {
-            Ok(probe) => Sight::Probe(Box::new(probe), ProbeSamples::default()),
-            Err(error) => Sight::Unseen(format!("failed to {error}")),
-        }
-    }
-
-    fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
-        match self {
-            Sight::Probe(_, looks) => looks.tell(series, begin_s, slice),
-            Sight::Unseen(reason) => series.sleeps_unseen = Some(reason.clone()),
         }
     }
 }
@@ -155,40 +146,35 @@ impl ProbeSamples {
 }
 
 fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
-    let sleeps = |course: &Course| {
-        let placed = course[phase].as_ref();
+    courses.iter().position(|course| {
+        let placed = course.phases[phase].as_ref();
         placed.is_some_and(|placed| placed.ready.kernel.is_some())
-    };
-    courses.iter().position(sleeps)
+    })
 }
 
-fn delays(courses: &[Course], names: &[String]) -> Result<Vec<Option<Delay>>, String> {
-    let phases = courses.first().map_or(0, Vec::len);
-    (0..phases).map(|n| delay(courses, names, n)).collect()
+fn delays(courses: &[Course]) -> Result<Vec<Option<Delay>>, String> {
+    let phases = courses.first().map_or(0, |course| course.phases.len());
+    (0..phases).map(|n| delay(courses, n)).collect()
 }
 
 /// A job that leaves its sleep to the kernel is the only one that polls: the probe sees no jobs.
-fn delay(courses: &[Course], names: &[String], phase: usize) -> Result<Option<Delay>, String> {
-    let placed = courses.iter().map(|course| course[phase].as_ref());
-    let ready = placed.map(|placed| placed.map(|placed| &placed.ready));
+fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
     let polls = |ready: &&PreparedJob| {
         let polls = ready.engine.polls_in_call() || ready.engine.needs_poll_queues();
         polls && ready.settings.device == TARGET
     };
-    let polling = ready
-        .enumerate()
-        .filter_map(|(n, ready)| Some((n, ready.filter(polls)?)));
-    let polling_jobs: Vec<_> = polling
-        .map(|(n, ready)| (n, ready.kernel.as_ref()))
-        .collect();
-    let Some((sleeping, sleep)) = polling_jobs.iter().find(|(_, sleep)| sleep.is_some()) else {
-        return Ok((!polling_jobs.is_empty()).then_some(Delay::CLASSIC));
+    let polling = courses.iter().filter_map(|course| {
+        let ready = course.phases[phase].as_ref().map(|placed| &placed.ready);
+        Some((&course.name, ready.filter(polls)?.kernel.as_ref()))
+    });
+    let polling: Vec<_> = polling.collect();
+    let Some((sleeping, sleep)) = polling.iter().find(|(_, sleep)| sleep.is_some()) else {
+        return Ok((!polling.is_empty()).then_some(Delay::CLASSIC));
     };
-    match polling_jobs.iter().find(|(other, _)| other != sleeping) {
+    match polling.iter().find(|(other, _)| other != sleeping) {
         Some((other, _)) => Err(format!(
-            "{} and {} poll the target in one phase: the kernel's sleep holds for the whole device; \
-             let one of them wait for interrupts, or write hybrid:RULE",
-            names[*sleeping], names[*other]
+            "{sleeping} and {other} poll the target in one phase: the kernel's sleep holds for the whole device; \
+             let one of them wait for interrupts, or write hybrid:RULE"
         )),
         None => Ok(sleep.and_then(Delay::from_sleep)),
     }
@@ -197,12 +183,13 @@ fn delay(courses: &[Course], names: &[String], phase: usize) -> Result<Option<De
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::lanes::tests::placed;
+    use crate::jobs::lanes::PlacedJob;
+    use crate::jobs::lanes::tests::{course, placed};
     use q2c_engine::EngineSpec;
     use q2c_policy::KernelSleep;
     use q2c_result::reproduce::Tick;
 
-    fn in_call(kernel: Option<KernelSleep>) -> Option<super::super::lanes::PlacedJob> {
+    fn in_call(kernel: Option<KernelSleep>) -> Option<PlacedJob> {
         let mut placed = placed("poll", 1, &[0])?;
         placed.ready.engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
         placed.ready.kernel = kernel;
@@ -211,7 +198,6 @@ mod tests {
 
     #[test]
     fn the_sleep_of_each_phase() {
-        let names = ["one".to_owned(), "other".to_owned()];
         let one = vec![
             in_call(Some(KernelSleep::Own)),
             in_call(Some(KernelSleep::Fixed(57))),
@@ -220,14 +206,12 @@ mod tests {
         ];
         // A null device is not polled.
         let other = vec![placed("interrupt", 1, &[1]); 4];
-        let phase_delays = delays(&[one.clone(), other], &names).unwrap();
+        let of_both = |other| delays(&[course("one", one.clone()), course("other", other)]);
+        let phase_delays = of_both(other).unwrap();
         let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
         assert_eq!(phase_delays, wanted);
-        let reason = delays(&[one, vec![in_call(None); 4]], &names).unwrap_err();
-        assert!(
-            reason.starts_with("one and other poll the target"),
-            "{reason}"
-        );
+        let reason = of_both(vec![in_call(None); 4]).unwrap_err();
+        assert!(reason.starts_with("one and other poll"), "{reason}");
     }
 
     /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, 2000 ns asked; then none; then no

@@ -13,8 +13,13 @@ pub(crate) struct PlacedJob {
     pub cpus: Vec<CpuId>,
 }
 
-/// A job, phase by phase; `None` where it rests.
-pub(crate) type Course = Vec<Option<PlacedJob>>;
+/// A job over the phases of a trial.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    pub name: String,
+    /// `None` where it rests.
+    pub phases: Vec<Option<PlacedJob>>,
+}
 
 pub(crate) struct Strand {
     pub job: usize,
@@ -27,28 +32,23 @@ pub(crate) struct Strand {
 pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
     let mut strands: Vec<Strand> = Vec::new();
     for (job, course) in courses.iter().enumerate() {
-        for (phase, placed) in course.iter().enumerate() {
-            for &cpu in placed.iter().flat_map(|placed| &placed.cpus) {
-                let ready = &placed.as_ref().expect("it has CPUs").ready;
+        let placed = course.phases.iter().enumerate();
+        for (phase, placed) in placed.filter_map(|(n, placed)| Some((n, placed.as_ref()?))) {
+            for &cpu in &placed.cpus {
                 let free = strands.iter_mut().find(|strand| {
-                    strand.job == job
-                        && strand.cpu == cpu
-                        && strand.ready.same_ring(ready)
-                        && !strand.works[phase]
+                    let same = strand.job == job && strand.cpu == cpu && !strand.works[phase];
+                    same && strand.ready.same_ring(&placed.ready)
                 });
-                match free {
-                    Some(strand) => strand.works[phase] = true,
-                    None => {
-                        let mut works = vec![false; course.len()];
-                        works[phase] = true;
-                        strands.push(Strand {
-                            job,
-                            ready: ready.clone(),
-                            cpu,
-                            works,
-                        });
-                    }
+                if let Some(strand) = free {
+                    strand.works[phase] = true;
+                    continue;
                 }
+                strands.push(Strand {
+                    job,
+                    ready: placed.ready.clone(),
+                    cpu,
+                    works: (0..course.phases.len()).map(|n| n == phase).collect(),
+                });
             }
         }
     }
@@ -58,18 +58,17 @@ pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
 pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -> Vec<Activity> {
     let mut activities: Vec<Activity> = strands.iter().map(|_| Activity::Idle).collect();
     for (job, course) in courses.iter().enumerate() {
-        let Some(placed) = &course[phase] else {
+        let Some(placed) = &course.phases[phase] else {
             continue;
         };
         let before = phase
             .checked_sub(1)
-            .and_then(|before| course[before].as_ref());
+            .and_then(|before| course.phases[before].as_ref());
         let waits_as_before = before.is_some_and(|b| b.ready.waits == placed.ready.waits);
         let mine = |strand: &Strand| strand.job == job && strand.works[phase];
-        let goes_on = |strand: &Strand| waits_as_before && phase > 0 && strand.works[phase - 1];
-        let begin: Vec<usize> = (0..strands.len())
-            .filter(|&n| mine(&strands[n]) && !goes_on(&strands[n]))
-            .collect();
+        let goes_on = |strand: &Strand| waits_as_before && strand.works[phase - 1];
+        let begins = |n: &usize| mine(&strands[*n]) && !goes_on(&strands[*n]);
+        let begin: Vec<usize> = (0..strands.len()).filter(begins).collect();
         let cpus: Vec<CpuId> = begin.iter().map(|&n| strands[n].cpu).collect();
         // Threads that begin together share the state of their rule, as threads of one device do.
         let waits: Vec<Wait> = placed.ready.waits.build_on(&cpus);
@@ -88,13 +87,12 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
 pub(crate) fn plans(
     strands: &[Strand],
     courses: &[Course],
-    names: &[String],
     capacity: impl Fn(CpuId) -> usize,
     seed: u64,
 ) -> Vec<JobPlan> {
     let first = activities(strands, courses, 0);
     let plan = |((n, strand), activity): ((usize, &Strand), Activity)| JobPlan {
-        name: format!("{} thread {n}", names[strand.job]),
+        name: format!("{} thread {n}", courses[strand.job].name),
         engine: strand.ready.engine.clone(),
         medium: strand.ready.medium.clone(),
         pattern: strand.ready.settings.pattern,
@@ -152,6 +150,11 @@ pub(super) mod tests {
         })
     }
 
+    pub(crate) fn course(name: &str, phases: Vec<Option<PlacedJob>>) -> Course {
+        let name = name.to_owned();
+        Course { name, phases }
+    }
+
     /// The activities of all threads in a phase, by their first letters: idle, start, continue.
     fn letters(courses: &[Course], phase: usize) -> String {
         let letter = |activity: Activity| match activity {
@@ -168,14 +171,14 @@ pub(super) mod tests {
 
     #[test]
     fn a_change_of_method_keeps_the_thread_and_a_change_of_depth_takes_another() {
-        let course = vec![
+        let phases = vec![
             placed("interrupt", 1, &[0]),
             placed("poll", 1, &[0]),
             placed("poll", 1, &[0]),
             placed("poll", 4, &[0]),
             placed("poll", 1, &[0]),
         ];
-        let courses = [course];
+        let courses = [course("job", phases)];
         assert_eq!(strands(&courses).len(), 2);
         let phase_letters: Vec<String> = (0..5).map(|phase| letters(&courses, phase)).collect();
         assert_eq!(phase_letters, ["si", "si", "ci", "is", "si"]);
@@ -190,7 +193,10 @@ pub(super) mod tests {
             placed("interrupt", 1, &[1, 2]),
             None,
         ];
-        let courses = [foreground, background];
+        let courses = [
+            course("foreground", foreground),
+            course("background", background),
+        ];
         let phase_letters: Vec<String> = (0..4).map(|phase| letters(&courses, phase)).collect();
         assert_eq!(phase_letters, ["sii", "csi", "ccs", "cii"]);
     }

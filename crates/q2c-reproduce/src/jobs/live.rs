@@ -11,38 +11,13 @@ use std::time::Duration;
 
 pub(crate) struct LiveTrial<'a> {
     pub courses: &'a [Course],
-    pub names: &'a [String],
+    pub strands: &'a [Strand],
     pub phases: &'a [Nanos],
     pub slice: Nanos,
     /// CPU of the thread that listens.
     pub listener: Option<CpuId>,
     pub site: &'a Site,
     pub seed: u64,
-}
-
-struct KernelControl<'a> {
-    kernel: Option<&'a mut KernelPolling>,
-    stop: &'a AtomicBool,
-}
-
-impl KernelControl<'_> {
-    fn start(&mut self, start: u64, slice: Nanos) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.start(start, slice);
-        }
-    }
-
-    /// Sets the kernel's sleep for a phase. Returns why that failed.
-    fn enter(&mut self, phase: usize) -> Option<String> {
-        self.kernel.as_mut()?.enter(phase).err()
-    }
-
-    /// Looks at the kernel's sleeps where that is due, and returns when it is due next.
-    fn look(&mut self, now: u64) -> Option<u64> {
-        let kernel = self.kernel.as_mut()?;
-        kernel.look(now);
-        kernel.due()
-    }
 }
 
 pub(crate) struct LiveOutcome {
@@ -70,24 +45,27 @@ const PATIENCE: u64 = 300_000_000;
 impl LiveTrial<'_> {
     pub(crate) fn run(
         &self,
-        strands: &[Strand],
-        kernel: Option<&mut KernelPolling>,
+        kernel: &mut KernelPolling,
         stop: &AtomicBool,
     ) -> Result<LiveOutcome, RunError> {
-        let cpus: Vec<CpuId> = strands.iter().map(|strand| strand.cpu).collect();
         let capacity = |cpu: CpuId| {
-            let sharing = cpus.iter().filter(|&&other| other == cpu).count().max(1);
+            let sharing = self
+                .strands
+                .iter()
+                .filter(|strand| strand.cpu == cpu)
+                .count()
+                .max(1);
             let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing as f64;
             expected.clamp(LEAST_SAMPLES, MOST_SAMPLES) as usize
         };
         let plan = LivePlan {
-            jobs: plans(strands, self.courses, self.names, capacity, self.seed),
+            jobs: plans(self.strands, self.courses, capacity, self.seed),
             slice: self.slice,
             listener_cpu: self.listener,
             time: self.site.time.clone(),
             samples: false,
         };
-        let listen = |ears: &mut Live<'_>| self.listen(ears, strands, (kernel, stop));
+        let listen = |ears: &mut Live<'_>| self.listen(ears, kernel, stop);
         let (heard, data) = live(plan, stop, listen)?;
         let fault = first_fault(&data);
         let mut ran = heard?;
@@ -98,14 +76,12 @@ impl LiveTrial<'_> {
     }
 
     fn slices(&self, phase: usize) -> u64 {
-        (self.phases[phase].0 + self.slice.0 / 2)
-            .div_euclid(self.slice.0)
-            .max(1)
+        ((self.phases[phase].0 + self.slice.0 / 2) / self.slice.0).max(1)
     }
 
-    fn begun(&self, threads: usize, ears: &Live<'_>) -> LiveOutcome {
+    fn begun(&self, ears: &Live<'_>) -> LiveOutcome {
         let whole = (0..self.phases.len()).map(|phase| self.slices(phase)).sum();
-        let mut heap = Heap::new(threads, self.slice, whole);
+        let mut heap = Heap::new(self.strands.len(), self.slice, whole);
         heap.start_ns = ears.start_ns();
         heap.tids = ears.tids().to_vec();
         LiveOutcome {
@@ -122,13 +98,12 @@ impl LiveTrial<'_> {
     fn listen(
         &self,
         ears: &mut Live<'_>,
-        strands: &[Strand],
-        (kernel, stop): (Option<&mut KernelPolling>, &AtomicBool),
+        kernel: &mut KernelPolling,
+        stop: &AtomicBool,
     ) -> Result<LiveOutcome, RunError> {
         let start = ears.start_ns();
-        let mut ran = self.begun(strands.len(), ears);
-        let mut beside = KernelControl { kernel, stop };
-        beside.start(start, self.slice);
+        let mut ran = self.begun(ears);
+        kernel.start(start, self.slice);
         let mut end = 0;
         for phase in 0..self.phases.len() {
             end += self.slices(phase);
@@ -138,24 +113,24 @@ impl LiveTrial<'_> {
                 // An order takes effect at the next cut that all threads can reach, so it is given
                 // within the last slice of the phase.
                 let time = cut - self.slice.0 + self.slice.0 / 4;
-                if !self.hear_until(time, ears, &mut ran, &mut beside) {
+                if !self.hear_until(time, ears, &mut ran.heap, kernel, stop) {
                     return Ok(ran);
                 }
-                let order = ears.order(activities(strands, self.courses, next))?;
+                let order = ears.order(activities(self.strands, self.courses, next))?;
                 ran.orders.push(order);
             }
-            if !self.hear_until(cut, ears, &mut ran, &mut beside) {
+            if !self.hear_until(cut, ears, &mut ran.heap, kernel, stop) {
                 return Ok(ran);
             }
             ran.boundaries.push(Boundary::read(self.site));
             if next < self.phases.len() && ran.unset.is_none() {
-                ran.unset = beside.enter(next);
+                ran.unset = kernel.enter(next).err();
             }
         }
         let late = start + end * self.slice.0 + PATIENCE;
         while ran.heap.late(end) > 0 && self.site.time.now() < late {
             let time = self.site.time.now() + self.slice.0 / 4;
-            if !self.hear_until(time, ears, &mut ran, &mut beside) {
+            if !self.hear_until(time, ears, &mut ran.heap, kernel, stop) {
                 break;
             }
         }
@@ -169,23 +144,24 @@ impl LiveTrial<'_> {
         &self,
         until: u64,
         ears: &mut Live<'_>,
-        ran: &mut LiveOutcome,
-        beside: &mut KernelControl<'_>,
+        heap: &mut Heap,
+        kernel: &mut KernelPolling,
+        stop: &AtomicBool,
     ) -> bool {
         loop {
             let now = self.site.time.now();
-            let due = beside.look(now).unwrap_or(until);
+            let due = kernel.look(now).unwrap_or(until);
             let left = until.saturating_sub(now);
             if left == 0 {
                 return true;
             }
             let left = left.min(due.saturating_sub(now));
             match ears.hear(Duration::from_nanos(left)) {
-                LiveAnswer::Slice(slice) => ran.heap.take(&slice),
+                LiveAnswer::Slice(slice) => heap.take(&slice),
                 LiveAnswer::Nothing => {}
                 LiveAnswer::End => return false,
             }
-            if beside.stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) {
                 return false;
             }
         }

@@ -13,7 +13,7 @@ pub(crate) use stages::STAGE_FIGURES;
 pub use stages::no_capture;
 
 use crate::devices::ExperimentDevice;
-use crate::file::Experiment;
+use crate::file::{Experiment, ExperimentJob, SettingsText};
 use cpus::{CpuDemand, needed, placed};
 use kernel::KernelPolling;
 use lanes::{Course, PlacedJob, strands};
@@ -77,35 +77,34 @@ impl JobsPlan<'_> {
     ) -> Result<Vec<Course>, String> {
         let wishes = wishes(self.experiment, at)?;
         let at = &self.experiment.full(at);
-        let cpus: Vec<Vec<Vec<CpuId>>> = wishes
-            .iter()
-            .map(|wishes| placed(wishes, self.ground.cpus))
-            .collect();
-        let course = |(n, job): (usize, &crate::file::ExperimentJob)| {
-            let phase = |(phase, settings): (usize, &Option<crate::file::SettingsText>)| {
-                let Some(settings) = settings else {
-                    return Ok(None);
+        let cpus = wishes.iter().map(|wishes| placed(wishes, self.ground.cpus));
+        let cpus: Vec<Vec<Vec<CpuId>>> = cpus.collect();
+        let course = |(n, job): (usize, &ExperimentJob)| {
+            let mut phases = Vec::new();
+            for (settings, cpus) in job.phases.iter().zip(&cpus) {
+                let place = |settings: &SettingsText| -> Result<PlacedJob, String> {
+                    let ready = self.ground.ready(&settings.settings_at(at)?, made)?;
+                    let cpus = cpus[n].clone();
+                    Ok(PlacedJob { ready, cpus })
                 };
-                let ready = self.ground.ready(&settings.settings_at(at)?, made)?;
-                Ok(Some(PlacedJob {
-                    ready,
-                    cpus: cpus[phase][n].clone(),
-                }))
-            };
-            job.phases.iter().enumerate().map(phase).collect()
+                phases.push(settings.as_ref().map(place).transpose()?);
+            }
+            let name = job.name.clone();
+            Ok(Course { name, phases })
         };
-        let jobs = self.experiment.jobs.iter().enumerate();
-        jobs.map(course).collect()
+        self.experiment
+            .jobs
+            .iter()
+            .enumerate()
+            .map(course)
+            .collect()
     }
 
     /// A CPU for the thread that listens: one without a thread, else not the first job's.
     fn listener(&self, courses: &[Course]) -> Option<CpuId> {
         let taken = |course: &Course| -> Vec<CpuId> {
-            course
-                .iter()
-                .flatten()
-                .flat_map(|placed| placed.cpus.clone())
-                .collect()
+            let placed = course.phases.iter().flatten();
+            placed.flat_map(|placed| placed.cpus.clone()).collect()
         };
         let taken_by_all: Vec<CpuId> = courses.iter().flat_map(taken).collect();
         let taken_by_first = courses.first().map(taken).unwrap_or_default();
@@ -121,8 +120,6 @@ impl JobsPlan<'_> {
         let made = self.ground.maker.make(&self.experiment.devices, &full);
         let made = made.map_err(CellError::Cell)?;
         let courses = self.courses(at, &made).map_err(CellError::Cell)?;
-        let jobs = self.experiment.jobs.iter();
-        let names: Vec<String> = jobs.map(|job| job.name.clone()).collect();
         let strands = strands(&courses);
         // Times of the kernel's capture are those of CLOCK_MONOTONIC.
         let mut site = self.ground.site.clone();
@@ -131,7 +128,7 @@ impl JobsPlan<'_> {
         }
         let trial = LiveTrial {
             courses: &courses,
-            names: &names,
+            strands: &strands,
             phases: &self.phases(),
             slice: self.slice(),
             listener: self.listener(&courses),
@@ -140,13 +137,10 @@ impl JobsPlan<'_> {
         };
         let capture = Capture::begin(self.experiment.capture, &trial)?;
         let journal = self.ground.restore_dir.as_deref();
-        let kernel = KernelPolling::begin(&courses, &names, self.ground.site, journal);
+        let kernel = KernelPolling::begin(&courses, self.ground.site, journal);
         let mut kernel = kernel.map_err(CellError::Cell)?;
-        kernel
-            .as_mut()
-            .map_or(Ok(()), |kernel| kernel.enter(0))
-            .map_err(CellError::Cell)?;
-        let ran = trial.run(&strands, kernel.as_mut(), context.cancel);
+        kernel.enter(0).map_err(CellError::Cell)?;
+        let ran = trial.run(&mut kernel, context.cancel);
         let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
         if let Some(fault) = ran.fault {
             return Err(CellError::Abort(fault.into()));
@@ -165,18 +159,16 @@ impl JobsPlan<'_> {
             )));
         }
         let run = Run {
+            heap: &ran.heap,
             courses: &courses,
             strands: &strands,
-            names: &names,
             orders: &ran.orders,
             boundaries: &ran.boundaries,
             site: self.ground.site,
         };
-        let mut phases = ran.heap.phases(&run);
-        if let Some(kernel) = &kernel {
-            kernel.tell(&mut phases, self.slice(), &run);
-        }
-        capture.end(&mut phases, &ran.heap, &run, &site.time)?;
+        let mut phases = run.phases();
+        kernel.tell(&mut phases, self.slice(), &run);
+        capture.end(&mut phases, &run)?;
         Ok(PointTrial {
             trial: context.trial,
             phases,
@@ -196,7 +188,7 @@ pub(crate) fn cpu_use(experiment: &Experiment, at: &AxisValues, present: u32) ->
 
 fn wishes(experiment: &Experiment, at: &AxisValues) -> Result<Vec<Vec<Option<CpuDemand>>>, String> {
     let (jobs, at) = (&experiment.jobs, &experiment.full(at));
-    let wish = |job: &crate::file::ExperimentJob, phase: usize| {
+    let wish = |job: &ExperimentJob, phase: usize| {
         let settings = job.phases[phase]
             .as_ref()
             .map(|settings| settings.settings_at(at));
@@ -217,15 +209,12 @@ impl Plan for JobsPlan<'_> {
 
     fn cells(&self) -> Vec<CellPlan<AxisValues>> {
         let cell = |at: AxisValues| {
-            let label = at.iter().map(|(axis, value)| format!("{axis}={value}"));
-            let label = label.collect::<Vec<_>>().join(" ");
+            let values = at.iter().map(|(axis, value)| format!("{axis}={value}"));
+            let values = values.collect::<Vec<_>>().join(" ");
+            let name = Some(&self.experiment.name).filter(|_| values.is_empty());
             CellPlan {
-                key: format!("at {label}"),
-                label: if label.is_empty() {
-                    self.experiment.name.clone()
-                } else {
-                    label
-                },
+                key: format!("at {values}"),
+                label: name.unwrap_or(&values).clone(),
                 seconds: self.experiment.trial_of_point_s(&at, self.scale),
                 cell: at,
             }

@@ -6,11 +6,11 @@ use q2c_model::stats::{mean, percentile, sorted};
 use q2c_model::{Nanos, Rates};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
+use q2c_result::mode::WaitMode;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
 use q2c_workbench::workload::{Boundary, Site};
-use std::collections::BTreeMap;
 
 pub(crate) struct Heap {
     /// The common start on the run's clock, ns.
@@ -76,126 +76,124 @@ impl Heap {
         });
     }
 
-    /// Begin and end of each thread of a job in a phase, on the run's clock, and its I/Os.
-    pub(crate) fn spans(
-        &self,
-        job: usize,
-        phase: usize,
-        run: &Run<'_>,
-    ) -> Vec<(usize, (u64, u64), u64)> {
-        let order = run.orders[phase];
-        let threads = run.strands.iter().enumerate();
-        let mine = threads.filter(|(_, strand)| strand.job == job && strand.works[phase]);
-        let span = |(lane, _): (usize, &Strand)| {
-            let parts = || {
-                self.slices
-                    .iter()
-                    .filter(move |part| part.lane == lane && part.order == order)
-            };
-            let begin = parts().map(|part| part.span.0).min()?;
-            let end = parts().map(|part| part.span.1).max()?;
-            Some((
-                lane,
-                (begin, end),
-                parts().map(|part| part.ios as u64).sum(),
-            ))
-        };
-        mine.filter_map(span).collect()
-    }
-
     /// Number of threads that have not handed over their slices before number `end`.
     pub(crate) fn late(&self, end: u64) -> usize {
         self.next.iter().filter(|&&next| next < end).count()
     }
+}
 
-    pub(crate) fn phases(&self, run: &Run<'_>) -> Vec<PhaseTrial> {
-        run.orders
-            .iter()
-            .enumerate()
-            .map(|(phase, &order)| self.phase(phase, order, run))
+/// What was seen of a trial.
+pub(crate) struct Run<'a> {
+    pub heap: &'a Heap,
+    pub courses: &'a [Course],
+    pub strands: &'a [Strand],
+    /// The order in force in each phase.
+    pub orders: &'a [u64],
+    pub boundaries: &'a [Boundary],
+    pub site: &'a Site,
+}
+
+impl Run<'_> {
+    pub(crate) fn phases(&self) -> Vec<PhaseTrial> {
+        (0..self.orders.len())
+            .map(|phase| self.phase(phase))
             .collect()
+    }
+
+    /// The slices in which an order was in force.
+    fn parts(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
+        let order = self.orders.get(phase);
+        self.heap
+            .slices
+            .iter()
+            .filter(move |part| Some(&part.order) == order)
+    }
+
+    fn does(&self, lane: usize, job: usize, phase: usize) -> bool {
+        self.strands[lane].job == job && self.strands[lane].works[phase]
+    }
+
+    /// Begin and end of each thread of a job in a phase, on the run's clock, and its I/Os.
+    pub(crate) fn spans(&self, job: usize, phase: usize) -> Vec<(usize, (u64, u64), u64)> {
+        let lanes = (0..self.strands.len()).filter(|&lane| self.does(lane, job, phase));
+        let span = |lane: usize| {
+            let parts = || self.parts(phase).filter(move |part| part.lane == lane);
+            let begin = parts().map(|part| part.span.0).min()?;
+            let end = parts().map(|part| part.span.1).max()?;
+            let ios = parts().map(|part| part.ios as u64).sum();
+            Some((lane, (begin, end), ios))
+        };
+        lanes.filter_map(span).collect()
     }
 
     /// A phase begins where the first thread took its order, and ends where the first took the
     /// next: slices of late threads reach into the next phase, which makes this one no longer.
-    fn cut(&self, phase: usize, run: &Run<'_>) -> (u64, u64) {
-        let parts_of = |phase: usize| {
-            let order = run.orders.get(phase);
-            self.slices
-                .iter()
-                .filter(move |part| Some(&part.order) == order)
-        };
-        let first = parts_of(phase)
-            .map(|part| part.numbers.0)
-            .min()
-            .unwrap_or(0);
-        let last = parts_of(phase)
+    fn cut(&self, phase: usize) -> (u64, u64) {
+        let begin = |phase| self.parts(phase).map(|part| part.numbers.0).min();
+        let first = begin(phase).unwrap_or(0);
+        let last = self
+            .parts(phase)
             .map(|part| part.numbers.1)
             .max()
             .unwrap_or(0);
-        let next = parts_of(phase + 1).map(|part| part.numbers.0).min();
-        let end = next.unwrap_or(self.end).min(self.end).saturating_sub(1);
-        (first, last.min(end).max(first))
+        let end = begin(phase + 1).unwrap_or(self.heap.end).min(self.heap.end);
+        (first, last.min(end.saturating_sub(1)).max(first))
     }
 
-    fn phase(&self, phase: usize, order: u64, run: &Run<'_>) -> PhaseTrial {
-        let in_order = |part: &&SeriesSlice| part.order == order;
-        let parts: Vec<&SeriesSlice> = self.slices.iter().filter(in_order).collect();
-        let (first, last) = self.cut(phase, run);
-        let slice_s = self.slice.as_secs_f64();
+    fn phase(&self, phase: usize) -> PhaseTrial {
+        let (first, last) = self.cut(phase);
+        let slice_s = self.heap.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
-        let counters = PhaseCounters::between(run, phase);
-        let works = |job: usize| {
-            let course: &Course = &run.courses[job];
-            course[phase].is_some()
-        };
+        let counters = PhaseCounters::between(self, phase);
         let job_parts = |job: usize| -> Vec<&SeriesSlice> {
-            let mine = |part: &&&SeriesSlice| {
-                let strand = &run.strands[part.lane];
-                strand.job == job && strand.works[phase]
-            };
-            parts.iter().filter(mine).copied().collect()
+            let parts = self.parts(phase);
+            parts
+                .filter(|part| self.does(part.lane, job, phase))
+                .collect()
         };
-        let cpus: Vec<f64> = (0..run.courses.len())
+        let jobs = 0..self.courses.len();
+        let cpus: Vec<f64> = jobs
+            .clone()
             .map(|job| busy(&job_parts(job), seconds))
             .collect();
-        let jobs = (0..run.courses.len()).filter(|&job| works(job)).map(|job| {
+        let series = |job: usize| {
+            let course = &self.courses[job];
+            let placed = course.phases[phase].as_ref()?;
             let mine = job_parts(job);
-            let looked = CounterSpan {
+            let span = CounterSpan {
                 wall_s: seconds,
                 stretches: 1,
             };
             let others = Others {
-                known: run.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
+                known: self.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
                 ..Others::default()
             };
-            JobSeries {
-                job: run.names[job].clone(),
-                lanes: run.courses[job][phase]
-                    .as_ref()
-                    .map_or(0, |placed| placed.cpus.len() as u32),
-                was: Some(counters.mode(&mine, job, phase, run)),
-                rule_period_s: rule_period_s(&run.courses[job], phase),
-                busy_cpus: counters
-                    .busy
-                    .map(|total| of_jobs(total, others, cpus[job], looked).cpus),
-                figures: BTreeMap::new(),
-                sleeps_unseen: None,
+            let method = placed.ready.method();
+            let busy = counters
+                .busy
+                .map(|total| of_jobs(total, others, cpus[job], span).cpus);
+            Some(JobSeries {
+                job: course.name.clone(),
+                lanes: placed.cpus.len() as u32,
+                was: Some(counters.mode(&mine, &method, phase, self)),
+                rule_period_s: method.period().map(Nanos::as_secs_f64),
+                busy_cpus: busy,
                 ticks: self.ticks(&mine, first, last),
-            }
-        });
+                ..JobSeries::default()
+            })
+        };
         PhaseTrial {
             begin_s: first as f64 * slice_s,
             seconds,
             busy_cpus: counters.busy,
             interrupts: counters.interrupts,
-            jobs: jobs.collect(),
+            jobs: jobs.filter_map(series).collect(),
         }
     }
 
     /// One in which no thread handed over anything is left out: nothing is known of it.
     fn ticks(&self, parts: &[&SeriesSlice], first: u64, last: u64) -> Vec<Tick> {
-        let slice_s = self.slice.as_secs_f64();
+        let slice_s = self.heap.slice.as_secs_f64();
         let numbered = |number: u64| {
             let inside = |part: &&&SeriesSlice| (part.numbers.0..=part.numbers.1).contains(&number);
             let here: Vec<&SeriesSlice> = parts.iter().filter(inside).copied().collect();
@@ -204,11 +202,6 @@ impl Heap {
         };
         (first..=last).filter_map(numbered).collect()
     }
-}
-
-fn rule_period_s(course: &Course, phase: usize) -> Option<f64> {
-    let placed = course[phase].as_ref()?;
-    placed.ready.method().period().map(Nanos::as_secs_f64)
 }
 
 fn busy(parts: &[&SeriesSlice], seconds: f64) -> f64 {
@@ -250,15 +243,6 @@ fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
     }
 }
 
-pub(crate) struct Run<'a> {
-    pub courses: &'a [Course],
-    pub strands: &'a [Strand],
-    pub names: &'a [String],
-    pub orders: &'a [u64],
-    pub boundaries: &'a [Boundary],
-    pub site: &'a Site,
-}
-
 #[derive(Default)]
 struct PhaseCounters {
     busy: Option<f64>,
@@ -288,10 +272,10 @@ impl PhaseCounters {
     fn mode(
         &self,
         parts: &[&SeriesSlice],
-        job: usize,
+        asked: &Method,
         phase: usize,
         run: &Run<'_>,
-    ) -> q2c_result::mode::WaitMode {
+    ) -> WaitMode {
         let mut sleeps = SleepCounts::default();
         parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
         let ios: f64 = parts.iter().map(|part| part.ios).sum();
@@ -300,8 +284,10 @@ impl PhaseCounters {
             0 => ios,
             slept => slept as f64,
         };
-        let at_work = run.courses.iter().filter(|course| course[phase].is_some());
-        let others = at_work.count() > 1;
+        let at_work = run
+            .courses
+            .iter()
+            .filter(|course| course.phases[phase].is_some());
         let seen = WaitCounts {
             ios: ios as u64,
             handled: sleeps.handled,
@@ -309,15 +295,13 @@ impl PhaseCounters {
             left_to_interrupt: sleeps.interrupted,
             interrupts: self.interrupts,
             requests: self.requests,
-            others,
+            others: at_work.count() > 1,
             switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
             polls_by: parts.first().map(|part| part.polls_by),
             checks_kernel: self.interrupts.is_some(),
             ..WaitCounts::default()
         };
-        let asked = run.courses[job][phase].as_ref();
-        let asked = asked.map_or(Method::POLL, |placed| placed.ready.method());
-        seen.mode(&asked)
+        seen.mode(asked)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Where the jobs' I/Os spend their time in the block layer, and which queues take them.
 
 use super::live::LiveTrial;
-use super::series::{Heap, Run};
-use q2c_engine::TimeSource;
+use super::series::Run;
 use q2c_result::analyze::QueueUse;
 use q2c_result::bench::{PointStages, StageRun, TagWaits};
 use q2c_result::late::Unseen;
@@ -41,24 +40,19 @@ impl<'a> Capture<'a> {
     }
 
     /// Ends the capture, and adds its figures to the jobs of each phase.
-    pub(crate) fn end(
-        self,
-        phases: &mut [PhaseTrial],
-        heap: &Heap,
-        run: &Run<'_>,
-        time: &TimeSource,
-    ) -> Result<(), CellError> {
+    pub(crate) fn end(self, phases: &mut [PhaseTrial], run: &Run<'_>) -> Result<(), CellError> {
         let Some(capture) = self.capture else {
             return Ok(());
         };
         let captured = capture.end(self.site).map_err(|unseen| refused(&unseen))?;
+        let time = &self.site.time;
         for (n, phase) in phases.iter_mut().enumerate() {
             for job in &mut phase.jobs {
-                let nth = run.names.iter().position(|name| *name == job.job);
-                let spans = nth.map_or_else(Vec::new, |nth| heap.spans(nth, n, run));
+                let nth = run.courses.iter().position(|course| course.name == job.job);
+                let spans = nth.map_or_else(Vec::new, |nth| run.spans(nth, n));
                 let thread = |&(lane, (begin, end), _): &(usize, (u64, u64), u64)| {
                     let range = time.since_boot(begin)?..time.since_boot(end)?;
-                    Some((heap.tids[lane], range))
+                    Some((run.heap.tids[lane], range))
                 };
                 let part = Part {
                     threads: spans.iter().filter_map(thread).collect(),
@@ -106,7 +100,7 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
     let waits = seen.tag_waits.as_ref().and_then(TagWaits::sum);
     let waits = waits.map(|(sleeps, _)| sleeps as f64 / seen.ios as f64);
     let reads = seen.queues.first().and_then(|device| device.reads.as_ref());
-    let mut figures = crate::known([
+    crate::known([
         ("q2g", stage("Q2G")),
         ("g2i", stage("G2I")),
         ("i2d", stage("I2D")),
@@ -115,9 +109,7 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
         ("q2g_share", share),
         ("queue_spread", reads.and_then(spread)),
         ("request_waits", waits),
-    ]);
-    figures.retain(|_, value| value.is_finite());
-    figures
+    ])
 }
 
 /// How far the fullest and the emptiest queue are apart; `None` with fewer than two queues.

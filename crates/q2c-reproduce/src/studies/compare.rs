@@ -1,6 +1,7 @@
 //! The result of `q2c compare`, read as points of traces, devices and modes.
 
 use crate::file::Experiment;
+use crate::jobs::AxisValues;
 use q2c_result::compare::{CompareResult, DeviceRun};
 use q2c_result::replay::ReplayTrial;
 use q2c_result::reproduce::{FailedTrial, Point, PointTrial, WhyNot};
@@ -16,15 +17,17 @@ pub(crate) const FIGURES: [&str; 3] = [
 /// The points of an experiment's traces, devices (by their order) and modes in a result. Without a
 /// result every point says which command makes one.
 pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Point> {
-    let point = |at: BTreeMap<String, String>| {
-        let run = match result {
-            None => Err(format!(
-                "there is no result of q2c compare; run `{}` and name its folder with --from",
-                experiment.compare.as_deref().unwrap_or_default()
-            )),
-            Some(result) => run_of(experiment, result, &at),
+    let point = |at: AxisValues| {
+        let none = || {
+            let command = experiment.compare.as_deref().unwrap_or_default();
+            format!(
+                "there is no result of q2c compare; run `{command}` and name its folder with --from"
+            )
         };
-        match run {
+        match result
+            .ok_or_else(none)
+            .and_then(|result| run_of(experiment, result, &at))
+        {
             Ok(run) => seen(at, &run.trials, &run.failures),
             Err(reason) => Point {
                 at,
@@ -45,7 +48,7 @@ pub fn trials_asked(result: &CompareResult) -> u32 {
 fn run_of<'a>(
     experiment: &Experiment,
     result: &'a CompareResult,
-    at: &BTreeMap<String, String>,
+    at: &AxisValues,
 ) -> Result<&'a DeviceRun, String> {
     let (trace, mode, device) = (&at["trace"], &at["mode"], &at["device"]);
     let comparison = result.comparisons.iter().find(|comparison| {
@@ -57,12 +60,8 @@ fn run_of<'a>(
     let devices = experiment.axes.iter().find(|axis| axis.name == "device");
     let nth = devices.and_then(|axis| axis.values.iter().position(|known| known == device));
     let run = nth.and_then(|nth| comparison.devices.get(nth));
-    run.ok_or_else(|| {
-        format!(
-            "the result compares {} devices, and has no {device}",
-            comparison.devices.len()
-        )
-    })
+    let count = comparison.devices.len();
+    run.ok_or_else(|| format!("the result compares {count} devices, and has no {device}"))
 }
 
 fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
@@ -75,7 +74,7 @@ fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
 }
 
 /// Trials keep their numbers. Those in which the replayer was late by its own fault say nothing.
-fn seen(at: BTreeMap<String, String>, trials: &[ReplayTrial], failures: &[String]) -> Point {
+fn seen(at: AxisValues, trials: &[ReplayTrial], failures: &[String]) -> Point {
     let mut point = Point {
         at,
         failures: failures.to_vec(),
@@ -115,10 +114,8 @@ mod tests {
         trials[3].invalid.clone_from(&bound);
         let point = seen(BTreeMap::new(), &trials, &[]);
         let kept = point.trials.iter();
-        let kept: Vec<_> = kept
-            .map(|trial| (trial.trial, trial.figures["completion"]))
-            .collect();
-        assert_eq!(kept, [(0, 1e9), (2, 3e9), (4, 5e9)]);
+        let kept = kept.map(|trial| (trial.trial, trial.figures["completion"]));
+        assert_eq!(kept.collect::<Vec<_>>(), [(0, 1e9), (2, 3e9), (4, 5e9)]);
         let failed: Vec<u32> = point.failed.iter().map(|failed| failed.trial).collect();
         assert_eq!(failed, [1, 3]);
         assert_eq!(point.failed[0].why, WhyNot::Invalid(bound));

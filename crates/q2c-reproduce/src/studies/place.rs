@@ -1,5 +1,6 @@
 //! The study of placements: the simulator's answer, trial by trial, each with starts of its own.
 
+use crate::jobs::AxisValues;
 use q2c_place::latency::PollTimes;
 use q2c_place::speed;
 use q2c_place::study::{PlaceStudyRequest, SetupOf, simulate};
@@ -45,40 +46,29 @@ fn figures(setup: &Setup) -> BTreeMap<String, f64> {
     let gain = |longer: f64, shorter: f64| 1.0 - shorter / longer;
     let time = &setup.c_time;
     let p_bandwidth = |policy: PolicyName| {
-        setup
-            .policies
-            .iter()
+        let mut policies = setup.policies.iter();
+        policies
             .find(|figures| figures.policy == policy)
             .map(|figures| figures.p_bandwidth)
     };
     let polling = p_bandwidth(PolicyName::Proposed).zip(p_bandwidth(PolicyName::Free));
-    let mut figures = crate::known([
+    let change = polling.map(|(proposed, free)| (proposed / free - 1.0).abs());
+    let over_spread = Some(gain(time.spread, time.colocate));
+    let over_worst = time.worst.map(|worst| gain(worst, time.proposed));
+    let from_best = time.best.map(|best| time.proposed / best - 1.0);
+    crate::known([
         ("scatter_over_bunch", Some(gain(time.bunch, time.scatter))),
-        (
-            "colocate_over_spread",
-            Some(gain(time.spread, time.colocate)),
-        ),
+        ("colocate_over_spread", over_spread),
         ("over_free", Some(gain(time.free, time.proposed))),
-        (
-            "over_worst",
-            time.worst.map(|worst| gain(worst, time.proposed)),
-        ),
+        ("over_worst", over_worst),
         ("over_scatter", Some(gain(time.free, time.scatter))),
-        (
-            "from_best",
-            time.best.map(|best| time.proposed / best - 1.0),
-        ),
-        (
-            "polling_change",
-            polling.map(|(proposed, free)| (proposed / free - 1.0).abs()),
-        ),
-    ]);
-    figures.retain(|_, value| value.is_finite());
-    figures
+        ("from_best", from_best),
+        ("polling_change", change),
+    ])
 }
 
 impl Plan for PlacePlan<'_> {
-    type Cell = BTreeMap<String, String>;
+    type Cell = AxisValues;
     type Outcome = PointTrial;
     const UNIT: &'static str = "gain over free";
 
@@ -87,7 +77,7 @@ impl Plan for PlacePlan<'_> {
             key: "at ".to_owned(),
             label: "placements".to_owned(),
             seconds: TRIAL_S,
-            cell: BTreeMap::new(),
+            cell: AxisValues::new(),
         }]
     }
 
@@ -105,10 +95,7 @@ impl Plan for PlacePlan<'_> {
             speeds: speed::published(),
             speeds_from: SpeedsFrom::Published,
             cache: None,
-            poll: PollTimes {
-                io_us: 80.0,
-                slice_us: 3_000.0,
-            },
+            poll: PollTimes::default(),
             starts: STARTS,
             seed: context.seed >> 2,
         };

@@ -1,13 +1,13 @@
 //! Groups of sleep rules compete on the library of patterns, and on sets of its sources.
 
 use crate::file::{Experiment, RulesAsked};
+use crate::jobs::AxisValues;
 use q2c_model::{Bytes, CostModel, Fault, Nanos};
 use q2c_result::reproduce::{Point, PointTrial, StatedError};
 use q2c_sim::{Arrival, Limits, Objective};
 use q2c_study::{
     Contest, GroupLoss, Holding, SimTrace, SourceOptions, Study, Timing, read_library,
 };
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -77,43 +77,34 @@ pub fn points(
         limits: Limits::default(),
         follow: None,
     };
-    let among = rules.among.iter();
-    let contests: Vec<Contest> = among.map(|(_, groups)| contest(rules, groups)).collect();
+    let contest = |(_, groups): &(String, Vec<usize>)| Contest {
+        groups: groups
+            .iter()
+            .map(|&group| rules.groups[group].1.clone())
+            .collect(),
+    };
+    let contests: Vec<Contest> = rules.among.iter().map(contest).collect();
     let held = study.contests(&contests, draw.trials, stop, told)?;
-    Ok(rules
-        .among
-        .iter()
-        .zip(&held)
-        .enumerate()
-        .flat_map(|(among, ((_, groups), sets))| {
-            let point = move |(n, &group): (usize, &usize)| Point {
-                at: rules.point_of(group, among),
-                trials: trials(sets, n),
-                predicted: true,
-                ..Point::default()
-            };
-            groups.iter().enumerate().map(point)
-        })
-        .collect())
+    let mut points = Vec::new();
+    for (among, ((_, groups), sets)) in rules.among.iter().zip(&held).enumerate() {
+        points.extend(groups.iter().enumerate().map(|(n, &group)| Point {
+            at: rules.point_of(group, among),
+            trials: trials(sets, n),
+            predicted: true,
+            ..Point::default()
+        }));
+    }
+    Ok(points)
 }
 
 /// The points without trials, of a run that was stopped.
 pub fn not_run(experiment: &Experiment) -> Vec<Point> {
-    let point = |at: BTreeMap<String, String>| Point {
+    let point = |at: AxisValues| Point {
         at,
         predicted: true,
         ..Point::default()
     };
     experiment.points().into_iter().map(point).collect()
-}
-
-fn contest(rules: &RulesAsked, groups: &[usize]) -> Contest {
-    Contest {
-        groups: groups
-            .iter()
-            .map(|&group| rules.groups[group].1.clone())
-            .collect(),
-    }
 }
 
 fn trials(sets: &[Vec<GroupLoss>], group: usize) -> Vec<PointTrial> {

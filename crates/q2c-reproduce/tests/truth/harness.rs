@@ -122,25 +122,11 @@ fn trials<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
 }
 
 pub(crate) fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedClaim {
-    result
-        .claims
-        .iter()
-        .find(|claim| claim.says.contains(says))
-        .unwrap_or_else(|| panic!("{}: no claim says `{says}`", result.name))
+    let claim = result.claims.iter().find(|claim| claim.says.contains(says));
+    claim.unwrap_or_else(|| panic!("{}: no claim says `{says}`", result.name))
 }
 
 pub(crate) type ExpectedVerdict<'a> = (&'a str, ReproduceVerdict);
-
-/// The claims whose verdict is not the wanted one, with what was seen.
-pub(crate) fn others(result: &ReproduceResult, wanted: &[ExpectedVerdict<'_>]) -> Vec<String> {
-    let wrong = wanted.iter().filter_map(|(says, verdict)| {
-        let claim = claim(result, says);
-        let (name, expects) = (&result.name, &claim.expects);
-        (claim.verdict != *verdict)
-            .then(|| format!("{name}: {says}: {:?} {expects:#?}", claim.verdict))
-    });
-    wrong.collect()
-}
 
 /// A run that has these trials of each point, and took no time.
 pub(crate) fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
@@ -162,6 +148,11 @@ pub(crate) fn assert_verdicts(result: &ReproduceResult, verdict: ReproduceVerdic
 }
 
 pub(crate) fn verdicts(result: &ReproduceResult, wanted: &[ExpectedVerdict<'_>]) {
-    let others = others(result, wanted);
-    assert!(others.is_empty(), "{}", others.join("\n"));
+    let wrong = wanted.iter().filter_map(|(says, verdict)| {
+        let claim = claim(result, says);
+        let (name, seen, expects) = (&result.name, claim.verdict, &claim.expects);
+        (seen != *verdict).then(|| format!("{name}: {says}: {seen:?} {expects:#?}"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

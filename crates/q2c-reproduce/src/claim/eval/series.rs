@@ -101,10 +101,8 @@ pub(crate) fn over_time(
     whole: &WholePhase<'_>,
 ) -> Result<Vec<(f64, Option<f64>)>, String> {
     let ticks = whole.ticks(place)?;
-    let values: Vec<(f64, Option<f64>)> = ticks
-        .iter()
-        .map(|tick| (tick.end_s, over(name, &[*tick]).ok()))
-        .collect();
+    let value = |tick: &&Tick| (tick.end_s, over(name, &[*tick]).ok());
+    let values: Vec<(f64, Option<f64>)> = ticks.iter().map(value).collect();
     if values.iter().any(|(_, value)| value.is_some()) {
         Ok(values)
     } else {

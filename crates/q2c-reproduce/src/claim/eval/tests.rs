@@ -111,10 +111,7 @@ fn figures_are_of_their_window_phase_and_point() {
         ("heavy.steady.iops", 20.0),
         // Misses over I/Os: 10 * 0.4 + 30 * 0.2 of 40.
         ("heavy.steady.miss_rate", 0.25),
-        (
-            "heavy.steady.latency",
-            (10.0 * 1_000.0 + 30.0 * 3_000.0) / 40.0,
-        ),
+        ("heavy.steady.latency", (10e3 + 90e3) / 40.0),
         ("heavy.p99", 60.0),
         ("cpu", 0.4),
         ("kiops_per_core", 0.2),
@@ -175,13 +172,8 @@ fn figures_without_phases_are_read_by_name() {
     let evaluated = evaluate(&text, &scope, &ClaimContext::default(), &[point]);
     let lefts: Vec<f64> = evaluated.samples.iter().map(|sample| sample.left).collect();
     assert_eq!(lefts, [0.1, 0.2]);
-    assert!(
-        evaluated.predicted
-            && evaluated
-                .samples
-                .iter()
-                .all(|s| s.side == ClaimSide::Inside)
-    );
+    let mut samples = evaluated.samples.iter();
+    assert!(evaluated.predicted && samples.all(|sample| sample.side == ClaimSide::Inside));
 }
 
 #[test]

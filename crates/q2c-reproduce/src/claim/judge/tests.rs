@@ -1,5 +1,6 @@
 use super::*;
 use crate::claim::parse::expect;
+use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds, Undecided};
 use proptest::prelude::*;
 use q2c_model::Rates;
 use q2c_result::reproduce::{
@@ -37,17 +38,13 @@ fn judged_of(claim: &Claim, points: &[Point], trials: u32) -> JudgedClaim {
         figures: vec!["x".to_owned(), "y".to_owned()],
         ..ClaimScope::default()
     };
-    let (scale, model) = (1.0, None);
-    judge(
-        claim,
-        &scope,
-        &JudgedRun {
-            points,
-            scale,
-            trials,
-            model,
-        },
-    )
+    let run = JudgedRun {
+        points,
+        scale: 1.0,
+        trials,
+        model: None,
+    };
+    judge(claim, &scope, &run)
 }
 
 fn verdict_of(text: &str, values: &[f64]) -> ReproduceVerdict {
@@ -57,37 +54,17 @@ fn verdict_of(text: &str, values: &[f64]) -> ReproduceVerdict {
 #[test]
 fn wholly_inside_holds_wholly_outside_does_not_and_across_is_undecided() {
     for (text, values, wanted) in [
-        ("x > 10 %", [0.11, 0.2, 0.3], ReproduceVerdict::Holds),
-        ("x > 10 %", [0.10, 0.2, 0.3], ReproduceVerdict::Undecided),
-        ("x >= 10 %", [0.10, 0.2, 0.3], ReproduceVerdict::Holds),
-        (
-            "x > 10 %",
-            [0.02, 0.05, 0.10],
-            ReproduceVerdict::DoesNotHold,
-        ),
-        ("x < 3", [1.0, 2.0, 2.9], ReproduceVerdict::Holds),
-        ("x <= 3", [3.0, 4.0, 5.0], ReproduceVerdict::Undecided),
-        (
-            "x ~ 0.1 +- 0.05",
-            [0.06, 0.10, 0.15],
-            ReproduceVerdict::Holds,
-        ),
-        (
-            "x ~ 0.1 +- 0.05",
-            [0.16, 0.3, 0.9],
-            ReproduceVerdict::DoesNotHold,
-        ),
-        (
-            "x ~ 0.1 +- 0.05",
-            [0.01, 0.02, 0.04],
-            ReproduceVerdict::DoesNotHold,
-        ),
+        ("x > 10 %", [0.11, 0.2, 0.3], Holds),
+        ("x > 10 %", [0.10, 0.2, 0.3], Undecided),
+        ("x >= 10 %", [0.10, 0.2, 0.3], Holds),
+        ("x > 10 %", [0.02, 0.05, 0.10], DoesNotHold),
+        ("x < 3", [1.0, 2.0, 2.9], Holds),
+        ("x <= 3", [3.0, 4.0, 5.0], Undecided),
+        ("x ~ 0.1 +- 0.05", [0.06, 0.10, 0.15], Holds),
+        ("x ~ 0.1 +- 0.05", [0.16, 0.3, 0.9], DoesNotHold),
+        ("x ~ 0.1 +- 0.05", [0.01, 0.02, 0.04], DoesNotHold),
         // All trials are outside, but their interval goes across the claim.
-        (
-            "x ~ 0.1 +- 0.05",
-            [0.01, 0.3, 0.9],
-            ReproduceVerdict::Undecided,
-        ),
+        ("x ~ 0.1 +- 0.05", [0.01, 0.3, 0.9], Undecided),
     ] {
         assert_eq!(verdict_of(text, &values), wanted, "{text} {values:?}");
     }
@@ -96,33 +73,29 @@ fn wholly_inside_holds_wholly_outside_does_not_and_across_is_undecided() {
 #[test]
 fn one_expression_outside_decides_and_one_across_leaves_it_open() {
     let values = points(&[1.0, 2.0, 3.0]);
-    let judged_claim = judged(&claim(&["x > 0", "x < 10"]), &values);
-    assert_eq!(
-        (judged_claim.verdict, judged_claim.reasons.len()),
-        (ReproduceVerdict::Holds, 0)
-    );
-    let judged_claim = judged(&claim(&["x > 0", "x < 2"]), &values);
+    let result = judged(&claim(&["x > 0", "x < 10"]), &values);
+    assert_eq!((result.verdict, result.reasons.len()), (Holds, 0));
+    let result = judged(&claim(&["x > 0", "x < 2"]), &values);
     let across = Reason::Across {
         text: "x < 2".to_owned(),
     };
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::Undecided);
-    assert_eq!(judged_claim.reasons, [across]);
-    let judged_claim = judged(&claim(&["x < 2", "x > 5", "y > 1"]), &values);
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::DoesNotHold);
-    let figures = judged_claim
+    assert_eq!(result.verdict, Undecided);
+    assert_eq!(result.reasons, [across]);
+    let result = judged(&claim(&["x < 2", "x > 5", "y > 1"]), &values);
+    assert_eq!(result.verdict, DoesNotHold);
+    let medians = result
         .expects
         .iter()
-        .map(|expected| expected.measured);
-    let medians: Vec<Option<f64>> = figures.map(|measured| measured.map(|i| i.median)).collect();
-    assert_eq!(medians, [Some(2.0), Some(2.0), None]);
+        .map(|expected| Some(expected.measured?.median));
+    assert_eq!(medians.collect::<Vec<_>>(), [Some(2.0), Some(2.0), None]);
 }
 
 #[test]
 fn too_few_trials_are_no_interval() {
-    let judged_claim = judged(&claim(&["x > 0"]), &points(&[1.0, 2.0]));
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::Undecided);
+    let result = judged(&claim(&["x > 0"]), &points(&[1.0, 2.0]));
+    assert_eq!(result.verdict, Undecided);
     let (trials, least) = (2, 3);
-    assert_eq!(judged_claim.reasons, [Reason::FewTrials { trials, least }]);
+    assert_eq!(result.reasons, [Reason::FewTrials { trials, least }]);
 }
 
 #[test]
@@ -135,16 +108,13 @@ fn what_the_machine_lacks_is_never_scored_and_still_shown() {
         met: false,
     }];
     let values = points(&[1.0, 2.0, 3.0]);
-    let judged_claim = judged(&wanting, &values);
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::CannotJudge);
-    assert_eq!(
-        judged_claim.expects[0].verdict,
-        ReproduceVerdict::CannotJudge
-    );
-    assert_eq!(judged_claim.expects[0].measured.unwrap().median, 2.0);
-    assert_eq!(judged_claim.reasons, [Reason::Lacks]);
+    let result = judged(&wanting, &values);
+    assert_eq!(result.verdict, CannotJudge);
+    assert_eq!(result.expects[0].verdict, CannotJudge);
+    assert_eq!(result.expects[0].measured.unwrap().median, 2.0);
+    assert_eq!(result.reasons, [Reason::Lacks]);
     wanting.needs[0].met = true;
-    assert_eq!(judged(&wanting, &values).verdict, ReproduceVerdict::Holds);
+    assert_eq!(judged(&wanting, &values).verdict, Holds);
 }
 
 #[test]
@@ -152,14 +122,14 @@ fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
     let mut values = points(&[1.0, 2.0, 3.0]);
     let (needed, present) = (5, 2);
     values[0].cpus = vec![CpuUse { needed, present }];
-    let judged_claim = judged(&claim(&["x > 0"]), &values);
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::CannotJudge);
-    let need = &judged_claim.needs[0];
+    let result = judged(&claim(&["x > 0"]), &values);
+    assert_eq!(result.verdict, CannotJudge);
+    let need = &result.needs[0];
     assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
     values[0].predicted = true;
-    let judged_claim = judged(&claim(&["x > 0"]), &values);
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::Holds);
-    assert_eq!(judged_claim.basis, Basis::Predicted);
+    let result = judged(&claim(&["x > 0"]), &values);
+    assert_eq!(result.verdict, Holds);
+    assert_eq!(result.basis, Basis::Predicted);
 }
 
 /// Five trials were asked for. Of those that ran, the second failed and the fourth has no `y`.
@@ -177,23 +147,18 @@ fn trials_that_say_nothing_are_counted_and_named() {
             trial.figures.insert("y".to_owned(), 1.0);
         }
     }
-    let judged_claim = judged_of(&claim(&["x > 0", "x > y - 1"]), &values, 5);
-    let [x, y] = &judged_claim.expects[..] else {
-        panic!("{judged_claim:?}");
+    let result = judged_of(&claim(&["x > 0", "x > y - 1"]), &values, 5);
+    let [x, y] = &result.expects[..] else {
+        panic!("{result:?}");
     };
     assert_eq!((x.trials.judged, x.trials.asked), (4, 5));
     assert_eq!(x.trials.left_out, [failed]);
     assert_eq!((y.trials.judged, y.trials.asked), (3, 5));
-    let numbers: Vec<u32> = y
-        .trials
-        .left_out
-        .iter()
-        .map(|failed| failed.trial)
-        .collect();
-    assert_eq!(numbers, [1, 3]);
+    let numbers = y.trials.left_out.iter().map(|failed| failed.trial);
+    assert_eq!(numbers.collect::<Vec<u32>>(), [1, 3]);
     // A run that was stopped after four of its trials.
-    let judged_claim = judged_of(&claim(&["x > 0"]), &values, 9);
-    let trials = &judged_claim.expects[0].trials;
+    let result = judged_of(&claim(&["x > 0"]), &values, 9);
+    let trials = &result.expects[0].trials;
     assert_eq!((trials.judged, trials.asked), (4, 9));
     assert_eq!(trials.left_out.len(), 1);
 }
@@ -278,23 +243,19 @@ fn start(from_s: f64, to_s: Option<f64>) -> Window {
 #[test]
 fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
     let (period, short) = (Some(0.1), start(0.0, Some(0.09)));
-    let judged_claim = with_rule("second", short, "start.miss_rate > 0.1", period);
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::CannotJudge);
-    assert_eq!(
-        judged_claim.expects[0].verdict,
-        ReproduceVerdict::CannotJudge
-    );
+    let result = with_rule("second", short, "start.miss_rate > 0.1", period);
+    assert_eq!(result.verdict, CannotJudge);
+    assert_eq!(result.expects[0].verdict, CannotJudge);
     // What was seen is shown nevertheless.
-    assert_eq!(judged_claim.expects[0].measured.unwrap().median, 0.5);
-    let Reason::ShortWindow(short) = &judged_claim.reasons[0] else {
-        panic!("{:?}", judged_claim.reasons);
+    assert_eq!(result.expects[0].measured.unwrap().median, 0.5);
+    let Reason::ShortWindow(short) = &result.reasons[0] else {
+        panic!("{:?}", result.reasons);
     };
     assert_eq!(short.figure, "start.miss_rate");
     assert_eq!((short.periods, short.present_s), (3, 0.09));
     assert_eq!(short.scale, 0.045);
     assert!((short.needed_s - 0.3).abs() < 1e-9);
 
-    use ReproduceVerdict::{CannotJudge, Holds};
     for (from, to, text, period, wanted) in [
         // Three periods are enough, in the figure's other forms as well.
         (0.0, Some(0.3), "start.miss_rate > 0.1", period, Holds),
@@ -334,18 +295,18 @@ fn the_begin_of_a_rule_does_not_count() {
         with_rule("first", window, "start.miss_rate > 0.1", Some(0.1))
     };
     for (from, to, wanted) in [
-        (0.0, 0.49, ReproduceVerdict::CannotJudge),
-        (0.0, 0.5, ReproduceVerdict::Holds),
-        (0.1, 0.45, ReproduceVerdict::CannotJudge),
-        (0.1, 0.5, ReproduceVerdict::Holds),
-        (0.2, 0.5, ReproduceVerdict::Holds),
-        (1.0, 1.3, ReproduceVerdict::Holds),
+        (0.0, 0.49, CannotJudge),
+        (0.0, 0.5, Holds),
+        (0.1, 0.45, CannotJudge),
+        (0.1, 0.5, Holds),
+        (0.2, 0.5, Holds),
+        (1.0, 1.3, Holds),
     ] {
         assert_eq!(first(from, to).verdict, wanted, "{from} {to}");
     }
-    let judged_claim = first(0.1, 0.45);
-    let Reason::ShortWindow(short) = &judged_claim.reasons[0] else {
-        panic!("{:?}", judged_claim.reasons);
+    let result = first(0.1, 0.45);
+    let Reason::ShortWindow(short) = &result.reasons[0] else {
+        panic!("{:?}", result.reasons);
     };
     assert!((short.starting_s - 0.1).abs() < 1e-9, "{short:?}");
     assert!((short.needed_s - 0.4).abs() < 1e-9, "{short:?}");
@@ -356,16 +317,16 @@ fn the_begin_of_a_rule_does_not_count() {
 fn a_model_says_nothing_of_what_it_was_fitted_to() {
     let mut circular = claim(&["x > 0"]);
     circular.fitted = Some("the speeds".to_owned());
-    let judged_claim = judged(&circular, &points(&[1.0, 2.0, 3.0]));
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::CannotJudge);
+    let result = judged(&circular, &points(&[1.0, 2.0, 3.0]));
+    assert_eq!(result.verdict, CannotJudge);
 }
 
 #[test]
 fn a_missing_figure_is_named() {
-    let judged_claim = judged(&claim(&["y > 0"]), &points(&[1.0, 2.0, 3.0]));
-    assert_eq!(judged_claim.verdict, ReproduceVerdict::CannotJudge);
-    let [Reason::Missing(MissingFigure { figure, .. })] = &judged_claim.reasons[..] else {
-        panic!("{:?}", judged_claim.reasons);
+    let result = judged(&claim(&["y > 0"]), &points(&[1.0, 2.0, 3.0]));
+    assert_eq!(result.verdict, CannotJudge);
+    let [Reason::Missing(MissingFigure { figure, .. })] = &result.reasons[..] else {
+        panic!("{:?}", result.reasons);
     };
     assert_eq!(figure, "y");
 }
@@ -378,9 +339,9 @@ fn by_intervals(values: &[f64], low: f64, high: f64) -> ReproduceVerdict {
         low <= least && largest <= high,
         largest < low || high < least,
     ) {
-        (true, _) => ReproduceVerdict::Holds,
-        (_, true) => ReproduceVerdict::DoesNotHold,
-        _ => ReproduceVerdict::Undecided,
+        (true, _) => Holds,
+        (_, true) => DoesNotHold,
+        _ => Undecided,
     }
 }
 
@@ -413,8 +374,8 @@ proptest! {
         let above = verdict_of(&format!("x > ({edge})"), &values);
         let below = verdict_of(&format!("x <= ({edge})"), &values);
         let opposite = match above {
-            ReproduceVerdict::Holds => ReproduceVerdict::DoesNotHold,
-            ReproduceVerdict::DoesNotHold => ReproduceVerdict::Holds,
+            Holds => DoesNotHold,
+            DoesNotHold => Holds,
             other => other,
         };
         prop_assert_eq!(below, opposite);

@@ -43,23 +43,19 @@ pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     let sign = sign.ok_or_else(|| {
         reader.wrong("expected a comparison: >, >=, <, <= or ~, as in `iops > 10 K`")
     })?;
-    let right = reader.side()?;
-    let mut sides = vec![right.clone()];
     let compare = match sign {
-        ">" => Compare::Above(right.expr),
-        ">=" => Compare::AtLeast(right.expr),
-        "<" => Compare::Below(right.expr),
-        "<=" => Compare::AtMost(right.expr),
-        _ => {
-            let near = reader.next_of(&["+-"]);
-            near.ok_or_else(|| {
-                reader.wrong("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`")
-            })?;
-            let within = reader.side()?;
-            sides.push(within.clone());
-            Compare::Near(right.expr, within.expr)
-        }
+        ">" => Compare::Above,
+        ">=" => Compare::AtLeast,
+        "<" => Compare::Below,
+        "<=" => Compare::AtMost,
+        _ => Compare::Near,
     };
+    let mut sides = vec![reader.side()?];
+    if compare == Compare::Near {
+        let near = reader.next_of(&["+-"]);
+        near.ok_or_else(|| reader.wrong("expected `+-` and a tolerance, as in `~ 0.1 +- 0.05`"))?;
+        sides.push(reader.side()?);
+    }
     reader.end()?;
     let quantity = left.quantity();
     for side in &sides {
@@ -68,11 +64,15 @@ pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
             return Err(reader.wrong(&problem));
         }
     }
+    let unit = unit_of(quantity, &sides);
+    let mut sides = sides.into_iter().map(|side| side.expr);
     Ok(Expect {
         text: text.to_owned(),
-        unit: unit_of(quantity, &sides),
         left,
         compare,
+        right: sides.next().expect("a comparison has a right side"),
+        within: sides.next(),
+        unit,
     })
 }
 
@@ -84,7 +84,6 @@ fn unit_of(quantity: Option<ExprQuantity>, sides: &[Side]) -> &'static str {
     unit.unwrap_or_else(|| quantity.map_or("", ExprQuantity::unit))
 }
 
-#[derive(Clone)]
 struct Side {
     expr: Expr,
     at: usize,
@@ -176,21 +175,16 @@ impl<'a> ExprParser<'a> {
     }
 
     fn sign(&mut self, sign: &'static str) -> Result<(), ParseError> {
-        match self.next_of(&[sign]) {
-            Some(_) => Ok(()),
-            None => Err(self.wrong(&format!("expected `{sign}`"))),
-        }
+        let next = self.next_of(&[sign]).map(drop);
+        next.ok_or_else(|| self.wrong(&format!("expected `{sign}`")))
     }
 
     fn word(&mut self, what: &str) -> Result<String, ParseError> {
-        match self.peek() {
-            Some(TokenKind::Word(word)) => {
-                let word = word.clone();
-                self.at += 1;
-                Ok(word)
-            }
-            _ => Err(self.wrong(&format!("expected {what}"))),
-        }
+        let Some(TokenKind::Word(word)) = self.peek().cloned() else {
+            return Err(self.wrong(&format!("expected {what}")));
+        };
+        self.at += 1;
+        Ok(word)
     }
 
     /// A word, a number or a text in quotes, as text.
@@ -205,9 +199,10 @@ impl<'a> ExprParser<'a> {
     }
 
     fn end(&self) -> Result<(), ParseError> {
-        match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(self.wrong("expected the end of the expression")),
+        if self.peek().is_none() {
+            Ok(())
+        } else {
+            Err(self.wrong("expected the end of the expression"))
         }
     }
 
@@ -311,18 +306,9 @@ impl<'a> ExprParser<'a> {
     }
 
     fn call(&mut self, name: &str) -> Result<Expr, ParseError> {
-        let extreme = match name {
-            "highest" => Some(Extreme::Highest),
-            "lowest" => Some(Extreme::Lowest),
-            _ => None,
-        };
-        if let Some(extreme) = extreme {
-            let first = self.word("a figure")?;
-            let figure = self.figure(first)?;
-            self.sign(")")?;
-            return Ok(Expr::OverTime(extreme, figure));
-        }
         match name {
+            "highest" => return self.extreme(Extreme::Highest),
+            "lowest" => return self.extreme(Extreme::Lowest),
             "ratio" => return self.ratio(),
             "greater" => return self.greater(),
             _ => {}
@@ -335,23 +321,18 @@ impl<'a> ExprParser<'a> {
             )));
         };
         let inner = Box::new(self.sum()?);
-        match self.peek() {
-            Some(TokenKind::Word(word)) if word == "over" => self.at += 1,
-            _ => {
-                return Err(self.wrong(&format!(
-                    "expected `over` and an axis, as in `{name}(iops over jobs)`"
-                )));
-            }
+        if !matches!(self.peek(), Some(TokenKind::Word(word)) if word == "over") {
+            let problem = format!("expected `over` and an axis, as in `{name}(iops over jobs)`");
+            return Err(self.wrong(&problem));
         }
+        self.at += 1;
         let axis = self.word("an axis, or phase")?;
-        let range = match self.next_of(&["="]) {
-            None => None,
-            Some(_) => {
-                let from = self.value("the first value of the axis that counts")?;
-                self.sign("..")?;
-                Some((from, self.value("the last value that counts")?))
-            }
-        };
+        let mut range = None;
+        if self.next_of(&["="]).is_some() {
+            let from = self.value("the first value of the axis that counts")?;
+            self.sign("..")?;
+            range = Some((from, self.value("the last value that counts")?));
+        }
         self.sign(")")?;
         Ok(Expr::Over {
             of: *aggregate,
@@ -359,6 +340,14 @@ impl<'a> ExprParser<'a> {
             axis,
             range,
         })
+    }
+
+    /// `highest(FIGURE)` or `lowest(FIGURE)`: of the figure's intervals.
+    fn extreme(&mut self, extreme: Extreme) -> Result<Expr, ParseError> {
+        let first = self.word("a figure")?;
+        let figure = self.figure(first)?;
+        self.sign(")")?;
+        Ok(Expr::OverTime(extreme, figure))
     }
 
     /// `greater(ONE, OTHER)`: the greater of two.

@@ -8,15 +8,18 @@ fn figure_of(text: &str) -> Expr {
 fn the_claims_of_the_documentation_are_read() {
     let first = expect("steady.miss_rate > 10 %").unwrap();
     assert_eq!(first.left, figure_of("steady.miss_rate"));
-    assert_eq!(first.compare, Compare::Above(Expr::Number(0.1)));
-    assert_eq!(first.unit, "%");
+    assert_eq!(first.compare, Compare::Above);
+    assert_eq!((first.right, first.unit), (Expr::Number(0.1), "%"));
     let near = expect("ratio(iops, phase1) ~ 0.1 +- 0.05").unwrap();
     let there = figure_of("iops[phase=phase1]");
     assert_eq!(near.left, joined(Join::By, figure_of("iops"), there));
-    let compare = Compare::Near(Expr::Number(0.1), Expr::Number(0.05));
-    assert_eq!(near.compare, compare);
+    assert_eq!(
+        (near.compare, &near.right),
+        (Compare::Near, &Expr::Number(0.1))
+    );
+    assert_eq!(near.within, Some(Expr::Number(0.05)));
     let same = expect("ratio(iops, phase1) ~ 0.1 \u{b1} 0.05").unwrap();
-    assert_eq!(same.compare, near.compare);
+    assert_eq!((same.right, same.within), (near.right, near.within));
 }
 
 #[test]
@@ -27,14 +30,14 @@ fn products_bind_before_sums_and_signs_before_both() {
     let sum = joined(Join::Plus, number(1.0), product);
     assert_eq!(comparison.left, joined(Join::Minus, sum, number(4.0)));
     let inner = joined(Join::Minus, number(5.0), number(1.0));
-    let right = joined(Join::By, inner, number(2.0));
-    assert_eq!(comparison.compare, Compare::Below(right));
+    assert_eq!(comparison.compare, Compare::Below);
+    assert_eq!(comparison.right, joined(Join::By, inner, number(2.0)));
 }
 
 #[test]
 fn numbers_have_units() {
-    let right = |text: &str| match expect(&format!("x >= {text}")).unwrap().compare {
-        Compare::AtLeast(Expr::Number(number)) => number,
+    let right = |text: &str| match expect(&format!("x >= {text}")).unwrap().right {
+        Expr::Number(number) => number,
         other => panic!("{other:?}"),
     };
     for (text, value) in [

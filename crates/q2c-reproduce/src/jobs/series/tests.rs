@@ -1,4 +1,5 @@
 use super::*;
+use crate::jobs::lanes::tests::course;
 use crate::jobs::lanes::{self, PlacedJob, strands};
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
@@ -34,23 +35,23 @@ fn slice(lane: usize, order: u64, first: u64, last: u64) -> LiveSlice {
 /// The phases of two jobs with one thread each, whose slices come like this.
 fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
     let rule = "hybrid:min:ratio=70%,period=20ms";
-    let courses: [Course; 2] = [
-        vec![placed("poll", &[0]), placed(rule, &[0])],
-        vec![placed("poll", &[1]), placed("poll", &[1])],
+    let courses = [
+        course("one", vec![placed("poll", &[0]), placed(rule, &[0])]),
+        course("other", vec![placed("poll", &[1]), placed("poll", &[1])]),
     ];
     let strands = strands(&courses);
-    let names = ["one".to_owned(), "other".to_owned()];
     let site = Site::without_disk(Roots::live(), Clock::BOOT);
     let mut heap = Heap::new(strands.len(), SLICE, 10);
     slices.iter().for_each(|slice| heap.take(slice));
-    heap.phases(&Run {
+    let run = Run {
+        heap: &heap,
         courses: &courses,
         strands: &strands,
-        names: &names,
         orders: &[0, 1],
         boundaries: &[],
         site: &site,
-    })
+    };
+    run.phases()
 }
 
 /// The ends of a job's intervals, in slices since the phase's begin, with their I/Os.
