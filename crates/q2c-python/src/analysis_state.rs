@@ -26,16 +26,15 @@ pub(crate) struct AnalysisState {
 impl AnalysisState {
     #[new]
     fn new(layer: Option<&str>, later: bool) -> PyResult<Self> {
-        let layer = match layer {
-            None => None,
-            Some("block") => Some(Layer::Block),
-            Some("user") => Some(Layer::User),
-            Some(other) => {
+        let known = |name: &str| match name {
+            "block" => Ok(Layer::Block),
+            "user" => Ok(Layer::User),
+            other => {
                 let message = format!("analyze the layer `{other}`: expected block or user");
-                return Err(Failed::new(Exit::Usage, message).into());
+                Err(Failed::new(Exit::Usage, message))
             }
         };
-        Ok(State::new(layer, later).into())
+        Ok(State::new(layer.map(known).transpose()?, later).into())
     }
 
     /// Takes the next I/Os. A table is called `name` in messages.
@@ -64,13 +63,11 @@ impl AnalysisState {
     fn finish(&self, py: Python<'_>, trace: Option<&Trace>, name: &str) -> PyResult<Made> {
         let state = self.known()?;
         let made = py.detach(|| {
-            let meta = match trace {
-                Some(trace) => trace.meta().clone(),
-                None => TraceMeta {
-                    source: "arrow".to_owned(),
-                    ..TraceMeta::default()
-                },
+            let arrow = || TraceMeta {
+                source: "arrow".to_owned(),
+                ..TraceMeta::default()
             };
+            let meta = trace.map_or_else(arrow, |trace| trace.meta().clone());
             let path = trace.map_or(Path::new(name), |trace| &trace.path);
             state.clone().finish(path, meta)
         });

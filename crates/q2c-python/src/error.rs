@@ -12,36 +12,26 @@ create_exception!(
     PyException,
     "A failure of q2c, with the program's own text. `exit_code` is the code with which the program ends in this case."
 );
-create_exception!(
-    q2c,
-    InternalError,
-    Q2cError,
-    "A fault of q2c itself (exit code 1)."
-);
-create_exception!(
-    q2c,
+macro_rules! error_class {
+    ($name:ident, $doc:literal) => {
+        create_exception!(q2c, $name, Q2cError, $doc);
+    };
+}
+
+error_class!(InternalError, "A fault of q2c itself (exit code 1).");
+error_class!(
     UsageError,
-    Q2cError,
     "An argument is wrong: an unknown option, rule or unit (exit code 2)."
 );
-create_exception!(
-    q2c,
+error_class!(
     InputError,
-    Q2cError,
     "An input is missing, malformed or empty (exit code 3)."
 );
-create_exception!(
-    q2c,
+error_class!(
     MachineError,
-    Q2cError,
     "The machine lacks what is needed (exit code 4)."
 );
-create_exception!(
-    q2c,
-    DeviceError,
-    Q2cError,
-    "A disk failed, or is full (exit code 6)."
-);
+error_class!(DeviceError, "A disk failed, or is full (exit code 6).");
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();

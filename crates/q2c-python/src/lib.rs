@@ -12,7 +12,6 @@ mod analysis_state;
 mod error;
 mod given;
 mod interrupt;
-mod kept;
 mod options;
 mod result;
 mod rule;
@@ -38,7 +37,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(sweep_state::choose, module)?)?;
-    module.add_function(wrap_pyfunction!(kept::load_run, module)?)?;
+    module.add_function(wrap_pyfunction!(result::load_run, module)?)?;
     module.add_function(wrap_pyfunction!(rule::policies, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep, module)?)?;

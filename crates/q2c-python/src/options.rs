@@ -7,8 +7,7 @@ use q2c_model::{Bytes, Nanos};
 use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_sim::{Arrival, Taking};
-use q2c_study::{ChosenCosts, Costs};
-use q2c_study::{Holding, LaneFile, SimTrace, SourceOptions, Timing};
+use q2c_study::{ChosenCosts, Costs, Holding, LaneFile, SimTrace, SourceOptions, Timing};
 use q2c_trace::import::{ColumnMap, ImportOptions};
 use std::collections::BTreeMap;
 use std::io;
@@ -55,13 +54,12 @@ fn bit(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
 }
 
 fn delimiter(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
-    let Some(text) = given.value::<String>("delimiter")? else {
-        return Ok(None);
-    };
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() => Ok(Some(*byte)),
+    let text = given.value::<String>("delimiter")?;
+    let byte = |text: String| match text.as_bytes() {
+        [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err(wrong("delimiter", &text, "expected one ASCII character")),
-    }
+    };
+    text.map(byte).transpose()
 }
 
 /// The folder for what an import sorts outside of memory: `$TMPDIR`, else `/var/tmp`.

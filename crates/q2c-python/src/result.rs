@@ -3,9 +3,12 @@
 use crate::error::Failed;
 use pyo3::prelude::*;
 use q2c_report::Reported;
-use q2c_report::kept::{Shown, StoredResult};
+use q2c_report::kept::{self, Shown};
 use q2c_report::terminal::Screen;
+use q2c_result::Exit;
+use q2c_run::kept_text;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// A result of q2c.
 #[pyclass(frozen, module = "q2c._native")]
@@ -14,12 +17,6 @@ pub(crate) struct Made(Box<dyn Shown>);
 impl Made {
     pub(crate) fn new(result: impl Reported + Serialize + Send + Sync + 'static) -> Self {
         Made(Box::new(result))
-    }
-}
-
-impl From<Box<dyn StoredResult>> for Made {
-    fn from(result: Box<dyn StoredResult>) -> Self {
-        Made(result)
     }
 }
 
@@ -41,4 +38,16 @@ impl Made {
     fn table(&self, py: Python<'_>, width: u16) -> String {
         py.detach(|| self.0.document().text(Screen::new(width, false)))
     }
+}
+
+/// Reads the result of a run: its folder, or a file with a result.
+#[pyfunction]
+pub(crate) fn load_run(py: Python<'_>, run: PathBuf) -> PyResult<Made> {
+    let read = py.detach(|| {
+        let (path, text) = kept_text(&run).map_err(Failed::from)?;
+        let unreadable =
+            |reason| Failed::new(Exit::Input, format!("read {}: {reason}", path.display()));
+        kept::read(&text).map_err(unreadable)
+    });
+    Ok(Made(read?))
 }

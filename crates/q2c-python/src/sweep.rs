@@ -1,6 +1,6 @@
 //! Whole families of sleep rules over traces, and the best of them.
 
-use crate::error::Fails;
+use crate::error::{Failed, Fails};
 use crate::given::{PythonOptions, wrong};
 use crate::interrupt::interruptible;
 use crate::options::Simulated;
@@ -13,6 +13,7 @@ use pyo3::types::PyDict;
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
+use q2c_result::sweep::SweepResult;
 use q2c_sim::{Limits, Objective, start_threads};
 use q2c_study::{SimTrace, Study, Swept};
 use std::collections::BTreeSet;
@@ -41,19 +42,15 @@ pub(crate) fn sweep(
     let follow = given.value::<Bound<'_, PyAny>>("follow")?;
     let asked = SweepRequest {
         families: policies.iter().map(family).collect::<PyResult<_>>()?,
-        objective: given
-            .parsed("objective")?
-            .unwrap_or(Objective::KiopsPerCore),
+        objective: objective(&given)?,
         limits: limits(&given)?,
         follow: follow.as_ref().map(rule).transpose()?,
         long: given.value("long")?.unwrap_or(false),
         simulated: Simulated::take(&given)?,
     };
     given.end("sweep")?;
-    let sources: Vec<Source> = sources
-        .iter()
-        .map(Source::from_object)
-        .collect::<PyResult<_>>()?;
+    let sources = sources.iter().map(Source::from_object);
+    let sources: Vec<Source> = sources.collect::<PyResult<_>>()?;
     let result = interruptible(py, |stop| {
         start_threads().or_exit(Exit::Environment)?;
         let begun = Instant::now();
@@ -69,7 +66,7 @@ fn swept(
     traces: &[SimTrace],
     reading_s: f64,
     stop: &AtomicBool,
-) -> Result<q2c_result::sweep::SweepResult, crate::error::Failed> {
+) -> Result<SweepResult, Failed> {
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
     let costs = asked.simulated.costs(&sizes, traces)?;
@@ -96,6 +93,12 @@ fn swept(
     let mut result = study.run(stop, &mut |_| {})?;
     result.warnings.splice(0..0, costs.doubt);
     Ok(result)
+}
+
+pub(crate) fn objective(given: &PythonOptions<'_>) -> PyResult<Objective> {
+    Ok(given
+        .parsed("objective")?
+        .unwrap_or(Objective::KiopsPerCore))
 }
 
 pub(crate) fn limits(given: &PythonOptions<'_>) -> PyResult<Limits> {

@@ -8,13 +8,13 @@ use crate::result::Made;
 use crate::rule::family;
 use crate::simulation::taken;
 use crate::source::Source;
-use crate::sweep::limits;
+use crate::sweep::{limits, objective};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use q2c_model::Fault;
 use q2c_policy::{Family, PolicySpec};
 use q2c_result::Exit;
-use q2c_sim::{Arrival, Drive, LaneRecording, Objective, ResumableSweep as State, start_threads};
+use q2c_sim::{Arrival, Drive, LaneRecording, ResumableSweep as State, start_threads};
 use q2c_study::{choose_over, volumes_result};
 
 /// Configurations over the I/Os of one volume or many; `q2c.SweepState` is around it.
@@ -33,12 +33,8 @@ impl SweepState {
         let simulated = Simulated::take(&given)?;
         given.end("SweepState")?;
         let families: Vec<Family> = policies.iter().map(family).collect::<PyResult<_>>()?;
-        let policies: Vec<PolicySpec> = families
-            .iter()
-            .map(Family::spell_out)
-            .collect::<Result<Vec<_>, _>>()
-            .or_exit(Exit::Usage)?
-            .concat();
+        let spelled_out: Result<Vec<_>, _> = families.iter().map(Family::spell_out).collect();
+        let policies: Vec<PolicySpec> = spelled_out.or_exit(Exit::Usage)?.concat();
         if policies.is_empty() {
             let message = "sweep in parts: expected policies, found none; the standard grid depends on all I/Os";
             return Err(Failed::new(Exit::Usage, message).into());
@@ -148,9 +144,7 @@ pub(crate) fn choose(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Made> {
     let given = PythonOptions::new(options)?;
-    let objective = given.parsed("objective")?;
-    let objective = objective.unwrap_or(Objective::KiopsPerCore);
-    let limits = limits(&given)?;
+    let (objective, limits) = (objective(&given)?, limits(&given)?);
     given.end("choose")?;
     let states: Vec<State> = states.iter().map(|state| state.0.clone()).collect();
     let chosen = py.detach(|| choose_over(&states, objective, &limits));
@@ -158,14 +152,12 @@ pub(crate) fn choose(
 }
 
 fn only_lane<'a>(lanes: &'a [LaneRecording], name: &str) -> Result<&'a LaneRecording, Failed> {
-    match lanes {
-        [lane] => Ok(lane),
-        _ => {
-            let message = format!(
-                "sweep {name} in parts: expected I/Os of one lane of depth 1, found {} lanes; sweep the whole, or each lane as a volume of its own",
-                lanes.len()
-            );
-            Err(Failed::new(Exit::Input, message))
-        }
-    }
+    let [lane] = lanes else {
+        let message = format!(
+            "sweep {name} in parts: expected I/Os of one lane of depth 1, found {} lanes; sweep the whole, or each lane as a volume of its own",
+            lanes.len()
+        );
+        return Err(Failed::new(Exit::Input, message));
+    };
+    Ok(lane)
 }
