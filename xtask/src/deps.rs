@@ -9,7 +9,6 @@ use crate::unsafety;
 use crate::workspace::{self, Package};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 /// Third-party crates through which a program talks to the system. Pure crates use none of them.
@@ -18,11 +17,8 @@ const SYSTEM: &str = "aya io-uring libbpf-rs libbpf-sys libc libublk linux-raw-s
 
 /// Checks the workspace at `root` against the table in its `ARCHITECTURE.md`.
 pub fn check(root: &Path) -> Result<Findings> {
-    let root = &fs::canonicalize(root)
-        .with_context(|| format!("failed to find the workspace {}", root.display()))?;
     let document = root.join("ARCHITECTURE.md");
-    let text = fs::read_to_string(&document)
-        .with_context(|| format!("failed to read {}", document.display()))?;
+    let text = source::read(&document)?;
     let table = CrateTable::parse(&text)
         .with_context(|| format!("failed to read the crate table of {}", document.display()))?;
     let packages = workspace::packages(root)?;
@@ -31,7 +27,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     breaches.extend(rooms::without_files(root, &table));
     breaches.extend(installs::check(root)?);
     for package in &packages {
-        breaches.extend(uses(package, &table, &packages, package.in_crates(root)));
+        breaches.extend(uses(package, &table, &packages, root));
         let files = source::files(root, &package.folder)?;
         breaches.extend(rooms::check(&package.name, &files, &table, SYSTEM)?);
         breaches.extend(unsafe_code(package, &files, table.kind(&package.name))?);
@@ -44,9 +40,7 @@ pub fn check(root: &Path) -> Result<Findings> {
 fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     let crates = root.join("crates");
     let mut breaches = Vec::new();
-    for entry in
-        fs::read_dir(&crates).with_context(|| format!("failed to list {}", crates.display()))?
-    {
+    for entry in source::entries(&crates)? {
         let folder = entry?.path();
         match packages.iter().find(|p| p.folder == folder) {
             Some(package) if package.folder_name() != package.name => breaches.push(format!(
@@ -66,16 +60,15 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
 }
 
 /// Of the workspace what its row allows; a pure package may use no system crate either.
-fn uses(
-    package: &Package,
-    table: &CrateTable,
-    members: &[Package],
-    in_crates: bool,
-) -> Vec<String> {
+fn uses(package: &Package, table: &CrateTable, members: &[Package], root: &Path) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
         let breach = format!("{name} has no row in ARCHITECTURE.md");
-        return if in_crates { vec![breach] } else { Vec::new() };
+        return package
+            .in_crates(root)
+            .then_some(breach)
+            .into_iter()
+            .collect();
     };
     let mut allowed = table.allowed(name);
     allowed.extend(table.rooms(name).flat_map(|room| table.allowed(room)));
@@ -116,12 +109,9 @@ fn unsafe_code(
         let path = file.path.display();
         let lines =
             unsafety::lines(&file.text).with_context(|| format!("failed to parse {path}"))?;
-        breaches.extend(lines.iter().map(|line| {
-            format!(
-                "{path}:{line}: unsafe code, which {} may not hold",
-                package.name
-            )
-        }));
+        let name = &package.name;
+        let breach = |line| format!("{path}:{line}: unsafe code, which {name} may not hold");
+        breaches.extend(lines.iter().map(breach));
     }
     Ok(breaches)
 }

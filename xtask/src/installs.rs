@@ -64,10 +64,9 @@ fn fetched(line: &str) -> Option<&str> {
     let ends = INSTALLERS
         .iter()
         .filter_map(|by| Some(line.find(by)? + by.len()));
-    let word = line[ends.max()?..]
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| "'\"`().,;\\".contains(c)));
-    let mut ours = word.filter(|word| {
+    let arguments = line[ends.max()?..].split_whitespace();
+    let arguments = arguments.map(|word| word.trim_matches(|c: char| "'\"`().,;\\".contains(c)));
+    let mut ours = arguments.filter(|word| {
         let name = word
             .split(['[', '=', '<', '>', '~', '!', '@'])
             .next()

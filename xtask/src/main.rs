@@ -17,6 +17,7 @@ mod workspace;
 mod workspace_sizes;
 
 use anyhow::{Context, Result, bail};
+use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,9 +37,11 @@ struct Findings {
 
 fn main() -> Result<ExitCode> {
     let (command, root) = arguments()?;
+    let root = &fs::canonicalize(&root)
+        .with_context(|| format!("failed to find the workspace {}", root.display()))?;
     let findings = match command.as_str() {
-        "deps" => deps::check(&root)?,
-        "sizes" => sizes::check(&root)?,
+        "deps" => deps::check(root)?,
+        "sizes" => sizes::check(root)?,
         _ => bail!("unknown command {command:?}\n{USAGE}"),
     };
     std::io::stdout().write_all(findings.text.as_bytes())?;
@@ -61,8 +64,6 @@ fn arguments() -> Result<(String, PathBuf)> {
 
 /// `cargo run` sets the variable to the folder of this package.
 fn workspace_root() -> PathBuf {
-    match std::env::var_os("CARGO_MANIFEST_DIR") {
-        Some(dir) => PathBuf::from(dir).join(".."),
-        None => PathBuf::from("."),
-    }
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    package.map_or_else(|| ".".into(), |dir| PathBuf::from(dir).join(".."))
 }

@@ -5,7 +5,7 @@
 //! function around it. An item under `#[cfg(test)]` or `#[test]` is test code.
 
 use anyhow::{Result, anyhow};
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use std::ops::RangeInclusive;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -55,7 +55,8 @@ pub fn file(text: &str) -> Result<File> {
         test_lines: counter
             .test_spans
             .iter()
-            .map(|span| span.clone().count())
+            .cloned()
+            .map(Iterator::count)
             .sum(),
         code_lines: shipped.filter(|&(text, _)| is_code(text)).count(),
         functions: counter.functions,
@@ -191,10 +192,10 @@ fn is_test(attribute: &Attribute) -> bool {
     if path.is_ident("test") {
         return true;
     }
-    path.is_ident("cfg")
-        && words(attribute).first().is_some_and(|first| {
-            first == "test" || (first == "all" && words(attribute).iter().any(|w| w == "test"))
-        })
+    let names = words(attribute);
+    let first = |word| names.first().is_some_and(|first| first == word);
+    let among = || first("all") && names.iter().any(|word| word == "test");
+    path.is_ident("cfg") && (first("test") || among())
 }
 
 fn is_waiver(attribute: &Attribute) -> bool {
@@ -205,12 +206,12 @@ fn is_waiver(attribute: &Attribute) -> bool {
 
 /// Every identifier in the list of an attribute, in order, those within groups included.
 fn words(attribute: &Attribute) -> Vec<Ident> {
-    fn collect(tokens: proc_macro2::TokenStream, into: &mut Vec<Ident>) {
+    fn collect(tokens: TokenStream, into: &mut Vec<Ident>) {
         for token in tokens {
             match token {
-                proc_macro2::TokenTree::Ident(word) => into.push(word),
-                proc_macro2::TokenTree::Group(group) => collect(group.stream(), into),
-                _ => {}
+                TokenTree::Ident(word) => into.push(word),
+                TokenTree::Group(group) => collect(group.stream(), into),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::source::{self, SourceFile};
 use crate::workspace;
 use crate::workspace_sizes::{LIMITS, WorkspaceSizes};
 use anyhow::{Context, Result};
-use std::fs;
 use std::path::Path;
 
 /// The most lines of a file, test code included.
@@ -25,8 +24,6 @@ struct CrateSizes {
 }
 
 pub fn check(root: &Path) -> Result<Findings> {
-    let root = &fs::canonicalize(root)
-        .with_context(|| format!("failed to find the workspace {}", root.display()))?;
     let mut text = row("package", "files", "lines", "functions", "lines", "waived");
     let mut breaches = Vec::new();
     let mut total = CrateSizes::default();
@@ -47,8 +44,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     }
     text += &total.row("all");
     text += "lines: median / 95th percentile / longest, test code left out\n";
-    let limits = fs::read_to_string(root.join(LIMITS))
-        .with_context(|| format!("failed to read {LIMITS}"))?;
+    let limits = source::read(&root.join(LIMITS))?;
     text += &sums.text();
     breaches.extend(sums.over(&limits)?);
     Ok(Findings { text, breaches })
@@ -87,16 +83,12 @@ fn over_limits(source: &SourceFile, file: &File) -> Vec<String> {
     let path = source.path.display();
     let mut breaches = Vec::new();
     if file.lines > FILE_LINES {
-        breaches.push(format!(
-            "{path}: {} lines, at most {FILE_LINES}",
-            file.lines
-        ));
+        let lines = file.lines;
+        breaches.push(format!("{path}: {lines} lines, at most {FILE_LINES}"));
     }
     let long = |f: &&MeasuredFunction| f.lines > FUNCTION_LINES && !f.waived;
     breaches.extend(file.functions.iter().filter(long).map(|f| {
-        let MeasuredFunction {
-            name, line, lines, ..
-        } = f;
+        let (name, line, lines) = (&f.name, f.line, f.lines);
         format!("{path}:{line}: fn {name} has {lines} lines, at most {FUNCTION_LINES}")
     }));
     breaches

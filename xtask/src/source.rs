@@ -19,9 +19,8 @@ pub fn files(root: &Path, folder: &Path) -> Result<Vec<SourceFile>> {
     let mut paths = Vec::new();
     walk(folder, &folder.join("target"), &mut paths)?;
     paths.sort();
-    let read = |path: PathBuf| -> Result<SourceFile> {
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("failed to read {}", path.display()))?;
+    let file = |path: PathBuf| -> Result<SourceFile> {
+        let text = read(&path)?;
         let is_test = is_test(path.strip_prefix(folder).unwrap_or(&path));
         let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
         Ok(SourceFile {
@@ -30,13 +29,20 @@ pub fn files(root: &Path, folder: &Path) -> Result<Vec<SourceFile>> {
             is_test,
         })
     };
-    paths.into_iter().map(read).collect()
+    paths.into_iter().map(file).collect()
+}
+
+pub fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))
+}
+
+/// The entries of a folder.
+pub fn entries(folder: &Path) -> Result<fs::ReadDir> {
+    fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))
 }
 
 fn walk(folder: &Path, build: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))?;
-    for entry in entries {
+    for entry in entries(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             if !path.join("Cargo.toml").exists() && path != build {
@@ -50,9 +56,9 @@ fn walk(folder: &Path, build: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 fn is_test(below_package: &Path) -> bool {
-    let first = below_package.components().next();
-    let beside_src =
-        first.is_some_and(|c| ["benches", "examples"].iter().any(|f| c.as_os_str() == *f));
+    let beside_src = ["benches", "examples"]
+        .iter()
+        .any(|f| below_package.starts_with(f));
     let folder = below_package.parent().unwrap_or(below_package);
     let in_tests = folder.components().any(|c| c.as_os_str() == "tests");
     let stem = below_package.file_stem().unwrap_or_default();

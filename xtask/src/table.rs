@@ -39,12 +39,9 @@ impl CrateTable {
     /// Reads the table from the text of the document.
     pub fn parse(document: &str) -> Result<Self> {
         let mut lines = document.lines().skip_while(|l| cells(l) != HEADER);
-        lines.next().with_context(|| {
-            format!(
-                "expected a table headed `| {} |`, found none",
-                HEADER.join(" | ")
-            )
-        })?;
+        let header = HEADER.join(" | ");
+        let row = lines.next();
+        row.with_context(|| format!("expected a table headed `| {header} |`, found none"))?;
         let mut rows: Vec<CrateRow> = Vec::new();
         for line in lines.skip(1).take_while(|l| l.starts_with('|')) {
             let row =
@@ -74,11 +71,9 @@ impl CrateTable {
 
     /// The rows of the rooms of a crate.
     pub fn rooms(&self, name: &str) -> impl Iterator<Item = &str> {
-        let of_crate = move |row: &&str| {
-            row.split_once('/')
-                .is_some_and(|(crate_name, _)| crate_name == name)
-        };
-        self.names().filter(of_crate)
+        let is_room = move |(crate_name, _): (&str, &str)| crate_name == name;
+        self.names()
+            .filter(move |row| row.split_once('/').is_some_and(is_room))
     }
 
     pub fn kind(&self, name: &str) -> Option<CrateKind> {
@@ -113,19 +108,16 @@ impl CrateTable {
                 !is_pure(a) || is_other && !self.rooms(a).all(is_pure)
             });
             if let (CrateKind::Pure, Some(impure)) = (row.kind, impure) {
-                faults.push(format!(
-                    "{} is pure but may use {impure}, which is not",
-                    row.name
-                ));
+                let name = &row.name;
+                faults.push(format!("{name} is pure but may use {impure}, which is not"));
             }
         }
         faults
     }
 
     fn direct<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.row(name)
-            .into_iter()
-            .flat_map(|r| r.uses.iter().map(String::as_str))
+        let row = self.row(name).into_iter();
+        row.flat_map(|row| row.uses.iter().map(String::as_str))
     }
 
     fn row(&self, name: &str) -> Option<&CrateRow> {

@@ -39,10 +39,8 @@ fn search(tokens: TokenStream, lines: &mut Vec<usize>) {
 }
 
 fn names_lint(tokens: &TokenStream) -> bool {
-    tokens
-        .clone()
-        .into_iter()
-        .any(|t| matches!(t, TokenTree::Ident(word) if word == "unsafe_code"))
+    let mut tokens = tokens.clone().into_iter();
+    tokens.any(|t| matches!(t, TokenTree::Ident(word) if word == "unsafe_code"))
 }
 
 #[cfg(test)]

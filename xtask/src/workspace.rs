@@ -22,11 +22,8 @@ impl Package {
     }
 
     pub fn folder_name(&self) -> String {
-        self.folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
+        let name = self.folder.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
     }
 }
 
@@ -37,10 +34,8 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
         .as_array()
         .context("cargo metadata gave no packages")?;
     let inherited = inherited_level(root)?;
-    let mut packages = list
-        .iter()
-        .map(|p| package(p, inherited.as_deref()))
-        .collect::<Result<Vec<_>>>()?;
+    let packages = list.iter().map(|p| package(p, inherited.as_deref()));
+    let mut packages = packages.collect::<Result<Vec<_>>>()?;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(packages)
 }

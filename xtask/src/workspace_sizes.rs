@@ -51,10 +51,9 @@ impl WorkspaceSizes {
     }
 
     pub fn text(&self) -> String {
-        let rows = self
-            .sizes()
-            .map(|(name, size)| format!("{name:<20} {size:>7}\n"));
-        rows.concat()
+        self.sizes()
+            .map(|(name, size)| format!("{name:<20} {size:>7}\n"))
+            .concat()
     }
 
     /// The sizes above their limit. Every size has one, and nothing else.
@@ -62,10 +61,8 @@ impl WorkspaceSizes {
         let limits: BTreeMap<String, usize> =
             toml::from_str(limits).with_context(|| format!("failed to parse {LIMITS}"))?;
         let sizes = self.sizes();
-        if let Some(unknown) = limits
-            .keys()
-            .find(|key| sizes.iter().all(|(name, _)| name != key))
-        {
+        let is_unknown = |key: &&String| sizes.iter().all(|(name, _)| name != key);
+        if let Some(unknown) = limits.keys().find(is_unknown) {
             bail!("{LIMITS}: `{unknown}` is no size");
         }
         let mut over = Vec::new();
