@@ -182,12 +182,9 @@ impl<'a> AdviceBasis<'a> {
             method => format!("hybrid polling by {}", method.detail()),
         };
         let relative = self.recommended().and_then(|cell| cell.relative);
-        let gain = relative.map(|relative| {
-            let (times, unit) = (
-                median(&relative.kiops_per_core, 1.0),
-                per_core_unit(&relative),
-            );
-            let iops = median(&relative.iops, 100.0);
+        let gain = relative.map(|r| {
+            let (times, unit) = (median(&r.kiops_per_core, 1.0), per_core_unit(&r));
+            let iops = median(&r.iops, 100.0);
             format!(", {times}x the {unit} of polling at {iops} % of its IOPS")
         });
         format!("{method}{}.", gain.unwrap_or_default())

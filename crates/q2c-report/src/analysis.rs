@@ -327,11 +327,7 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
     if queues == Some(1) {
         return format!("{requests} in the only queue");
     }
-    let used = part
-        .queues
-        .iter()
-        .filter(|queue| queue.requests > 0)
-        .count();
+    let used = part.queues.iter().filter(|q| q.requests > 0).count();
     let mut sentence = match queues {
         Some(total) => format!("{requests} in {used} of {total} queues"),
         None => format!(

@@ -214,9 +214,7 @@ fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
     let late = replay::timed(&one.job) || trial.lateness_ns.max > 0.0;
     let late = late.then(|| time(trial.lateness_ns.p99));
     let q2c = trial.q2c_ns.as_ref();
-    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |percentiles| {
-        [percentiles.p50, percentiles.p99].map(time)
-    });
+    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |p| [p.p50, p.p99].map(time));
     [
         time(trial.u2c_ns.p50),
         time(trial.u2c_ns.p99),

@@ -14,10 +14,7 @@ const FACTS: usize = 20;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
-        let is_worse = self
-            .figures
-            .iter()
-            .any(|figure| figure.says == DiffSays::Worse);
+        let is_worse = self.figures.iter().any(|f| f.says == DiffSays::Worse);
         let answer = DocumentAnswer {
             weight: Weight::sure(!is_worse),
             caveats: warnings(self),
@@ -87,13 +84,7 @@ fn around(result: &DiffResult) -> Vec<Note> {
 }
 
 fn verdict(result: &DiffResult) -> String {
-    let count = |says: DiffSays| {
-        result
-            .figures
-            .iter()
-            .filter(|figure| figure.says == says)
-            .count()
-    };
+    let count = |says: DiffSays| result.figures.iter().filter(|f| f.says == says).count();
     let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
     let total = result.figures.len();
     let most = |says| most(result, says);
@@ -121,13 +112,9 @@ fn most(result: &DiffResult, says: DiffSays) -> String {
     let change = |figure: &&ComparedFigure| figure.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let matching = result.figures.iter().filter(|figure| figure.says == says);
     let largest = matching.max_by(|a, b| change(a).total_cmp(&change(b)));
-    let sentence = largest.map(|figure| {
-        let ratio = or_nothing(
-            figure
-                .ratio
-                .map(|ratio| with_interval(ratio, figure.interval)),
-        );
-        format!("{} of {} is {ratio} times A's", figure.figure, figure.of)
+    let sentence = largest.map(|f| {
+        let ratio = or_nothing(f.ratio.map(|ratio| with_interval(ratio, f.interval)));
+        format!("{} of {} is {ratio} times A's", f.figure, f.of)
     });
     sentence.unwrap_or_default()
 }

@@ -69,19 +69,12 @@ fn grid(
     common: &BenchPoint,
     [rows, columns]: [ThroughputAxis; 2],
 ) -> Option<ThroughputGrid> {
-    let values = |axis: ThroughputAxis| -> BTreeSet<u32> {
-        cells
-            .iter()
-            .filter_map(|cell| axis.1(&cell.point))
-            .collect()
+    let values = |a: ThroughputAxis| -> BTreeSet<u32> {
+        cells.iter().filter_map(|cell| a.1(&cell.point)).collect()
     };
     let (down, across) = (values(rows), values(columns));
     let row = |&value: &u32| {
-        let mine = || {
-            cells
-                .iter()
-                .filter(|cell| rows.1(&cell.point) == Some(value))
-        };
+        let mine = || cells.iter().filter(|c| rows.1(&c.point) == Some(value));
         let at = |column: &u32| {
             let cell = mine().find(|cell| columns.1(&cell.point) == Some(*column));
             cell.map(|cell| cell.iops.median / 1e3)

@@ -62,10 +62,7 @@ pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<Note> {
     let total = count(lack.of);
     let reasons = lack.reasons.iter().filter(|(_, n)| **n > 0);
     let reasons = reasons.map(|(reason, n)| format!("{} {}", count(*n), in_words(reason)));
-    let warned = result
-        .warnings
-        .iter()
-        .any(|warning| warning.id == "lost-ios");
+    let warned = result.warnings.iter().any(|w| w.id == "lost-ios");
     let message = match lack.ios {
         0 => format!("none of {total} I/Os"),
         ios => format!(

@@ -192,9 +192,7 @@ fn predicted(result: &KernelTuneResult) -> Option<Note> {
     let steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
     let m = result.methods.iter().find(steered)?;
-    let about = |interval: &Interval, scale: f64| {
-        format!("{} {}", median(interval, scale), range(interval, scale))
-    };
+    let about = |i: &Interval, scale: f64| format!("{} {}", median(i, scale), range(i, scale));
     let sentence = format!(
         "{}; predicted / measured: effective sleep {}, IOPS {}; predicted less measured: miss rate {} points, CPU {} points",
         name(&m.method),

@@ -85,12 +85,7 @@ fn policies(setup: &Setup) -> ReportTable {
         Some((time?, row))
     });
     let figures = setup.policies.iter();
-    let figures = figures.map(|policy| {
-        (
-            policy.c_slowdown / setup.c_time_unit,
-            policy_row(setup, policy),
-        )
-    });
+    let figures = figures.map(|p| (p.c_slowdown / setup.c_time_unit, policy_row(setup, p)));
     let mut rows: Vec<(f64, Vec<ReportField>)> = extremes.chain(figures).collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     ReportTable::headed(&heads, rows.into_iter().map(|(_, row)| row))

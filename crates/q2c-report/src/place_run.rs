@@ -86,9 +86,7 @@ fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportFi
     let Some(PollFigures { iops, latency, .. }) = polls else {
         return Default::default();
     };
-    let alone = alone
-        .map(|figures| figures.iops.median)
-        .filter(|iops| *iops > 0.0);
+    let alone = alone.map(|f| f.iops.median).filter(|iops| *iops > 0.0);
     let share = alone.map(|alone| number(100.0 * iops.median / alone));
     [
         median(iops, 1.0),

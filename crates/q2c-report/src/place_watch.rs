@@ -41,14 +41,7 @@ fn cores(result: &PlaceWatchResult) -> ReportTable {
         let cpus = core.cpus.iter().enumerate();
         cpus.map(move |(side, cpu)| {
             let name = format!("{nth}{}", state(core));
-            let tasks = |polls| {
-                listed(
-                    cpu.tasks
-                        .iter()
-                        .filter(|task| task.polls == polls)
-                        .map(task),
-                )
-            };
+            let tasks = |p| listed(cpu.tasks.iter().filter(|task| task.polls == p).map(task));
             [
                 when(side == 0, &name).to_owned(),
                 cpu.cpu.0.to_string(),

@@ -52,10 +52,7 @@ fn contenders(result: &PollSearchResult) -> ReportTable {
             ContenderRole::Reference => "reference",
             ContenderRole::Other => "other",
         };
-        let searched = contender
-            .searched
-            .as_ref()
-            .map(|score| percent(score.mean_loss));
+        let searched = contender.searched.as_ref().map(|s| percent(s.mean_loss));
         let held_out = &contender.held_out;
         [
             contender.policy.clone(),
@@ -88,12 +85,8 @@ fn families(result: &PollSearchResult) -> ReportTable {
 }
 
 fn both(result: &PollSearchResult) -> ReportTable {
-    let figures = |simulated: &q2c_model::SimulatedFigures| {
-        [
-            percent(simulated.rates.miss_rate),
-            number(simulated.rates.cpu_pct),
-        ]
-    };
+    let figures =
+        |s: &q2c_model::SimulatedFigures| [percent(s.rates.miss_rate), number(s.rates.cpu_pct)];
     let row = |both: &Both| {
         let least = both.least.as_ref();
         let policy = least.map_or("", |least| &least.policy);

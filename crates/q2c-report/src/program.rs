@@ -153,10 +153,7 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
 }
 
 fn submitters(pattern: &ProgramPattern) -> String {
-    let names = pattern
-        .submitters
-        .iter()
-        .filter(|submitter| submitter.name != "-");
+    let names = pattern.submitters.iter().filter(|s| s.name != "-");
     let share = |ios: u64| percent(ios as f64 / pattern.ios as f64);
     let names =
         some_listed(names.map(|submitter| format!("{} {}", submitter.name, share(submitter.ios))));

@@ -107,10 +107,7 @@ fn in_words(
 
 /// The verdict on a claim, with its basis where there are figures.
 pub(crate) fn verdict(claim: &JudgedClaim) -> String {
-    let seen = claim
-        .expects
-        .iter()
-        .any(|expected| expected.measured.is_some());
+    let seen = claim.expects.iter().any(|e| e.measured.is_some());
     let basis = seen.then(|| format!(" ({})", claim.basis.name()));
     claim.verdict.name().to_owned() + &basis.unwrap_or_default()
 }
@@ -217,19 +214,13 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
     };
     ExperimentLine {
         name: result.name.clone(),
-        variant_of: result
-            .variant_of
-            .as_ref()
-            .map(|variant| variant.name.clone()),
+        variant_of: result.variant_of.as_ref().map(|v| v.name.clone()),
         claims: result.claims.iter().map(claim).collect(),
     }
 }
 
 pub(crate) fn counted(result: &AllResult) -> String {
-    let claims = result
-        .experiments
-        .iter()
-        .flat_map(|experiment| &experiment.claims);
+    let claims = result.experiments.iter().flat_map(|e| &e.claims);
     tally(claims.map(|claim| (claim.verdict, claim.basis)))
 }
 

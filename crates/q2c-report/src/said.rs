@@ -62,9 +62,7 @@ impl Note {
         what: &str,
         words: impl IntoIterator<Item = W>,
     ) -> impl Iterator<Item = Self> {
-        words
-            .into_iter()
-            .map(move |words| Self::new(weight, what, words))
+        words.into_iter().map(move |w| Self::new(weight, what, w))
     }
 
     pub(crate) fn warning(warning: &Warning) -> Self {

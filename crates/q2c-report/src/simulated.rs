@@ -16,9 +16,7 @@ pub(crate) fn table(rows: impl IntoIterator<Item = Vec<ReportField>>) -> ReportT
 /// would divide by nothing.
 pub(crate) fn row(name: &str, ios: u64, gives: &SimulatedFigures) -> Vec<ReportField> {
     let known = |value: f64| ios > 0 && value.is_finite();
-    let shown = |value: f64, decimals: usize| {
-        or_nothing(known(value).then(|| format!("{value:.decimals$}")))
-    };
+    let shown = |v: f64, decimals: usize| or_nothing(known(v).then(|| format!("{v:.decimals$}")));
     let time = |ns: f64| or_nothing(known(ns).then(|| duration(ns)));
     let row = [
         name.to_owned(),

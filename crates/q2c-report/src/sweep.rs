@@ -330,9 +330,7 @@ fn of_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
 pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     let cells = || result.cells.iter();
     let trace_cells = cells().filter(|cell| cell.input == answer.input);
-    let first = cells()
-        .position(|cell| cell.input == answer.input)
-        .unwrap_or(0);
+    let first = cells().position(|c| c.input == answer.input).unwrap_or(0);
     let cell = |cell: &SimCell| SweepCell {
         rule: cell.rule.clone(),
         policy: cell.policy.clone(),

@@ -22,11 +22,7 @@ impl Reported for TuneJobsResult {
             .titled(title.unwrap_or_default(), about(self))
             .run(seed, self.provenance.started_unix_s)
             .complete(self.complete)
-            .answers(
-                self.recommended
-                    .iter()
-                    .map(|recommended| over_jobs(self, recommended)),
-            )
+            .answers(self.recommended.iter().map(|r| over_jobs(self, r)))
             .notices(cautions(self));
         for bs in distinct(self.runs.iter().flat_map(label::block_sizes)) {
             document = document.section(
@@ -98,11 +94,7 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
     let head = ["method", "jobs"].into_iter();
     let legend = "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
          Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.";
-    ReportTable::from_rows(
-        head.chain(metric::over_jobs().map(|metric| metric.head)),
-        rows,
-    )
-    .legend(legend)
+    ReportTable::from_rows(head.chain(metric::over_jobs().map(|m| m.head)), rows).legend(legend)
 }
 
 fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note {
@@ -183,9 +175,7 @@ fn cautions(result: &TuneJobsResult) -> Vec<Note> {
             .iter()
             .map(|none| Note::plain("not available", format!("{}: {}", none.method, none.reason)))
     }));
-    said.extend(in_each(result, |run| {
-        run.warnings.iter().map(Note::warning)
-    }));
+    said.extend(in_each(result, |r| r.warnings.iter().map(Note::warning)));
     said.extend(in_each(result, |run| {
         invalid::checks(&run.doctor).map(invalid::said)
     }));

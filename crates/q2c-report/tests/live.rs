@@ -129,9 +129,7 @@ fn everything_is_there_at_80_by_24() {
     }
     let (_, bars) = text.split_once("share").unwrap();
     let count = |line: &str| {
-        let count = line
-            .get(9..)
-            .and_then(|rest| rest.trim_start().split(' ').next());
+        let count = line.get(9..).and_then(|r| r.trim_start().split(' ').next());
         count.and_then(|n| n.replace('\u{202f}', "").parse::<u64>().ok())
     };
     let counted: u64 = bars.lines().filter_map(count).sum();

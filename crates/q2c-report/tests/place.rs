@@ -39,9 +39,7 @@ fn the_page_of_a_look_has_nothing_hostile() {
 
 #[test]
 fn calibration_fits_every_width() {
-    widths::fits("calibration", |screen| {
-        calibration().document().text(screen)
-    });
+    widths::fits("calibration", |s| calibration().document().text(s));
     let page = calibration().document().page().expect("make the page");
     assert!(page.contains("integer, same CPU") || page.contains("same CPU"));
     let csv = q2c_report::csv(&calibration().figures()).expect("make the CSV");
@@ -53,9 +51,7 @@ fn calibration_fits_every_width() {
 
 #[test]
 fn measured_placements_fits_every_width() {
-    widths::fits("measured_placements", |screen| {
-        placements().document().text(screen)
-    });
+    widths::fits("measured_placements", |s| placements().document().text(s));
     let page = placements().document().page().expect("make the page");
     assert!(!page.contains(fixture::BOLD));
     let csv = q2c_report::csv(&placements().figures()).expect("make the CSV");

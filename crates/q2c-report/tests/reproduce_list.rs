@@ -111,10 +111,7 @@ fn list() -> ListResult {
         scale: 0.1,
         trials: Some(3),
         target: None,
-        seconds: experiments
-            .iter()
-            .filter_map(|experiment| experiment.seconds)
-            .sum(),
+        seconds: experiments.iter().filter_map(|e| e.seconds).sum(),
         experiments,
     }
 }
@@ -129,9 +126,7 @@ fn the_list_fits_every_width() {
 
 #[test]
 fn the_verdicts_of_all_fits_every_width() {
-    widths::fits("the_verdicts_of_all", |screen| {
-        all().document().text(screen)
-    });
+    widths::fits("the_verdicts_of_all", |s| all().document().text(s));
 }
 
 /// Names are what one copies, so none of them is broken, and no line is wider than the terminal.
@@ -139,10 +134,7 @@ fn the_verdicts_of_all_fits_every_width() {
 fn names_stay_whole_and_lines_fit() {
     for width in [60, 80, 100, 120, 160] {
         let text = reproduce_list(&list(), screen(width)) + &all().document().text(screen(width));
-        let names = list()
-            .experiments
-            .into_iter()
-            .map(|experiment| experiment.name);
+        let names = list().experiments.into_iter().map(|e| e.name);
         for name in names.chain(["miss-rate-interference-2cpu".to_owned()]) {
             assert!(text.contains(&name), "{name} at {width}: {text}");
         }

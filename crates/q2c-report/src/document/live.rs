@@ -96,10 +96,7 @@ impl Reported for KernelWatchResult {
             .chain(["unknown"]);
         let intervals = self.intervals.iter();
         let intervals = intervals.map(|interval| row(format!("{:.2} s", interval.end_s), interval));
-        let total = self
-            .total
-            .iter()
-            .map(|interval| row("all".to_owned(), interval));
+        let total = self.total.iter().map(|i| row("all".to_owned(), i));
         let lost = (self.not_kept > 0).then(|| {
             let message = format!("{} intervals were not kept", self.not_kept);
             Note::plain("left out", message)

@@ -21,11 +21,7 @@ impl Reported for TuneResult {
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .notices(ran_otherwise(self))
-            .answers(
-                self.recommendation
-                    .iter()
-                    .map(|recommendation| answer(self, recommendation)),
-            );
+            .answers(self.recommendation.iter().map(|r| answer(self, r)));
         let sizes = plots::tune::block_sizes(self);
         for &bs in &sizes {
             document =
@@ -181,9 +177,7 @@ fn trust(result: &TuneResult) -> Section<'static> {
     let lessons =
         lessons.map(|lesson| Note::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson)));
     let iops = result.cells.iter().map(|cell| cell.measured.rates.iops);
-    let least = iops
-        .min_by_key(|interval| interval.trials)
-        .unwrap_or_default();
+    let least = iops.min_by_key(|i| i.trials).unwrap_or_default();
     let intervals = match least.trials {
         ..2 => "a cell with one trial has no interval".to_owned(),
         _ => format!(
@@ -264,10 +258,7 @@ fn fidelity_at(fidelity: &SizeFidelity) -> Note {
 }
 
 fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
-    let calibration = result
-        .calibration
-        .iter()
-        .find(|calibration| calibration.bs == bs);
+    let calibration = result.calibration.iter().find(|c| c.bs == bs);
     let facts = calibration.into_iter().flat_map(facts::calibration);
     Section::new(format!("Calibration and prediction, {bs}"))
         .plots(move || plots::tune::knowledge(result, bs))

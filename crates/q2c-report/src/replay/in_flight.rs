@@ -285,10 +285,7 @@ mod tests {
 
     #[track_caller]
     fn assert_has(text: &str, words: &[&str]) {
-        assert!(
-            words.iter().all(|phrase| text.contains(phrase)),
-            "{words:?}: {text}"
-        );
+        assert!(words.iter().all(|p| text.contains(p)), "{words:?}: {text}");
     }
 
     #[test]

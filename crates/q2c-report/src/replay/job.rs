@@ -181,10 +181,7 @@ mod tests {
             job(Mode::Outstanding { count, idle })
         };
         let caution = without_idle_time(&outstanding(Idle::Squeeze), &trace);
-        assert!(
-            caution
-                .is_some_and(|caution| caution.contains("43.1 % of this trace's. Completion time"))
-        );
+        assert!(caution.is_some_and(|c| c.contains("43.1 % of this trace's. Completion time")));
         let keeps = [outstanding(Idle::Keep), job(Mode::default())];
         assert!(keeps.iter().all(|j| without_idle_time(j, &trace).is_none()));
         let busy = TraceFacts::default();

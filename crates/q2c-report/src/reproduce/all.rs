@@ -7,12 +7,7 @@ use crate::said::Note;
 use q2c_result::reproduce::{AllResult, ClaimLine, ExperimentLine};
 
 pub(crate) fn missing(result: &AllResult) -> Option<String> {
-    let begun = |name: &&String| {
-        result
-            .experiments
-            .iter()
-            .any(|experiment| experiment.name == **name)
-    };
+    let begun = |name: &&String| result.experiments.iter().any(|e| e.name == **name);
     let half = result.missing.iter().find(begun);
     let finished = result.experiments.len() - usize::from(half.is_some());
     let missing = result.missing.len();

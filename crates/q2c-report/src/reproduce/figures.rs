@@ -83,10 +83,7 @@ pub(super) fn over_trials(value: &Interval, factor: f64) -> String {
 /// How many of the trials that were asked for the figures are from, and why others are left out,
 /// where that is not all of them: for all comparisons together where they have the same trials.
 pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
-    let seen = claim
-        .expects
-        .iter()
-        .filter(|expected| expected.measured.is_some());
+    let seen = claim.expects.iter().filter(|e| e.measured.is_some());
     let seen: Vec<&Expected> = seen.collect();
     let alike = seen.windows(2).all(|two| two[0].trials == two[1].trials);
     let sentence = |expected: &&Expected| {
@@ -99,9 +96,7 @@ pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
             trials.judged, trials.asked
         )
     };
-    let lacking = seen
-        .iter()
-        .filter(|expected| expected.trials.judged < expected.trials.asked);
+    let lacking = seen.iter().filter(|e| e.trials.judged < e.trials.asked);
     let mut sentences: Vec<String> = lacking.map(sentence).collect();
     sentences.dedup();
     some_listed(sentences)
@@ -204,10 +199,8 @@ mod tests {
 
     #[test]
     fn fewer_trials_than_asked_are_told() {
-        let judged_text = |comparisons: &[(&str, u32)]| {
-            let expects = comparisons
-                .iter()
-                .map(|(text, judged)| expected(text, *judged));
+        let judged_text = |c: &[(&str, u32)]| {
+            let expects = c.iter().map(|(text, judged)| expected(text, *judged));
             judged_from(&claim(expects.collect()))
         };
         assert_eq!(judged_text(&[("x > 1", 5), ("y > 1", 5)]), None);

@@ -91,10 +91,7 @@ pub(crate) fn takes(experiment: &ListedExperiment) -> String {
 }
 
 pub(crate) fn sum(result: &ListResult) -> String {
-    let unknown = result
-        .experiments
-        .iter()
-        .filter(|experiment| experiment.seconds.is_none());
+    let unknown = result.experiments.iter().filter(|e| e.seconds.is_none());
     let mut sentence = format!(
         "{} experiments take about {}, beside the time to prepare the target",
         result.experiments.len(),

@@ -74,10 +74,7 @@ mod tests {
     fn what_is_empty_is_not_written() {
         let result: AnalyzeResult = serde_json::from_str(ONE_PASS).expect("a result");
         assert_eq!(result.in_flight.most, Some(1));
-        assert_eq!(
-            result.activity.map(|activity| activity.active_ns),
-            Some(200)
-        );
+        assert_eq!(result.activity.map(|a| a.active_ns), Some(200));
         assert!(result.inexact.is_empty());
         assert!(result.throughput.is_empty() && result.offsets.is_empty());
         let written = serde_json::to_value(&result).expect("JSON");

@@ -68,9 +68,7 @@ fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
         .key("key", |row| row.key.to_owned())
         .key("stage", |row| row.stage.to_owned())
         .number("iops", PerSecond, More, |row| {
-            load(row, |all| {
-                Some(all.requests as f64 / (all.span_ns as f64 / 1e9))
-            })
+            load(row, |a| Some(a.requests as f64 / (a.span_ns as f64 / 1e9)))
         })
         .number("in_flight", Number, Neither, |row| {
             load(row, |all| all.in_flight.mean)

@@ -46,15 +46,9 @@ fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
             fact(cell, |device| Some(device.kind.text().to_owned()))
         })
         .key("hw_queues", |cell| fact(cell, |device| device.hw_queues))
-        .key("nr_requests", |cell| {
-            fact(cell, |device| device.nr_requests)
-        })
-        .key("scheduler", |cell| {
-            fact(cell, |device| device.scheduler.clone())
-        })
-        .key("io_poll", |cell| {
-            fact(cell, |device| device.io_poll.map(u8::from))
-        })
+        .key("nr_requests", |c| fact(c, |device| device.nr_requests))
+        .key("scheduler", |c| fact(c, |device| device.scheduler.clone()))
+        .key("io_poll", |cell| fact(cell, |d| d.io_poll.map(u8::from)))
         .key("bottleneck", |cell| {
             or_empty(bottleneck(cell).map(|stage| &stage.stage))
         })
@@ -74,9 +68,7 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .figure("miss_rate", Share, Less, |cell| cell.miss_rate)
         .aside()
         .figure("slept_share", Share, Neither, |cell| cell.slept_share)
-        .figure("effective_sleep", Ns, Neither, |cell| {
-            cell.effective_sleep_ns
-        })
+        .figure("effective_sleep", Ns, Neither, |c| c.effective_sleep_ns)
         .figure("slept", Ns, Neither, |cell| cell.slept_ns)
         .figure("job", Cpus, Less, |cell| cell.cpu.job_s)
         .figure("helper", Cpus, Less, |cell| cell.cpu.helper_s)
@@ -99,12 +91,8 @@ fn with_stages(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .number("bottleneck_share", Share, Less, |cell| {
             bottleneck(cell).map(|stage| stage.share)
         })
-        .number("tag_sleeps", Number, Less, |cell| {
-            tag_waits(cell).map(|(n, _)| n)
-        })
-        .number("tag_sleep", Ns, Less, |cell| {
-            tag_waits(cell).map(|(_, ns)| ns)
-        });
+        .number("tag_sleeps", Number, Less, |c| tag_waits(c).map(|(n, _)| n))
+        .number("tag_sleep", Ns, Less, |c| tag_waits(c).map(|(_, ns)| ns));
     STAGES.into_iter().fold(columns, |columns, stage| {
         PARTS.into_iter().fold(columns, |columns, (part, value)| {
             let of_cell = move |cell: &&BenchCell| stages(cell)?.stages.get(stage).map(value);

@@ -16,10 +16,7 @@ struct ReplayFigureRow<'a> {
     trial: &'a ReplayTrial,
 }
 
-measures!(ReplayResult, columns(), |result| rows(
-    [""; 3],
-    &result.trials
-));
+measures!(ReplayResult, columns(), |r| rows([""; 3], &r.trials));
 
 measures!(CompareResult, columns(), |result| {
     result.comparisons.iter().flat_map(|one| {
@@ -92,9 +89,7 @@ fn keys<'a>() -> Columns<ReplayFigureRow<'a>> {
         .key("q2c_source", |row| {
             row.trial.q2c_source.map_or("", CapturedBy::name).to_owned()
         })
-        .key("first_error", |row| {
-            or_empty(row.trial.first_error.as_ref())
-        })
+        .key("first_error", |r| or_empty(r.trial.first_error.as_ref()))
 }
 
 fn sums(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
@@ -120,9 +115,7 @@ fn own_costs(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'
         .number("recorded_in_flight_most", Number, Neither, |row| {
             row.trial.in_flight.recorded_most.map(|most| most as f64)
         })
-        .number("in_flight_error", Number, Less, |row| {
-            row.trial.in_flight.error
-        })
+        .number("in_flight_error", Number, Less, |r| r.trial.in_flight.error)
         .number("stalled", Number, Less, |row| row.trial.stalled as f64)
         .number("stalled_time", Seconds, Less, |row| row.trial.stalled_s)
         .number("q2c_ios", Number, Neither, |row| {
@@ -137,18 +130,14 @@ fn own_costs(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'
         .number("q2c_lost", Number, Less, |row| {
             captured(row, row.trial.q2c_lost as f64)
         })
-        .number("end_drift", Ns, Neither, |row| {
-            row.trial.end_drift_ns as f64
-        })
+        .number("end_drift", Ns, Neither, |r| r.trial.end_drift_ns as f64)
         .number("issued", Number, Neither, |row| row.trial.issued as f64)
         .number("errors", Number, Less, |row| row.trial.errors as f64)
         .number("bytes", Number, More, |row| row.trial.bytes as f64)
         .number("order_inversions", Number, Less, |row| {
             row.trial.order_inversions as f64
         })
-        .number("submitter_cpu", Seconds, Less, |row| {
-            row.trial.submitter_cpu_s
-        })
+        .number("submitter_cpu", Seconds, Less, |r| r.trial.submitter_cpu_s)
         .number("reader_cpu", Seconds, Less, |row| row.trial.reader_cpu_s)
 }
 

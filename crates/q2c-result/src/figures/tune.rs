@@ -16,9 +16,7 @@ struct TuneFigureRow<'a> {
     cell: &'a Cell,
 }
 
-measures!(TuneResult, with_figures(keys()), |result| rows(
-    result, false
-));
+measures!(TuneResult, with_figures(keys()), |r| rows(r, false));
 
 measures!(TuneJobsResult, with_figures(keys()), |result| {
     result.runs.iter().flat_map(|run| rows(run, true))
@@ -75,16 +73,12 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
             slept(row, row.cell.measured.rates.effective_sleep_ns)
         })
         .aside()
-        .figure("slept", Ns, Neither, |row| {
-            slept(row, row.cell.measured.slept_ns)
-        })
+        .figure("slept", Ns, Neither, |r| slept(r, r.cell.measured.slept_ns))
         .figure("busy", Cpus, Less, |row| row.cell.measured.busy_cpus)
         .figure("switches_per_io", Number, Less, |row| {
             row.cell.measured.switches_per_io
         })
-        .figure("relative_iops", Number, More, |row| {
-            relative(row, |of| of.iops)
-        })
+        .figure("relative_iops", Number, More, |r| relative(r, |of| of.iops))
         .figure("relative_kiops_per_core", Number, More, |row| {
             relative(row, |of| of.kiops_per_core)
         });

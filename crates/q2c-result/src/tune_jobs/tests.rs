@@ -61,10 +61,7 @@ fn the_recommendation_changes_where_the_method_does() {
     assert_eq!(result.provenance, whole);
     let leaders = &result.recommended[0].leaders;
     assert!(leaders.iter().all(|leader| leader.clear));
-    let methods: Vec<String> = leaders
-        .iter()
-        .map(|leader| leader.method.to_string())
-        .collect();
+    let methods: Vec<String> = leaders.iter().map(|l| l.method.to_string()).collect();
     let min = |ratio: u32| format!("hybrid:min:ratio={ratio}%,period=10ms");
     assert_eq!(methods, [min(85), min(70), "poll".to_owned()]);
     assert_eq!(changes(&result), [(2, 4, min(70), "poll".to_owned())]);
@@ -86,10 +83,7 @@ fn only_settled_answers_are_clear() {
         tried: 2,
     }];
     let result = TuneJobsResult::new(&[1, 2, 3, 4, 6, 8], made, None);
-    let clear = result.recommended[0]
-        .leaders
-        .iter()
-        .filter(|leader| leader.clear);
+    let clear = result.recommended[0].leaders.iter().filter(|l| l.clear);
     assert_eq!(clear.map(|leader| leader.jobs).collect::<Vec<_>>(), [1, 8]);
     let change = (1, 8, "interrupt".to_owned(), "poll".to_owned());
     assert_eq!(changes(&result), [change]);

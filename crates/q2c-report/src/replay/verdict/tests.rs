@@ -147,9 +147,7 @@ fn an_answer_from_reads_alone_says_so_itself() {
     let findings: Vec<CompareFinding> = serde_json::from_value(findings).unwrap();
     let said = verdict(&findings);
     assert!(
-        said[1..]
-            .iter()
-            .all(|words| words.contains(" (reads only): ")),
+        said[1..].iter().all(|w| w.contains(" (reads only): ")),
         "{said:?}"
     );
 }
