@@ -3,29 +3,16 @@
 
 mod caveats;
 
+use crate::document::DocumentAnswer;
 use crate::label;
 use crate::phrase::{counted, when};
 use crate::quantity::{duration, median, number, percent, ranged};
+use crate::said::Weight;
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
     Cell, Lesson, Measured, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
 };
-
-/// A block size's recommendation in words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
-    /// What to use, with the number that matters, in sentences.
-    pub verdict: String,
-    /// The figures behind the verdict, a sentence each.
-    pub evidence: Vec<String>,
-    /// What limits the verdict, a sentence each. They stand right under it.
-    pub caveats: Vec<String>,
-    /// Whether the verdict is settled and nothing disturbed the trials.
-    pub sure: bool,
-    /// How to use the recommended method: lines to copy or to carry out.
-    pub apply: Vec<String>,
-}
 
 /// Rules belong to one trade-off when their share of polling's IOPS differs from the nearest rule's
 /// by at most this.
@@ -33,7 +20,7 @@ const ALIKE: f64 = 0.03;
 
 /// Puts the recommendation for one block size into words.
 #[must_use]
-pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
+pub fn words(result: &TuneResult, recommendation: &Recommendation) -> DocumentAnswer {
     let mut cells = label::cells_of(result, recommendation.bs);
     // A run that was stopped has cells without a trial, whose figures are no measurement.
     cells.retain(|cell| cell.measured.rates.iops.trials > 0);
@@ -42,12 +29,14 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
         recommendation,
         cells,
     };
-    Words {
-        verdict: advice.verdict(),
-        evidence: advice.evidence(),
+    let is_sure = recommendation.is_settled() && advice.disturbed().is_empty();
+    DocumentAnswer {
+        of: format!("{} {}", recommendation.bs, result.job.rw),
+        headline: advice.verdict(),
+        weight: Weight::sure(is_sure),
         caveats: advice.caveats(),
-        sure: recommendation.is_settled() && advice.disturbed().is_empty(),
-        apply: advice.apply(),
+        evidence: advice.evidence(),
+        to_do: advice.apply(),
     }
 }
 
@@ -58,9 +47,12 @@ struct AdviceBasis<'a> {
 }
 
 impl<'a> AdviceBasis<'a> {
+    fn find(&self, is_wanted: impl Fn(&Cell) -> bool) -> Option<&'a Cell> {
+        self.cells.iter().copied().find(|cell| is_wanted(cell))
+    }
+
     fn cell(&self, method: &Method) -> Option<&'a Cell> {
-        let mut cells = self.cells.iter().copied();
-        cells.find(|cell| cell.method == *method)
+        self.find(|cell| cell.method == *method)
     }
 
     /// The device's name for a line to copy, or a word to replace where there is none.
@@ -75,10 +67,9 @@ impl<'a> AdviceBasis<'a> {
 
     /// Cells that sleep by a rule of q2c's own, with their figures relative to polling.
     fn sleeping(&self) -> impl Iterator<Item = (&'a Cell, Relative)> {
-        self.cells
-            .iter()
-            .filter(|cell| policy(&cell.method).is_some())
-            .filter_map(|cell| Some((*cell, cell.relative?)))
+        let has_policy = |cell: &&&Cell| cell.method.lane().is_some_and(|l| l.policy().is_some());
+        let rules = self.cells.iter().filter(has_policy);
+        rules.filter_map(|cell| Some((*cell, cell.relative?)))
     }
 
     fn verdict(&self) -> String {
@@ -154,10 +145,9 @@ impl<'a> AdviceBasis<'a> {
     fn price(&self, what: &str, cell: &Cell, relative: &Relative) -> String {
         let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
         let lost = (1.0 - relative.iops.median) * 100.0;
-        let (joined, costs) = if lost > 0.0 {
-            ("but", format!("cost {} % of the IOPS", number(lost)))
-        } else {
-            ("and", "cost no IOPS".to_owned())
+        let (joined, costs) = match lost {
+            some if some > 0.0 => ("but", format!("cost {} % of the IOPS", number(some))),
+            _ => ("and", "cost no IOPS".to_owned()),
         };
         // Where polling has no figures of its own, nobody knows what it would free.
         let polling = self.cell(&Method::POLL);
@@ -166,9 +156,9 @@ impl<'a> AdviceBasis<'a> {
             let per_job = when(self.result.job.jobs > 1, " for each job");
             format!("free {freed} % of a CPU{per_job} {joined} ")
         });
-        let freed = freed.unwrap_or_default();
         format!(
-            "{what} would {freed}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
+            "{what} would {}{costs} ({}x the {}). To accept that, run with --min-iops {}%.",
+            freed.unwrap_or_default(),
             number(relative.kiops_per_core.median),
             per_core_unit(relative),
             (relative.iops.median * 100.0).floor()
@@ -181,8 +171,7 @@ impl<'a> AdviceBasis<'a> {
             &Method::INTERRUPT => "interrupts".to_owned(),
             method => format!("hybrid polling by {}", method.detail()),
         };
-        let relative = self.recommended().and_then(|cell| cell.relative);
-        let gain = relative.map(|r| {
+        let gain = self.recommended().and_then(|cell| cell.relative).map(|r| {
             let (times, unit) = (median(&r.kiops_per_core, 1.0), per_core_unit(&r));
             let iops = median(&r.iops, 100.0);
             format!(", {times}x the {unit} of polling at {iops} % of its IOPS")
@@ -191,14 +180,10 @@ impl<'a> AdviceBasis<'a> {
     }
 
     fn evidence(&self) -> Vec<String> {
-        let mut evidence = Vec::new();
-        evidence.extend(
-            self.recommended()
-                .and_then(|cell| self.relative_sentence("It", cell)),
-        );
-        evidence.extend(self.nearest());
-        evidence.extend(self.best_rule());
-        evidence.extend(self.others());
+        let recommended = self.recommended();
+        let recommended = recommended.and_then(|cell| self.relative_sentence("It", cell));
+        let answer = [recommended, self.nearest(), self.best_rule()].into_iter();
+        let mut evidence: Vec<String> = answer.flatten().chain(self.others()).collect();
         evidence.extend(self.over_linux());
         evidence.extend(self.by_kernel());
         evidence.push(self.floor());
@@ -222,18 +207,13 @@ impl<'a> AdviceBasis<'a> {
     }
 
     fn floor(&self) -> String {
-        let Recommendation {
-            floor, floor_asked, ..
-        } = self.recommendation;
-        let option = match floor_asked.as_str() {
+        let floor = percent(self.recommendation.floor);
+        let option = match self.recommendation.floor_asked.as_str() {
             "" => String::new(),
             asked => format!(" (--min-iops {asked})"),
         };
         let above = when(self.above_polling(), ", which is more than polling gives");
-        format!(
-            "Floor: {} of polling's IOPS{option}{above}",
-            percent(*floor)
-        )
+        format!("Floor: {floor} of polling's IOPS{option}{above}")
     }
 
     fn nearest(&self) -> Option<String> {
@@ -262,8 +242,7 @@ impl<'a> AdviceBasis<'a> {
     }
 
     fn linux(&self) -> Option<&'a Cell> {
-        let mut cells = self.cells.iter().copied();
-        cells.find(|cell| cell.role == CellRole::Known(Role::Linux))
+        self.find(|cell| cell.role == CellRole::Known(Role::Linux))
     }
 
     /// Sentences on Linux's rule, interrupts and polling; Linux's rule and interrupts only if they
@@ -291,10 +270,8 @@ impl<'a> AdviceBasis<'a> {
         // One trial has no interval.
         let interval = format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high);
         let interval = when(ratio.low < ratio.high, &interval);
-        let times = ratio.ratio;
-        Some(format!(
-            "{times:.2} times the IOPS per core of Linux's rule{broke}{interval}"
-        ))
+        let times = format!("{:.2} times the IOPS per core of Linux's rule", ratio.ratio);
+        Some(times + broke + interval)
     }
 
     /// Sentences on the kernel's own hybrid polling, where it ran.
@@ -394,17 +371,9 @@ pub(crate) fn lesson(lesson: &Lesson) -> String {
         let sign = if ns < 0.0 { "less" } else { "more" };
         format!("{} {sign} {what}", duration(ns.abs()))
     };
-    let Lesson {
-        bs, rounds, trials, ..
-    } = *lesson;
-    let untouched = Lesson {
-        bs,
-        rounds,
-        trials,
-        sleep_cpu: 1.0,
-        ..Lesson::default()
-    };
-    if *lesson == untouched {
+    let (rounds, trials) = (lesson.rounds, lesson.trials);
+    let learnt = (lesson.latency_ns, lesson.latency_per_sleep, lesson.wake_ns);
+    if learnt == (0.0, 0.0, 0.0) && lesson.sleep_cpu == 1.0 {
         return format!("as calibrated ({trials} trials of rules say no more)");
     }
     format!(
@@ -428,9 +397,4 @@ fn per_core_unit(relative: &Relative) -> &'static str {
         PerCore::Machine => "IOPS per core",
         PerCore::Threads => "IOPS per core of the threads",
     }
-}
-
-/// The policy by which q2c's own thread sleeps; `None` for methods without one.
-fn policy(method: &Method) -> Option<&PolicySpec> {
-    method.lane()?.policy()
 }

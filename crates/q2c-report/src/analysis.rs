@@ -4,7 +4,7 @@ use crate::document::{Document, Facts, Reported, Section};
 use crate::facts::fact;
 use crate::phrase::{counted, listed, some_listed};
 pub(crate) use crate::quantity::duration as time;
-use crate::quantity::{NOTHING, count, number, percent};
+use crate::quantity::{NOTHING, count, number, or_nothing, percent};
 use crate::rates::TrafficRates;
 use crate::said::{Note, ReportTable, Weight};
 use crate::{inexact, label, most_time, plots};
@@ -36,37 +36,26 @@ const SHOWN: usize = 12;
 
 impl Reported for AnalyzeResult {
     fn document(&self) -> Document<'_> {
-        let spent = self.bottleneck.iter().flat_map(most_time::findings);
         let failed = (self.failed > 0).then(|| format!("{} I/Os", count(self.failed)));
-        let mut facts = vec![
-            fact("source", &self.input.source),
-            fact("clock", &self.input.clock),
-        ];
-        facts.extend(self.input.facts.iter().map(|(n, v)| fact(n, v)));
-        let mut document = Document::new("analyze", &self.version, &self.schema)
+        let input = &self.input;
+        let mut facts = vec![fact("source", &input.source), fact("clock", &input.clock)];
+        facts.extend(input.facts.iter().map(|(name, value)| fact(name, value)));
+        // A single group has the figures of the whole, and is named already.
+        let groups = self.groups.iter().filter(|(_, groups)| groups.len() > 1);
+        Document::new("analyze", &self.version, &self.schema)
             .titled(self.input.path.clone(), about(self))
-            .answers(spent.map(|(head, words)| Note::plain(head, words)))
-            .notices(taken(self).map(|words| Note::caution("processes", words)))
-            .notices(Note::each(
-                Weight::Caution,
-                "not exact",
-                inexact::sentences(self),
-            ))
-            .notices(unmatched(&self.unmatched).map(|words| Note::caution("unmatched", words)))
+            .answers(self.bottleneck.iter().flat_map(most_time::findings))
+            .notices(Note::cautions("processes", taken(self)))
+            .notices(Note::cautions("not exact", inexact::sentences(self)))
+            .notices(Note::cautions("unmatched", unmatched(&self.unmatched)))
             .notices(failed.map(|words| Note::bad("failed", words)))
             .section(
                 Section::new("Stages")
                     .table(stages(&self.stages))
                     .notes(inexact::not_whole(self)),
             )
-            .section(findings(self));
-        for (property, groups) in &self.groups {
-            // A single group has the figures of the whole, and is named already.
-            if groups.len() > 1 {
-                document = document.section(groups_of(property, groups));
-            }
-        }
-        document
+            .section(findings(self))
+            .sections(groups.map(|(property, groups)| groups_of(property, groups)))
             .section(queues(self))
             .section(Section::new("").plots(|| plots::analysis::plots(self)))
             .warnings(&self.warnings)
@@ -83,10 +72,8 @@ fn findings(result: &AnalyzeResult) -> Section<'static> {
     let Some(bottleneck) = &result.bottleneck else {
         return section;
     };
-    let loads = bottleneck
-        .over_load
-        .iter()
-        .filter(|_| bottleneck.over_load.len() > 1);
+    let several = bottleneck.over_load.len() > 1;
+    let loads = bottleneck.over_load.iter().filter(|_| several);
     section
         .notes([Note::plain("shares of Q2C", shares(&bottleneck.shares))])
         .notes(loads.map(|class| load(class, result.in_flight.most)))
@@ -121,20 +108,19 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
         ]
     };
     // Of a very small number the text is `<0.01`.
+    let table = ReportTable::headed(
+        "queue | requests | share | from CPUs",
+        result.hctx.iter().map(row),
+    );
     let chance = format!("p = {}", number(even.p)).replace("= <", "< ");
+    let (verdict, queues) = (&even.verdict, even.queues);
+    let [cv, chi_square] = [percent(even.cv), number(even.chi_square)];
     let balance = format!(
-        "{} over {} hardware queues (deviation {}, chi-square {}, {chance})",
-        even.verdict,
-        even.queues,
-        percent(even.cv),
-        number(even.chi_square)
+        "{verdict} over {queues} hardware queues (deviation {cv}, chi-square {chi_square}, {chance})"
     );
     let weight = Weight::sure(even.verdict != "uneven");
     Section::new("Hardware queues")
-        .table(ReportTable::headed(
-            "queue | requests | share | from CPUs",
-            result.hctx.iter().map(row),
-        ))
+        .table(table)
         .notes([Note::new(weight, "balance", balance)])
         .notes(device_queues(&result.queues))
 }
@@ -175,7 +161,7 @@ fn stages(by_name: &BTreeMap<String, StageStats>) -> ReportTable {
 
 fn group_row(group: &Group) -> [String; 9] {
     let field = |stats: Option<&StageStats>, get: fn(&StageStats) -> f64| {
-        stats.map_or_else(|| NOTHING.to_owned(), |stats| time(get(stats)))
+        or_nothing(stats.map(|stats| time(get(stats))))
     };
     let device = group.stages.get("D2C");
     let total = group.stages.get("Q2C").or(group.stages.get("U2C"));
@@ -194,7 +180,7 @@ fn group_row(group: &Group) -> [String; 9] {
 
 /// The properties that all I/Os have in common, which have no table of groups: `op read, size
 /// 4 KiB`.
-fn alike(result: &AnalyzeResult) -> Option<Note> {
+fn alike(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let shared = result
         .groups
         .iter()
@@ -204,7 +190,7 @@ fn alike(result: &AnalyzeResult) -> Option<Note> {
             }
             _ => None,
         });
-    some_listed(shared).map(|words| Note::plain("of all I/Os", words))
+    Note::plains("of all I/Os", some_listed(shared))
 }
 
 /// The name of a group, without the `up to` of a size class where every I/O has the largest size.
@@ -229,40 +215,31 @@ fn taken(result: &AnalyzeResult) -> Option<String> {
     let label = |group: &&Group| format!("{} with {} I/Os", group.key, count(group.requests));
     let more = groups.len().saturating_sub(PROCESSES);
     let more = (more > 0).then(|| format!("{more} more"));
-    let labels = groups.iter().take(PROCESSES).map(label).chain(more);
     Some(format!(
         "{} have the name {name}: {}; --process NUMBER takes one alone",
         groups.len(),
-        listed(labels)
+        listed(groups.iter().take(PROCESSES).map(label).chain(more))
     ))
 }
 
 fn words(result: &AnalyzeResult) -> Vec<Note> {
-    let mut said: Vec<Note> = alike(result).into_iter().collect();
+    let mut said: Vec<Note> = alike(result).collect();
     let groups = result.groups.get("op").into_iter().flatten();
     let ops = groups.map(|group| (group.key.as_str(), group.requests, group.bytes));
-    let rates =
-        TrafficRates::from_ops(ops, result.requests, result.span_ns).sentences(&result.input.facts);
-    said.extend(
-        rates
-            .into_iter()
-            .map(|(what, words)| Note::plain(what, words)),
-    );
+    let rates = TrafficRates::from_ops(ops, result.requests, result.span_ns);
+    let rates = rates.sentences(&result.input.facts).into_iter();
+    said.extend(rates.map(|(what, words)| Note::plain(what, words)));
     if result.completed == 0 {
-        said.push(Note::plain(
-            "latency, load",
-            "unknown: the trace has no completions",
-        ));
+        let unknown = "unknown: the trace has no completions";
+        said.push(Note::plain("latency, load", unknown));
     } else {
         said.extend(load_words(result));
     }
-    said.extend(result.merge_ratio.map(|ratio| {
+    let merged = |ratio| {
         let (ratio, merged) = (number(ratio), count(result.merged));
-        Note::plain(
-            "merging",
-            format!("{ratio} I/Os for each request issued ({merged} merged)"),
-        )
-    }));
+        format!("{ratio} I/Os for each request issued ({merged} merged)")
+    };
+    said.extend(Note::plains("merging", result.merge_ratio.map(merged)));
     said.extend(seeks(result));
     said
 }
@@ -273,17 +250,20 @@ fn load_words(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let in_flight = some_listed(mean.into_iter().chain(most));
     let unknown = || "not known without the queueing of I/Os".to_owned();
     let active = result.activity.map(|activity| {
-        let sentence = format!(
-            "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
-            time(activity.active_ns as f64),
-            time(activity.idle_ns as f64),
-            count(activity.pauses),
-            time(activity.longest_idle_ns as f64)
-        );
-        Note::plain("active", sentence)
+        let [active, idle, longest] = [
+            activity.active_ns,
+            activity.idle_ns,
+            activity.longest_idle_ns,
+        ]
+        .map(|ns| time(ns as f64));
+        let pauses = count(activity.pauses);
+        format!(
+            "{active}, idle {idle} with {pauses} pauses of 100 ms or more, the longest {longest}"
+        )
     });
-    let in_flight = Note::plain("in flight", in_flight.unwrap_or_else(unknown));
-    [in_flight].into_iter().chain(active)
+    [Note::plain("in flight", in_flight.unwrap_or_else(unknown))]
+        .into_iter()
+        .chain(Note::plains("active", active))
 }
 
 fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
@@ -305,20 +285,15 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
 /// A sentence on each device's hardware queues, reads apart from writes. Nothing when the trace
 /// names no queues.
 pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Note> {
-    let sentences = |device: &DeviceQueues| {
-        let mut parts = Vec::new();
-        parts.extend(device.reads.as_ref().map(|part| ("reads", part)));
-        parts.extend(device.writes.as_ref().map(|part| ("writes", part)));
-        if parts.is_empty() {
-            parts.push(("requests", &device.all));
-        }
-        let said = |(what, part): (&str, &QueueUse)| {
+    queues.iter().take(DEVICES).flat_map(|device| {
+        let all = Some(&device.all).filter(|_| device.reads.is_none() && device.writes.is_none());
+        let (reads, writes) = (device.reads.as_ref(), device.writes.as_ref());
+        let parts = [("reads", reads), ("writes", writes), ("requests", all)];
+        parts.into_iter().filter_map(move |(what, part)| {
             let what = format!("{what} by queue of {}", device.device);
-            Note::plain(&what, queue_use(part, device.queues))
-        };
-        parts.into_iter().map(said).collect::<Vec<_>>()
-    };
-    queues.iter().take(DEVICES).flat_map(sentences)
+            Some(Note::plain(&what, queue_use(part?, device.queues)))
+        })
+    })
 }
 
 /// One sentence on the use of a device's queues: against all of them, and against the map.
@@ -345,14 +320,9 @@ fn queue_use(part: &QueueUse, queues: Option<u64>) -> String {
     }
     for set in &part.sets {
         let set_queues = label::runs(&set.queues, ", ");
+        let requests = count(set.requests);
         sentence += &match &set.even {
-            Some(even) => {
-                format!(
-                    "; {} over the set {set_queues} {}",
-                    count(set.requests),
-                    spread(even)
-                )
-            }
+            Some(even) => format!("; {requests} over the set {set_queues} {}", spread(even)),
             None => format!("; none in the set {set_queues}"),
         };
     }
@@ -364,6 +334,8 @@ fn spread(even: &Balance) -> String {
 }
 
 fn against_map(part: &QueueUse) -> String {
+    const UNKNOWN_CPUS: &str =
+        "; not compared with the map from CPUs to queues: CPUs of some requests are not known";
     match (&part.map, part.no_map) {
         (Some(fit), _) => {
             let how = match fit.verdict {
@@ -371,15 +343,12 @@ fn against_map(part: &QueueUse) -> String {
                 MapVerdict::Nearly => "nearly spread",
                 MapVerdict::Otherwise => "not spread",
             };
+            let others = percent(fit.misplaced);
             format!(
-                "; {how} as the map from CPUs to queues has it ({} in other queues than expected)",
-                percent(fit.misplaced)
+                "; {how} as the map from CPUs to queues has it ({others} in other queues than expected)"
             )
         }
-        (None, Some(NoMapFit::UnknownCpus)) => {
-            "; not compared with the map from CPUs to queues: CPUs of some requests are not known"
-                .to_owned()
-        }
+        (None, Some(NoMapFit::UnknownCpus)) => UNKNOWN_CPUS.to_owned(),
         (None, None) => String::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::conclusion::{caveats, conclusions};
 use crate::course::jobs;
-use crate::document::{self, Document, Reported};
+use crate::document::{Document, Reported, Section};
 use crate::lead::leads;
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
@@ -10,14 +10,14 @@ use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs}
 use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
 use crate::said::{Note, ReportTable, Weight};
 use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
-use q2c_model::Bytes;
+use q2c_policy::Method;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, ThroughputCurve, TunedMethod};
 use q2c_result::tune::PerCore;
 
 impl Reported for BenchResult {
     fn document(&self) -> Document<'_> {
         let about = format!(
-            "{}, shuffled \u{b7} CPUs {} \u{b7} took {}",
+            "{}, shuffled · CPUs {} · took {}",
             trials(self),
             self.job.cpu_order,
             seconds(self.provenance.seconds)
@@ -29,33 +29,29 @@ impl Reported for BenchResult {
             .answers(conclusions(self))
             .notices(invalid::checks(&self.doctor).map(invalid::said))
             .notices(cautions(self))
-            .section(document::Section::new("").plots(|| over_axes::plots(self)));
+            .section(Section::new("").plots(|| over_axes::plots(self)));
         // What limits all conclusions stands with the first.
         if let Some(first) = document.answers.first_mut() {
             first.caveats = caveats(self);
         }
-        for (id, section) in sections(self).iter().enumerate() {
-            document = document
-                .section(points(self, section, id))
-                .section(stages_of(self, section, id));
-        }
-        for grid in heat::grids(self) {
-            let section = document::Section::new(format!("KIOPS, {}", grid.title));
-            document =
-                document.section(section.table(ReportTable::from_rows(grid.head(), grid.fields())));
-        }
+        let sections = sections(self);
+        let sections = sections.iter().enumerate();
+        let points = sections.flat_map(|(id, s)| [points(self, s, id), stages_of(self, s, id)]);
+        let grids = heat::grids(self).into_iter().map(|grid| {
+            let table = ReportTable::from_rows(grid.head(), grid.fields());
+            Section::new(format!("KIOPS, {}", grid.title)).table(table)
+        });
         let floor = format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
         );
+        let measured = Section::new("How it was measured").notes([Note::plain("harness", floor)]);
         document
+            .sections(points)
+            .sections(grids)
             .section(scaling(self))
-            .section(document::Section::new("Phases").plots(|| phases::plots(self)))
-            .section(
-                document::Section::new("How it was measured")
-                    .notes([Note::plain("harness", floor)])
-                    .folded(),
-            )
+            .section(Section::new("Phases").plots(|| phases::plots(self)))
+            .section(measured.folded())
             .warnings(&self.warnings)
             .target(&self.target)
             .machine(&self.machine)
@@ -66,16 +62,17 @@ impl Reported for BenchResult {
 /// What changes how the numbers are to be read, and points without any.
 fn cautions(result: &BenchResult) -> Vec<Note> {
     let mut said: Vec<Note> = Note::each(Weight::Bad, "no trial", failed(result)).collect();
-    said.extend(by_threads(result).map(|words| Note::caution("KIOPS/core", words)));
-    said.extend(unseen(result).map(|words| Note::caution("busy", words)));
-    said.extend(not_measured(result).map(|words| Note::plain("not measured", words)));
-    said.extend(Note::each(Weight::Plain, "left out", left_out(result)));
-    said.extend(tuned(result).map(|words| Note::plain("tuned", words)));
-    said.extend(cpu_trials::words(&result.target).map(|words| Note::plain("tried from", words)));
+    said.extend(Note::cautions("KIOPS/core", by_threads(result)));
+    said.extend(Note::cautions("busy", unseen(result)));
+    said.extend(Note::plains("not measured", not_measured(result)));
+    said.extend(Note::plains("left out", left_out(result)));
+    said.extend(Note::plains("tuned", tuned(result)));
+    let tried = cpu_trials::words(&result.target);
+    said.extend(Note::plains("tried from", tried));
     said
 }
 
-fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> document::Section<'a> {
+fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Section<'a> {
     let cells: Vec<&BenchCell> = section.cells(result).collect();
     let differs = |cell: &BenchCell| mode::kept(&cell.effective_mode) == ModeMatch::Differs;
     let weight = |cell: &&BenchCell| {
@@ -89,23 +86,20 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> doc
         format!("{head}{}", when(is_invalid, invalid::MARK))
     });
     let table = ReportTable::from_rows(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
-    let too_good = cells.iter().filter_map(|cell| {
-        let reason = cell.too_good.as_ref()?;
-        Some(Note::bad(&name(&cell.point), reason))
-    });
+    let too_good = cells
+        .iter()
+        .filter_map(|cell| Some(Note::bad(&name(&cell.point), cell.too_good.as_ref()?)));
     let otherwise = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
     let otherwise =
         otherwise.map(|cell| Note::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
     let qualified: Vec<Note> = too_good.chain(otherwise).collect();
-    let mut document_section = document::Section::new(section.title())
+    let shown = Section::new(section.title())
         .marked(table, cells.iter().map(weight))
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
         .notes(qualified);
-    for remark in remarks(&cells) {
-        document_section = document_section.remark(remark);
-    }
+    let shown = remarks(&cells).into_iter().fold(shown, Section::remark);
     let section = section.clone();
-    document_section.plots(move || {
+    shown.plots(move || {
         // The grids are of the whole result, and stand with its first points.
         let grids = (id == 0).then(|| device_grids::plots(result));
         let plot = over_jobs::plot(result, &section, id).into_iter();
@@ -113,37 +107,32 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> doc
     })
 }
 
-fn stages_of<'a>(
-    result: &'a BenchResult,
-    section: &BenchSection,
-    id: usize,
-) -> document::Section<'a> {
+fn stages_of<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Section<'a> {
     let owned_section = section.clone();
-    document::Section::new(format!("Stages in the block layer, {}", section.title()))
+    Section::new(format!("Stages in the block layer, {}", section.title()))
         .table(stages::table(&stages::seen(result, section)))
         .notes(stages::sentences(result, section))
         .plots(move || stages_over_jobs::plots(result, &owned_section, id))
 }
 
-fn scaling(result: &BenchResult) -> document::Section<'static> {
+fn scaling(result: &BenchResult) -> Section<'static> {
     let curves = result.scaling.iter().flat_map(|line| {
         let asked = !line.suspects.is_empty() || line.collapse.is_some();
         let missing = Some(listed(&line.not_looked_at)).filter(|text| asked && !text.is_empty());
         std::iter::once(Note::plain("scaling", curve(line)))
-            .chain(Note::each(Weight::Caution, "suspect", &line.suspects))
-            .chain(missing.map(|words| Note::plain("not looked at", words)))
+            .chain(Note::cautions("suspect", &line.suspects))
+            .chain(Note::plains("not looked at", missing))
     });
-    document::Section::new("Scaling")
+    Section::new("Scaling")
         .notes(curves)
-        .notes(Note::each(Weight::Plain, "lead", leads(result)))
+        .notes(Note::plains("lead", leads(result)))
 }
 
 fn unseen(result: &BenchResult) -> Option<String> {
     let points = of_all(result, |cell| cell.cpu.busy_s.trials == 0)?;
-    Some(format!(
-        "in {points} unknown: the kernel's counters could not be read, or I/Os take so long that jobs \
-         ended after them"
-    ))
+    let why =
+        "the kernel's counters could not be read, or I/Os take so long that jobs ended after them";
+    Some(format!("in {points} unknown: {why}"))
 }
 
 /// In how many points KIOPS/core divides by the threads' own CPU time; `None` where in none.
@@ -183,30 +172,21 @@ const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: 
 
 /// The points of one table: those of one pattern, block size, depth, background and setting of the
 /// device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BenchSection {
-    rw: String,
-    bs: Bytes,
-    depth: u16,
-    background: String,
-    hw_queues: Option<u32>,
-    nr_requests: Option<u32>,
+    /// Without interface, method and jobs.
+    common: BenchPoint,
 }
 
 impl BenchSection {
     fn from_point(point: &BenchPoint) -> Self {
-        BenchSection {
-            rw: point.rw.clone(),
-            bs: point.bs,
-            depth: point.depth,
-            background: point.background.clone(),
-            hw_queues: point.hw_queues,
-            nr_requests: point.nr_requests,
-        }
+        let mut common = point.clone();
+        (common.engine, common.method, common.jobs) = (String::new(), Method::POLL, 0);
+        BenchSection { common }
     }
 
     pub(crate) fn title(&self) -> String {
-        self.title_with(&format!(", depth {}", self.depth))
+        self.title_with(&format!(", depth {}", self.common.depth))
     }
 
     /// The title without the depth.
@@ -215,16 +195,12 @@ impl BenchSection {
     }
 
     fn title_with(&self, depth: &str) -> String {
-        let background = background_suffix(&self.background);
-        let device = settings(self.hw_queues, self.nr_requests);
-        format!("{} {}{depth}{device}{background}", self.bs, self.rw)
+        let BenchPoint { bs, rw, .. } = &self.common;
+        format!("{bs} {rw}{depth}{}", surroundings(&self.common))
     }
 
     pub(crate) fn holds(&self, point: &BenchPoint) -> bool {
-        let place = (&self.rw, self.bs, self.depth, &self.background);
-        let device = (self.hw_queues, self.nr_requests);
-        place == (&point.rw, point.bs, point.depth, &point.background)
-            && device == (point.hw_queues, point.nr_requests)
+        *self == BenchSection::from_point(point)
     }
 
     pub(crate) fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
@@ -247,6 +223,11 @@ pub(crate) fn settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> Stri
     queues.unwrap_or_default() + &requests.unwrap_or_default()
 }
 
+/// The settings of the device, and the background.
+fn surroundings(point: &BenchPoint) -> String {
+    settings(point.hw_queues, point.nr_requests) + &background_suffix(&point.background)
+}
+
 fn trials(result: &BenchResult) -> String {
     let run = result.cells.iter().map(|cell| cell.iops.trials);
     let trials = quantity::trials(result.job.trials, run);
@@ -255,12 +236,8 @@ fn trials(result: &BenchResult) -> String {
 
 /// The sections of a result, in the order in which they were measured.
 pub(crate) fn sections(result: &BenchResult) -> Vec<BenchSection> {
-    distinct(
-        result
-            .cells
-            .iter()
-            .map(|cell| BenchSection::from_point(&cell.point)),
-    )
+    let points = result.cells.iter().map(|cell| &cell.point);
+    distinct(points.map(BenchSection::from_point))
 }
 
 pub(crate) fn name(point: &BenchPoint) -> String {
@@ -299,7 +276,6 @@ fn row(cell: &BenchCell) -> [String; 10] {
         return row;
     }
     let (cpu, lat) = (&cell.cpu, &cell.lat_ns);
-    let busy = (cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median));
     [
         name,
         format!("{jobs}{}", when(cell.oversubscribed, "*")),
@@ -308,7 +284,7 @@ fn row(cell: &BenchCell) -> [String; 10] {
         duration(lat.mean.median),
         pair(lat.p50.median, lat.p99.median),
         format!("{:.2}", cpu.job_s.median + cpu.helper_s.median),
-        quantity::or_nothing(busy),
+        quantity::or_nothing((cpu.busy_s.trials > 0).then(|| format!("{:.2}", cpu.busy_s.median))),
         quantity::median(&cell.kiops_per_core, 1.0),
         mode::words(&cell.effective_mode.was),
     ]
@@ -316,22 +292,17 @@ fn row(cell: &BenchCell) -> [String; 10] {
 
 fn curve(curve: &ThroughputCurve) -> String {
     let at = |n: Option<u32>| n.map_or("none".to_owned(), |n| format!("{n} jobs"));
-    let first = &curve.first;
+    let first @ BenchPoint { bs, rw, depth, .. } = &curve.first;
+    let [knee, peak, collapse] = [curve.knee, curve.peak, curve.collapse].map(at);
+    let (name, around) = (name(first), surroundings(first));
     let mut text = format!(
-        "{}, {} {} depth {}{}{}: knee {}, peak {}, collapse {}",
-        name(first),
-        first.bs,
-        first.rw,
-        first.depth,
-        settings(first.hw_queues, first.nr_requests),
-        background_suffix(&first.background),
-        at(curve.knee),
-        at(curve.peak),
-        at(curve.collapse)
+        "{name}, {bs} {rw} depth {depth}{around}: knee {knee}, peak {peak}, collapse {collapse}"
     );
     if let Some(shape) = &curve.shape {
-        let kept = shape.retained * 100.0;
-        text += &format!(", {kept:.0} % of the peak kept at the end");
+        text += &format!(
+            ", {:.0} % of the peak kept at the end",
+            shape.retained * 100.0
+        );
     }
     if let Some(fit) = &curve.usl {
         text += &format!(
@@ -351,17 +322,14 @@ fn curve(curve: &ThroughputCurve) -> String {
 fn not_measured(result: &BenchResult) -> Option<String> {
     let left = result.not_measured.len();
     let total = left + result.cells.len();
-    (left > 0).then(|| {
-        format!(
-            "{left} of {total} points: of so many, a coarse grid is measured, and what lies beside knee, peak and collapse"
-        )
-    })
+    let measured =
+        "of so many, a coarse grid is measured, and what lies beside knee, peak and collapse";
+    (left > 0).then(|| format!("{left} of {total} points: {measured}"))
 }
 
 /// A line for each reason for which points were left out: names of the points, then the reason.
 fn left_out(result: &BenchResult) -> impl Iterator<Item = String> {
-    let points = result.left_out.iter().map(|l| (&l.reason, name(&l.point)));
-    let reasons = grouped(points).into_iter();
+    let reasons = grouped(result.left_out.iter().map(|l| (&l.reason, name(&l.point)))).into_iter();
     reasons.map(|(reason, names)| format!("{}: {reason}", listed(distinct(names))))
 }
 
@@ -383,9 +351,8 @@ fn remarks(cells: &[&BenchCell]) -> Vec<String> {
             format!(" of all I/Os, of which {percent} % slept")
         });
         let (at, slept_share) = (at(cell), slept_share.unwrap_or_default());
-        Some(format!(
-            "{at}: miss rate {misses:.2} %{slept_share}, effective sleep {asked}{slept}"
-        ))
+        let missed = format!("miss rate {misses:.2} %{slept_share}");
+        Some(format!("{at}: {missed}, effective sleep {asked}{slept}"))
     });
     let background = cells.iter().filter_map(|cell| {
         let beside = cell.background_jobs.as_ref()?;
@@ -409,13 +376,8 @@ fn tuned(result: &BenchResult) -> Option<String> {
         None => format!("{} {}", t.bs, t.method),
         Some(n) => format!("{} with {} {}", t.bs, jobs(n), t.method),
     };
-    let mut text = format!(
-        "{}, by {}",
-        joined(tuned.methods.iter().map(label), "; "),
-        tuned.run
-    );
-    if tuned.target != result.target.path {
-        text += &format!(", which tuned another target, {}", tuned.target);
-    }
-    Some(text)
+    let methods = joined(tuned.methods.iter().map(label), "; ");
+    let other = format!(", which tuned another target, {}", tuned.target);
+    let other = when(tuned.target != result.target.path, &other);
+    Some(format!("{methods}, by {}{other}", tuned.run))
 }

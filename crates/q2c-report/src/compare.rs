@@ -2,7 +2,7 @@
 
 use crate::analysis::time;
 use crate::document::{Document, DocumentAnswer, Reported, Section};
-use crate::phrase::{distinct, listed};
+use crate::phrase::{distinct, listed, when, yes_or_no};
 use crate::plots::replay::{ReplayLine, plots};
 use crate::quantity::{self, NOTHING, number, seconds};
 use crate::replay::{self, spread};
@@ -22,21 +22,14 @@ impl Reported for CompareResult {
             .run(first.map_or(0, |one| one.job.seed), self.started_unix_s)
             .complete(self.complete);
         if !is_one {
-            let [time, sum] = overview(self);
             // One sentence for each device behind the first.
+            let overall = self.overall.iter().map(replay::overall);
             document = document
-                .answers(
-                    self.overall
-                        .iter()
-                        .map(replay::overall)
-                        .map(DocumentAnswer::new),
-                )
-                .section(Section::new("Completion times").table(time))
-                .section(Section::new("Sums").table(sum));
+                .answers(overall.map(DocumentAnswer::new))
+                .sections(overview(self));
         }
         for one in &self.comparisons {
-            let name = (!is_one).then(|| row_name(one));
-            document = comparison(document, one, name.as_deref());
+            document = comparison(document, one, (!is_one).then(|| row_name(one)).as_deref());
         }
         let devices = first.map(|one| &one.devices).into_iter().flatten();
         document
@@ -48,62 +41,47 @@ impl Reported for CompareResult {
 }
 
 fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) -> Document<'a> {
-    let titled = |plain: &str| match name {
-        Some(name) => format!("{plain}: {name}"),
-        None => plain.to_owned(),
+    let section = |title: &str| match name {
+        Some(name) => Section::new(format!("{title}: {name}")),
+        None => Section::new(title),
     };
-    let named = |said: Note| match name {
-        Some(name) => under(name, said),
-        None => said,
-    };
-    let answer = |sentence: String| DocumentAnswer {
-        of: name.unwrap_or_default().to_owned(),
-        ..DocumentAnswer::new(sentence)
-    };
+    let of = name.unwrap_or_default();
     let lost = replay::without_idle_time(&one.job, &one.trace);
-    let lost = lost.map(|lost| Note::caution("outstanding", lost));
-    let notices = lost.into_iter().chain(profile(one)).chain(words(one));
-    let devices = Section::new(titled("Devices"))
-        .table(sums(one))
-        .table(latencies(one))
-        .table(separations(one));
-    let how = Section::new(titled("How it was replayed"));
-    let mut document = document
-        .answers(verdict(one).into_iter().map(answer))
-        .notices(notices.map(named))
-        .section(devices)
-        .section(how.notes(replay::job(&one.job, &one.trace)));
-    for device in &one.devices {
-        let title = titled(&format!("The shown trial of {}", device.target.path));
-        let shown = device.shown.iter();
-        let details = shown.flat_map(|trial| replay::words(&one.job, &one.trace, trial));
-        document = document.section(Section::new(title).notes(details).folded());
-    }
+    let notices = Note::cautions("outstanding", lost)
+        .chain(profile(one))
+        .chain(words(one));
+    let shown = one.devices.iter().map(|device| {
+        let trial = device.shown.iter();
+        let details = trial.flat_map(|trial| replay::words(&one.job, &one.trace, trial));
+        let title = format!("The shown trial of {}", device.target.path);
+        section(&title).notes(details).folded()
+    });
+    let devices = section("Devices").table(sums(one)).table(latencies(one));
     document
+        .answers(verdict(one).into_iter().map(|words| Note::plain(of, words)))
+        .notices(notices.map(|said| match name {
+            Some(name) => under(name, said),
+            None => said,
+        }))
+        .section(devices.table(separations(one)))
+        .section(section("How it was replayed").notes(replay::job(&one.job, &one.trace)))
+        .sections(shown)
 }
 
 fn under(name: &str, said: Note) -> Note {
-    Note {
-        what: format!("{name}: {}", said.what),
-        ..said
-    }
+    Note::new(said.weight, &format!("{name}: {}", said.what), said.words)
 }
 
 fn lines(result: &CompareResult) -> Vec<ReplayLine<'_>> {
     let several = result.comparisons.len() > 1;
-    let runs = result.comparisons.iter().flat_map(|one| {
-        let devices = one.devices.iter();
-        devices.map(move |device| (one, device))
-    });
-    let line = |(at, (one, device)): (usize, (&Comparison, _))| {
-        let device: &DeviceRun = device;
-        let mut name = device.target.path.clone();
-        if several {
-            name += &format!(", {}", row_name(one));
-        }
+    let runs = result.comparisons.iter();
+    let runs = runs.flat_map(|one| one.devices.iter().map(move |device| (one, device)));
+    let lines = runs.enumerate().filter_map(|(at, (one, device))| {
+        let of = format!(", {}", row_name(one));
+        let name = format!("{}{}", device.target.path, when(several, &of));
         Some(ReplayLine::compared(at, &name, device.shown.as_ref()?))
-    };
-    runs.enumerate().filter_map(line).collect()
+    });
+    lines.collect()
 }
 
 fn about(result: &CompareResult) -> String {
@@ -125,30 +103,30 @@ fn row_name(one: &Comparison) -> String {
 
 /// The tables of a run of several comparisons, with a row for each trace and mode and a column for
 /// each device: the completion times, and the sums.
-fn overview(result: &CompareResult) -> [ReportTable; 2] {
+fn overview(result: &CompareResult) -> [Section<'static>; 2] {
     let first = result.comparisons.first();
     let alike = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
     let table = |head: &str, values: fn(&Comparison, &DeviceRun) -> Interval, with_metric: bool| {
         let row = |one: &Comparison| {
-            let mut below = replay::mode(&one.job);
-            if with_metric {
-                below += &format!("; {}", replay::metric(one.sum));
-            }
-            let name = ReportField::over(&one.trace.path, below);
-            let values = one.devices.iter().map(|d| spread(&values(one, d)));
-            std::iter::once(name).chain(values).collect::<Vec<_>>()
+            let by = format!("; {}", replay::metric(one.sum));
+            let below = replay::mode(&one.job) + when(with_metric, &by);
+            let mut row = vec![ReportField::over(&one.trace.path, below)];
+            row.extend(one.devices.iter().map(|d| spread(&values(one, d))));
+            row
         };
         let devices = first.iter().flat_map(|one| &one.devices);
-        let devices = devices.map(|device| device.target.path.as_str());
-        let head = std::iter::once(head).chain(devices);
+        let head = std::iter::once(head).chain(devices.map(|device| device.target.path.as_str()));
         ReportTable::from_rows(head, result.comparisons.iter().map(row)).legend(VALID)
     };
-    let time = replay::metric(CompareMetric::CompletionTime);
+    let time = table(
+        replay::metric(CompareMetric::CompletionTime),
+        |_, d| d.completion_s,
+        false,
+    );
     let by_sum = alike.map_or("sum", |one| replay::metric(one.sum));
-    [
-        table(time, |_, device| device.completion_s, false),
-        table(by_sum, sum, alike.is_none()),
-    ]
+    let by_sum = table(by_sum, sum, alike.is_none());
+    let times = Section::new("Completion times").table(time);
+    [times, Section::new("Sums").table(by_sum)]
 }
 
 const VALID: &str = "Medians with [min, max] over the valid trials.";
@@ -156,15 +134,16 @@ const VALID: &str = "Medians with [min, max] over the valid trials.";
 /// Says where the completions come from, for a trace that has none.
 fn profile(one: &Comparison) -> Option<Note> {
     let profile = one.profile.as_ref()?;
-    let mut message = format!(
-        "the trace has no completions; what was in flight is taken from its timed replay on {}",
-        profile.device
-    );
+    let from = "what was in flight is taken from its timed replay on";
+    let message = format!("the trace has no completions; {from} {}", profile.device);
     if profile.invalid.is_empty() {
         return Some(Note::plain("profile", message));
     }
-    message += &format!(", in which {}", replay::reasons(&profile.invalid));
-    Some(Note::caution("profile", message))
+    let reasons = replay::reasons(&profile.invalid);
+    Some(Note::caution(
+        "profile",
+        format!("{message}, in which {reasons}"),
+    ))
 }
 
 fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
@@ -188,7 +167,7 @@ fn sums(one: &Comparison) -> ReportTable {
             spread(&sum(one, device)),
             spread(&device.completion_s),
             trials,
-            if device.saturated { "yes" } else { "no" },
+            yes_or_no(device.saturated),
         ]
     };
     let metric = replay::metric(one.sum);
@@ -211,17 +190,12 @@ fn latencies(one: &Comparison) -> ReportTable {
 }
 
 fn latency(one: &Comparison, trial: &ReplayTrial) -> [String; 5] {
-    let late = replay::timed(&one.job) || trial.lateness_ns.max > 0.0;
-    let late = late.then(|| time(trial.lateness_ns.p99));
+    let is_late = replay::timed(&one.job) || trial.lateness_ns.max > 0.0;
+    let late = time(trial.lateness_ns.p99);
+    let [p50, p99] = [trial.u2c_ns.p50, trial.u2c_ns.p99].map(time);
     let q2c = trial.q2c_ns.as_ref();
     let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |p| [p.p50, p.p99].map(time));
-    [
-        time(trial.u2c_ns.p50),
-        time(trial.u2c_ns.p99),
-        q2c_p50,
-        q2c_p99,
-        late.unwrap_or_default(),
-    ]
+    [p50, p99, q2c_p50, q2c_p99, when(is_late, &late).to_owned()]
 }
 
 /// The device's path, and its model in the line below.
@@ -235,13 +209,11 @@ fn separations(one: &Comparison) -> ReportTable {
     let row = |separation: &Separation| {
         let (separates, ratio) = match &separation.ratio {
             None => ("unknown", ReportField::over(NOTHING, "few trials")),
-            Some(of_medians) => (
-                if separation.separates { "yes" } else { "no" },
-                ReportField::over(
-                    ratio(of_medians.ratio),
-                    format!("[{}, {}]", ratio(of_medians.low), ratio(of_medians.high)),
-                ),
-            ),
+            Some(medians) => {
+                let [times, low, high] = [medians.ratio, medians.low, medians.high].map(ratio);
+                let field = ReportField::over(times, format!("[{low}, {high}]"));
+                (yes_or_no(separation.separates), field)
+            }
         };
         row![
             ReportField::over(&separation.device, format!("against {}", separation.with)),
@@ -281,12 +253,11 @@ fn less_work(device: &DeviceRun) -> Option<String> {
     let changed = device.shown.as_ref()?.changed.iter();
     let less = changed.filter(|(change, _)| is_less(**change));
     let less: u64 = less.map(|(_, n)| n).sum();
-    let path = &device.target.path;
-    (less > 0).then(|| {
-        format!(
-            "{path} did less work than the trace asks for: {less} requests were left out or shortened"
-        )
-    })
+    let less_work = format!(
+        "{} did less work than the trace asks for",
+        device.target.path
+    );
+    (less > 0).then(|| format!("{less_work}: {less} requests were left out or shortened"))
 }
 
 fn words(one: &Comparison) -> Vec<Note> {
@@ -297,11 +268,9 @@ fn words(one: &Comparison) -> Vec<Note> {
         let failed = format!("{path}: a trial failed");
         said.extend(Note::each(Weight::Bad, &failed, &device.failures));
         let Some(shown) = &device.shown else { continue };
-        let said_of = replay::words(&one.job, &one.trace, shown).into_iter();
         // The shown trial is always valid, so good and plain sentences are left out here.
-        let alarms =
-            said_of.filter(|sentence| matches!(sentence.weight, Weight::Caution | Weight::Bad));
-        said.extend(alarms.map(|sentence| under(path, sentence)));
+        let alarms = replay::words(&one.job, &one.trace, shown).into_iter();
+        said.extend(alarms.filter(Note::is_alarm).map(|a| under(path, a)));
     }
     said
 }

@@ -9,20 +9,16 @@ use q2c_result::corun::{CalibrateResult, Pair, Work};
 
 impl Reported for CalibrateResult {
     fn document(&self) -> Document<'_> {
-        let about = format!(
-            "CPUs {} and {} of one core · {} trials of {} s of each pair",
-            self.cpus.0.0,
-            self.cpus.1.0,
-            self.trials,
-            number(self.trial_s)
-        );
+        let (a, b, trials) = (self.cpus.0.0, self.cpus.1.0, self.trials);
+        let trial = number(self.trial_s);
+        let about =
+            format!("CPUs {a} and {b} of one core · {trials} trials of {trial} s of each pair");
         let polling = self.speeds.compute_beside_polling;
         let compute = self.speeds.compute_beside_compute;
+        let [less, polling, compute] =
+            [1.0 - compute / polling, polling, compute].map(|share| number(100.0 * share));
         let sentence = format!(
-            "computing tasks run at {} % of their speed beside one, at {} % beside another computing task: {} % less run time",
-            number(100.0 * polling),
-            number(100.0 * compute),
-            number(100.0 * (1.0 - compute / polling))
+            "computing tasks run at {polling} % of their speed beside one, at {compute} % beside another computing task: {less} % less run time"
         );
         let answer = Note::plain("a polling neighbour", sentence);
         Document::new("place calibrate", &self.version, &self.schema)

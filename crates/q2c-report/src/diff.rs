@@ -1,7 +1,7 @@
 //! The report of `q2c diff`.
 
 use crate::document::{Document, DocumentAnswer, Reported, Section};
-use crate::phrase::{counted, listed, some_listed};
+use crate::phrase::{counted, some_listed};
 use crate::quantity::{self, duration, number, or_nothing, percent};
 use crate::said::{Note, ReportTable, Weight};
 use q2c_model::stats::Interval;
@@ -23,11 +23,8 @@ impl Reported for DiffResult {
         let (changed, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
             self.figures.iter().partition(|figure| tells(figure));
         let limits = self.limits.iter().flat_map(|limit| {
-            let weight = if limit.broken.is_empty() {
-                Weight::Good
-            } else {
-                Weight::Bad
-            };
+            let is_kept = limit.broken.is_empty();
+            let weight = if is_kept { Weight::Good } else { Weight::Bad };
             Note::each(weight, "limit", limit_lines(limit))
         });
         let simulated = match (self.a.simulated, self.b.simulated) {
@@ -35,16 +32,15 @@ impl Reported for DiffResult {
             (false, true) => Some("A was measured on a real machine, B was simulated."),
             _ => None,
         };
-        Document {
-            simulated: simulated.map(str::to_owned),
-            ..Document::new("diff", &self.version, &self.schema)
-        }
-        .titled(self.b.path.clone(), format!("set against {}", self.a.path))
-        .answers([answer])
-        .notices(limits)
-        .section(figures("Figures that changed", &changed))
-        .section(Section::new("What differs around them").notes(around(self)))
-        .section(figures("Figures that tell no change", &rest).folded())
+        let mut document = Document::new("diff", &self.version, &self.schema);
+        document.simulated = simulated.map(str::to_owned);
+        document
+            .titled(self.b.path.clone(), format!("set against {}", self.a.path))
+            .answers([answer])
+            .notices(limits)
+            .section(figures("Figures that changed", &changed))
+            .section(Section::new("What differs around them").notes(around(self)))
+            .section(figures("Figures that tell no change", &rest).folded())
     }
 }
 
@@ -67,18 +63,15 @@ fn figures(title: &str, compared: &[&ComparedFigure]) -> Section<'static> {
 }
 
 fn around(result: &DiffResult) -> Vec<Note> {
-    let mut said = vec![
-        Note::plain("A", side(&result.a)),
-        Note::plain("B", side(&result.b)),
-    ];
+    let [a, b] = [&result.a, &result.b].map(side);
+    let mut said = vec![Note::plain("A", a), Note::plain("B", b)];
     let facts = result.changed.iter().take(FACTS).map(changed);
     let more = result.changed.len().saturating_sub(FACTS);
     let more = (more > 0).then(|| format!("{more} more facts, in --json"));
-    said.extend(Note::each(Weight::Plain, "changed", facts.chain(more)));
+    said.extend(Note::plains("changed", facts.chain(more)));
     for (what, in_a) in [("only in A", true), ("only in B", false)] {
         let names = result.unpaired.iter().filter(|one| one.in_a == in_a);
-        let names = some_listed(names.map(|one| &one.of));
-        said.extend(names.map(|names| Note::caution(what, names)));
+        said.extend(Note::cautions(what, some_listed(names.map(|one| &one.of))));
     }
     said
 }
@@ -87,23 +80,16 @@ fn verdict(result: &DiffResult) -> String {
     let count = |says: DiffSays| result.figures.iter().filter(|f| f.says == says).count();
     let (worse, better) = (count(DiffSays::Worse), count(DiffSays::Better));
     let total = result.figures.len();
-    let most = |says| most(result, says);
+    let [most_better, most_worse] = [DiffSays::Better, DiffSays::Worse].map(|s| most(result, s));
     match (worse, better) {
         (0, 0) if count(DiffSays::Single) == total && total > 0 => {
             "Single values, which tell nothing apart".to_owned()
         }
         (0, 0) => format!("No figure of {total} is better or worse"),
-        (0, _) => format!(
-            "B is better in {better} of {total} figures. Most: {}",
-            most(DiffSays::Better)
-        ),
-        (_, 0) => format!(
-            "B is worse in {worse} of {total} figures. Most: {}",
-            most(DiffSays::Worse)
-        ),
+        (0, _) => format!("B is better in {better} of {total} figures. Most: {most_better}"),
+        (_, 0) => format!("B is worse in {worse} of {total} figures. Most: {most_worse}"),
         _ => format!(
-            "B is worse in {worse} of {total} figures, better in {better}. Worst: {}",
-            most(DiffSays::Worse)
+            "B is worse in {worse} of {total} figures, better in {better}. Worst: {most_worse}"
         ),
     }
 }
@@ -190,17 +176,14 @@ pub fn limit(limit: &JudgedLimit) -> String {
 /// The limit, then a line for each figure that breaks it.
 fn limit_lines(limit: &JudgedLimit) -> Vec<String> {
     let (asked, total) = (&limit.asked, limit.figures);
-    if limit.broken.is_empty() {
-        return vec![format!("{asked}: kept by {}", counted(total, "figure"))];
+    let total = counted(total, "figure");
+    match &limit.broken[..] {
+        [] => vec![format!("{asked}: kept by {total}")],
+        [one] => vec![format!("{asked}: broken by {}", broken(one))],
+        several => std::iter::once(format!("{asked}: broken by {} of {total}", several.len()))
+            .chain(several.iter().map(broken))
+            .collect(),
     }
-    if let [one] = &limit.broken[..] {
-        return vec![format!("{asked}: broken by {}", broken(one))];
-    }
-    let count = limit.broken.len();
-    let first = format!("{asked}: broken by {count} of {}", counted(total, "figure"));
-    std::iter::once(first)
-        .chain(limit.broken.iter().map(broken))
-        .collect()
 }
 
 fn broken(figure: &BrokenFigure) -> String {
@@ -219,13 +202,10 @@ fn broken(figure: &BrokenFigure) -> String {
 fn warnings(result: &DiffResult) -> Vec<String> {
     let others = result.warnings.iter();
     let others = others.map(|it| format!("warning {}: {}; {}", it.id, it.found, it.means));
-    let sides = [("A", &result.a), ("B", &result.b)];
-    let sides = sides
-        .into_iter()
-        .filter(|(_, side)| !side.warnings.is_empty());
-    let sides = sides.map(|(name, side)| {
-        let ids = listed(side.warnings.iter().map(|it| &it.id));
-        format!("{name} warns of {ids}")
+    let sides = [("A", &result.a), ("B", &result.b)].into_iter();
+    let sides = sides.filter_map(|(name, side)| {
+        let ids = some_listed(side.warnings.iter().map(|it| &it.id))?;
+        Some(format!("{name} warns of {ids}"))
     });
     others.chain(sides).collect()
 }

@@ -5,8 +5,7 @@ mod doctor;
 mod doctor_fix;
 mod live;
 mod markdown;
-mod replays;
-mod reproduce;
+
 mod tune;
 mod volumes;
 
@@ -58,15 +57,20 @@ pub struct Document<'a> {
     pub(crate) facts: Vec<Facts>,
 }
 
+/// What a result says of one question.
 #[derive(Clone, Debug)]
-pub(crate) struct DocumentAnswer {
+pub struct DocumentAnswer {
     /// The part of the result that it answers for, such as a block size; may be empty.
     pub of: String,
+    /// What to use or what was found, with the number that matters, in sentences.
     pub headline: String,
-    pub weight: Weight,
+    /// Whether the answer is settled and nothing disturbed what it stands on.
+    pub(crate) weight: Weight,
+    /// What limits the answer, a sentence each. They stand right under it.
     pub caveats: Vec<String>,
+    /// The figures behind the answer, a sentence each.
     pub evidence: Vec<String>,
-    /// Lines that carry it out.
+    /// Lines to copy that carry it out.
     pub to_do: Vec<String>,
 }
 
@@ -273,6 +277,10 @@ impl<'a> Document<'a> {
             self.sections.push(section);
         }
         self
+    }
+
+    pub(crate) fn sections(self, sections: impl IntoIterator<Item = Section<'a>>) -> Self {
+        sections.into_iter().fold(self, Document::section)
     }
 
     pub(crate) fn warnings(mut self, warnings: &[Warning]) -> Self {

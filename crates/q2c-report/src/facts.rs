@@ -3,7 +3,7 @@
 
 use crate::document::check_verdict;
 use crate::label::ranges;
-use crate::phrase::some_listed;
+use crate::phrase::{some_listed, yes_or_no};
 use crate::quantity::{duration, seconds, size};
 use crate::sim_machine::{self, service_times};
 use crate::{cpu_trials, invalid};
@@ -27,19 +27,14 @@ fn maybe(name: &str, value: Option<impl ToString>) -> Fact {
     fact(name, value.map_or("unknown".to_owned(), |v| v.to_string()))
 }
 
-fn yes(value: bool) -> &'static str {
-    if value { "yes" } else { "no" }
-}
-
 pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
     if let Some(facts) = sim_machine::facts(m) {
-        let facts = facts.into_iter();
-        return facts.map(|(name, value)| fact(name, value)).collect();
+        return facts
+            .into_iter()
+            .map(|(name, value)| fact(name, value))
+            .collect();
     }
-    let states = m
-        .idle_states
-        .iter()
-        .map(|(state, us)| format!("{state} {us} us"));
+    let states = m.idle_states.iter().map(|(s, us)| format!("{s} {us} us"));
     let online = format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online));
     let mut facts = vec![
         fact("Kernel", &m.kernel),
@@ -55,7 +50,7 @@ pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
         maybe("Idle governor", m.idle_governor.as_ref()),
         fact("Idle states, exit latency", seen(states)),
         maybe("Clock source", m.clocksource.as_ref()),
-        maybe("TSC invariant", m.tsc_invariant.map(yes)),
+        maybe("TSC invariant", m.tsc_invariant.map(yes_or_no)),
         maybe("Preemption", m.preempt.as_ref()),
     ];
     facts.extend(m.other.iter().map(|(name, value)| fact(name, value)));
@@ -88,7 +83,7 @@ fn device(d: &Device) -> Vec<Fact> {
         maybe("Scheduler", d.scheduler.as_ref()),
         maybe("Requests per queue", d.nr_requests),
         maybe("Hardware queues", d.hw_queues),
-        maybe("Can be polled (io_poll)", d.io_poll.map(yes)),
+        maybe("Can be polled (io_poll)", d.io_poll.map(yes_or_no)),
         maybe("nomerges", d.nomerges),
         maybe("Write cache", d.write_cache.as_ref()),
         fact("CPUs that took its interrupts", seen(&d.irq_cpus)),
@@ -96,24 +91,19 @@ fn device(d: &Device) -> Vec<Fact> {
 }
 
 pub(crate) fn calibration(c: &Calibration) -> Vec<Fact> {
+    let cost = &c.cost;
     let times = [
-        ("Submission", c.cost.submit_ns),
-        ("Turnaround of the loop", c.cost.turnaround_ns),
-        ("Reaping after a hit sleep", c.cost.reap_hit_ns),
-        ("CPU of an interrupt-driven I/O", c.cost.interrupt_cpu_ns),
-        ("Latency an interrupt adds", c.cost.interrupt_latency_ns),
-        ("Other CPU per I/O: polling", c.cost.other_cpu_poll_ns),
-        ("Other CPU per I/O: sleeping", c.cost.other_cpu_sleep_ns),
-        (
-            "Other CPU per I/O: interrupt",
-            c.cost.other_cpu_interrupt_ns,
-        ),
+        ("Submission", cost.submit_ns),
+        ("Turnaround of the loop", cost.turnaround_ns),
+        ("Reaping after a hit sleep", cost.reap_hit_ns),
+        ("CPU of an interrupt-driven I/O", cost.interrupt_cpu_ns),
+        ("Latency an interrupt adds", cost.interrupt_latency_ns),
+        ("Other CPU per I/O: polling", cost.other_cpu_poll_ns),
+        ("Other CPU per I/O: sleeping", cost.other_cpu_sleep_ns),
+        ("Other CPU per I/O: interrupt", cost.other_cpu_interrupt_ns),
     ];
-    let origin = if c.reused {
-        "reused".to_owned()
-    } else {
-        format!("measured in {}", seconds(c.seconds))
-    };
+    let measured = format!("measured in {}", seconds(c.seconds));
+    let origin = if c.reused { "reused" } else { &measured };
     let interrupts = c.irq_cpu.map_or("not seen".to_owned(), |n| n.to_string());
     let mut facts = vec![
         fact("Origin", origin),

@@ -5,7 +5,7 @@ mod watched;
 use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, distinct, listed, some_listed, when};
 use crate::quantity::{NOTHING, iops, median, number, range, trials};
-use crate::said::{Note, ReportField, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable};
 use crate::{course, invalid};
 use q2c_result::fs::{
     FileSystem, FsCell, FsPoint, FsProgram, FsResult, MadeFs, ProgramCell, ProgramPoint,
@@ -30,19 +30,14 @@ const SLOWER: f64 = 0.9;
 impl Reported for FsResult {
     fn document(&self) -> Document<'_> {
         let names = listed(self.file_systems.iter().map(|made| made.fs.name()));
-        let mut document = Document::new("fs bench", &self.version, &self.schema)
+        let titled = |(title, table): (String, ReportTable)| Section::new(title).table(table);
+        Document::new("fs bench", &self.version, &self.schema)
             .titled(names, about(self))
             .run(self.seed, self.started_unix_s)
             .complete(self.complete)
-            .notices(findings(self));
-        for (title, table) in throughput(self) {
-            document = document.section(Section::new(title).table(table));
-        }
-        if let Some(program) = &self.program {
-            let (title, table) = program_table(program);
-            document = document.section(Section::new(title).table(table));
-        }
-        document
+            .notices(findings(self))
+            .sections(throughput(self).map(titled))
+            .sections(self.program.iter().map(program_table).map(titled))
             .section(Section::new("Shared to private").table(ratios(self)))
             .section(Section::new("Locks").notes(locks(self)))
             .section(Section::new("CPU time").notes(profiles(self)))
@@ -74,6 +69,16 @@ fn kind(point: &FsPoint) -> String {
     format!("{} {} of {}{ahead}", point.caching, point.access, point.bs)
 }
 
+fn place(point: &FsPoint) -> String {
+    format!(
+        "{} {}, {}, {} jobs",
+        point.fs,
+        point.sharing,
+        kind(point),
+        point.jobs
+    )
+}
+
 fn jobs(result: &FsResult) -> BTreeSet<u32> {
     result.cells.iter().map(|cell| cell.point.jobs).collect()
 }
@@ -96,8 +101,7 @@ fn grid<R>(
         let name = std::iter::once(ReportField::from(name(item)));
         name.chain(numbers.iter().map(at)).collect::<Vec<_>>()
     };
-    let heads = numbers.iter().map(|n| head(*n));
-    let heads = std::iter::once(corner.to_owned()).chain(heads);
+    let heads = std::iter::once(corner.to_owned()).chain(numbers.iter().map(|n| head(*n)));
     ReportTable::from_rows(heads, rows.iter().map(row))
 }
 
@@ -112,8 +116,7 @@ fn throughput(result: &FsResult) -> impl Iterator<Item = (String, ReportTable)> 
         let name = |(fs, sharing): &(FileSystem, Sharing)| format!("{fs} {sharing}");
         let at = |(fs, sharing): &(FileSystem, Sharing), jobs| {
             let point = (*fs, *sharing, jobs);
-            let cell = kind_cells().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point);
-            cell.map(field)
+            kind_cells().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point).map(field)
         };
         let legend = "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
              averaged over time.";
@@ -169,11 +172,10 @@ fn ratio(result: &FsResult, shared_ratio: &SharedRatio) -> ReportField {
     let ratio = shared_ratio.shared_to_private;
     let interval = format!(" [{:.2}, {:.2}]", ratio.low, ratio.high);
     let interval = when(!tried_once(result, &shared_ratio.point), &interval);
-    let control = shared_ratio
-        .of_control
-        .map(|control| format!("control {:.2}", control.ratio));
-    let ratio = ratio.ratio;
-    ReportField::over(format!("{ratio:.2}{interval}"), control.unwrap_or_default())
+    let control = shared_ratio.of_control;
+    let control = control.map(|control| format!("control {:.2}", control.ratio));
+    let times = format!("{:.2}{interval}", ratio.ratio);
+    ReportField::over(times, control.unwrap_or_default())
 }
 
 fn program_table(program: &FsProgram) -> (String, ReportTable) {
@@ -188,23 +190,15 @@ fn program_table(program: &FsProgram) -> (String, ReportTable) {
     let name = |fs: &FileSystem| fs.name().to_owned();
     let legend = "Median of the trials; below it the least and the largest one.";
     let table = grid("file system", &cpus, head, &rows, name, at).legend(legend);
-    let title = match &program.command {
-        Some(command) => format!("{} of `{command}`", program.metric),
-        None => format!("{} of the built-in mix", program.metric),
-    };
-    (title, table)
+    let command = program.command.as_ref().map(|c| format!("`{c}`"));
+    let of = command.unwrap_or_else(|| "the built-in mix".to_owned());
+    (format!("{} of {of}", program.metric), table)
 }
 
 /// The CPUs of a program, or the tasks of the built-in mix.
 fn numbered(program: &FsProgram, n: u32) -> String {
-    counted(
-        n,
-        if program.command.is_some() {
-            "CPU"
-        } else {
-            "task"
-        },
-    )
+    let is_command = program.command.is_some();
+    counted(n, if is_command { "CPU" } else { "task" })
 }
 
 fn figure(cell: &ProgramCell) -> ReportField {
@@ -249,19 +243,14 @@ fn file_systems(result: &FsResult) -> impl Iterator<Item = Note> {
 /// files of their own were not; and the trials that failed.
 fn findings(result: &FsResult) -> Vec<Note> {
     let caveats = invalid::caveats(&result.warnings);
-    let mut said: Vec<Note> = Note::each(Weight::Caution, "caveat", caveats).collect();
+    let mut said: Vec<Note> = Note::cautions("caveat", caveats).collect();
     said.extend(result.cells.iter().filter_map(|cell| serial(result, cell)));
     let failed = |point: String, failures: &[String]| {
         let failure = failures.first()?;
         Some(Note::bad("failed", format!("{point}: failed to {failure}")))
     };
-    said.extend(result.cells.iter().filter_map(|cell| {
-        let FsPoint {
-            fs, sharing, jobs, ..
-        } = cell.point;
-        let point = format!("{fs} {sharing}, {}, {jobs} jobs", kind(&cell.point));
-        failed(point, &cell.failures)
-    }));
+    let cells = result.cells.iter();
+    said.extend(cells.filter_map(|cell| failed(place(&cell.point), &cell.failures)));
     if let Some(program) = &result.program {
         said.extend(program.cells.iter().filter_map(|cell| {
             let ProgramPoint { fs, cpus } = cell.point;
@@ -282,8 +271,7 @@ fn serial(result: &FsResult, cell: &FsCell) -> Option<Note> {
     let alone = result.cells.iter().find(|cell| cell.point == alone)?;
     // One or two trials have no interval to speak of.
     let is_known = cell.in_flight.trials.min(alone.in_flight.trials) >= TRIALS;
-    let is_slower =
-        |ratio: &SharedRatio| ratio.point == cell.point && ratio.shared_to_private.high <= SLOWER;
+    let is_slower = |r: &SharedRatio| r.point == cell.point && r.shared_to_private.high <= SLOWER;
     let is_serial = is_known
         && result.ratios.iter().any(is_slower)
         && cell.in_flight.max <= ALONE

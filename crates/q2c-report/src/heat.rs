@@ -35,15 +35,9 @@ const REQUESTS: ThroughputAxis = ("nr_requests", |p| p.nr_requests);
 /// The grids of a result: hardware queues over jobs, `nr_requests` over hardware queues; none where
 /// an axis has fewer than two values.
 pub(crate) fn grids(result: &BenchResult) -> Vec<ThroughputGrid> {
-    let mut grids = grids_over(result, QUEUES, JOBS, |p| BenchPoint {
-        jobs: 0,
-        hw_queues: None,
-        ..p.clone()
-    });
-    grids.extend(grids_over(result, REQUESTS, QUEUES, |p| BenchPoint {
-        nr_requests: None,
-        hw_queues: None,
-        ..p.clone()
+    let mut grids = grids_over(result, QUEUES, JOBS, |p| (p.jobs, p.hw_queues) = (0, None));
+    grids.extend(grids_over(result, REQUESTS, QUEUES, |p| {
+        (p.nr_requests, p.hw_queues) = (None, None);
     }));
     grids
 }
@@ -52,8 +46,13 @@ fn grids_over(
     result: &BenchResult,
     rows: ThroughputAxis,
     columns: ThroughputAxis,
-    rest: fn(&BenchPoint) -> BenchPoint,
+    clear: fn(&mut BenchPoint),
 ) -> Vec<ThroughputGrid> {
+    let rest = |point: &BenchPoint| {
+        let mut rest = point.clone();
+        clear(&mut rest);
+        rest
+    };
     let measured = || result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let grid = |common: BenchPoint| {
         let cells = measured().filter(|cell| rest(&cell.point) == common);
@@ -79,14 +78,14 @@ fn grid(
             let cell = mine().find(|cell| columns.1(&cell.point) == Some(*column));
             cell.map(|cell| cell.iops.median / 1e3)
         };
-        let same = |p: &BenchPoint| BenchPoint {
-            jobs: 0,
-            ..p.clone()
-        };
         let first = mine().next().filter(|_| columns.0 == JOBS.0);
         let curve = first.and_then(|first| {
+            let mut point = first.point.clone();
             let mut curves = result.scaling.iter();
-            curves.find(|curve| same(&curve.first) == same(&first.point))
+            curves.find(|curve| {
+                point.jobs = curve.first.jobs;
+                curve.first == point
+            })
         });
         GridRow {
             value,

@@ -23,22 +23,19 @@ fn sentence(reason: InexactReason, marks: &[&Inexact]) -> String {
         1 => ", once".to_owned(),
         joins => format!(", {} times", count(joins)),
     };
-    let (explanation, times) = match reason {
-        InexactReason::Devices => (
-            "not known from parts of different devices (the I/Os around the slowest are those of its part)",
-            "",
-        ),
-        InexactReason::LongIo => (
-            "I/Os of an earlier part lasted beyond the first I/Os of a later one",
-            times.as_str(),
-        ),
-        InexactReason::Order => (
-            "a part began before the last I/O of the part before it",
-            times.as_str(),
-        ),
-        InexactReason::Overflow => ("there were more of them than are told apart", ""),
-        InexactReason::Window => ("it has the I/Os of the first part alone", ""),
+    let explanation = match reason {
+        InexactReason::Devices => {
+            "not known from parts of different devices (the I/Os around the slowest are those of its part)"
+        }
+        InexactReason::LongIo => {
+            "I/Os of an earlier part lasted beyond the first I/Os of a later one"
+        }
+        InexactReason::Order => "a part began before the last I/O of the part before it",
+        InexactReason::Overflow => "there were more of them than are told apart",
+        InexactReason::Window => "it has the I/Os of the first part alone",
     };
+    let is_counted = matches!(reason, InexactReason::LongIo | InexactReason::Order);
+    let times = when(is_counted, &times);
     let figures = listed(marks.iter().map(|mark| name(mark.figure)));
     format!("{figures}: {explanation}{times}")
 }
@@ -73,11 +70,8 @@ pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<Note> {
             when(warned, "; the warning lost-ios says what to do")
         ),
     };
-    Some(Note::new(
-        Weight::sure(lack.ios == 0),
-        "not wholly seen",
-        message,
-    ))
+    let weight = Weight::sure(lack.ios == 0);
+    Some(Note::new(weight, "not wholly seen", message))
 }
 
 fn in_words(reason: &str) -> &str {

@@ -1,6 +1,6 @@
 //! What the doctor's checks invalidate, and what disturbed the trials.
 
-use crate::phrase::listed;
+use crate::phrase::{listed, some_listed};
 use crate::said::Note;
 use q2c_result::{Check, CheckVerdict, DoctorReport, Warning};
 
@@ -12,7 +12,7 @@ pub(crate) fn checks(report: &DoctorReport) -> impl Iterator<Item = &Check> {
     report
         .checks
         .iter()
-        .filter(|check| check.verdict == CheckVerdict::Invalidates)
+        .filter(|c| c.verdict == CheckVerdict::Invalidates)
 }
 
 /// Whether a check invalidates the measure of this name.
@@ -23,11 +23,7 @@ pub(crate) fn measure(report: &DoctorReport, name: &str) -> bool {
 /// The names of the measures that a check invalidates: `iops, latency`. A check that names none
 /// gives its own explanation.
 pub(crate) fn columns(check: &Check) -> String {
-    if check.columns.is_empty() {
-        check.means.clone()
-    } else {
-        listed(&check.columns)
-    }
+    some_listed(&check.columns).unwrap_or_else(|| check.means.clone())
 }
 
 /// A sentence on a check that invalidates something. It does not repeat the check's name: a check

@@ -115,8 +115,7 @@ pub fn read(text: &str) -> Result<Box<dyn StoredResult>, NotKept> {
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
         return Err(NotKept::Schema { found: schema });
     };
-    let read = (kind.read)(kind.schema, text);
-    read.map_err(|source| NotKept::Content { schema, source })
+    (kind.read)(kind.schema, text).map_err(|source| NotKept::Content { schema, source })
 }
 
 /// The schemas of this version in words: `a, b or c`.

@@ -13,15 +13,12 @@ use q2c_result::tune::Verdict;
 
 impl Reported for KernelTuneResult {
     fn document(&self) -> Document<'_> {
+        let methods = Section::new("Methods").table(methods(self));
         Document::new("poll tune-kernel", &self.version, &self.schema)
             .titled(self.device.name.clone(), about(self))
             .run(self.job.seed, self.started_unix_s)
             .answers([verdict(self)])
-            .section(
-                Section::new("Methods")
-                    .table(methods(self))
-                    .plots(|| plots::kernel_tune::plots(self)),
-            )
+            .section(methods.plots(|| plots::kernel_tune::plots(self)))
             .section(Section::new("How it was found").notes(words(self)))
             .section(Section::new("Calibration in the kernel").table(points(self)))
             .warnings(&self.warnings)
@@ -31,10 +28,9 @@ impl Reported for KernelTuneResult {
 
 fn about(result: &KernelTuneResult) -> String {
     let job = &result.job;
-    let load = if job.command.is_empty() {
-        "under the load that ran".to_owned()
-    } else {
-        format!("under `{}`", job.command.join(" "))
+    let load = match job.command.join(" ").as_str() {
+        "" => "under the load that ran".to_owned(),
+        command => format!("under `{command}`"),
     };
     // Classic polling runs before and after each trial, so it has more of them.
     let others = result.methods.iter().filter(|m| m.method != Method::POLL);
@@ -59,9 +55,18 @@ pub(crate) fn name(method: &Method) -> String {
 fn methods(result: &KernelTuneResult) -> ReportTable {
     let row = |m: &KernelMethod| {
         let (rates, predicted) = (&m.measured.rates, &m.predicted.rates);
-        let with_range =
-            |interval, scale| ReportField::over(median(interval, scale), range(interval, scale));
+        let with_range = |of, scale| ReportField::over(median(of, scale), range(of, scale));
         let known = |text: String| or_nothing(m.method.sleeps().then_some(text));
+        let missed = [
+            median(&rates.miss_rate, 100.0),
+            number(predicted.miss_rate * 100.0),
+        ];
+        let [missed, predicted_missed] = missed.map(known);
+        let slept = [
+            rates.effective_sleep_ns.median,
+            predicted.effective_sleep_ns,
+        ];
+        let [slept, predicted_sleep] = slept.map(|ns| known(time(ns)));
         let mark = when(m.method == result.recommended, "▸ ");
         row![
             ReportField::over(format!("{mark}{}", name(&m.method)), m.role.text()),
@@ -69,14 +74,8 @@ fn methods(result: &KernelTuneResult) -> ReportTable {
             with_range(&m.relative.kiops_per_core, 1.0),
             ReportField::over(iops(rates.iops.median), iops(predicted.iops)),
             ReportField::over(median(&rates.cpu_pct, 1.0), number(predicted.cpu_pct)),
-            ReportField::over(
-                known(median(&rates.miss_rate, 100.0)),
-                known(number(predicted.miss_rate * 100.0))
-            ),
-            ReportField::over(
-                known(time(rates.effective_sleep_ns.median)),
-                known(time(predicted.effective_sleep_ns))
-            ),
+            ReportField::over(missed, predicted_missed),
+            ReportField::over(slept, predicted_sleep),
             time(m.measured.d2c_p99_ns.median),
         ]
     };
@@ -107,42 +106,36 @@ fn points(result: &KernelTuneResult) -> ReportTable {
     ReportTable::headed(heads, result.points.iter().map(row)).legend(legend)
 }
 
+const NO_ROOM: &str =
+    "no sleep gained 10 % in IOPS per core over classic polling while it left the CPU";
+
 fn verdict(result: &KernelTuneResult) -> Note {
     let device = &result.device.name;
     let mut methods = result.methods.iter();
     let figures = methods.find(|m| m.method == result.recommended).map(|m| {
-        format!(
-            ". It kept {} % of the IOPS of classic polling at {} times the IOPS per core, with {} % CPU and {} % missed.",
-            median(&m.relative.iops, 100.0),
-            median(&m.relative.kiops_per_core, 1.0),
-            median(&m.measured.rates.cpu_pct, 1.0),
-            median(&m.measured.rates.miss_rate, 100.0)
-        )
+        let [iops, missed] = [&m.relative.iops, &m.measured.rates.miss_rate].map(|i| median(i, 100.0));
+        let [per_core, cpu] = [&m.relative.kiops_per_core, &m.measured.rates.cpu_pct].map(|i| median(i, 1.0));
+        let kept = format!("It kept {iops} % of the IOPS of classic polling");
+        format!(". {kept} at {per_core} times the IOPS per core, with {cpu} % CPU and {missed} % missed.")
     });
     let figures = figures.unwrap_or_default();
-    match (result.verdict, &result.recommended) {
-        (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => Note::good(
-            "steer",
-            format!("by {policy}{figures} Run q2c poll steer {device} --rule {policy}"),
-        ),
-        (Verdict::Rule, _) => Note::good(
-            "the kernel's own sleep",
-            format!("is best{figures} Run echo 0 >/sys/block/{device}/queue/io_poll_delay"),
-        ),
+    let floor = number(result.floor * 100.0);
+    let message = match (result.verdict, &result.recommended) {
+        (Verdict::Rule, Method::HybridKernel(KernelSleep::Steered(policy))) => {
+            let run = format!("Run q2c poll steer {device} --rule {policy}");
+            return Note::good("steer", format!("by {policy}{figures} {run}"));
+        }
+        (Verdict::Rule, _) => {
+            let run = format!("Run echo 0 >/sys/block/{device}/queue/io_poll_delay");
+            return Note::good("the kernel's own sleep", format!("is best{figures} {run}"));
+        }
         (Verdict::TradeOff, _) => {
-            let floor = number(result.floor * 100.0);
-            let message =
-                format!("no sleep that pays kept {floor} % of its IOPS. --min-iops accepts fewer");
-            Note::caution("classic polling", message)
+            format!("no sleep that pays kept {floor} % of its IOPS. --min-iops accepts fewer")
         }
-        (Verdict::Limits, _) => {
-            Note::caution("classic polling", "no sleep that pays kept the limits")
-        }
-        _ => Note::plain(
-            "no room to sleep",
-            "no sleep gained 10 % in IOPS per core over classic polling while it left the CPU",
-        ),
-    }
+        (Verdict::Limits, _) => "no sleep that pays kept the limits".to_owned(),
+        _ => return Note::plain("no room to sleep", NO_ROOM),
+    };
+    Note::caution("classic polling", message)
 }
 
 fn words(result: &KernelTuneResult) -> Vec<Note> {
@@ -156,19 +149,15 @@ fn words(result: &KernelTuneResult) -> Vec<Note> {
         "{} % of one CPU while steering; the probes' own time is part of every method's CPU",
         number(result.own_cpu_pct)
     );
-    let mut said = vec![
-        Note::plain("recorded", recorded),
-        Note::plain("simulated", simulated(result)),
-    ];
-    said.extend(predicted(result));
+    let simulated = Note::plain("simulated", simulated(result));
+    let mut said = vec![Note::plain("recorded", recorded), simulated];
+    said.extend(Note::plains("predicted", predicted(result)));
     said.push(Note::plain("own CPU", own_cpu));
-    if result.lost > 0 {
-        let message = format!(
-            "{} completions found no room in the probe's ring; the rule and the recording lack them",
-            count(result.lost)
-        );
-        said.push(Note::caution("lost", message));
-    }
+    let lost = count(result.lost);
+    let lost = (result.lost > 0).then(|| {
+        format!("{lost} completions found no room in the probe's ring; the rule and the recording lack them")
+    });
+    said.extend(Note::cautions("lost", lost));
     if !result.restored.is_empty() {
         said.push(Note::plain("put back", &result.restored));
     }
@@ -188,18 +177,20 @@ fn simulated(result: &KernelTuneResult) -> String {
     format!("{rules} rules that the kernel can follow{left_out}; {best}")
 }
 
-fn predicted(result: &KernelTuneResult) -> Option<Note> {
+fn predicted(result: &KernelTuneResult) -> Option<String> {
     let steered =
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
     let m = result.methods.iter().find(steered)?;
     let about = |i: &Interval, scale: f64| format!("{} {}", median(i, scale), range(i, scale));
-    let sentence = format!(
-        "{}; predicted / measured: effective sleep {}, IOPS {}; predicted less measured: miss rate {} points, CPU {} points",
-        name(&m.method),
+    let (sleep, iops) = (
         about(&m.off.effective_sleep_ns, 1.0),
         about(&m.off.iops, 1.0),
-        about(&m.off.miss_rate, 100.0),
-        about(&m.off.cpu_pct, 1.0),
     );
-    Some(Note::plain("predicted", sentence))
+    let (missed, cpu) = (about(&m.off.miss_rate, 100.0), about(&m.off.cpu_pct, 1.0));
+    let ratios = format!("predicted / measured: effective sleep {sleep}, IOPS {iops}");
+    let differences = format!("miss rate {missed} points, CPU {cpu} points");
+    let name = name(&m.method);
+    Some(format!(
+        "{name}; {ratios}; predicted less measured: {differences}"
+    ))
 }

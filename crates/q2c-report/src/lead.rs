@@ -1,13 +1,12 @@
 //! Where which interface and method leads a benchmark, in words.
 
-mod standing;
-
+use crate::apart::Apart;
+use crate::bench::{BenchSection, name, sections};
 use crate::course::jobs;
 use crate::label::range;
-use crate::phrase::{grouped, joined, listed};
+use crate::phrase::{distinct, grouped, joined, listed, when};
 use q2c_model::stats::CLEAR_TRIALS;
-use q2c_result::bench::BenchResult;
-use standing::{DepthAndJobs, LeadComparison, comparisons};
+use q2c_result::bench::{BenchCell, BenchMeasure, BenchResult};
 use std::collections::BTreeSet;
 
 /// Sentences on who leads at which points, among all interfaces and among the methods of each, in
@@ -78,10 +77,8 @@ fn points(places: &[DepthAndJobs], all: &[DepthAndJobs]) -> String {
 /// Comparisons that share their words are put together: first the measures of one, then those of
 /// the same measures. The order is that of the first of each.
 fn once<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<String> {
-    let by_scope = rows
-        .into_iter()
-        .map(|(by, scope, words)| ((scope, words), by));
-    let measured = grouped(by_scope).into_iter();
+    let rows = rows.into_iter();
+    let measured = grouped(rows.map(|(by, scope, words)| ((scope, words), by))).into_iter();
     let by_words = grouped(measured.map(|((scope, words), measures)| ((measures, words), scope)));
     let line = |((measures, words), scopes)| {
         let [measures, scopes]: [String; 2] =
@@ -94,11 +91,141 @@ fn once<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<S
 fn few(comparisons: &[LeadComparison]) -> Option<String> {
     let standings = comparisons.iter().flat_map(|one| &one.standings);
     let chance = standings.map(|one| one.chance).fold(0.0, f64::max);
-    (chance > 0.0).then(|| {
-        format!(
-            "trials are few: two equal methods come apart like this in {:.0} % of the cases; with {CLEAR_TRIALS} trials in 3 %",
-            chance * 100.0
-        )
+    let cases = format!(
+        "in {:.0} % of the cases; with {CLEAR_TRIALS} trials in 3 %",
+        chance * 100.0
+    );
+    (chance > 0.0)
+        .then(|| format!("trials are few: two equal methods come apart like this {cases}"))
+}
+
+type DepthAndJobs = (u16, u32);
+
+struct AtPlace {
+    place: DepthAndJobs,
+    standing: Standing,
+    /// The probability that the lead is chance, where it stands on few trials; 0 elsewhere.
+    chance: f64,
+}
+
+#[derive(PartialEq)]
+struct Standing {
+    leader: String,
+    /// Those that the trials do not tell from the leader.
+    rivals: Vec<String>,
+    /// Those that have no figure here that could be compared.
+    missing: Vec<String>,
+}
+
+/// The standings by one measure of those who share everything but jobs, depth and name.
+struct LeadComparison {
+    measure: &'static str,
+    /// Whose: all interfaces, or the methods of one.
+    of: String,
+    standings: Vec<AtPlace>,
+}
+
+/// All comparisons of at least two points: of each place all interfaces, where there are several,
+/// then the methods of each.
+fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
+    let sections = sections(result);
+    let places = distinct(sections.iter().map(BenchSection::place));
+    let engines = distinct(result.cells.iter().map(|cell| cell.point.engine.as_str()));
+    let mut scopes: Vec<Option<&str>> = engines.into_iter().map(Some).collect();
+    if scopes.len() > 1 {
+        scopes.insert(0, None);
+    }
+    let mut comparisons = Vec::new();
+    for place in &places {
+        let place_sections: Vec<&BenchSection> =
+            sections.iter().filter(|s| s.place() == *place).collect();
+        for &scope in &scopes {
+            let scope_name = scope.unwrap_or("all interfaces");
+            let label = match places.len() {
+                1 => scope_name.to_owned(),
+                _ => format!("{scope_name} {place}"),
+            };
+            let by = |(measure, name)| LeadComparison {
+                measure: name,
+                of: label.clone(),
+                standings: standings(result, &place_sections, scope, measure),
+            };
+            let measures = [
+                (BenchMeasure::Iops, "IOPS"),
+                (BenchMeasure::KiopsPerCore, "KIOPS/core"),
+            ];
+            comparisons.extend(measures.map(by));
+        }
+    }
+    comparisons.retain(|one| one.standings.len() > 1);
+    comparisons
+}
+
+fn standings(
+    result: &BenchResult,
+    sections: &[&BenchSection],
+    scope: Option<&str>,
+    measure: BenchMeasure,
+) -> Vec<AtPlace> {
+    let within = |cell: &&BenchCell| {
+        scope.is_none_or(|engine| cell.point.engine == engine)
+            && sections.iter().any(|section| section.holds(&cell.point))
+    };
+    let cells: Vec<&BenchCell> = result.cells.iter().filter(within).collect();
+    let named = |cell: &BenchCell| {
+        let (point, tuned) = (&cell.point, result.job.tuned.as_ref());
+        let tuned = tuned.is_some_and(|tuned| tuned.names(point.bs, &point.method));
+        scope.map_or_else(|| name(point), |_| point.method.to_string()) + when(tuned, " (tuned)")
+    };
+    let place = |cell: &BenchCell| (cell.point.depth, cell.point.jobs);
+    let places: BTreeSet<DepthAndJobs> = cells.iter().map(|cell| place(cell)).collect();
+    let standing = |at: DepthAndJobs| {
+        let here = cells.iter().filter(|cell| place(cell) == at).copied();
+        standing(at, here, &cells, measure, &named)
+    };
+    places.into_iter().filter_map(standing).collect()
+}
+
+/// Who leads among the points `here`; `None` where less than two can be compared. `all` are the
+/// points of all places.
+fn standing<'a>(
+    place: DepthAndJobs,
+    here: impl Iterator<Item = &'a BenchCell>,
+    all: &[&BenchCell],
+    measure: BenchMeasure,
+    named: &impl Fn(&BenchCell) -> String,
+) -> Option<AtPlace> {
+    let compared = here.filter(|c| c.is_comparable() && c.figure(measure).trials > 0);
+    let compared: Vec<&BenchCell> = compared.collect();
+    let median = |cell: &BenchCell| cell.figure(measure).median;
+    let first = |best, cell| {
+        if median(cell) > median(best) {
+            cell
+        } else {
+            best
+        }
+    };
+    let leader = compared.iter().copied().reduce(first);
+    let leader = leader.filter(|_| compared.len() > 1)?;
+    let (mut rivals, mut chance) = (Vec::new(), 0f64);
+    for other in compared.iter().filter(|c| c.point != leader.point) {
+        match Apart::compare(leader, other, measure) {
+            Apart::Told => {}
+            Apart::Few(by_chance) => chance = chance.max(by_chance),
+            _ => rivals.push(named(other)),
+        }
+    }
+    let has: Vec<String> = compared.iter().map(|cell| named(cell)).collect();
+    let mut missing = distinct(all.iter().map(|cell| named(cell)));
+    missing.retain(|name| !has.contains(name));
+    Some(AtPlace {
+        place,
+        chance: if rivals.is_empty() { chance } else { 0.0 },
+        standing: Standing {
+            leader: named(leader),
+            rivals,
+            missing,
+        },
     })
 }
 

@@ -69,7 +69,7 @@ pub mod terminal;
 mod tune_jobs;
 
 pub use csv::csv;
-pub use document::{Document, Reported, count_settings};
+pub use document::{Document, DocumentAnswer, Reported, count_settings};
 pub use phrase::counted;
 pub use replay::not_captured;
 pub use sim_machine::service_times;

@@ -98,20 +98,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_are_explained_once() {
-        let mode = |means: Option<Means>| WaitMode {
-            means,
-            ..WaitMode::from_kind(ModeKind::Poll)
-        };
-        let ring = mode(Some(Means::Ring));
-        assert_eq!(
-            legend([&ring, &mode(None), &ring].into_iter()),
-            "(ring): jobs look into the completion ring; the device still interrupts."
-        );
-        assert_eq!(legend([&mode(None)].into_iter()), "");
-    }
-
-    #[test]
     fn modes_in_words() {
         let by = |kind, means| WaitMode::by(kind, Some(means));
         for (mode, wanted) in [

@@ -3,6 +3,7 @@
 use crate::analysis::ORDER;
 use crate::phrase::when;
 use crate::quantity::percent;
+use crate::said::Note;
 use q2c_result::analyze::Bottleneck;
 
 /// Stages of an I/O that the device does not have yet.
@@ -12,7 +13,7 @@ type StageShare = (&'static str, f64);
 
 /// Where the time between Q and C goes, as headings with a sentence each: the stage that takes most
 /// of it and, where that is the device, the stage that takes most before the device.
-pub(crate) fn findings(bottleneck: &Bottleneck) -> Vec<(&'static str, String)> {
+pub(crate) fn findings(bottleneck: &Bottleneck) -> Vec<Note> {
     let (Some((most, share)), before) = largest(bottleneck) else {
         return Vec::new();
     };
@@ -24,14 +25,10 @@ pub(crate) fn findings(bottleneck: &Bottleneck) -> Vec<(&'static str, String)> {
     );
     let before = before.map(|(stage, share)| {
         let (share, meaning) = (percent(share), meaning(bottleneck, stage));
-        (
-            "before the device",
-            format!("most in {stage}, {share} of Q2C: {meaning}"),
-        )
+        format!("most in {stage}, {share} of Q2C: {meaning}")
     });
-    [("most time", sentence)]
-        .into_iter()
-        .chain(before)
+    std::iter::once(Note::plain("most time", sentence))
+        .chain(Note::plains("before the device", before))
         .collect()
 }
 
@@ -53,17 +50,13 @@ fn largest(bottleneck: &Bottleneck) -> (Option<StageShare>, Option<StageShare>) 
         None => 0.0,
     };
     let largest_among = |among: &[&'static str]| {
-        among
-            .iter()
-            .map(|stage| (*stage, share(stage)))
-            .filter(|(_, share)| *share > 0.0)
-            .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        let shares = among.iter().map(|stage| (*stage, share(stage)));
+        let some = shares.filter(|(_, share)| *share > 0.0);
+        some.max_by(|(_, a), (_, b)| a.total_cmp(b))
     };
     let most = largest_among(&[&ORDER[..], &["rest"]].concat());
-    (
-        most,
-        largest_among(&BEFORE_DEVICE).filter(|before| most != Some(*before)),
-    )
+    let before = largest_among(&BEFORE_DEVICE);
+    (most, before.filter(|before| most != Some(*before)))
 }
 
 /// What happens to an I/O in a stage. The analysis explains the stage that it names itself.
@@ -101,12 +94,11 @@ mod tests {
         let bottleneck = found("I2D", &[("Q2G", 0.016), ("I2D", 0.324), ("D2C", 0.66)]);
         let most = "D2C, 66.0 % of the time from queued to complete (Q2C): the device and its driver \
                     have the I/O";
-        let before = "most in I2D, 32.4 % of Q2C: why I2D";
         assert_eq!(
             findings(&bottleneck),
             [
-                ("most time", most.to_owned()),
-                ("before the device", before.to_owned())
+                Note::plain("most time", most),
+                Note::plain("before the device", "most in I2D, 32.4 % of Q2C: why I2D")
             ]
         );
         assert_eq!(in_short(&bottleneck), "D2C 66.0 %, before it I2D 32.4 %");
@@ -117,7 +109,7 @@ mod tests {
         let bottleneck = found("Q2G", &[("Q2G", 0.6), ("D2C", 0.4)]);
         let most = "Q2G, 60.0 % of the time from queued to complete (Q2C), before the device: \
                     why Q2G";
-        assert_eq!(findings(&bottleneck), [("most time", most.to_owned())]);
+        assert_eq!(findings(&bottleneck), [Note::plain("most time", most)]);
         assert_eq!(in_short(&bottleneck), "Q2G 60.0 %");
     }
 
@@ -126,7 +118,7 @@ mod tests {
         let bottleneck = found("rest", &[("D2C", 0.2), ("rest", 0.8)]);
         let sentences = findings(&bottleneck);
         assert!(
-            sentences[0].1.starts_with("rest, 80.0 % of"),
+            sentences[0].words.starts_with("rest, 80.0 % of"),
             "{sentences:?}"
         );
         assert_eq!(sentences.len(), 1, "{sentences:?}");

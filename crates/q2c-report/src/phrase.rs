@@ -1,5 +1,6 @@
 //! Helps that put lists and alternatives into words.
 
+use serde::Serialize;
 use std::fmt::Display;
 
 pub(crate) fn joined<T: ToString>(items: impl IntoIterator<Item = T>, between: &str) -> String {
@@ -19,6 +20,16 @@ pub(crate) fn some_listed<T: ToString>(items: impl IntoIterator<Item = T>) -> Op
 /// `text` where `is_so`, else nothing.
 pub(crate) fn when(is_so: bool, text: &str) -> &str {
     if is_so { text } else { "" }
+}
+
+/// The word that a value without fields has in JSON, with spaces: `page cache`.
+pub(crate) fn words_of(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().replace(['-', '_'], " ")
+}
+
+pub(crate) fn yes_or_no(is_so: bool) -> &'static str {
+    if is_so { "yes" } else { "no" }
 }
 
 /// `1 job`, `4 jobs`.

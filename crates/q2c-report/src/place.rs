@@ -1,13 +1,13 @@
 //! The report of `q2c place sim`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::{counted, joined, some_listed};
+use crate::phrase::{counted, joined, some_listed, when, words_of};
 use crate::plots;
-use crate::quantity::{NOTHING, number, or_nothing, percent};
+use crate::quantity::{number, or_nothing, percent};
 use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_result::place::{
-    Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedFigure, PublishedGain, Queues, Setup,
-    Speeds, SpeedsFrom,
+    Gain, PlaceSimResult, PolicyFigures, PolicyName, PublishedGain, Queues, Setup, Speeds,
+    SpeedsFrom,
 };
 
 /// Slower by more than this than the best placement is worth a word, as a share of its time.
@@ -21,21 +21,19 @@ impl Reported for PlaceSimResult {
         };
         let starts = counted(self.starts, "start");
         let about = format!("simulated, {starts} of each balancer, speeds from {from}");
-        let mut document = Document::new("place sim", &self.version, &self.schema)
-            .titled("Placement", about)
-            .run(self.seed, self.started_unix_s);
-        for setup in &self.setups {
+        let setups = self.setups.iter().flat_map(|setup| {
             let title = title(setup);
             let published = Section::new(format!("{title}: published")).table(published(setup));
-            document = document
-                .section(
-                    Section::new(title)
-                        .notes(verdict(setup))
-                        .table(policies(setup)),
-                )
-                .section(published);
-        }
-        document
+            let policies = policies(setup);
+            [
+                Section::new(title).notes(verdict(setup)).table(policies),
+                published,
+            ]
+        });
+        Document::new("place sim", &self.version, &self.schema)
+            .titled("Placement", about)
+            .run(self.seed, self.started_unix_s)
+            .sections(setups)
             .section(Section::new("").plots(|| plots::place::plots(self)))
             .section(Section::new("Speed beside a neighbour").table(speeds(&self.speeds)))
             .warnings(&self.warnings)
@@ -70,10 +68,8 @@ pub(crate) fn policy(policy: PolicyName) -> &'static str {
 }
 
 fn policies(setup: &Setup) -> ReportTable {
-    let over = match setup.c_time.best {
-        Some(_) => "best",
-        None => "alone",
-    };
+    let has_best = setup.c_time.best.is_some();
+    let over = if has_best { "best" } else { "alone" };
     let heads = format!(
         "policy | C time\nover {over} | [95 %] | P I/Os\nof alone | P p99\nus | P p99.9\nus | moves | \
          colocate\n% | spread\n% | bunch\n% | heap\n%"
@@ -101,22 +97,12 @@ fn policy_row(setup: &Setup, figures: &PolicyFigures) -> Vec<ReportField> {
     let range = (low < high).then(|| format!("[{}, {}]", time(low), time(high)));
     let latency = figures.p_latency;
     let polls = setup.polling > 0;
-    let share = |share: f64| {
-        if polls {
-            number(100.0 * share)
-        } else {
-            String::new()
-        }
-    };
+    let share = |share: f64| when(polls, &number(100.0 * share)).to_owned();
     row![
         policy(figures.policy),
         time(figures.c_slowdown),
         range.unwrap_or_default(),
-        if polls {
-            percent(figures.p_bandwidth)
-        } else {
-            NOTHING.to_owned()
-        },
+        or_nothing(polls.then(|| percent(figures.p_bandwidth))),
         or_nothing(latency.map(|latency| number(latency.p99_us))),
         or_nothing(latency.map(|latency| number(latency.p999_us))),
         number(figures.migrations),
@@ -146,8 +132,10 @@ fn verdict(setup: &Setup) -> Vec<Note> {
         "proposed over free",
         gain(setup.gain_over_free_pct),
     ));
-    let over_worst = setup.gain_over_worst_pct;
-    said.extend(over_worst.map(|over| Note::plain("proposed over worst", gain(over))));
+    said.extend(Note::plains(
+        "proposed over worst",
+        setup.gain_over_worst_pct.map(gain),
+    ));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let same = some_listed(setup.worst_is.iter().map(|name| policy(*name)));
         let same = same.unwrap_or_else(|| "none of the named placements".to_owned());
@@ -160,10 +148,9 @@ fn verdict(setup: &Setup) -> Vec<Note> {
     if setup.c_time.best.is_some() {
         let proposed = setup.c_time.proposed;
         let far = 100.0 * (proposed - 1.0);
-        let distance = if far > 0.0 {
-            format!("{} % behind the best placement", number(far))
-        } else {
-            format!("{} % ahead of the best of even loads", number(-far))
+        let distance = match far {
+            behind if behind > 0.0 => format!("{} % behind the best placement", number(behind)),
+            ahead => format!("{} % ahead of the best of even loads", number(-ahead)),
         };
         let weight = Weight::sure(proposed <= 1.0 + NEAR_BEST);
         said.push(Note::new(weight, "proposed", distance));
@@ -178,22 +165,13 @@ fn queues(queues: &Queues) -> String {
 /// Published figures beside the simulated ones; no rows without any.
 fn published(setup: &Setup) -> ReportTable {
     let row = |published: &PublishedGain| {
-        let figure = match published.figure {
-            PublishedFigure::ScatterOverBunch => "scatter over bunch",
-            PublishedFigure::ColocateOverSpread => "colocate over spread",
-            PublishedFigure::ProposedOverFree => "proposed over free",
-            PublishedFigure::ProposedOverWorst => "proposed over worst",
-        };
+        let (gain, fitted) = (published.simulated, published.fitted);
         row![
-            figure,
+            words_of(published.figure),
             number(published.published_pct),
-            number(published.simulated.t_over_t_minus_1),
-            number(published.simulated.one_minus),
-            if published.fitted {
-                "fitted"
-            } else {
-                "predicted"
-            },
+            number(gain.t_over_t_minus_1),
+            number(gain.one_minus),
+            if fitted { "fitted" } else { "predicted" },
         ]
     };
     let heads = "gain | published\n% | T'/T - 1\n% | 1 - T/T'\n% | ";
@@ -201,19 +179,11 @@ fn published(setup: &Setup) -> ReportTable {
     ReportTable::headed(heads, setup.published.iter().map(row)).legend(legend)
 }
 
-pub(crate) fn speeds(speeds: &Speeds) -> ReportTable {
+pub(crate) fn speeds(s: &Speeds) -> ReportTable {
     let row = |name: &str, compute, polling| [name.to_owned(), ratio(compute), ratio(polling)];
     let rows = [
-        row(
-            "C",
-            speeds.compute_beside_compute,
-            speeds.compute_beside_polling,
-        ),
-        row(
-            "P",
-            speeds.polling_beside_compute,
-            speeds.polling_beside_polling,
-        ),
+        row("C", s.compute_beside_compute, s.compute_beside_polling),
+        row("P", s.polling_beside_compute, s.polling_beside_polling),
     ];
     let legend = "On the other logical CPU of the same core, as a share of the speed alone.";
     ReportTable::headed("speed of | beside C | beside P", rows).legend(legend)

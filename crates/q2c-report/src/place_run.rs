@@ -15,23 +15,21 @@ const US: f64 = 1e-3;
 
 impl Reported for PlaceRunResult {
     fn document(&self) -> Document<'_> {
-        let mut document = Document::new("place run", &self.version, &self.schema)
-            .titled("Placements, measured", about(self))
-            .run(self.seed, self.started_unix_s)
-            .complete(self.complete);
-        for class in &self.classes {
+        let classes = self.classes.iter().map(|class| {
             let task = match &class.task {
                 ComputeTask::Own(kind) => work(*kind).to_owned(),
                 ComputeTask::Program(command) => format!("`{command}`"),
             };
-            document = document.section(
-                Section::new(task)
-                    .notes(verdict(class))
-                    .table(placements(self, class))
-                    .table(gains(class)),
-            );
-        }
-        document
+            Section::new(task)
+                .notes(verdict(class))
+                .table(placements(self, class))
+                .table(gains(class))
+        });
+        Document::new("place run", &self.version, &self.schema)
+            .titled("Placements, measured", about(self))
+            .run(self.seed, self.started_unix_s)
+            .complete(self.complete)
+            .sections(classes)
             .section(Section::new("How it was measured").notes(notes(self)))
             .warnings(&self.warnings)
             .targets(&self.target)
@@ -59,10 +57,11 @@ fn about(result: &PlaceRunResult) -> String {
 fn placements(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
     let alone = result.polling_alone.as_ref();
     let row = |run: &PlacementRun| {
+        let slowdown = &run.c_slowdown;
         let mut row = row![
             policy(run.policy),
-            median(&run.c_slowdown, 1.0),
-            range(&run.c_slowdown, 1.0),
+            median(slowdown, 1.0),
+            range(slowdown, 1.0)
         ];
         row.extend(polled(run.polls.as_ref(), alone));
         let moves = run.moves.map(|moves| median(&moves, 1.0));
@@ -87,10 +86,9 @@ fn polled(polls: Option<&PollFigures>, alone: Option<&PollFigures>) -> [ReportFi
         return Default::default();
     };
     let alone = alone.map(|f| f.iops.median).filter(|iops| *iops > 0.0);
-    let share = alone.map(|alone| number(100.0 * iops.median / alone));
     [
         median(iops, 1.0),
-        or_nothing(share),
+        or_nothing(alone.map(|alone| number(100.0 * iops.median / alone))),
         median(&latency.p50_ns, US),
         median(&latency.p99_ns, US),
         median(&latency.p999_ns, US),
@@ -116,18 +114,19 @@ fn gains(class: &ClassRun) -> ReportTable {
 
 /// The answer for a kind of C task: what the rules gain over the kernel's own balancer.
 fn verdict(class: &ClassRun) -> Vec<Note> {
-    let is_of_rules =
-        |gain: &&PlacementGain| (gain.of, gain.over) == (PolicyName::Proposed, PolicyName::Free);
-    let gain = class.gains.iter().find(is_of_rules).map(|gain| {
-        let pct = &gain.t_over_t_minus_1_pct;
-        let (weight, what) = task_gain(pct);
-        let times = format!("{} % {}", median(pct, 1.0), range(pct, 1.0));
-        let sentence = format!(
-            "the proposed placement {what} the kernel's own balancing (free): {}",
-            times.trim_end()
-        );
-        Note::new(weight, "gain", sentence)
-    });
+    let rules = (PolicyName::Proposed, PolicyName::Free);
+    let gain = class
+        .gains
+        .iter()
+        .find(|gain| (gain.of, gain.over) == rules)
+        .map(|gain| {
+            let pct = &gain.t_over_t_minus_1_pct;
+            let (weight, what) = task_gain(pct);
+            let times = format!("{} % {}", median(pct, 1.0), range(pct, 1.0));
+            let sentence =
+                format!("the proposed placement {what} the kernel's own balancing (free): {times}");
+            Note::new(weight, "gain", sentence.trim_end())
+        });
     let failures = class.placements.iter().filter_map(|run| {
         let first = run.failures.first()?;
         let failed = run.failures.len();
@@ -149,15 +148,13 @@ fn task_gain(pct: &Interval) -> (Weight, &'static str) {
 
 /// What was left out, and how the shared pipeline showed.
 fn notes(result: &PlaceRunResult) -> impl Iterator<Item = Note> {
+    let own_kind = &result.beside_own_kind;
+    let (speed, range) = (median(own_kind, 100.0), range(own_kind, 100.0));
     let shared = format!(
-        "computing tasks beside their own kind run at {} % of their speed alone {}, of the class that loses most",
-        median(&result.beside_own_kind, 100.0),
-        range(&result.beside_own_kind, 100.0)
+        "computing tasks beside their own kind run at {speed} % of their speed alone {range}, of the class that loses most"
     );
-    let left_out = result.left_out.iter().map(|left_out| {
-        let message = format!("left out: {}", left_out.reason);
-        Note::caution(policy(left_out.policy), message)
-    });
-    let shared = Note::plain("a shared pipeline", shared);
-    std::iter::once(shared).chain(left_out)
+    let left_out = result.left_out.iter();
+    let left_out = left_out
+        .map(|left| Note::caution(policy(left.policy), format!("left out: {}", left.reason)));
+    std::iter::once(Note::plain("a shared pipeline", shared)).chain(left_out)
 }

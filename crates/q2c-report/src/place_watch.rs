@@ -1,7 +1,7 @@
 //! The report of `q2c place watch`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::{listed, when};
+use crate::phrase::{listed, some_listed, when};
 use crate::place;
 use crate::quantity::{number, or_nothing};
 use crate::said::{Note, ReportTable};
@@ -24,22 +24,17 @@ impl Reported for PlaceWatchResult {
 fn about(result: &PlaceWatchResult) -> String {
     let cpus: usize = result.cores.iter().map(|core| core.cpus.len()).sum();
     let functions = &result.detector.functions;
-    let seen = if functions.is_empty() {
-        "by names and hints only".to_owned()
-    } else {
-        format!("by {}, names and hints", functions.join(", "))
+    let seen = match some_listed(functions) {
+        None => "by names and hints only".to_owned(),
+        Some(functions) => format!("by {functions}, names and hints"),
     };
-    format!(
-        "{cpus} CPUs on {} cores · the last {} s · polling seen {seen}",
-        result.cores.len(),
-        number(result.window_s)
-    )
+    let (cores, window) = (result.cores.len(), number(result.window_s));
+    format!("{cpus} CPUs on {cores} cores · the last {window} s · polling seen {seen}")
 }
 
 fn cores(result: &PlaceWatchResult) -> ReportTable {
     let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
-        let cpus = core.cpus.iter().enumerate();
-        cpus.map(move |(side, cpu)| {
+        core.cpus.iter().enumerate().map(move |(side, cpu)| {
             let name = format!("{nth}{}", state(core));
             let tasks = |p| listed(cpu.tasks.iter().filter(|task| task.polls == p).map(task));
             [
@@ -86,31 +81,24 @@ fn advice(result: &PlaceWatchResult) -> Vec<Note> {
     const WHAT: &str = "placement";
     let placement = if polling == 0 || computing == 0 {
         let none = if polling == 0 { "polls" } else { "computes" };
-        let sentence = format!(
-            "{polling} tasks poll, {computing} compute: nothing {none}, so there is nothing to keep apart"
-        );
+        let tasks = format!("{polling} tasks poll, {computing} compute");
+        let sentence = format!("{tasks}: nothing {none}, so there is nothing to keep apart");
         Note::plain(WHAT, sentence)
     } else if result.cores.iter().all(|core| core.cpus.len() < 2) {
-        let sentence = format!(
-            "{both}; no core has two logical CPUs, and the kernel's own balancing is enough"
-        );
-        Note::plain(WHAT, sentence)
+        let single = "no core has two logical CPUs, and the kernel's own balancing is enough";
+        Note::plain(WHAT, format!("{both}; {single}"))
     } else if result.moves.is_empty() {
         Note::good(WHAT, both + " are placed as well as they may be")
     } else {
-        let moves = result.moves.len();
         let both = result.c_slowdown.zip(result.c_slowdown_after);
         let gain = both.map(|(now, after)| {
             let less = number(100.0 * (1.0 - after / now));
             format!(": computing tasks would take {less} % less time, by the speeds")
         });
-        let gain = gain.unwrap_or_default();
-        Note::caution(
-            WHAT,
-            format!("{moves} of the tasks would be better placed{gain}"),
-        )
+        let moves = format!("{} of the tasks would be better placed", result.moves.len());
+        Note::caution(WHAT, moves + &gain.unwrap_or_default())
     };
-    let moves = result.moves.iter().map(advised);
+    let moves = result.moves.iter().map(move_note);
     let stay = tasks().filter_map(|task| {
         let message = format!("{} ({}): {}", task.name, task.tid, stays(task.stays?));
         Some(Note::plain("stays", message))
@@ -118,24 +106,22 @@ fn advice(result: &PlaceWatchResult) -> Vec<Note> {
     [placement].into_iter().chain(moves).chain(stay).collect()
 }
 
-fn advised(advised_move: &AdvisedMove) -> Note {
-    let reason = match advised_move.why {
+fn move_note(advised: &AdvisedMove) -> Note {
+    let reason = match advised.why {
         MoveReason::Load => "its CPU has more tasks",
         MoveReason::Scatter => "its core has more polling tasks than another",
         MoveReason::Colocate => "it joins the polling tasks of its core on one CPU",
         MoveReason::Room => "it makes room for a polling task",
     };
-    let kind = if advised_move.polls {
-        "polls"
-    } else {
-        "computes"
-    };
-    let (name, tid, from, to) = (
-        &advised_move.name,
-        advised_move.tid,
-        advised_move.from.0,
-        advised_move.to.0,
-    );
+    let AdvisedMove {
+        name,
+        tid,
+        from,
+        to,
+        ..
+    } = advised;
+    let kind = if advised.polls { "polls" } else { "computes" };
+    let (from, to) = (from.0, to.0);
     let sentence = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {reason}");
     Note::plain("move", sentence)
 }

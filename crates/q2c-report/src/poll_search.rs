@@ -1,14 +1,12 @@
 //! The report of `q2c poll search`.
 
 use crate::document::{Document, Reported, Section};
-use crate::phrase::{joined, listed, when};
+use crate::phrase::{joined, listed, when, words_of};
 use crate::plots;
 use crate::poll_study::{counting, extent, percent, sources};
 use crate::quantity::{NOTHING, count, number, or_nothing};
 use crate::said::{Note, ReportField, ReportTable, Weight, row};
-use q2c_result::poll_search::{
-    Against, Both, Contender, ContenderRole, PollSearchResult, SearchedFamily,
-};
+use q2c_result::poll_search::{Against, Both, Contender, PollSearchResult, SearchedFamily};
 use q2c_result::poll_study::StudiedPattern;
 
 impl Reported for PollSearchResult {
@@ -28,15 +26,12 @@ impl Reported for PollSearchResult {
             self.cost,
             self.arrival
         );
+        let held_out = Section::new("What was held out").table(contenders(self));
         Document::new("poll search", &self.version, &self.schema)
             .titled(title, about)
             .run(self.seed, 0)
             .answers([answer(self)])
-            .section(
-                Section::new("What was held out")
-                    .table(contenders(self))
-                    .plots(|| vec![plots::poll_search::plot(self)]),
-            )
+            .section(held_out.plots(|| vec![plots::poll_search::plot(self)]))
             .section(Section::new("Families").table(families(self)))
             .section(Section::new("Misses and CPU together").table(both(self)))
             .section(Section::new("Finalists and references").notes(words(self)))
@@ -47,16 +42,11 @@ impl Reported for PollSearchResult {
 /// What was opened on the patterns held out, the least loss first.
 fn contenders(result: &PollSearchResult) -> ReportTable {
     let row = |contender: &Contender| {
-        let role = match contender.role {
-            ContenderRole::Finalist => "finalist",
-            ContenderRole::Reference => "reference",
-            ContenderRole::Other => "other",
-        };
         let searched = contender.searched.as_ref().map(|s| percent(s.mean_loss));
         let held_out = &contender.held_out;
         [
             contender.policy.clone(),
-            role.to_owned(),
+            words_of(contender.role),
             or_nothing(searched),
             percent(held_out.mean_loss),
             percent(held_out.worst_loss),
@@ -109,19 +99,16 @@ fn both(result: &PollSearchResult) -> ReportTable {
     ReportTable::headed(heads, result.both.iter().map(row)).legend(legend)
 }
 
+const NO_WINNER: &str = "no finalist is better than every reference in nearly all resampled sets of the sources held out";
+
 fn answer(result: &PollSearchResult) -> Note {
     let won = result.contenders.iter().filter(|contender| contender.won());
     let names = joined(won.map(|contender| &contender.policy), "; ");
     if names.is_empty() {
-        return Note::plain(
-            "no winner",
-            "no finalist is better than every reference in nearly all resampled sets of the sources held out",
-        );
+        return Note::plain("no winner", NO_WINNER);
     }
-    Note::good(
-        "better than every reference on what was held out",
-        names + "; verify it live (q2c tune --policy)",
-    )
+    let what = "better than every reference on what was held out";
+    Note::good(what, names + "; verify it live (q2c tune --policy)")
 }
 
 fn words(result: &PollSearchResult) -> impl Iterator<Item = Note> {
@@ -135,17 +122,22 @@ fn words(result: &PollSearchResult) -> impl Iterator<Item = Note> {
 }
 
 fn against(finalist: &Contender, against: &Against) -> Note {
-    let interval = if against.low > f64::MIN {
-        format!("{} to {}", percent(against.low), percent(against.high))
+    let Against {
+        reference,
+        better,
+        of,
+        ..
+    } = against;
+    let [gain, low, high] = [against.gain, against.low, against.high].map(percent);
+    let interval = format!("{low} to {high}");
+    let is_known = against.low > f64::MIN;
+    let interval = if is_known {
+        &interval
     } else {
-        "unknown with one source".to_owned()
+        "unknown with one source"
     };
     let sentence = format!(
-        "better than {} by {} points of loss (95 % of resampled sets of sources: {interval}), on {} of {} patterns",
-        against.reference,
-        percent(against.gain),
-        against.better,
-        against.of
+        "better than {reference} by {gain} points of loss (95 % of resampled sets of sources: {interval}), on {better} of {of} patterns"
     );
     let weight = Weight::Good.only_when(against.won());
     Note::new(weight, &finalist.policy, sentence)
@@ -155,11 +147,10 @@ fn oracle(which: &str, patterns: &[StudiedPattern]) -> Option<Note> {
     let over = patterns.iter().filter_map(|p| p.own_best.as_ref());
     let mut over: Vec<f64> = over.map(|best| best.oracle_over).collect();
     over.sort_by(f64::total_cmp);
+    let [median, least, most] =
+        [*over.get(over.len() / 2)?, *over.first()?, *over.last()?].map(number);
     let sentence = format!(
-        "on the patterns {which} it has {} times the objective of each pattern's own best (median; {} to {})",
-        number(*over.get(over.len() / 2)?),
-        number(*over.first()?),
-        number(*over.last()?)
+        "on the patterns {which} it has {median} times the objective of each pattern's own best (median; {least} to {most})"
     );
     Some(Note::plain("oracle", sentence))
 }

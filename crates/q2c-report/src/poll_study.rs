@@ -4,7 +4,7 @@ use crate::document::{Document, Reported, Section};
 use crate::phrase::{counted, some_listed, when};
 use crate::plots;
 use crate::quantity::{NOTHING, count, duration, number, or_nothing};
-use crate::said::{Note, ReportField, ReportTable, row};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_result::poll_study::{
     ClaimVerdict, LeftOutLosses, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern,
     WhyNotRanked,
@@ -23,15 +23,12 @@ impl Reported for PollStudyResult {
             self.cost,
             self.arrival
         );
+        let rules = Section::new("Rules").table(rules(self));
         Document::new("poll study", &self.version, &self.schema)
             .titled(extent(&self.patterns), about)
             .run(self.seed, 0)
             .answers([answer(self)])
-            .section(
-                Section::new("Rules")
-                    .table(rules(self))
-                    .plots(|| vec![plots::poll_study::plot(self)]),
-            )
+            .section(rules.plots(|| vec![plots::poll_study::plot(self)]))
             .section(Section::new("Patterns").table(pattern_table(self)))
             .section(Section::new("Beside the publication").notes(words(self)))
             .section(Section::new("Loss by pattern").table(losses(self)).folded())
@@ -51,8 +48,7 @@ pub(crate) fn sources(patterns: &[StudiedPattern]) -> BTreeSet<&str> {
 }
 
 pub(crate) fn counting(patterns: &[StudiedPattern]) -> usize {
-    let counting = patterns.iter().filter(|p| p.own_best.is_some());
-    counting.count()
+    patterns.iter().filter(|p| p.own_best.is_some()).count()
 }
 
 /// A share as percent with one digit behind the point.
@@ -89,11 +85,10 @@ fn rules(result: &PollStudyResult) -> ReportTable {
             "" => "all rules",
             name => name,
         };
-        let left_out = |figures: Option<&LeftOutLosses>| {
-            let figures = figures.filter(|figures| !figures.each.is_empty());
-            let losses =
-                figures.map(|figures| [figures.mean_loss, figures.worst_loss].map(percent));
-            losses.unwrap_or_else(|| [NOTHING, NOTHING].map(str::to_owned))
+        let left_out = |losses: Option<&LeftOutLosses>| {
+            let some = losses.filter(|losses| !losses.each.is_empty());
+            let shown = some.map(|losses| [losses.mean_loss, losses.worst_loss].map(percent));
+            shown.unwrap_or_else(|| [NOTHING, NOTHING].map(str::to_owned))
         };
         let [pattern, worst_pattern] = left_out(Some(&score.patterns_left_out));
         let [source, worst_source] = left_out(score.sources_left_out.as_ref());
@@ -143,27 +138,18 @@ fn answer(result: &PollStudyResult) -> Note {
     };
     let counted = counting(&result.patterns);
     let summary = |scored: &ScoredPolicy| {
-        format!(
-            "{} (mean loss {} %, worst {} %, keeps the limits on {} of {counted})",
-            scored.policy,
-            percent(scored.mean_loss),
-            percent(scored.worst_loss),
-            scored.kept
-        )
+        let [mean, worst] = [scored.mean_loss, scored.worst_loss].map(percent);
+        let losses = format!("mean loss {mean} %, worst {worst} %");
+        let ScoredPolicy { policy, kept, .. } = scored;
+        format!("{policy} ({losses}, keeps the limits on {kept} of {counted})")
     };
     let left_out = all_rules.sources_left_out.as_ref().map(|left_out| {
         let loss = percent(left_out.mean_loss);
         format!("; chosen without the source it is scored on: {loss} %")
     });
-    let (average, worst) = (
-        summary(&all_rules.on_average),
-        summary(&all_rules.worst_case),
-    );
-    let sentence = format!(
-        "{average}; best worst case: {worst}{}",
-        left_out.unwrap_or_default()
-    );
-    Note::good("best on average", sentence)
+    let [average, worst] = [&all_rules.on_average, &all_rules.worst_case].map(summary);
+    let both = format!("{average}; best worst case: {worst}");
+    Note::good("best on average", both + &left_out.unwrap_or_default())
 }
 
 fn words(result: &PollStudyResult) -> impl Iterator<Item = Note> {
@@ -183,14 +169,14 @@ fn words(result: &PollStudyResult) -> impl Iterator<Item = Note> {
     ];
     let not_ranked = reasons.into_iter().filter_map(|(reason, words)| {
         let rules = result.not_ranked.iter().filter(|not| not.why == reason);
-        let rules = some_listed(rules.map(|not| &not.rule))?;
-        Some(Note::plain("not ranked", format!("{rules}: {words}")))
+        Some(format!("{}: {words}", some_listed(rules.map(|n| &n.rule))?))
     });
-    std::iter::once(published(result)).chain(not_ranked)
+    std::iter::once(published(result)).chain(Note::plains("not ranked", not_ranked))
 }
 
 fn published(result: &PollStudyResult) -> Note {
     const CLAIM: &str = "published: min with 70 to 90 % is best on average over many patterns";
+    const CANNOT_JUDGE: &str = "cannot be judged: it takes min with 70 to 90 %, another rule, and three sources that count";
     let published = &result.published;
     let label = |scored: &Option<ScoredPolicy>| match scored {
         None => "none".to_owned(),
@@ -207,17 +193,13 @@ fn published(result: &PollStudyResult) -> Note {
         percent(published.share),
         published.resamples
     );
-    match published.verdict {
-        ClaimVerdict::Holds => Note::good(CLAIM, format!("holds; {beside}; {sets}")),
-        ClaimVerdict::DoesNotHold => {
-            Note::caution(CLAIM, format!("does not hold; {beside}; {sets}"))
+    let (weight, verdict) = match published.verdict {
+        ClaimVerdict::Holds => (Weight::Good, "holds"),
+        ClaimVerdict::DoesNotHold => (Weight::Caution, "does not hold"),
+        ClaimVerdict::Undecided => (Weight::Plain, "undecided"),
+        ClaimVerdict::CannotJudge => {
+            return Note::plain(CLAIM, format!("{CANNOT_JUDGE}; {beside}"));
         }
-        ClaimVerdict::Undecided => Note::plain(CLAIM, format!("undecided; {beside}; {sets}")),
-        ClaimVerdict::CannotJudge => Note::plain(
-            CLAIM,
-            format!(
-                "cannot be judged: it takes min with 70 to 90 %, another rule, and three sources that count; {beside}"
-            ),
-        ),
-    }
+    };
+    Note::new(weight, CLAIM, format!("{verdict}; {beside}; {sets}"))
 }

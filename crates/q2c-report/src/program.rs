@@ -3,9 +3,9 @@
 
 use crate::analysis::latency_name;
 use crate::label;
-use crate::phrase::{counted, joined, listed, some_listed};
-use crate::quantity::{count, duration, iops, number, percent, seconds, size};
-use crate::said::{Note, ReportField, ReportTable, Weight, row};
+use crate::phrase::{counted, joined, listed, some_listed, when};
+use crate::quantity::{count, duration, iops, number, percent, seconds, size, some_counted};
+use crate::said::{Note, ReportField, ReportTable, row};
 use q2c_model::{Bytes, Direction, Layer};
 use q2c_result::program::{
     Copied, KindOfIo, Likened, LikenedFigure, Likeness, NoThink, NotCopied, Program,
@@ -39,10 +39,10 @@ pub(crate) fn sentences(program: &Program) -> Vec<Note> {
         Note::plain(&what, kind_of_io(kind, program.pattern.layer))
     }));
     said.push(Note::plain("its submitters", submitters(&program.pattern)));
-    said.extend(left_out(program).map(|words| Note::plain("left out", words)));
+    said.extend(Note::plains("left out", left_out(program)));
     said.push(Note::plain("workload", workload(&program.copied)));
     let not_copied = program.copied.not_copied.iter().map(not_copied);
-    said.extend(Note::each(Weight::Caution, "not copied", not_copied));
+    said.extend(Note::cautions("not copied", not_copied));
     said
 }
 
@@ -52,8 +52,7 @@ pub(crate) fn worth(program: &Program) -> Vec<Note> {
     for worth in &program.worth {
         let what = format!("worth to the program at {}", worth.bs);
         said.push(Note::plain(&what, worth_in_words(worth)));
-        let caveats = worth.caveats.iter().map(caveat);
-        said.extend(Note::each(Weight::Caution, "caveat", caveats));
+        said.extend(Note::cautions("caveat", worth.caveats.iter().map(caveat)));
     }
     said
 }
@@ -155,8 +154,7 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
 fn submitters(pattern: &ProgramPattern) -> String {
     let names = pattern.submitters.iter().filter(|s| s.name != "-");
     let share = |ios: u64| percent(ios as f64 / pattern.ios as f64);
-    let names =
-        some_listed(names.map(|submitter| format!("{} {}", submitter.name, share(submitter.ios))));
+    let names = some_listed(names.map(|s| format!("{} {}", s.name, share(s.ios))));
     let names = names.map(|names| format!(" ({names})"));
     let think = pattern.think.map(|think| {
         let (p50, p99) = (duration(think.p50_ns), duration(think.p99_ns));
@@ -174,7 +172,7 @@ fn submitters(pattern: &ProgramPattern) -> String {
 
 fn left_out(program: &Program) -> Option<String> {
     let left = program.pattern.left_out;
-    let counts = [
+    some_counted(&[
         (left.other_operations, "flushes, discards and others"),
         (left.without_end, "without an end"),
         (left.failed, "failed"),
@@ -182,24 +180,22 @@ fn left_out(program: &Program) -> Option<String> {
         (left.other_processes, "of other processes"),
         (left.other_layer, "of another layer"),
         (program.recording.lost, "lost by the recording"),
-    ];
-    let some = counts.iter().filter(|(n, _)| *n > 0);
-    some_listed(some.map(|(n, what)| format!("{} {what}", count(*n))))
+    ])
 }
 
 fn workload(copied: &Copied) -> String {
     let beside = copied.background.iter().map(|job| {
         let kind = kind(job.direction, job.random);
-        let (bs, depth) = (job.bs, job.depth);
-        format!("{kind} of {bs} with {depth} in flight by interrupts")
+        format!(
+            "{kind} of {} with {} in flight by interrupts",
+            job.bs, job.depth
+        )
     });
-    let mut beside = joined(beside, ", and ");
-    if !beside.is_empty() {
-        beside.insert_str(0, "; beside them ");
-    }
+    let beside = joined(beside, ", and ");
+    let them = when(!beside.is_empty(), "; beside them ");
     let think = |ns| format!(" and {} between its I/Os", duration(ns));
     format!(
-        "{} of {} by {} with one in flight each{}{beside}",
+        "{} of {} by {} with one in flight each{}{them}{beside}",
         kind(copied.direction, copied.random),
         listed(&copied.sizes),
         counted(copied.jobs, "job"),
@@ -258,10 +254,12 @@ fn not_copied(part: &NotCopied) -> String {
         NotCopied::OtherOperations { ios } => {
             format!("{} flushes, discards and other operations", count(ios))
         }
-        NotCopied::Merged { share } => format!(
-            "merging: {} of the I/Os went with others' requests",
-            percent(share)
-        ),
+        NotCopied::Merged { share } => {
+            format!(
+                "merging: {} of the I/Os went with others' requests",
+                percent(share)
+            )
+        }
         NotCopied::Order { sequential } => format!(
             "the order: {} of the I/Os are in sequence, of the workload's all or none",
             percent(sequential)
@@ -280,16 +278,14 @@ fn not_copied(part: &NotCopied) -> String {
 }
 
 fn worth_in_words(worth: &Worth) -> String {
-    let (method, over) = (label::method(&worth.method.0), label::method(&worth.over.0));
+    let [method, over] = [&worth.method, &worth.over].map(|name| label::method(&name.0));
+    let [ios, waits] = [worth.ios_share, worth.wait_share].map(percent);
     let concerns = format!(
-        "{} of its I/Os are of this kind, and its submitters have them in flight for {} of their time",
-        percent(worth.ios_share),
-        percent(worth.wait_share)
+        "{ios} of its I/Os are of this kind, and its submitters have them in flight for {waits} of their time"
     );
     if worth.method == worth.over {
-        return format!(
-            "{concerns}. It is taken to use {over} already, so there is nothing to gain"
-        );
+        return concerns
+            + &format!(". It is taken to use {over} already, so there is nothing to gain");
     }
     let cpu = worth.cpu.map(|cpu| {
         let unit = match cpu.of {
@@ -331,9 +327,7 @@ fn caveat(caveat: &WorthCaveat) -> String {
             "the recording lost {} events: the program's rate and I/Os in flight are higher than told",
             count(*lost)
         ),
-        WorthCaveat::OtherDisk(disk) => {
-            format!("the trials ran on {disk}, which was not recorded")
-        }
+        WorthCaveat::OtherDisk(disk) => format!("the trials ran on {disk}, which was not recorded"),
     }
 }
 

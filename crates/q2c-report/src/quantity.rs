@@ -1,6 +1,6 @@
 //! Writes numbers as text, with three significant digits.
 
-use crate::phrase::counted;
+use crate::phrase::{counted, some_listed};
 use q2c_model::Bytes;
 use q2c_model::stats::Interval;
 
@@ -131,6 +131,12 @@ pub(crate) fn count(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The counts that are not zero, each with what it counts: `3 failed, 2 without data`.
+pub(crate) fn some_counted(counts: &[(u64, &str)]) -> Option<String> {
+    let some = counts.iter().filter(|(n, _)| *n > 0);
+    some_listed(some.map(|(n, what)| format!("{} {what}", count(*n))))
 }
 
 /// A size in the largest unit in which it is at least 1: `1.75 TiB`.

@@ -85,12 +85,10 @@ impl TrafficRates {
         if others > 0 {
             text += &format!(" ({} other operations)", share(others, self.ios));
         }
-        let total_bytes = self.bytes();
-        if total_bytes > 0 {
-            let (read, written) = (
-                share(self.reads.bytes, total_bytes),
-                share(self.writes.bytes, total_bytes),
-            );
+        let total = self.bytes();
+        if total > 0 {
+            let [read, written] =
+                [self.reads.bytes, self.writes.bytes].map(|bytes| share(bytes, total));
             text += &format!("; of the bytes {read} were read and {written} written");
         }
         text
@@ -104,37 +102,6 @@ impl TrafficRates {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_and_shares_are_told_by_ios_and_by_bytes() {
-        let ops = [
-            ("discard", 100, 1 << 30),
-            ("read", 600, 600 * 4096),
-            ("write", 300, 300 * 8192),
-        ];
-        let sentences =
-            TrafficRates::from_ops(ops.into_iter(), 1_000, 500_000_000).sentences(&BTreeMap::new());
-        let rate = "2.00 K I/Os and 9.38 MiB per second, over the 500 ms from the trace's first \
-                    event to its last";
-        let shares = "of the I/Os 60.0 % are reads and 30.0 % writes (10.0 % other operations); \
-                      of the bytes 50.0 % were read and 50.0 % written";
-        assert_eq!([&*sentences[0].1, &*sentences[1].1], [rate, shares]);
-    }
-
-    #[test]
-    fn what_was_stated_is_no_finding() {
-        let rates = TrafficRates::from_ops([("read", 10, 40_960)].into_iter(), 10, 1_000);
-        let facts = [STATED_BYTES, STATED_OP].map(|name| (name.to_owned(), "4096".to_owned()));
-        let sentences = rates.sentences(&facts.into());
-        assert!(
-            sentences[0].1.ends_with("so bytes are no finding"),
-            "{sentences:?}"
-        );
-        assert!(
-            sentences[1].1.contains("operation of the I/Os was stated"),
-            "{sentences:?}"
-        );
-    }
 
     #[test]
     fn what_cannot_be_known_is_not_made_up() {

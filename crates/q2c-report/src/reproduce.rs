@@ -1,36 +1,58 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
-pub(crate) mod all;
 mod figures;
 pub(crate) mod list;
 mod points;
 mod why;
 
-pub(crate) use points::points;
 pub(crate) use why::why;
 
-use figures::figures;
+use figures::{both_sides, figures};
 
-use crate::phrase::{self, distinct, joined, listed};
-use crate::quantity::{NOTHING, number};
+use crate::document::{Document, DocumentAnswer, Reported, Section};
+use crate::phrase::{counted, distinct, joined, listed, when};
+use crate::plots;
+use crate::quantity::{number, or_nothing};
 use crate::said::{Note, ReportTable, Weight};
+use q2c_model::stats::Interval;
 use q2c_result::reproduce::{
-    AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure, OurCurve,
-    PublishedCurve, ReproduceResult, ReproduceVerdict, StudyKind,
+    AllResult, Basis, ClaimLine, Expected, ExperimentLine, JudgedClaim, MeasuredFigure,
+    ReproduceResult, ReproduceVerdict, StudyKind,
 };
 
 /// Rows of a chart's table at most.
 const ROWS: usize = 24;
 
-pub(crate) fn about(result: &ReproduceResult) -> String {
+impl Reported for ReproduceResult {
+    fn document(&self) -> Document<'_> {
+        let tally = tally(self.claims.iter().map(|claim| (claim.verdict, claim.basis)));
+        let claims = Section::new("Claims")
+            .notes(judged_claims(self))
+            .plots(|| plots::reproduce::plots(self));
+        Document::new("reproduce", &self.version, &self.schema)
+            .titled(self.name.clone(), about(self))
+            .run(self.seed, self.started_unix_s)
+            .complete(self.complete)
+            .answers([DocumentAnswer::new(tally)])
+            .section(claims)
+            .sections(charts(self))
+            .section(Section::new("Points").table(points::points(self)))
+            .section(Section::new("Setting").notes(setting(self)))
+            .warnings(&self.warnings)
+            .targets(&self.target)
+            .machine(&self.machine)
+    }
+}
+
+fn about(result: &ReproduceResult) -> String {
     let mut parts = vec![result.title.clone()];
     let variant = result.variant_of.as_ref();
     parts.extend(variant.map(|variant| format!("variant of {}", variant.name)));
+    let sets = result.trials.saturating_sub(1);
     parts.push(match result.study {
         StudyKind::Place => "by the simulator of placements".to_owned(),
         StudyKind::Rules => format!(
-            "by the simulator of sleep rules, over the library of patterns and {} sets of its sources",
-            result.trials.saturating_sub(1)
+            "by the simulator of sleep rules, over the library of patterns and {sets} sets of its sources"
         ),
         StudyKind::Compare => "from a result of q2c compare".to_owned(),
         StudyKind::Jobs | StudyKind::Stages => format!("{} trials of each point", result.trials),
@@ -43,14 +65,15 @@ pub(crate) fn about(result: &ReproduceResult) -> String {
     parts.join(" · ")
 }
 
-pub(crate) fn setting(result: &ReproduceResult) -> Vec<Note> {
-    let mut said = vec![Note::plain("published with", result.setting.clone())];
+fn setting(result: &ReproduceResult) -> Vec<Note> {
+    let mut said = vec![Note::plain("published with", &result.setting)];
     if let Some(variant) = &result.variant_of {
         let message = format!("{}: {}", variant.name, variant.reason);
         said.push(Note::caution("variant of", message));
     }
     if result.study == StudyKind::Rules {
-        said.extend(of_rules());
+        said.push(Note::plain("loss", LOSS));
+        said.push(Note::plain("trials", TRIALS));
     }
     for job in &result.jobs {
         let mut phases: Vec<&String> = job.phases.iter().flatten().collect();
@@ -65,24 +88,13 @@ pub(crate) fn setting(result: &ReproduceResult) -> Vec<Note> {
     said
 }
 
-/// What a reader of figures about rules has to know.
-fn of_rules() -> [Note; 2] {
-    [
-        Note::plain(
-            "loss",
-            "how far the objective of a rule is below that of the pattern's own best, mean over the \
-             patterns; a pattern on which the rule breaks a limit counts as 100 %",
-        ),
-        Note::plain(
-            "trials",
-            "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
-             rule by rule and pattern by pattern",
-        ),
-    ]
-}
+const LOSS: &str = "how far the objective of a rule is below that of the pattern's own best, mean over the \
+     patterns; a pattern on which the rule breaks a limit counts as 100 %";
+const TRIALS: &str = "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
+     rule by rule and pattern by pattern";
 
 /// Each claim as a sentence, with its figures and the reason of its verdict.
-pub(crate) fn claims(result: &ReproduceResult) -> Vec<Note> {
+fn judged_claims(result: &ReproduceResult) -> Vec<Note> {
     let said = |claim: &JudgedClaim| {
         let here = Some(figures(claim));
         let sentence = in_words(&claim.says, claim.published.as_ref(), here, why(claim));
@@ -108,13 +120,8 @@ fn in_words(
 /// The verdict on a claim, with its basis where there are figures.
 pub(crate) fn verdict(claim: &JudgedClaim) -> String {
     let seen = claim.expects.iter().any(|e| e.measured.is_some());
-    let basis = seen.then(|| format!(" ({})", claim.basis.name()));
-    claim.verdict.name().to_owned() + &basis.unwrap_or_default()
-}
-
-pub(crate) fn summed(result: &ReproduceResult) -> String {
-    let claims = result.claims.iter();
-    tally(claims.map(|claim| (claim.verdict, claim.basis)))
+    let basis = format!(" ({})", claim.basis.name());
+    format!("{}{}", claim.verdict.name(), when(seen, &basis))
 }
 
 fn weight(verdict: ReproduceVerdict) -> Weight {
@@ -125,9 +132,9 @@ fn weight(verdict: ReproduceVerdict) -> Weight {
     }
 }
 
-pub(crate) fn chart_tables(result: &ReproduceResult) -> Vec<(String, ReportTable)> {
+fn charts(result: &ReproduceResult) -> Vec<Section<'static>> {
     let charts = result.charts.iter().filter(|chart| chart.over != "time");
-    let tables = charts.map(|chart| {
+    let sections = charts.map(|chart| {
         let unit = unit_of(&chart.figure);
         let ours = chart.ours.iter().flat_map(|curve| &curve.points);
         let published = chart.published.iter().flat_map(|curve| &curve.points);
@@ -138,14 +145,17 @@ pub(crate) fn chart_tables(result: &ReproduceResult) -> Vec<(String, ReportTable
         head.extend(published.map(|curve| format!("{}\npublished", curve.name)));
         let row = |at: &String| {
             let mut row = vec![label(at, result)];
-            row.extend(chart.ours.iter().map(|curve| our(curve, at, unit)));
-            row.extend(chart.published.iter().map(|curve| theirs(curve, at, unit)));
+            let ours = |value: &Interval| figures::over_trials(value, factor_of(unit));
+            let theirs = |value: &f64| number(value / factor_of(unit));
+            row.extend(chart.ours.iter().map(|c| value_at(&c.points, at, ours)));
+            let published = chart.published.iter();
+            row.extend(published.map(|c| value_at(&c.points, at, theirs)));
             row
         };
         let table = ReportTable::from_rows(head, xs.into_iter().take(ROWS).map(row));
-        (format!("{} ({unit})", chart.title), table)
+        Section::new(format!("{} ({unit})", chart.title)).table(table)
     });
-    tables.filter(|(_, table)| !table.rows.is_empty()).collect()
+    sections.collect()
 }
 
 fn label(at: &str, result: &ReproduceResult) -> String {
@@ -153,18 +163,9 @@ fn label(at: &str, result: &ReproduceResult) -> String {
     phase.map_or_else(|| at.to_owned(), |phase| phase.label.clone())
 }
 
-fn our(curve: &OurCurve, at: &str, unit: &str) -> String {
-    let point = curve.points.iter().find(|(place, _)| place == at);
-    point.map_or(NOTHING.to_owned(), |(_, value)| {
-        figures::over_trials(value, factor_of(unit))
-    })
-}
-
-fn theirs(curve: &PublishedCurve, at: &str, unit: &str) -> String {
-    let point = curve.points.iter().find(|(place, _)| place == at);
-    point.map_or(NOTHING.to_owned(), |(_, value)| {
-        number(value / factor_of(unit))
-    })
+fn value_at<V>(points: &[(String, V)], at: &str, text: impl Fn(&V) -> String) -> String {
+    let point = points.iter().find(|(place, _)| place == at);
+    or_nothing(point.map(|(_, value)| text(value)))
 }
 
 pub(crate) fn unit_of(figure: &str) -> &'static str {
@@ -219,28 +220,15 @@ pub fn line(result: &ReproduceResult) -> ExperimentLine {
     }
 }
 
-pub(crate) fn counted(result: &AllResult) -> String {
-    let claims = result.experiments.iter().flat_map(|e| &e.claims);
-    tally(claims.map(|claim| (claim.verdict, claim.basis)))
-}
-
 fn tally(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> String {
     let verdicts: Vec<(ReproduceVerdict, Basis)> = verdicts.collect();
-    let forms = [
-        (ReproduceVerdict::Holds, "holds", "hold"),
-        (
-            ReproduceVerdict::DoesNotHold,
-            "does not hold",
-            "do not hold",
-        ),
-        (ReproduceVerdict::Undecided, "is undecided", "are undecided"),
-        (
-            ReproduceVerdict::CannotJudge,
-            "cannot be judged here",
-            "cannot be judged here",
-        ),
-    ];
-    let counts = forms.map(|(verdict, one, many)| {
+    let counts = ReproduceVerdict::ALL.map(|verdict| {
+        let (one, many) = match verdict {
+            ReproduceVerdict::Holds => ("holds", "hold"),
+            ReproduceVerdict::DoesNotHold => ("does not hold", "do not hold"),
+            ReproduceVerdict::Undecided => ("is undecided", "are undecided"),
+            ReproduceVerdict::CannotJudge => ("cannot be judged here", "cannot be judged here"),
+        };
         let bases = verdicts.iter().filter(|judged| judged.0 == verdict);
         let n = bases.clone().count();
         let predicted = match bases.filter(|judged| judged.1 == Basis::Predicted).count() {
@@ -251,9 +239,63 @@ fn tally(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> String {
     });
     format!(
         "{}: {}",
-        phrase::counted(verdicts.len() as u64, "claim"),
+        counted(verdicts.len() as u64, "claim"),
         listed(counts)
     )
+}
+
+impl Reported for AllResult {
+    fn document(&self) -> Document<'_> {
+        let scaled = format!(", all times multiplied by {}", self.scale);
+        let about = format!("all experiments{}", when(self.scale != 1.0, &scaled));
+        let experiments = self.experiments.iter();
+        let lines = || {
+            experiments
+                .clone()
+                .flat_map(|e| e.claims.iter().map(move |c| (e, c)))
+        };
+        let tally = tally(lines().map(|(_, claim)| (claim.verdict, claim.basis)));
+        let claims = lines().map(|(experiment, claim)| judged_claim(experiment, claim));
+        Document::new("reproduce", &self.version, &self.schema)
+            .titled("Published experiments", about)
+            .begun(self.started_unix_s)
+            .missing(missing(self))
+            .answers([DocumentAnswer::new(tally)])
+            .section(Section::new("Claims").notes(claims))
+            .machine(&self.machine)
+    }
+}
+
+fn missing(result: &AllResult) -> Option<String> {
+    let begun = |name: &&String| result.experiments.iter().any(|e| e.name == **name);
+    let half = result.missing.iter().find(begun);
+    let finished = result.experiments.len() - usize::from(half.is_some());
+    let missing = result.missing.len();
+    let verb = if missing == 1 { "is" } else { "are" };
+    let total = finished + missing;
+    let half = half.map(|name| {
+        format!("; {name} was stopped on the way, and is judged by the trials that it has")
+    });
+    let half = half.unwrap_or_default();
+    (missing > 0).then(|| format!("{missing} of {total} experiments {verb} missing{half}"))
+}
+
+fn here(claim: &ClaimLine) -> String {
+    let figures = claim.measured.iter().map(|figure| {
+        let right = figure.right.as_ref();
+        both_sides(&figure.expects, &figure.over_trials, right, &figure.unit)
+    });
+    joined(figures, "; ")
+}
+
+fn judged_claim(experiment: &ExperimentLine, claim: &ClaimLine) -> Note {
+    let here = (!claim.measured.is_empty()).then(|| here(claim));
+    let basis = here.as_ref().map(|_| format!(" ({})", claim.basis.name()));
+    let basis = basis.unwrap_or_default();
+    let what = format!("{}{basis}, {}", claim.verdict.name(), experiment.name);
+    let published = claim.published.as_ref();
+    let sentence = in_words(&claim.says, published, here, claim.why.clone());
+    Note::new(weight(claim.verdict), &what, sentence)
 }
 
 #[cfg(test)]

@@ -65,12 +65,30 @@ impl Note {
         words.into_iter().map(move |w| Self::new(weight, what, w))
     }
 
+    pub(crate) fn plains<W: Into<String>>(
+        what: &str,
+        words: impl IntoIterator<Item = W>,
+    ) -> impl Iterator<Item = Self> {
+        Self::each(Weight::Plain, what, words)
+    }
+
+    pub(crate) fn cautions<W: Into<String>>(
+        what: &str,
+        words: impl IntoIterator<Item = W>,
+    ) -> impl Iterator<Item = Self> {
+        Self::each(Weight::Caution, what, words)
+    }
+
     pub(crate) fn warning(warning: &Warning) -> Self {
         let mut message = format!("{}; {}", warning.found, warning.means);
         if !warning.todo.is_empty() {
             message += &format!(". To do: {}", warning.todo);
         }
         Self::caution(&format!("warning {}", warning.id), message)
+    }
+
+    pub(crate) fn is_alarm(&self) -> bool {
+        matches!(self.weight, Weight::Caution | Weight::Bad)
     }
 }
 
@@ -187,9 +205,8 @@ mod tests {
     #[test]
     fn a_column_without_anything_goes() {
         let rows = [["x", "", "1"], ["", "", ""]];
-        let table = ReportTable::headed("a | b | c", rows).without_empty_columns();
         assert_eq!(
-            table,
+            ReportTable::headed("a | b | c", rows).without_empty_columns(),
             ReportTable::from_rows(["a", "c"], [["x", "1"], ["", ""]])
         );
     }

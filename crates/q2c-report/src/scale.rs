@@ -13,15 +13,12 @@ const ROWS: usize = 16;
 
 impl Reported for ScaleResult {
     fn document(&self) -> Document<'_> {
+        let curve = Section::new("Curve").table(curve(self));
         let document = Document::new("scale predict", &self.version, &self.schema)
             .titled(title(self), about(self))
             .run(self.seed, self.started_unix_s)
             .answers([answer(self)])
-            .section(
-                Section::new("Curve")
-                    .table(curve(self))
-                    .plots(|| vec![plots::scale::plot(self)]),
-            )
+            .section(curve.plots(|| vec![plots::scale::plot(self)]))
             .section(Section::new("How sure it is").notes(words(self)))
             .section(Section::new("Parameters").table(parameters(&self.parameters)))
             .warnings(&self.warnings);
@@ -33,11 +30,9 @@ impl Reported for ScaleResult {
 }
 
 fn title(result: &ScaleResult) -> String {
-    match (&result.run, &result.parameters_file) {
-        (Some(run), _) => run.path.clone(),
-        (None, Some(file)) => file.clone(),
-        (None, None) => "parameters".to_owned(),
-    }
+    let run = result.run.as_ref().map(|run| run.path.as_str());
+    let path = run.or(result.parameters_file.as_deref());
+    path.unwrap_or("parameters").to_owned()
 }
 
 fn about(result: &ScaleResult) -> String {
@@ -80,24 +75,24 @@ fn answer(result: &ScaleResult) -> Note {
                 format!("at {end} jobs ({between}), by {by}{falls}"),
             )
         }
-        (Answer::Uncertain, _) => Note::caution(
-            "not yet to be told",
-            format!(
-                "{by} shows, but too little of it: scaling may end anywhere from {between}; measure more jobs"
-            ),
-        ),
+        (Answer::Uncertain, _) => {
+            let shows = format!("{by} shows, but too little of it");
+            let message =
+                format!("{shows}: scaling may end anywhere from {between}; measure more jobs");
+            Note::caution("not yet to be told", message)
+        }
         (Answer::Beyond, _) => {
             let jobs = result.jobs;
             let message = format!("does not end up to {jobs} jobs by anything that is known");
             Note::plain("scaling", message)
         }
-        _ => Note::caution(
-            "nothing seen",
-            format!(
-                "no limit shows up to {} jobs, so where scaling ends cannot be predicted; the curve is the one without a limit",
-                result.run.as_ref().map_or(0, |run| run.fitted_up_to)
-            ),
-        ),
+        _ => {
+            let jobs = result.run.as_ref().map_or(0, |run| run.fitted_up_to);
+            let message = format!(
+                "no limit shows up to {jobs} jobs, so where scaling ends cannot be predicted; the curve is the one without a limit"
+            );
+            Note::caution("nothing seen", message)
+        }
     }
 }
 
@@ -139,18 +134,10 @@ fn curve(result: &ScaleResult) -> ReportTable {
         point.measured || kept || nth % every == 0
     });
     let row = |point: &CurvePoint| {
-        let what = if point.measured {
-            "measured"
-        } else {
-            "predicted"
-        };
-        [
-            point.jobs.to_string(),
-            what.to_owned(),
-            iops(point.iops),
-            iops(point.low),
-            iops(point.high),
-        ]
+        let is_measured = point.measured;
+        let what = if is_measured { "measured" } else { "predicted" };
+        let [median, low, high] = [point.iops, point.low, point.high].map(iops);
+        [point.jobs.to_string(), what.to_owned(), median, low, high]
     };
     let legend = "Measured: median, least and largest trial. Predicted: the model, and 95 % of its resampled fits with its error at \
          points left out.";
@@ -170,11 +157,8 @@ fn parameters(parameters: &Parameters) -> ReportTable {
         rows.push(row("growth by each waiter", parameters.lock_growth, number));
     }
     if parameters.line_ns.value > 0.0 {
-        rows.push(row(
-            "cache line, each further core",
-            parameters.line_ns,
-            time,
-        ));
+        let line = parameters.line_ns;
+        rows.push(row("cache line, each further core", line, time));
     }
     if let Some((queues, tags)) = parameters.queues.zip(parameters.tags) {
         let whole = |value: f64| format!("{value:.0}");

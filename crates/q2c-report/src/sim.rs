@@ -3,7 +3,7 @@
 use crate::document::{Document, Reported, Section};
 use crate::phrase::counted;
 use crate::quantity::count;
-use crate::said::{Note, Weight};
+use crate::said::Note;
 use crate::sweep::beside_polling;
 use crate::{simulated, taken_as};
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
@@ -16,6 +16,11 @@ impl Reported for SimResult {
         let no_time = self.methods.iter().filter_map(no_time);
         let taken = taken_as::words(&self.taken_as, self.lanes);
         let time = format!("{} after {} of warm-up", self.measure_ns, self.warm_up_ns);
+        let costs = [
+            Note::plain("costs", &self.cost),
+            Note::plain("simulated", time),
+        ];
+        let assumed = Note::plains("taken as", taken).chain(costs);
         Document::new("poll sim", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled(self.trace.clone(), about)
             .run(self.seed, 0)
@@ -23,14 +28,9 @@ impl Reported for SimResult {
             .section(
                 Section::new("")
                     .table(simulated::table(self.methods.iter().map(row)))
-                    .notes(Note::each(Weight::Caution, "no time", no_time)),
+                    .notes(Note::cautions("no time", no_time)),
             )
-            .section(Section::new("What was assumed").notes(
-                Note::each(Weight::Plain, "taken as", taken).chain([
-                    Note::plain("costs", &self.cost),
-                    Note::plain("simulated", time),
-                ]),
-            ))
+            .section(Section::new("What was assumed").notes(assumed))
             .warnings(&self.warnings)
     }
 }
@@ -50,13 +50,12 @@ fn answer(methods: &[SimMethod]) -> Option<Note> {
         return Some(Note::good(&best.method, said(best)));
     }
     let nearest = rules().max_by(|a, b| most(a.gives.rates.iops, b.gives.rates.iops))?;
-    let sentence = format!(
-        "No rule keeps {:.0} % of classic polling's IOPS. The nearest, {}, has {}",
-        FLOOR * 100.0,
-        nearest.method,
-        said(nearest)
+    let none = format!(
+        "No rule keeps {:.0} % of classic polling's IOPS",
+        FLOOR * 100.0
     );
-    Some(Note::caution("", sentence))
+    let nearest = format!("The nearest, {}, has {}", nearest.method, said(nearest));
+    Some(Note::caution("", format!("{none}. {nearest}")))
 }
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
@@ -66,19 +65,18 @@ fn no_time(row: &SimMethod) -> Option<String> {
         all,
         negative,
         undefined,
-    } = row.windows.as_ref()?;
-    let without = negative + undefined;
-    (without > 0).then(|| {
-        format!(
-            "no sleep after {without} of {all} windows: {negative} gave a negative time, {undefined} no number (division by zero): {}",
-            row.method
-        )
-    })
+    } = row.windows?;
+    let (without, method) = (negative + undefined, &row.method);
+    let windows = format!("no sleep after {without} of {all} windows");
+    let kinds =
+        format!("{negative} gave a negative time, {undefined} no number (division by zero)");
+    (without > 0).then(|| format!("{windows}: {kinds}: {method}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::said::Weight;
     use q2c_model::SimulatedFigures;
 
     fn method(name: &str, iops: f64, kiops_per_core: f64) -> SimMethod {

@@ -29,9 +29,9 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
     }
     let kernel = Some(&machine.kernel).filter(|kernel| !kernel.is_empty());
     let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
-    [kernel, machine.cpu_model.clone()]
+    kernel
         .into_iter()
-        .flatten()
+        .chain(machine.cpu_model.clone())
         .collect()
 }
 
@@ -39,11 +39,8 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
 pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
     let sim = machine.simulated.as_ref()?;
     let listed_times = |times: &[(&str, u64)]| {
-        listed(
-            times
-                .iter()
-                .map(|(what, ns)| format!("{what} {}", duration(*ns as f64))),
-        )
+        let times = times.iter();
+        listed(times.map(|(what, ns)| format!("{what} {}", duration(*ns as f64))))
     };
     let costs = [
         ("submission", sim.submission_ns),
@@ -107,59 +104,6 @@ mod tests {
     use super::*;
     use q2c_model::{Nanos, Sectors};
     use q2c_service::Measure;
-
-    fn machine(sim: SimMachine) -> Machine {
-        Machine {
-            simulated: Some(sim),
-            ..Machine::default()
-        }
-    }
-
-    #[test]
-    fn a_simulated_machine_is_named_with_its_cpus() {
-        let simulated = machine(SimMachine {
-            cpus: 8,
-            ..SimMachine::default()
-        });
-        let expected = "8 CPUs of q2c's own machine, in simulated time";
-        assert_eq!(headline(&simulated).as_deref(), Some(expected));
-        assert_eq!(about(&simulated), [format!("simulated: {expected}")]);
-        assert!(title(&Target::default(), &simulated).contains("simulated"));
-    }
-
-    #[test]
-    fn a_real_machine_is_not_told_as_simulated() {
-        let real = Machine {
-            kernel: "6.18.0".to_owned(),
-            cpu_model: Some("a CPU".to_owned()),
-            ..Machine::default()
-        };
-        assert_eq!(headline(&real), None);
-        assert_eq!(about(&real), ["Linux 6.18.0", "a CPU"]);
-        assert!(!title(&Target::default(), &real).contains("simulated"));
-    }
-
-    /// Every time of the machine is told: their values are unlike each other.
-    #[test]
-    fn facts_have_all_costs() {
-        let sim = machine(SimMachine {
-            slice_ns: 901,
-            submission_ns: 902,
-            turnaround_ns: 903,
-            look_ns: 904,
-            switch_ns: 905,
-            timer_ns: 906,
-            wake_delay_ns: 907,
-            interrupt_ns: 908,
-            interrupt_delay_ns: 909,
-            ..SimMachine::default()
-        });
-        let facts = facts(&sim).unwrap().into_iter();
-        let values: String = facts.map(|(_, value)| value + ";").collect();
-        for ns in 901..=909 {
-            assert!(values.contains(&format!("{ns} ns")), "{ns}: {values}");
-        }
-    }
 
     fn class(direction: Direction, from: u64, recorded: u64, kept: usize) -> EmpiricalClass {
         EmpiricalClass {

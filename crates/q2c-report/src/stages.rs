@@ -21,11 +21,8 @@ const EDGES: f64 = 0.01;
 pub(crate) type CellStages<'a> = (&'a BenchCell, &'a StageRun);
 
 pub(crate) fn seen<'a>(result: &'a BenchResult, section: &BenchSection) -> Vec<CellStages<'a>> {
-    let with = section.cells(result).filter_map(|cell| match &cell.stages {
-        Some(PointStages::Seen(run)) => Some((cell, &**run)),
-        _ => None,
-    });
-    with.collect()
+    let cells = section.cells(result);
+    cells.filter_map(|c| Some((c, c.stage_run()?))).collect()
 }
 
 /// The points of a section by interface and method, in the order in which they were measured.
@@ -82,10 +79,10 @@ pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<Not
 /// The bottleneck over the number of jobs: the stages that take its place, in the order of the
 /// jobs.
 fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
-    let mut by_jobs: Vec<(u32, &Bottleneck)> = points
-        .iter()
-        .filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)))
-        .collect();
+    let points = points.iter();
+    let by_jobs =
+        points.filter_map(|(cell, run)| Some((cell.point.jobs, run.bottleneck.as_ref()?)));
+    let mut by_jobs: Vec<(u32, &Bottleneck)> = by_jobs.collect();
     by_jobs.sort_by_key(|(jobs, _)| *jobs);
     let (first, _) = by_jobs.first()?;
     let over = match by_jobs.len() {
@@ -100,34 +97,24 @@ fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         let (_, last) = group.last()?;
         Some((last.stage.as_str(), last.why.as_str()))
     }));
-    sentences.extend(
-        explained
-            .iter()
-            .map(|(stage, reasons)| format!("{stage}: {}", reasons[0])),
-    );
-    Some(Note::plain(
-        &format!("bottleneck of {line}{over}"),
-        joined(sentences, ". "),
-    ))
+    let explained = explained.iter();
+    sentences.extend(explained.map(|(stage, reasons)| format!("{stage}: {}", reasons[0])));
+    let what = format!("bottleneck of {line}{over}");
+    Some(Note::plain(&what, joined(sentences, ". ")))
 }
 
 fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let runs = points.iter().map(|(cell, run)| (cell.point.jobs, *run));
     let growth = StageGrowth::over(&runs.collect::<Vec<_>>())?;
-    let range = format!(
-        "Q2C is {} at {} and {} at {}",
-        time(growth.q2c_from_ns),
-        jobs(growth.from),
-        time(growth.q2c_to_ns),
-        jobs(growth.to)
-    );
-    let sentence = match growth.most {
-        Some((stage, share)) => format!("{range}. {stage} takes {} of the growth", percent(share)),
-        None => format!("{range}: no stage grows"),
+    let [first, last] = [growth.q2c_from_ns, growth.q2c_to_ns].map(time);
+    let [from, to] = [growth.from, growth.to].map(jobs);
+    let most = match growth.most {
+        Some((stage, share)) => format!(". {stage} takes {} of the growth", percent(share)),
+        None => ": no stage grows".to_owned(),
     };
     Some(Note::plain(
         &format!("growth of {line} over the jobs"),
-        sentence,
+        format!("Q2C is {first} at {from} and {last} at {to}{most}"),
     ))
 }
 
@@ -138,10 +125,8 @@ fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         let waits = match run.tag_waits.as_ref()? {
             TagWaits::Unseen(reason) => {
                 let what = format!("sleeps of {line} for a request");
-                return Some(Note::plain(
-                    &what,
-                    format!("not known: {}", late::unseen(reason)),
-                ));
+                let unknown = format!("not known: {}", late::unseen(reason));
+                return Some(Note::plain(&what, unknown));
             }
             TagWaits::Counted { queues, lost } => tag_waits_of(run, queues, *lost),
         };
@@ -152,10 +137,15 @@ fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         sum.is_some_and(|(sleeps, _)| sleeps == 0)
     });
     let what = format!("sleeps of {line} for a request (tag)");
-    if none {
-        return Some(Note::plain(&what, "none: a free one was always there"));
-    }
-    Some(Note::plain(&what, joined(by_jobs, "; ")))
+    let waits = joined(by_jobs, "; ");
+    Some(Note::plain(
+        &what,
+        if none {
+            "none: a free one was always there"
+        } else {
+            &waits
+        },
+    ))
 }
 
 fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
@@ -179,11 +169,7 @@ fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
 /// The numbers of jobs at which one stage is the bottleneck, and its share there.
 fn of_group(group: &[(u32, &Bottleneck)]) -> String {
     let at = listed(group.iter().map(|(jobs, _)| jobs));
-    let shares = listed(
-        group
-            .iter()
-            .map(|(_, bottleneck)| number(bottleneck.share * 100.0)),
-    );
+    let shares = listed(group.iter().map(|(_, of)| number(of.share * 100.0)));
     let (stage, s) = (&group[0].1.stage, when(at != "1", "s"));
     format!("{stage} at {at} job{s} ({shares} % of Q2C)")
 }
@@ -198,11 +184,8 @@ fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
         };
         return vec![Note::plain(&at("hardware queues"), reason)];
     }
-    let at_jobs = analysis::device_queues(&run.queues).map(|said| Note {
-        what: at(&said.what),
-        ..said
-    });
-    at_jobs.collect()
+    let queues = analysis::device_queues(&run.queues);
+    queues.map(|s| Note::plain(&at(&s.what), s.words)).collect()
 }
 
 fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
@@ -210,22 +193,15 @@ fn speed(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let shares = || points.iter().map(share).filter(|share| share.is_finite());
     let least = percent(shares().reduce(f64::min)?);
     let most = percent(shares().reduce(f64::max)?);
-    let range = if least == most {
-        most
-    } else {
-        format!("{least} to {most}")
-    };
+    let span = format!("{least} to {most}");
+    let range = if least == most { most } else { span };
     let reader = points.iter().map(|(_, run)| run.reader_cpu_pct);
-    let sentence = format!(
-        "{range} of the trials' IOPS, captured by {}. The thread that reads took up to {} % of a \
-         CPU",
-        points.first()?.1.captured_by.name(),
-        number(reader.fold(0.0, f64::max))
-    );
-    Some(Note::plain(
-        &format!("{line} with the capture beside it"),
-        sentence,
-    ))
+    let reader = number(reader.fold(0.0, f64::max));
+    let by = points.first()?.1.captured_by;
+    let what = format!("{line} with the capture beside it");
+    let captured = format!("{range} of the trials' IOPS, captured by {by}");
+    let reads = format!("The thread that reads took up to {reader} % of a CPU");
+    Some(Note::plain(&what, format!("{captured}. {reads}")))
 }
 
 fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
@@ -234,13 +210,11 @@ fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
     let some = |n: u64, words: &str| (n > 0).then(|| format!("{} {words}", count(n)));
     let (captured, ios) = (count(run.captured), count(run.ios));
     let incomplete = run.captured.saturating_sub(run.completed);
+    const PARTIAL: &str = "lack an event, so that some of their stages are not known";
     let clauses = [
         differs.then(|| format!("the block layer had {captured} I/Os where the jobs had {ios}")),
         some(incomplete, "did not complete"),
-        some(
-            partial(run),
-            "lack an event, so that some of their stages are not known",
-        ),
+        some(partial(run), PARTIAL),
         some(run.lost, "were lost"),
         some(run.not_kept, "had no room in memory"),
         analysis::unmatched(&run.unmatched).map(|reasons| format!("unmatched: {reasons}")),
@@ -265,7 +239,6 @@ fn unseen(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = 
         Some(PointStages::Unseen(reason)) => Some((late::unseen(reason), name(&cell.point))),
         _ => None,
     }));
-    reasons.into_iter().map(|(reason, names)| {
-        Note::plain(&format!("stages of {}", listed(distinct(names))), reason)
-    })
+    let reasons = reasons.into_iter();
+    reasons.map(|(why, of)| Note::plain(&format!("stages of {}", listed(distinct(of))), why))
 }

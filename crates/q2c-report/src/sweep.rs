@@ -25,19 +25,17 @@ impl Reported for SweepResult {
             0 | 1 => first.to_owned(),
             n => format!("{first} and {} more", n - 1),
         };
-        let mut document = Document::new("poll sweep", &self.version, &self.schema)
+        let document = Document::new("poll sweep", &self.version, &self.schema)
             .titled(title, about)
             .run(self.seed, 0)
             .answers(over_all(self));
-        for answer in &self.answers {
-            document = of_trace(document, self, answer);
-        }
+        let answers = self.answers.iter();
+        let document = answers.fold(document, |document, a| of_trace(document, self, a));
+        let [took, reading] = [self.speed.seconds, self.speed.reading_s].map(number);
         let speed = format!(
-            "{} configurations in {} s, {:.2e} I/Os x configurations per second; reading took {} s",
+            "{} configurations in {took} s, {:.2e} I/Os x configurations per second; reading took {reading} s",
             count(cells),
-            number(self.speed.seconds),
-            self.speed.io_configs_per_s,
-            number(self.speed.reading_s)
+            self.speed.io_configs_per_s
         );
         let speed = Section::new("Speed").notes([Note::plain("speed", speed)]);
         document.section(speed.folded()).warnings(&self.warnings)
@@ -72,7 +70,7 @@ fn of_trace<'a>(
     answer: &'a SweepAnswer,
 ) -> Document<'a> {
     let input = &result.inputs[answer.input];
-    let (mut judged, mut plain): (Vec<DocumentAnswer>, Vec<Note>) = (Vec::new(), Vec::new());
+    let (mut judged, mut plain) = <(Vec<DocumentAnswer>, Vec<Note>)>::default();
     for said in conclusions(result, answer) {
         match (judged.last_mut(), said.what.as_str()) {
             (Some(last), "caveat" | "stability") => last.caveats.push(said.words),
@@ -109,7 +107,7 @@ fn of_trace<'a>(
             .marked(simulated::table(rows), weights)
             .remark(sorted(result, hidden > 0) + when(hidden > 0, &more))
             .notes(neighbours(answer))
-            .notes(Note::each(Weight::Plain, "note", &answer.notes))
+            .notes(Note::plains("note", &answer.notes))
             .plots(|| plots::sweep::plots(result, answer)),
     )
 }
@@ -147,11 +145,7 @@ fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Note> {
     said.push(within_limits(result, answer));
     let best = answer.best.and_then(|best| result.cells.get(best));
     said.extend(best.into_iter().flat_map(|cell| reasons(cell, answer)));
-    said.extend(Note::each(
-        Weight::Caution,
-        "caveat",
-        invalid::caveats(&result.warnings),
-    ));
+    said.extend(Note::cautions("caveat", invalid::caveats(&result.warnings)));
     for (what, cell) in [
         ("most KIOPS/core", answer.most_kiops_per_core),
         ("most IOPS", answer.most_iops),
@@ -173,12 +167,8 @@ fn over_all(result: &SweepResult) -> Vec<Note> {
     let conclusion = |best: &Option<Best>, what: &str, how: &str| match best {
         None => Note::caution(what, "no configuration keeps the limits on every trace"),
         Some(best) => {
-            let share = best.share * 100.0;
-            let sentence = format!(
-                "{}, {how} {share:.1} % of each trace's own best",
-                best.policy
-            );
-            Note::good(what, sentence)
+            let share = format!("{how} {:.1} % of each trace's own best", best.share * 100.0);
+            Note::good(what, format!("{}, {share}", best.policy))
         }
     };
     vec![
@@ -209,20 +199,16 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
         return Note::good(&what, format!("{}, {polling}", cell.policy));
     }
     let nearest = answer.nearest.and_then(|index| result.cells.get(index));
-    let nearest_sentence = nearest.map(|cell| {
-        format!(
-            "the nearest is {}. Its IOPS are {:.1} % of the floor, its p99 {}, its CPU {} %",
-            with_figures(cell, answer),
-            cell.gives.rates.iops / answer.floor_iops * 100.0,
-            duration(cell.gives.latencies.p99_ns),
-            number(cell.gives.rates.cpu_pct)
-        )
+    let nearest = nearest.map(|cell| {
+        let iops = cell.gives.rates.iops / answer.floor_iops * 100.0;
+        let p99 = duration(cell.gives.latencies.p99_ns);
+        let cpu = number(cell.gives.rates.cpu_pct);
+        let figures =
+            format!("Its IOPS are {iops:.1} % of the floor, its p99 {p99}, its CPU {cpu} %");
+        format!("the nearest is {}. {figures}", with_figures(cell, answer))
     });
-    let none = || "no configuration may be chosen".to_owned();
-    Note::caution(
-        "no configuration keeps the limits",
-        nearest_sentence.unwrap_or_else(none),
-    )
+    let nearest = nearest.unwrap_or_else(|| "no configuration may be chosen".to_owned());
+    Note::caution("no configuration keeps the limits", nearest)
 }
 
 /// Why this configuration was chosen, and how it compares with what else is known.
@@ -385,15 +371,9 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
                 *now = (index, cell);
             }
         }
-        let named = [
-            answer.best,
-            answer.most_kiops_per_core,
-            answer.most_iops,
-            answer.nearest,
-        ];
-        shown.retain(|(index, cell)| {
-            best[cell.rule.as_str()].0 == *index || named.contains(&Some(*index))
-        });
+        let most = [answer.best, answer.most_kiops_per_core, answer.most_iops];
+        let is_named = |index| most.contains(&Some(index)) || answer.nearest == Some(index);
+        shown.retain(|(index, cell)| best[&*cell.rule].0 == *index || is_named(*index));
     }
     shown.sort_by(|a, b| {
         let (a, b) = (key(a.1), key(b.1));
@@ -409,10 +389,8 @@ fn sorted(result: &SweepResult, some: bool) -> String {
         "cpu" => "least CPU first".to_owned(),
         other => format!("most {} first", label::objective(other)),
     };
-    let which = when(
-        some,
-        " Shown is the best of each rule, and what is named above.",
-    );
+    const NAMED: &str = " Shown is the best of each rule, and what is named above.";
+    let which = when(some, NAMED);
     format!("Rules that keep the limits stand above those that do not; {by} in both.{which}")
 }
 

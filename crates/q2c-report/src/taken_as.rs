@@ -1,6 +1,6 @@
 //! What a simulation took a trace as, in words.
 
-use crate::phrase::{listed, some_listed};
+use crate::phrase::{listed, some_listed, when};
 use crate::quantity::{count, duration};
 use q2c_model::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 
@@ -33,15 +33,17 @@ pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
 }
 
 fn assumed(assumed: Assumed) -> Option<String> {
-    match (assumed.op, assumed.bytes) {
-        (Some(op), Some(bytes)) => Some(format!(
-            "requests without operation and length as {op}s of {bytes}"
-        )),
-        (Some(op), None) => Some(format!("requests without operation as {op}s")),
-        (None, Some(bytes)) => Some(format!("requests without length as such of {bytes}")),
-        (None, None) => None,
-    }
+    let what = match (assumed.op, assumed.bytes) {
+        (Some(op), Some(bytes)) => format!("operation and length as {op}s of {bytes}"),
+        (Some(op), None) => format!("operation as {op}s"),
+        (None, Some(bytes)) => format!("length as such of {bytes}"),
+        (None, None) => return None,
+    };
+    Some(format!("requests without {what}"))
 }
+
+const KERNEL_SLEPT: &str = "the kernel's hybrid polling slept while this was recorded: the device time contains its oversleep; \
+     record again with io_poll_delay -1";
 
 fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
     let mut parts = vec![latency(taken), dealt(taken, lanes)];
@@ -53,25 +55,20 @@ fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
     parts.push("think time as idle (CPU is that of submissions and waits)".to_owned());
     parts.push(completion(taken));
     if taken.kernel_slept == Some(true) {
-        parts.push(
-            "the kernel's hybrid polling slept while this was recorded: the device time contains its oversleep; record again \
-             with io_poll_delay -1"
-                .to_owned(),
-        );
+        parts.push(KERNEL_SLEPT.to_owned());
     }
     parts
 }
 
 fn latency(taken: &TakenAs) -> String {
-    let reason = match (taken.latency_asked, taken.latency) {
-        (None, DeviceTime::Q2c) => ", since no request has a D",
-        _ => "",
-    };
-    let before = duration(taken.submission_ns);
-    format!(
-        "{} of the block layer as device time{reason}; the time before it as submission ({before} on average)",
+    let is_fallback = (taken.latency_asked, taken.latency) == (None, DeviceTime::Q2c);
+    let reason = when(is_fallback, ", since no request has a D");
+    let device = format!(
+        "{} of the block layer as device time{reason}",
         taken.latency
-    )
+    );
+    let before = duration(taken.submission_ns);
+    format!("{device}; the time before it as submission ({before} on average)")
 }
 
 fn dealt(taken: &TakenAs, lanes: usize) -> String {
@@ -96,20 +93,19 @@ fn dealt(taken: &TakenAs, lanes: usize) -> String {
 
 /// How the kernel learnt of the completions, because the device time contains it.
 fn completion(taken: &TakenAs) -> String {
+    const UNKNOWN: &str = "the trace does not tell which requests were polled for; of the others the device time contains the \
+         delivery of the interrupt";
+    const BY_INTERRUPT: &str =
+        "were completed by interrupt, whose delivery is in their device time";
     let total: u64 = taken.devices.values().sum();
     match taken.polled {
-        None => "the trace does not tell which requests were polled for; of the others the device time contains the delivery of \
-                 the interrupt"
-            .to_owned(),
+        None => UNKNOWN.to_owned(),
         Some(polled) if polled == total => "all requests were polled for by the kernel".to_owned(),
-        Some(0) => {
-            "all requests were completed by interrupt, whose delivery is in their device time".to_owned()
+        Some(0) => format!("all requests {BY_INTERRUPT}"),
+        Some(polled) => {
+            let [interrupted, polled] = [total - polled, polled].map(count);
+            format!("{interrupted} requests {BY_INTERRUPT}, and {polled} polled for")
         }
-        Some(polled) => format!(
-            "{} requests were completed by interrupt, whose delivery is in their device time, and {} polled for",
-            count(total - polled),
-            count(polled)
-        ),
     }
 }
 

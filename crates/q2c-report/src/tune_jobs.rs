@@ -1,15 +1,15 @@
 //! The report of `q2c tune` over several numbers of jobs.
 
 use crate::course::{course, jobs};
-use crate::document::{Document, Reported, Section};
+use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{distinct, grouped, listed, when};
 use crate::quantity::{bare, seconds};
-use crate::said::{Note, ReportField, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use crate::{advice, invalid, label, metric, plots, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::role::{CellRole, Role};
-use q2c_result::tune::{Cell, TuneResult};
+use q2c_result::tune::{Cell, TuneResult, Unavailable};
 use q2c_result::tune_jobs::{RecommendedOverJobs, TuneJobsResult, folder};
 
 impl Reported for TuneJobsResult {
@@ -18,21 +18,21 @@ impl Reported for TuneJobsResult {
         let title = first.map(|run| sim_machine::title(&run.target, &run.machine));
         let seed = first.map_or(0, |run| run.job.seed);
         let rw = first.map_or("", |run| run.job.rw.as_str());
-        let mut document = Document::new("tune", &self.version, &self.schema)
+        let size = |bs: Bytes| {
+            Section::new(format!("{bs} {rw}"))
+                .table(table(self, bs))
+                .notes(answers(self, bs))
+                .plots(move || plots::tune_jobs::plots(self, bs))
+        };
+        let sizes = distinct(self.runs.iter().flat_map(label::block_sizes)).into_iter();
+        let document = Document::new("tune", &self.version, &self.schema)
             .titled(title.unwrap_or_default(), about(self))
             .run(seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .answers(self.recommended.iter().map(|r| over_jobs(self, r)))
-            .notices(cautions(self));
-        for bs in distinct(self.runs.iter().flat_map(label::block_sizes)) {
-            document = document.section(
-                Section::new(format!("{bs} {rw}"))
-                    .table(table(self, bs))
-                    .notes(answers(self, bs))
-                    .plots(move || plots::tune_jobs::plots(self, bs)),
-            );
-        }
-        document = document.section(Section::new("The runs").notes(notes(self)));
+            .notices(cautions(self))
+            .sections(sizes.map(size))
+            .section(Section::new("The runs").notes(notes(self)));
         match first {
             Some(run) => document.target(&run.target).machine(&run.machine),
             None => document,
@@ -62,14 +62,13 @@ pub(crate) fn compared(run: &TuneResult, bs: Bytes) -> Vec<&Cell> {
     let roles = [Role::Baseline, Role::Linux].map(CellRole::Known);
     let recommendation = label::recommendation_of(run, bs);
     let nearest = recommendation.and_then(|recommendation| recommendation.nearest.as_ref());
-    let is_answer = |cell: &Cell| {
-        label::is_recommended(cell, recommendation)
+    let mut cells = label::cells_of(run, bs);
+    cells.retain(|cell| {
+        roles.contains(&cell.role)
+            || label::is_recommended(cell, recommendation)
             || nearest.is_some_and(|name| name.0 == cell.method)
-    };
-    let cells = label::cells_of(run, bs).into_iter();
+    });
     cells
-        .filter(|cell| roles.contains(&cell.role) || is_answer(cell))
-        .collect()
 }
 
 fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
@@ -77,24 +76,23 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
         let recommendation = label::recommendation_of(run, bs);
         compared(run, bs).into_iter().map(move |cell| {
             let mark = when(label::is_recommended(cell, recommendation), "▸ ");
-            let name = [
+            let mut row = row![
                 format!("{mark}{}", label::cell(cell)),
-                run.job.jobs.to_string(),
+                run.job.jobs.to_string()
             ];
-            let figures = metric::over_jobs().map(|metric| {
+            row.extend(metric::over_jobs().map(|metric| {
                 let range = metric.range(cell);
-                ReportField::over(metric.median(cell), when(metric.with_range, &range))
-            });
-            name.into_iter()
-                .map(ReportField::from)
-                .chain(figures)
-                .collect::<Vec<_>>()
+                ReportField::over(metric.median(cell), when(metric.with_range(), &range))
+            }));
+            row
         })
     });
-    let head = ["method", "jobs"].into_iter();
+    let head = ["method", "jobs"]
+        .into_iter()
+        .chain(metric::over_jobs().map(|m| m.head));
     let legend = "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
          Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.";
-    ReportTable::from_rows(head.chain(metric::over_jobs().map(|m| m.head)), rows).legend(legend)
+    ReportTable::from_rows(head, rows).legend(legend)
 }
 
 fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note {
@@ -119,24 +117,16 @@ fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note
 fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = Note> {
     let answer = move |run: &TuneResult| {
         let advice = advice::words(run, label::recommendation_of(run, bs)?);
-        let verdict = Note::new(
-            Weight::sure(advice.sure),
-            &jobs(run.job.jobs),
-            advice.verdict,
-        );
-        let caveats = Note::each(Weight::Caution, "caveat", advice.caveats);
-        Some(std::iter::once(verdict).chain(caveats))
+        let of = jobs(run.job.jobs);
+        Some(DocumentAnswer { of, ..advice }.said())
     };
     result.runs.iter().filter_map(answer).flatten()
 }
 
 /// Background jobs, and where the runs of the numbers of jobs are told whole.
 fn notes(result: &TuneJobsResult) -> Vec<Note> {
-    let plain = |what, get: fn(&TuneResult) -> Vec<String>| {
-        in_each(result, move |run| Note::each(Weight::Plain, what, get(run)))
-    };
-    let mut said = plain("background", |run| run.job.background.clone());
-    said.extend(plain("limit", |run| run.job.limits.clone()));
+    let mut said = in_each(result, |r| Note::plains("background", &r.job.background));
+    said.extend(in_each(result, |r| Note::plains("limit", &r.job.limits)));
     if !result.runs.is_empty() {
         let folders = listed(result.runs.iter().map(|run| folder(run.job.jobs)));
         let message = format!(
@@ -150,11 +140,9 @@ fn notes(result: &TuneJobsResult) -> Vec<Note> {
 /// What changes how the numbers are to be read: what is missing, methods that ran as another one,
 /// warnings, and the doctor's checks.
 fn cautions(result: &TuneJobsResult) -> Vec<Note> {
-    let failed = result.failed.as_ref().map(|failed| {
-        let message = format!("failed to {}", failed.reason);
-        Note::bad(&jobs(failed.jobs), message)
-    });
-    let mut said: Vec<Note> = failed.into_iter().collect();
+    let failed = result.failed.iter();
+    let failed = failed.map(|f| Note::bad(&jobs(f.jobs), format!("failed to {}", f.reason)));
+    let mut said: Vec<Note> = failed.collect();
     let (begun, missing): (Vec<u32>, Vec<u32>) =
         result.jobs.iter().partition(|&&n| result.run(n).is_some());
     let stopped = |n: &u32| result.run(*n).is_some_and(|run| !run.complete);
@@ -170,10 +158,9 @@ fn cautions(result: &TuneJobsResult) -> Vec<Note> {
     said.extend(in_each(result, |run| {
         Note::each(Weight::Bad, "effective mode", label::fallbacks(run))
     }));
+    let unavailable = |none: &Unavailable| format!("{}: {}", none.method, none.reason);
     said.extend(in_each(result, |run| {
-        run.unavailable
-            .iter()
-            .map(|none| Note::plain("not available", format!("{}: {}", none.method, none.reason)))
+        Note::plains("not available", run.unavailable.iter().map(unavailable))
     }));
     said.extend(in_each(result, |r| r.warnings.iter().map(Note::warning)));
     said.extend(in_each(result, |run| {
@@ -202,8 +189,12 @@ fn in_each<'a, S: IntoIterator<Item = Note>>(
     result: &'a TuneJobsResult,
     get: impl Fn(&'a TuneResult) -> S,
 ) -> Vec<Note> {
-    let said = |run: &'a TuneResult| get(run).into_iter().map(|said| (said, run.job.jobs));
-    once(result.runs.iter().flat_map(said))
+    once(
+        result
+            .runs
+            .iter()
+            .flat_map(|run| get(run).into_iter().map(|said| (said, run.job.jobs))),
+    )
 }
 
 fn once(said: impl Iterator<Item = (Note, u32)>) -> Vec<Note> {

@@ -124,11 +124,6 @@ fn the_list_fits_every_width() {
     });
 }
 
-#[test]
-fn the_verdicts_of_all_fits_every_width() {
-    widths::fits("the_verdicts_of_all", |s| all().document().text(s));
-}
-
 /// Names are what one copies, so none of them is broken, and no line is wider than the terminal.
 #[test]
 fn names_stay_whole_and_lines_fit() {

@@ -338,6 +338,14 @@ impl BenchCell {
         ignored || was.kind == ModeKind::NotProved
     }
 
+    /// The run with the capture beside it, where there was one.
+    pub fn stage_run(&self) -> Option<&StageRun> {
+        match &self.stages {
+            Some(PointStages::Seen(run)) => Some(run),
+            _ => None,
+        }
+    }
+
     /// Whether the point has figures, did what was asked, and is credible.
     pub fn is_comparable(&self) -> bool {
         self.iops.trials > 0 && !self.did_otherwise() && self.too_good.is_none()

@@ -113,8 +113,7 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
-                let known = Self::ALL.into_iter().find(|one| one.name() == text);
-                known.ok_or_else(|| {
+                Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| {
                     let names = Self::ALL.map(Self::name);
                     format!("expected one of {}, found `{text}`", names.join(", "))
                 })

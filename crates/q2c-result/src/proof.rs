@@ -61,14 +61,3 @@ pub enum Evidence {
     /// The percentiles are those of the worst job, as the program does not tell those of all I/Os.
     WorstJobsPercentiles,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read_back() {
-        let seen: Proof = vec![Evidence::Ios(3), Evidence::Interrupts(None)];
-        crate::tests::assert_json(&seen, r#"[{"ios":3},{"interrupts":null}]"#);
-    }
-}

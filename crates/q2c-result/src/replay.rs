@@ -1,14 +1,8 @@
 //! The result of `q2c replay`: `result.json`, schema `q2c.replay/3`.
 
-mod invalid;
-mod job;
-
-pub use invalid::Invalid;
-pub use job::ReplayJob;
-
 use crate::{Machine, Target, Warning};
-use q2c_model::replay::Changes;
-use q2c_model::{Bytes, Layer};
+use q2c_model::replay::{Changes, Discards, Fit, Mode, OnError, ShareBy, Writes};
+use q2c_model::{Bytes, CpuId, Layer, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -247,4 +241,152 @@ pub struct ReplayWindow {
     pub latest_ns: u64,
     /// Sum of U2C of the requests submitted in the window, seconds.
     pub sum_u2c_s: f64,
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplayJob {
+    /// The rule that decides when a request is submitted.
+    #[serde(flatten)]
+    pub mode: Mode,
+    /// Engine as the user asked for it.
+    pub engine: String,
+    /// Number of submitting threads of each target.
+    pub submitters: u32,
+    /// How requests are shared out among the threads.
+    pub by: ShareBy,
+    /// CPUs of the submitting threads, taken in turn; empty when the kernel chooses.
+    pub cpus: Vec<CpuId>,
+    /// Whether the submitting threads spun and never slept.
+    pub spin: bool,
+    /// Most requests in flight of each submitting thread.
+    pub in_flight_cap: u32,
+    /// How offsets that the target does not have are changed.
+    pub offsets: Fit,
+    /// Treatment of writes.
+    pub writes: Writes,
+    /// Treatment of discards.
+    pub discards: Discards,
+    /// Share of the written data that compresses to nothing, percent.
+    pub compressible_pct: u8,
+    /// What the replay does when a request fails.
+    pub on_error: OnError,
+    /// Own lateness at the 99th percentile above which a trial is invalid.
+    pub max_lateness: Nanos,
+    /// How the targets were written before each trial; `None` when they were not.
+    pub precondition: Option<String>,
+    /// Trials asked for.
+    pub trials: u32,
+    /// Seed of simulated devices and of the order of trials.
+    pub seed: u64,
+    /// The process whose requests were replayed, by name or number; `None` for those of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+}
+
+/// A reason why a trial cannot be compared with others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum Invalid {
+    /// It was stopped before the trace's end.
+    Stopped,
+    /// Requests failed.
+    Failed {
+        /// Number of requests that failed or were short.
+        requests: u64,
+        /// The first error, in the system's words.
+        first: String,
+    },
+    /// Always busy with far less in flight than the trace: its own speed was measured.
+    ReplayerBound,
+    /// The capture saw fewer I/Os than were submitted, so its sum is of something else.
+    PartlyCaptured {
+        /// I/Os that the capture saw, those that it lost included.
+        seen: u64,
+        /// I/Os that it should have seen.
+        expected: u64,
+    },
+    /// The replayer was late by its own fault.
+    Late {
+        /// Own lateness at the 99th percentile, ns.
+        p99_ns: f64,
+        /// Own lateness up to which the trial would be valid.
+        allowed: Nanos,
+        /// Whether there were more CPUs than submitting threads.
+        spare_cpus: bool,
+        /// Whether the submitting threads spun.
+        spin: bool,
+        /// CPUs busy with other work before the run, where more than on a quiet machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        busy_cpus: Option<f64>,
+    },
+    /// The capture lost I/Os that it saw.
+    CaptureLost {
+        /// I/Os that it lost.
+        lost: u64,
+        /// I/Os that it saw.
+        seen: u64,
+    },
+}
+
+impl Invalid {
+    /// The kind of the reason, as results name it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Invalid::Stopped => "stopped",
+            Invalid::Failed { .. } => "failed",
+            Invalid::ReplayerBound => "replayer-bound",
+            Invalid::PartlyCaptured { .. } => "partly-captured",
+            Invalid::Late { .. } => "late",
+            Invalid::CaptureLost { .. } => "capture-lost",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::assert_json;
+    use q2c_model::replay::{Count, Idle};
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let job = ReplayJob {
+            mode: Mode::Outstanding {
+                count: Count::Blocks,
+                idle: Idle::Keep,
+            },
+            compressible_pct: 50,
+            ..ReplayJob::default()
+        };
+        let written = serde_json::to_value(&job).unwrap();
+        assert_eq!(written["idle"], "keep");
+        assert_eq!(written["compressible_pct"], 50);
+        assert!(written.get("process").is_none() && written.get("speed").is_none());
+        assert_eq!(serde_json::from_value::<ReplayJob>(written).unwrap(), job);
+    }
+
+    fn late(busy_cpus: Option<f64>) -> Invalid {
+        Invalid::Late {
+            p99_ns: 250_500.0,
+            allowed: Nanos(100_000),
+            spare_cpus: true,
+            spin: false,
+            busy_cpus,
+        }
+    }
+
+    #[test]
+    fn reasons_are_read_as_they_are_written() {
+        let with = |json: &str| {
+            let late =
+                r#""id":"late","p99_ns":250500.0,"allowed":100000,"spare_cpus":true,"spin":false"#;
+            format!("{{{late}{json}}}")
+        };
+        assert_json(&Invalid::ReplayerBound, r#"{"id":"replayer-bound"}"#);
+        assert_json(&late(None), &with(""));
+        assert_json(&late(Some(1.9)), &with(r#","busy_cpus":1.9"#));
+        assert_eq!(Invalid::ReplayerBound.kind(), "replayer-bound");
+        assert_eq!(late(None).kind(), "late");
+    }
 }

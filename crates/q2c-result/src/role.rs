@@ -94,16 +94,14 @@ mod tests {
 
     #[test]
     fn results_have_the_text_and_journals_joined_words() {
-        let cell = CellRole::from(Role::BelowFloor);
-        assert_json(&cell, r#""below floor""#);
+        assert_json(&CellRole::from(Role::BelowFloor), r#""below floor""#);
         assert_json(&Role::BelowFloor, r#""below-floor""#);
     }
 
     #[test]
     fn every_role_is_read_back_and_other_words_are_kept() {
         for role in Role::ALL {
-            let read = CellRole::from(role.to_string());
-            assert_eq!(read, CellRole::Known(role));
+            assert_eq!(CellRole::from(role.to_string()), CellRole::Known(role));
         }
         assert_json(&CellRole::Other("lucky".to_owned()), r#""lucky""#);
     }

@@ -76,31 +76,20 @@ pub struct MeasuredCurve {
     pub target: Target,
 }
 
-/// What may end scaling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Resource {
-    /// There are more jobs than cores.
-    Cpu,
-    /// A lock that all jobs take.
-    Lock,
-    /// A cache line that costs more with each core that uses it.
-    CacheLine,
-    /// Requests (tags) of the hardware queues.
-    Tags,
-    /// What the device serves at once.
-    Device,
-}
-
-impl Resource {
-    /// All of them.
-    pub const ALL: [Resource; 5] = [
-        Resource::Cpu,
-        Resource::Lock,
-        Resource::CacheLine,
-        Resource::Tags,
-        Resource::Device,
-    ];
+words! {
+    /// What may end scaling.
+    pub enum Resource, name {
+        /// There are more jobs than cores.
+        Cpu = "cpu",
+        /// A lock that all jobs take.
+        Lock = "lock",
+        /// A cache line that costs more with each core that uses it.
+        CacheLine = "cache_line",
+        /// Requests (tags) of the hardware queues.
+        Tags = "tags",
+        /// What the device serves at once.
+        Device = "device",
+    }
 }
 
 /// How much the evidence says.

@@ -85,17 +85,13 @@ impl AdviceBasis<'_> {
         };
         let others = r.open.iter().filter(|name| name.0 != r.method);
         let others: Vec<_> = others.cloned().collect();
-        let open = if others.is_empty() {
-            "It needs more trials of its own".to_owned()
-        } else {
-            format!("Still open: {}", first_three_names(&others))
+        let open = match others.as_slice() {
+            [] => "It needs more trials of its own".to_owned(),
+            others => format!("Still open: {}", first_three_names(others)),
         };
         let noise = number(r.noise_pct);
-        (!r.open.is_empty()).then(|| {
-            format!(
-                "{open}. Single trials of a method scatter by {noise} % ({scatter}); --trials adds some."
-            )
-        })
+        let scatter = format!("Single trials of a method scatter by {noise} % ({scatter})");
+        (!r.open.is_empty()).then(|| format!("{open}. {scatter}; --trials adds some."))
     }
 
     fn elsewhere(&self) -> Option<String> {
@@ -112,12 +108,10 @@ impl AdviceBasis<'_> {
     /// Says so when the median of the recommended method is below the floor. It can be recommended
     /// all the same when the floor lies within its interval.
     fn below_floor(&self) -> Option<String> {
-        let iops = self.recommended()?.relative?.iops;
-        let is_below = iops.median < self.recommendation.floor;
-        (self.recommendation.method != Method::POLL && is_below).then(|| {
-            "Its median is below the floor. The simulation that all trials corrected says that it keeps it."
-                .to_owned()
-        })
+        let is_below = self.recommended()?.relative?.iops.median < self.recommendation.floor;
+        const KEEPS: &str = "The simulation that all trials corrected says that it keeps it.";
+        (self.recommendation.method != Method::POLL && is_below)
+            .then(|| format!("Its median is below the floor. {KEEPS}"))
     }
 
     fn following(&self) -> Option<String> {
@@ -126,23 +120,18 @@ impl AdviceBasis<'_> {
             return None;
         }
         let follows = self.recommendation.following.as_ref();
+        const NOT: &str = "It does not follow the device when that changes.";
         let Some(cell) = follows.and_then(|name| self.cell(&name.0)) else {
-            return Some(
-                "It does not follow the device when that changes. No rule that does kept the floor and paid."
-                    .to_owned(),
-            );
+            return Some(format!("{NOT} No rule that does kept the floor and paid."));
         };
         let (ours, theirs) = (recommended.relative?, cell.relative?);
         let costs = (1.0 - theirs.kiops_per_core.median / ours.kiops_per_core.median) * 100.0;
-        let price = if costs > 0.0 {
-            format!("costs {} % of the IOPS per core", number(costs))
-        } else {
-            "cost nothing here".to_owned()
+        let price = match costs {
+            some if some > 0.0 => format!("costs {} % of the IOPS per core", number(some)),
+            _ => "cost nothing here".to_owned(),
         };
         let theirs = self.relative_sentence(&cell.method.detail(), cell)?;
-        Some(format!(
-            "It does not follow the device when that changes. Following the device {price}. {theirs}."
-        ))
+        Some(format!("{NOT} Following the device {price}. {theirs}."))
     }
 }
 

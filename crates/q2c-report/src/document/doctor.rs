@@ -8,17 +8,14 @@ use q2c_result::{Check, CheckVerdict, DoctorReport};
 
 impl Reported for DoctorReport {
     fn document(&self) -> Document<'_> {
-        let mut document = Document::new("doctor", env!("CARGO_PKG_VERSION"), &self.schema)
+        let checks = || table(Section::new("Checks"), self.checks.iter());
+        Document::new("doctor", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("The machine", counts(self))
             .answers(by_uses(self))
-            .notices(without_target(self));
-        if self.uses.is_empty() {
-            document = document.section(table(Section::new("Checks"), self.checks.iter()));
-        }
-        for state in &self.uses {
-            document = document.section(section(self, state));
-        }
-        document.section(fixes(self))
+            .notices(without_target(self))
+            .sections(self.uses.is_empty().then(checks))
+            .sections(self.uses.iter().map(|state| section(self, state)))
+            .section(fixes(self))
     }
 }
 
@@ -36,12 +33,12 @@ fn without_target(report: &DoctorReport) -> Option<Note> {
 fn section(report: &DoctorReport, state: &UseState) -> Section<'static> {
     let title = format!("{}: {}", used_for(state.of), readiness(report, state));
     let is_own = |check: &&Check| check.uses.first() == Some(&state.of);
-    let elsewhere = report.checks.iter();
-    let elsewhere = elsewhere.filter(|check| check.uses.contains(&state.of) && !is_own(check));
+    let checks = || report.checks.iter();
+    let elsewhere = checks().filter(|check| check.uses.contains(&state.of) && !is_own(check));
     let also = some_listed(elsewhere.map(|check| &check.id));
     let also = also.map(|names| format!("See also: {names}."));
-    let section = table(Section::new(title), report.checks.iter().filter(is_own))
-        .remark(also.unwrap_or_default());
+    let section = table(Section::new(title), checks().filter(is_own));
+    let section = section.remark(also.unwrap_or_default());
     let is_empty = section.parts.is_empty();
     section.remark(when(is_empty, "No check is of this use alone."))
 }
@@ -89,14 +86,12 @@ fn used_for(purpose: Use) -> &'static str {
 
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
     // Where every check below is among the reasons and none of elsewhere, the table names them.
-    let check_ids: Vec<&String> = report
+    let of_use = report
         .checks
         .iter()
-        .filter(|check| check.uses.first() == Some(&state.of))
-        .map(|check| &check.id)
-        .collect();
-    let said_below =
-        check_ids.len() == state.by.len() && check_ids.iter().all(|id| state.by.contains(id));
+        .filter(|c| c.uses.first() == Some(&state.of));
+    let ids: Vec<&String> = of_use.map(|check| &check.id).collect();
+    let said_below = ids.len() == state.by.len() && ids.iter().all(|id| state.by.contains(id));
     let by = format!(" ({})", listed(&state.by));
     let by = when(!said_below, &by);
     let improve = format!("; {} to improve", state.to_improve);
@@ -117,13 +112,12 @@ fn counts(report: &DoctorReport) -> String {
     let count_of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
     let disturbs = count_of(CheckVerdict::Invalidates) - absent;
-    let (disturbing, missing) = if report.uses.is_empty() {
-        ("invalid", "missing")
-    } else {
-        (
+    let (disturbing, missing) = match report.uses.as_slice() {
+        [] => ("invalid", "missing"),
+        _ => (
             "disturbing what is measured",
             "missing, which only some uses need",
-        )
+        ),
     };
     let counts = [
         (count_of(CheckVerdict::Pass), "ok"),

@@ -2,7 +2,7 @@
 
 use super::{Document, Reported, Section};
 use crate::phrase::{counted, grouped, when};
-use crate::said::{Note, ReportTable, Weight};
+use crate::said::{Note, ReportTable, Weight, row};
 use q2c_result::DoctorFix;
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 
@@ -46,11 +46,14 @@ fn changes(fix: &DoctorFix) -> Section<'_> {
         _ => ("", Weight::Plain),
     };
     let rows = groups.iter().map(|group| {
-        let (first, setting) = (group[0], files_label(group));
-        let SettingChange {
-            check, old, new, ..
-        } = first.clone();
-        [check, setting, old, new, foreseen(first).0.to_owned()]
+        let (first, setting) = (group[0], &files_label(group));
+        row![
+            &first.check,
+            setting,
+            &first.old,
+            &first.new,
+            foreseen(first).0
+        ]
     });
     let table = ReportTable::headed("check | setting | from | to | refused", rows);
     let weights = groups.iter().map(|group| foreseen(group[0]).1);
@@ -61,8 +64,10 @@ fn rounded(change: &SettingChange) -> Option<Note> {
     let ChangeState::Rounded { now } = &change.state else {
         return None;
     };
-    let SettingChange { file, new, .. } = change;
-    let message = format!("{file}: {new} was asked, the kernel took {now}");
+    let message = format!(
+        "{}: {} was asked, the kernel took {now}",
+        change.file, change.new
+    );
     Some(Note::caution("other value", message))
 }
 
@@ -77,11 +82,13 @@ fn refused(group: &[&SettingChange]) -> Option<Note> {
 /// Changes of one check that are the same but for the file, as those of all CPUs.
 fn alike(fix: &DoctorFix) -> Vec<Vec<&SettingChange>> {
     let groups = grouped(fix.changes.iter().map(|change| {
-        let name = change.file.rsplit('/').next().unwrap_or_default();
-        let without_folder = SettingChange {
-            file: name.to_owned(),
-            ..change.clone()
-        };
+        let mut without_folder = change.clone();
+        change
+            .file
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .clone_into(&mut without_folder.file);
         (without_folder, change)
     }));
     groups.into_iter().map(|(_, changes)| changes).collect()
@@ -110,12 +117,12 @@ fn not_changed(why: NotChanged) -> &'static str {
 }
 
 fn why_left(why: WhyLeft) -> &'static str {
+    const OTHERS: &str =
+        "it would take memory, CPUs, protection or a device from others, so it is yours to decide:";
     match why {
         WhyLeft::Boot => "it counts when the kernel or the driver starts:",
         WhyLeft::Program => "it is no setting, a command changes it:",
-        WhyLeft::Others => {
-            "it would take memory, CPUs, protection or a device from others, so it is yours to decide:"
-        }
+        WhyLeft::Others => OTHERS,
         WhyLeft::Managed => "the kernel itself chooses the CPUs of these interrupts",
         WhyLeft::OneLine => "one interrupt line cannot be spread over CPUs",
     }

@@ -3,7 +3,7 @@
 use super::{Document, Reported, Section};
 use crate::phrase::joined;
 use crate::quantity::{count, iops, number, or_nothing, seconds};
-use crate::said::{Note, ReportField, ReportTable, Weight};
+use crate::said::{Note, ReportField, ReportTable, row};
 use crate::terminal::{GAUGES, Gauge, kernel_columns, method_title};
 use crate::{late, mode, sim_machine};
 use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
@@ -15,22 +15,17 @@ impl Reported for WatchResult {
     fn document(&self) -> Document<'_> {
         let mut medians = self.methods.iter().filter_map(|method| method.median);
         let behind = medians.any(|numbers| numbers.background_iops.is_some());
-        let head = std::iter::once("method, and what it was")
-            .chain(GAUGES.iter().map(|gauge| gauge.name))
-            .chain(behind.then_some("behind"))
-            .chain(["intervals"]);
+        let mut head = vec!["method, and what it was"];
+        head.extend(GAUGES.iter().map(|gauge| gauge.name));
+        head.extend(behind.then_some("behind"));
+        head.push("intervals");
         let rows = self.methods.iter().map(|method| of_method(method, behind));
+        let table = ReportTable::from_rows(head, rows);
+        const MEDIANS: &str = "medians over settled intervals, which are no independent trials: q2c tune compares methods";
         Document::new("poll watch", &self.version, &self.schema)
-            .titled(
-                sim_machine::title(&self.target, &self.machine),
-                "medians over settled intervals, which are no independent trials: q2c tune compares methods",
-            )
+            .titled(sim_machine::title(&self.target, &self.machine), MEDIANS)
             .run(self.job.seed, 0)
-            .section(
-                Section::new("Methods")
-                    .table(ReportTable::from_rows(head, rows))
-                    .notes(notes(self)),
-            )
+            .section(Section::new("Methods").table(table).notes(notes(self)))
             .target(&self.target)
             .machine(&self.machine)
     }
@@ -48,66 +43,53 @@ fn of_method(method: &WatchMethod, with_behind: bool) -> Vec<ReportField> {
         settling => format!("{} of {}", method.intervals, method.intervals + settling),
     };
     let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
-    std::iter::once(name)
-        .chain(numbers.map(ReportField::from))
-        .collect()
+    let mut row = vec![name];
+    row.extend(numbers.map(ReportField::from));
+    row
 }
 
 fn notes(result: &WatchResult) -> Vec<Note> {
     let late = result.methods.iter().filter_map(|method| {
         let numbers = method.median.and_then(|median| median.late)?;
-        let sentences = [late::numbers(&numbers)]
-            .into_iter()
-            .chain(late::unmatched(&numbers));
+        let matched = std::iter::once(late::numbers(&numbers));
         let what = format!("late time of {}", method_title(method));
+        let sentences = matched.chain(late::unmatched(&numbers));
         Some(Note::plain(&what, joined(sentences, "; ")))
     });
-    let captured = result.late.as_ref().map(late::watched);
-    let captured = captured.map(|words| Note::plain("late time", words));
-    let not_kept = (result.not_kept > 0).then(|| {
-        let message = format!("{} older intervals were not kept", result.not_kept);
-        Note::plain("left out", message)
-    });
+    let captured = Note::plains("late time", result.late.as_ref().map(late::watched));
+    let not_kept = result.not_kept;
+    let not_kept = (not_kept > 0).then(|| format!("{not_kept} older intervals were not kept"));
     let unrecorded: u64 = result.intervals.iter().map(|i| i.unrecorded).sum();
     let unrecorded = (unrecorded > 0).then(|| {
-        let message = format!(
+        format!(
             "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
-        );
-        Note::caution("unrecorded", message)
+        )
     });
-    late.chain(captured)
-        .chain(not_kept)
-        .chain(unrecorded)
-        .collect()
+    let lacks = Note::plains("left out", not_kept).chain(Note::cautions("unrecorded", unrecorded));
+    late.chain(captured).chain(lacks).collect()
 }
 
 impl Reported for KernelWatchResult {
     fn document(&self) -> Document<'_> {
         let row = |until: String, interval: &KernelInterval| {
             let unknown = (interval.unknown > 0).then(|| interval.unknown.to_string());
-            let fields = kernel_columns().map(|(_, field)| or_nothing(field(interval)));
-            std::iter::once(until)
-                .chain(fields)
-                .chain([unknown.unwrap_or_default()])
-                .collect::<Vec<_>>()
+            let mut row = vec![until];
+            row.extend(kernel_columns().map(|(_, field)| or_nothing(field(interval))));
+            row.push(unknown.unwrap_or_default());
+            row
         };
-        let head = std::iter::once("until")
-            .chain(kernel_columns().map(|(name, _)| *name))
-            .chain(["unknown"]);
+        let columns = kernel_columns().map(|(name, _)| *name);
+        let head = std::iter::once("until").chain(columns).chain(["unknown"]);
         let intervals = self.intervals.iter();
         let intervals = intervals.map(|interval| row(format!("{:.2} s", interval.end_s), interval));
         let total = self.total.iter().map(|i| row("all".to_owned(), i));
-        let lost = (self.not_kept > 0).then(|| {
-            let message = format!("{} intervals were not kept", self.not_kept);
-            Note::plain("left out", message)
-        });
+        let table = ReportTable::from_rows(head, intervals.chain(total));
+        let not_kept = self.not_kept;
+        let lost = (not_kept > 0).then(|| format!("{not_kept} intervals were not kept"));
+        let lost = Note::plains("left out", lost);
         Document::new("poll watch", &self.version, &self.schema)
             .titled(self.device.name.clone(), "the kernel's own hybrid polling")
-            .section(
-                Section::new("Intervals")
-                    .table(ReportTable::from_rows(head, intervals.chain(total)))
-                    .notes(lost),
-            )
+            .section(Section::new("Intervals").table(table).notes(lost))
             .machine(&self.machine)
     }
 }
@@ -130,18 +112,16 @@ impl Reported for SteerResult {
         let missed = missed.into_iter().filter(|(n, _)| *n > 0);
         let missed = missed.map(|(n, what)| format!("{} {what}", count(n)));
         let about = format!("slept by {} for {}", self.policy, seconds(self.seconds));
+        let mut said = vec![
+            Note::plain("steered", steered),
+            Note::plain("own CPU", own_cpu),
+        ];
+        said.push(Note::plain("the setting", &self.restored));
+        said.extend(self.mixed.then(|| Note::caution("mixed", mixed)));
+        said.extend(Note::cautions("missed", missed));
         Document::new("poll steer", &self.version, &self.schema)
             .titled(self.device.name.clone(), about)
-            .section(
-                Section::new("")
-                    .notes([
-                        Note::plain("steered", steered),
-                        Note::plain("own CPU", own_cpu),
-                        Note::plain("the setting", &self.restored),
-                    ])
-                    .notes(self.mixed.then(|| Note::caution("mixed", mixed)))
-                    .notes(Note::each(Weight::Caution, "missed", missed)),
-            )
+            .section(Section::new("").notes(said))
     }
 }
 
@@ -156,7 +136,7 @@ impl Reported for RamDevices {
     }
 }
 
-fn device(device: &RamDevice) -> [String; 8] {
+fn device(device: &RamDevice) -> Vec<ReportField> {
     let queues = match device.poll_queues {
         0 => device.queues.to_string(),
         polled => format!("{} + {polled} poll", device.queues),
@@ -165,14 +145,14 @@ fn device(device: &RamDevice) -> [String; 8] {
         Via::Module => "module",
         Via::Ublk => "ublk",
     };
-    [
-        device.name.clone(),
-        by.to_owned(),
+    row![
+        &device.name,
+        by,
         device.size.to_string(),
         device.block.to_string(),
         queues,
         device.depth.to_string(),
-        device.service.clone().unwrap_or_else(|| "none".to_owned()),
+        device.service.as_deref().unwrap_or("none"),
         state(device),
     ]
 }
@@ -182,8 +162,7 @@ fn state(device: &RamDevice) -> String {
         (State::Served, Some(pid)) => format!("served by process {pid}"),
         (State::Served, None) => "served by the kernel".to_owned(),
         (State::Recoverable, _) => {
-            let name = &device.name;
-            format!("server ended; data can be had again: create --recover {name}")
+            "server ended; data can be had again: create --recover ".to_owned() + &device.name
         }
         (State::Lost, _) => "server ended, data lost: delete it".to_owned(),
     }
@@ -224,8 +203,7 @@ mod tests {
                 settling,
                 ..WatchMethod::new(Method::POLL, false)
             };
-            let last = of_method(&method, false).pop();
-            last.expect("a field").text
+            of_method(&method, false).pop().expect("a field").text
         };
         assert_eq!([counted(3, 1), counted(2, 0)], ["3 of 4", "2"]);
     }

@@ -1,6 +1,6 @@
 //! The document of `q2c tune`.
 
-use super::{Document, DocumentAnswer, Reported, Section};
+use super::{Document, Reported, Section};
 use crate::metric::{METRICS, Metric};
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, joined, when};
@@ -9,46 +9,37 @@ use crate::said::{Note, ReportField, ReportTable, Weight};
 use crate::{advice, cpu_trials, facts, invalid, label, plots, program, sim_machine};
 use q2c_model::Bytes;
 use q2c_policy::Method;
-use q2c_result::Check;
-use q2c_result::tune::{Cell, Errors, Recommendation, SizeFidelity, TuneResult};
+use q2c_result::tune::{Cell, Errors, SizeFidelity, TuneResult};
 
 impl Reported for TuneResult {
     fn document(&self) -> Document<'_> {
         let took = seconds(self.provenance.seconds);
-        let about = format!("{} \u{b7} took {took}", label::job(self));
-        let mut document = Document::new("tune", &self.version, &self.schema)
+        let about = format!("{} · took {took}", label::job(self));
+        let sizes = plots::tune::block_sizes(self);
+        let sections = |make: fn(&TuneResult, Bytes) -> Section<'_>| {
+            sizes.iter().map(move |&bs| make(self, bs))
+        };
+        let program = self.program.iter().map(|program| {
+            Section::new("Program and workload")
+                .notes(program::worth(program))
+                .table(program::table(program))
+                .notes(program::sentences(program))
+        });
+        let unavailable = self.unavailable.iter();
+        let unavailable =
+            unavailable.map(|none| Note::plain(&none.method.to_string(), &none.reason));
+        Document::new("tune", &self.version, &self.schema)
             .titled(sim_machine::title(&self.target, &self.machine), about)
             .run(self.job.seed, self.provenance.started_unix_s)
             .complete(self.complete)
             .notices(ran_otherwise(self))
-            .answers(self.recommendation.iter().map(|r| answer(self, r)));
-        let sizes = plots::tune::block_sizes(self);
-        for &bs in &sizes {
-            document =
-                document.section(in_short(self, bs).plots(move || plots::tune::answer(self, bs)));
-        }
-        if let Some(program) = &self.program {
-            document = document.section(
-                Section::new("Program and workload")
-                    .notes(program::worth(program))
-                    .table(program::table(program))
-                    .notes(program::sentences(program)),
-            );
-        }
-        for &bs in &sizes {
-            let details = move || plots::tune::details(self, bs);
-            document = document.section(all_methods(self, bs).plots(details).folded());
-        }
-        let unavailable = self.unavailable.iter();
-        let unavailable =
-            unavailable.map(|none| Note::plain(&none.method.to_string(), &none.reason));
-        document = document
+            .answers(self.recommendation.iter().map(|r| advice::words(self, r)))
+            .sections(sections(in_short))
+            .sections(program)
+            .sections(sections(all_methods))
             .section(trust(self))
-            .section(Section::new("Not available here").notes(unavailable));
-        for &bs in &sizes {
-            document = document.section(knowledge(self, bs));
-        }
-        document
+            .section(Section::new("Not available here").notes(unavailable))
+            .sections(sections(knowledge))
             .warnings(&self.warnings)
             .target(&self.target)
             .machine(&self.machine)
@@ -59,49 +50,34 @@ impl Reported for TuneResult {
 fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Note> {
     let tried = cpu_trials::words(&result.target);
     // A check that is named as a method says no more than that the method is not available.
-    let is_said = |check: &&Check| {
-        let mut methods = result.unavailable.iter();
-        methods.any(|none| none.method.to_string() == check.id)
-    };
-    let checks = invalid::checks(&result.doctor).filter(move |check| !is_said(check));
+    let unavailable = result.unavailable.iter();
+    let said: Vec<String> = unavailable.map(|none| none.method.to_string()).collect();
+    let checks = invalid::checks(&result.doctor).filter(move |check| !said.contains(&check.id));
     Note::each(Weight::Bad, "effective mode", label::fallbacks(result))
-        .chain(Note::each(Weight::Plain, "tried from", tried))
-        .chain(Note::each(
-            Weight::Plain,
-            "background",
-            &result.job.background,
-        ))
-        .chain(Note::each(Weight::Plain, "limit", &result.job.limits))
+        .chain(Note::plains("tried from", tried))
+        .chain(Note::plains("background", &result.job.background))
+        .chain(Note::plains("limit", &result.job.limits))
         .chain(checks.map(invalid::said))
-}
-
-fn answer(result: &TuneResult, recommendation: &Recommendation) -> DocumentAnswer {
-    let advice = advice::words(result, recommendation);
-    DocumentAnswer {
-        of: format!("{} {}", recommendation.bs, result.job.rw),
-        headline: advice.verdict,
-        weight: Weight::sure(advice.sure),
-        caveats: advice.caveats,
-        evidence: advice.evidence,
-        to_do: advice.apply,
-    }
 }
 
 /// The answer beside polling and interrupts.
 fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
-    let cells = label::cells_of(result, bs);
+    let mut shown = label::cells_of(result, bs);
     let floor = recommendation.map_or(0.0, |recommendation| recommendation.floor);
     let section = Section::new(format!("{bs} {}", result.job.rw));
-    if cells.is_empty() {
-        return section.remark("Nothing was measured at this block size.");
+    if shown.is_empty() {
+        return section
+            .remark("Nothing was measured at this block size.")
+            .plots(move || plots::tune::answer(result, bs));
     }
-    let is_shown = |cell: &&Cell| chosen(cell) || !cell.sleeping;
-    let shown: Vec<&Cell> = cells.into_iter().filter(is_shown).collect();
+    shown.retain(|cell| chosen(cell) || !cell.sleeping);
     let relative = |cell: &Cell| cell.relative.unwrap_or_default();
-    let most = shown.iter().map(|c| relative(c).kiops_per_core.median);
-    let most = most.fold(0.0, f64::max);
+    let most = shown
+        .iter()
+        .map(|c| relative(c).kiops_per_core.median)
+        .fold(0.0, f64::max);
     let row = |cell: &&Cell| {
         let over_polling = relative(cell);
         [
@@ -113,21 +89,25 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
         ]
     };
     let weight = |cell: &&Cell| {
+        let is_below = relative(cell).iops.median < floor && cell.method != Method::POLL;
         if chosen(cell) {
-            return Weight::Good;
+            Weight::Good
+        } else {
+            Weight::Bad.only_when(is_below)
         }
-        let is_below = relative(cell).iops.median < floor;
-        Weight::Bad.only_when(is_below && cell.method != Method::POLL)
     };
+    let (by, floor) = (
+        label::objective(&result.job.objective),
+        number(floor * 100.0),
+    );
     let heads = "method | IOPS\n% poll | CPU\n% | per core\nx poll | ";
     let table = ReportTable::headed(heads, shown.iter().map(row));
     section
         .marked(table, shown.iter().map(weight))
         .remark(format!(
-            "Chosen by {} among what keeps {} % of polling's IOPS.",
-            label::objective(&result.job.objective),
-            number(floor * 100.0)
+            "Chosen by {by} among what keeps {floor} % of polling's IOPS."
         ))
+        .plots(move || plots::tune::answer(result, bs))
 }
 
 const BAR: usize = 12;
@@ -141,21 +121,22 @@ fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
         ReportField::over(metric.median(cell), joined(below, "\n"))
     };
     let row = |cell: &&Cell| {
-        let name = ReportField::over(label::cell(cell), about(cell));
-        let fields = METRICS.iter().map(|metric| field(cell, metric));
-        std::iter::once(name).chain(fields).collect::<Vec<_>>()
+        let mut row = vec![ReportField::over(label::cell(cell), about(cell))];
+        row.extend(METRICS.iter().map(|metric| field(cell, metric)));
+        row
     };
     let weight = |cell: &&Cell| match mode::kept(&cell.effective_mode) {
         _ if label::is_recommended(cell, recommendation) => Weight::Good,
         ModeMatch::Differs => Weight::Bad,
         _ => Weight::Plain,
     };
-    let head = METRICS.iter().map(|metric| metric.head);
-    let head = std::iter::once("method and policy").chain(head);
+    let head = std::iter::once("method and policy").chain(METRICS.iter().map(|metric| metric.head));
     let table = ReportTable::from_rows(head, cells.iter().map(row)).legend(LEGEND);
     Section::new(format!("All methods, {bs}"))
         .marked(table, cells.iter().map(weight))
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
+        .plots(move || plots::tune::details(result, bs))
+        .folded()
 }
 
 const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. Of polling: each trial over the polled slices between \
@@ -178,12 +159,10 @@ fn trust(result: &TuneResult) -> Section<'static> {
         lessons.map(|lesson| Note::plain(&format!("{} costs", lesson.bs), advice::lesson(lesson)));
     let iops = result.cells.iter().map(|cell| cell.measured.rates.iops);
     let least = iops.min_by_key(|i| i.trials).unwrap_or_default();
+    let coverage = number(least.coverage() * 100.0);
     let intervals = match least.trials {
         ..2 => "a cell with one trial has no interval".to_owned(),
-        _ => format!(
-            "[min, max] covers the true median with {} % or more",
-            number(least.coverage() * 100.0)
-        ),
+        _ => format!("[min, max] covers the true median with {coverage} % or more"),
     };
     let weight = Weight::Caution.only_when(result.fidelity.cells == 0);
     let drift = number(result.fidelity.drift_pct);
@@ -192,31 +171,26 @@ fn trust(result: &TuneResult) -> Section<'static> {
         duration(result.harness_floor_ns),
         duration(result.harness_bare_ns)
     );
+    let drift = format!("{drift} % of the IOPS, from the first recording to the trials");
     let late = label::late(result).into_iter();
     let late = late.map(|(cell, findings)| joined(std::iter::once(cell).chain(findings), "; "));
+    let fidelity = Note::new(weight, "fidelity", fidelity(result));
     Section::new("How far to trust it")
         .notes(lessons)
-        .notes([
-            Note::plain("intervals", intervals),
-            Note::new(weight, "fidelity", fidelity(result)),
-        ])
+        .notes([Note::plain("intervals", intervals), fidelity])
         .notes(result.fidelity.by_block_size.iter().map(fidelity_at))
         .notes([
-            Note::plain(
-                "device drift",
-                format!("{drift} % of the IOPS, from the first recording to the trials"),
-            ),
+            Note::plain("device drift", drift),
             Note::plain("harness floor", floor),
         ])
-        .notes(Note::each(Weight::Plain, "late time", late))
+        .notes(Note::plains("late time", late))
         .folded()
 }
 
 /// What is compared, over all block sizes, and with whose costs.
 fn fidelity(result: &TuneResult) -> String {
-    let reused = result.calibration.iter().any(|costs| costs.reused);
     let earlier = when(
-        reused,
+        result.calibration.iter().any(|costs| costs.reused),
         "; the calibration was that of an earlier run (--recalibrate makes it anew)",
     );
     let fidelity = &result.fidelity;
@@ -245,15 +219,12 @@ fn fidelity_at(fidelity: &SizeFidelity) -> Note {
             label::method(&errors.worst.0)
         )
     };
-    let (iops, cpu) = (
-        summary(&fidelity.iops_pct, "%"),
-        summary(&fidelity.cpu_points, "points"),
-    );
+    let iops = summary(&fidelity.iops_pct, "%");
+    let cpu = summary(&fidelity.cpu_points, "points");
     let missed = summary(&fidelity.miss_points, "points");
-    let errors = format!("IOPS {iops}, CPU {cpu}, miss rate {missed}");
     Note::plain(
         &format!("{}, {}", fidelity.bs, counted(fidelity.cells, "cell")),
-        errors,
+        format!("IOPS {iops}, CPU {cpu}, miss rate {missed}"),
     )
 }
 

@@ -3,7 +3,7 @@
 use super::{Document, Reported, Section};
 use crate::label::first_names;
 use crate::quantity::count;
-use crate::said::{Note, ReportTable, Weight};
+use crate::said::{Note, ReportTable};
 use crate::simulated::{row, table};
 use q2c_result::volumes::{BestOfVolumes, OverAll, VolumesChoice, VolumesResult};
 
@@ -13,7 +13,7 @@ impl Reported for VolumesResult {
     fn document(&self) -> Document<'_> {
         let time = self.measure_ns.map(|time| format!("{time} of each"));
         let about = format!(
-            "{} I/Os \u{b7} simulated: {} after {} of warm-up",
+            "{} I/Os · simulated: {} after {} of warm-up",
             count(self.ios),
             time.as_deref().unwrap_or("all I/Os"),
             self.warm_up_ns
@@ -23,14 +23,12 @@ impl Reported for VolumesResult {
         let poll = row("poll", self.poll_ios, &self.poll);
         let without = self.inexact.iter();
         let without = without.map(|inexact| format!("{}: {}", inexact.policy, inexact.reason));
+        let table = table(std::iter::once(poll).chain(cells));
+        let without = Note::cautions("no figures", without);
         Document::new("poll sweep", &self.version, &self.schema)
             .titled(first_names(&self.volumes, NAMED), about)
             .run(self.seed, 0)
-            .section(
-                Section::default()
-                    .table(table(std::iter::once(poll).chain(cells)))
-                    .notes(Note::each(Weight::Caution, "no figures", without)),
-            )
+            .section(Section::default().table(table).notes(without))
     }
 }
 
@@ -55,10 +53,7 @@ fn over_all(what: &str, best: Option<&OverAll>) -> Note {
     let Some(best) = best else {
         return Note::plain(what, "no configuration keeps the limits everywhere");
     };
-    let (share, regret) = (best.share * 100.0, best.regret * 100.0);
-    let policy = &best.policy;
-    Note::plain(
-        what,
-        format!("{policy} ({share:.1} % of the best, at most {regret:.1} % lost)"),
-    )
+    let (policy, share, regret) = (&best.policy, best.share * 100.0, best.regret * 100.0);
+    let figures = format!("{share:.1} % of the best, at most {regret:.1} % lost");
+    Note::plain(what, format!("{policy} ({figures})"))
 }

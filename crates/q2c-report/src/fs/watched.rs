@@ -1,7 +1,7 @@
 //! The words for what a run beside the trials saw: waits for locks, and where the CPU time went.
 
-use super::{kind, most_jobs};
-use crate::phrase::{counted, listed, some_listed, when};
+use super::{most_jobs, place};
+use crate::phrase::{counted, listed, some_listed, when, words_of};
 use crate::quantity::number;
 use crate::said::Note;
 use q2c_result::fs::{
@@ -12,6 +12,11 @@ use q2c_result::fs::{
 const FUNCTIONS: usize = 3;
 const SITES: usize = 3;
 const LEAST: f64 = 0.005;
+
+const NOT_SEEN: &str = "locks that were free, those that a writer got while it spun for a rwsem, and the cost of cache \
+     lines that readers share";
+const BY_CLOCK: &str = "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off \
+     is counted where they are let in again";
 
 /// The locks that the jobs of the largest number waited for, point by point.
 pub(super) fn locks(result: &FsResult) -> Vec<Note> {
@@ -25,7 +30,10 @@ pub(super) fn locks(result: &FsResult) -> Vec<Note> {
             Some(FsLocks::Unseen(error)) => Some(format!("not seen: failed to {error}")),
         };
         match sentence {
-            Some(sentence) => said.push(Note::plain("locks", point_sentence(cell, &sentence))),
+            Some(waits) => said.push(Note::plain(
+                "locks",
+                format!("{}: {waits}", place(&cell.point)),
+            )),
             None => quiet += 1,
         }
     }
@@ -36,11 +44,7 @@ pub(super) fn locks(result: &FsResult) -> Vec<Note> {
         said.push(Note::plain("locks", message));
     }
     if !said.is_empty() {
-        said.push(Note::plain(
-            "not seen",
-            "locks that were free, those that a writer got while it spun for a rwsem, and the cost of cache lines that \
-             readers share",
-        ));
+        said.push(Note::plain("not seen", NOT_SEEN));
     }
     said
 }
@@ -63,17 +67,10 @@ fn waited(seen: &SeenLocks) -> Option<String> {
     Some(waits.unwrap_or_else(|| "no wait of 0.5 % of the jobs' time".to_owned()) + &lost)
 }
 
-fn layer(layer: LockLayer) -> &'static str {
+fn layer(layer: LockLayer) -> String {
     match layer {
-        LockLayer::Ext4 => "ext4",
-        LockLayer::Xfs => "xfs",
-        LockLayer::Btrfs => "btrfs",
-        LockLayer::F2fs => "f2fs",
-        LockLayer::Vfs => "vfs",
-        LockLayer::PageCache => "page cache",
-        LockLayer::Block => "block layer",
-        LockLayer::Driver => "driver",
-        LockLayer::Other => "other",
+        LockLayer::Block => "block layer".to_owned(),
+        other => words_of(other),
     }
 }
 
@@ -100,16 +97,18 @@ pub(super) fn profiles(result: &FsResult) -> Vec<Note> {
             FsProfile::Seen(seen) => profiled(seen),
             FsProfile::Unseen(error) => format!("not seen: failed to {error}"),
         };
-        Some(Note::plain("CPU time", point_sentence(cell, &sentence)))
+        Some(Note::plain(
+            "CPU time",
+            format!("{}: {sentence}", place(&cell.point)),
+        ))
     });
     let mut said: Vec<Note> = sentences.collect();
-    let by_clock = |cell: &FsCell| matches!(&cell.profile, Some(FsProfile::Seen(seen)) if seen.by == ProfiledBy::CpuClock);
+    let by_clock = |cell: &FsCell| match &cell.profile {
+        Some(FsProfile::Seen(seen)) => seen.by == ProfiledBy::CpuClock,
+        _ => false,
+    };
     if result.cells.iter().any(by_clock) {
-        said.push(Note::plain(
-            "sampled",
-            "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off is \
-             counted where they are let in again",
-        ));
+        said.push(Note::plain("sampled", BY_CLOCK));
     }
     said
 }
@@ -123,17 +122,6 @@ fn profiled(seen: &SeenProfile) -> String {
     });
     let (user, functions) = (pct(seen.user), listed(functions));
     format!("of {total} samples {user} % outside the kernel, {functions}")
-}
-
-fn point_sentence(cell: &FsCell, words: &str) -> String {
-    let point = &cell.point;
-    format!(
-        "{} {}, {}, {} jobs: {words}",
-        point.fs,
-        point.sharing,
-        kind(point),
-        point.jobs
-    )
 }
 
 #[cfg(test)]

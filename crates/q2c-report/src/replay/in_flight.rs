@@ -46,15 +46,14 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
         }
         (Mode::Timed { .. }, _) => format!("the replayer kept the recorded times ({late})"),
         (Mode::Closed { .. }, _) => format!("the replayer kept the recorded pauses ({late})"),
-        (Mode::Outstanding { .. }, Some(error)) if error <= KEPT => format!(
-            "it kept the recorded number in flight, {} off request by request",
-            percent(error)
-        ),
-        (Mode::Outstanding { .. }, Some(error)) => format!(
-            "the replayer was not what held it up, though the number in flight was {}",
-            off(error)
-        ),
-        (Mode::Outstanding { .. }, None) => "the replayer was not what held it up".to_owned(),
+        (Mode::Outstanding { .. }, Some(error)) if error <= KEPT => {
+            let off = percent(error);
+            format!("it kept the recorded number in flight, {off} off request by request")
+        }
+        (Mode::Outstanding { .. }, error) => {
+            let off = error.map(|e| format!(", though the number in flight was {}", off(e)));
+            "the replayer was not what held it up".to_owned() + &off.unwrap_or_default()
+        }
     }
 }
 
@@ -62,10 +61,8 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
 /// are not known. With the times kept, that comes from how long the requests took, in the device
 /// and on the way to it. This is said only where latencies of one kind show it.
 fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
-    let (here, there) = (
-        InFlightLoad::replayed(trace, trial),
-        InFlightLoad::recorded(trace, trial)?,
-    );
+    let here = InFlightLoad::replayed(trace, trial);
+    let there = InFlightLoad::recorded(trace, trial)?;
     if here.mean.max(there.mean) <= here.mean.min(there.mean) * (1.0 + ALIKE) {
         return None;
     }
@@ -96,16 +93,15 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
 }
 
 /// Why latencies of two kinds do not tell whether requests took longer, and what would.
+const NO_Q2C_FOR_SOME: &str = ", which lacks the time outside of the block layer. The capture does not have one Q2C \
+     for each request";
+const NOT_CAPTURED: &str = ", which lacks the time outside of the block layer. Run with --capture to compare Q2C \
+     with Q2C";
+
 fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> &'static str {
     match (here, there) {
-        (Some(Layer::User), Some(Layer::Block)) if trial.sum_q2c_s.is_some() => {
-            ", which lacks the time outside of the block layer. The capture does not have one Q2C \
-             for each request"
-        }
-        (Some(Layer::User), Some(Layer::Block)) => {
-            ", which lacks the time outside of the block layer. Run with --capture to compare Q2C \
-             with Q2C"
-        }
+        (Some(Layer::User), Some(Layer::Block)) if trial.sum_q2c_s.is_some() => NO_Q2C_FOR_SOME,
+        (Some(Layer::User), Some(Layer::Block)) => NOT_CAPTURED,
         (_, None) => ". This result does not tell whether that is U2C or Q2C",
         _ => "",
     }
@@ -175,10 +171,9 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
         Some(Layer::Block) => (by(Some(Layer::User)), by(trace.layer)),
         _ => Default::default(),
     };
-    let off = format!(
-        "{}, comparing the number{here} before each request with that{there} in the recording",
-        off(error)
-    );
+    let compared =
+        format!("the number{here} before each request with that{there} in the recording");
+    let off = format!("{}, comparing {compared}", off(error));
     match job.mode {
         Mode::Outstanding { .. } => format!("{off}. Over the whole time {over_time}"),
         _ => format!("{over_time}. By request {off}"),
@@ -204,11 +199,12 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
     });
     let mean = number(in_flight.mean);
     let (by_like, by_user) = (by(like.kind), by(user));
-    let means = if like.kind == user {
-        format!("{mean} on average{by_user}{there}")
-    } else {
-        let like = number(like.mean);
-        format!("{like} on average{by_like}{there}, {mean}{by_user}")
+    let means = match like.kind {
+        Some(Layer::User) => format!("{mean} on average{by_user}{there}"),
+        _ => format!(
+            "{} on average{by_like}{there}, {mean}{by_user}",
+            number(like.mean)
+        ),
     };
     let most = in_flight.recorded_most.map_or(String::new(), |most| {
         format!(" ({}{recorded} in the recording)", count(most))
@@ -219,10 +215,9 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
 
 /// How far the number in flight was off, given the error relative to the recorded number.
 fn off(error: f64) -> String {
-    if error <= 1.0 {
-        format!("{} off the recording", percent(error))
-    } else {
-        format!("off by {} times the recorded number", number(error))
+    match error {
+        share if share <= 1.0 => format!("{} off the recording", percent(share)),
+        times => format!("off by {} times the recorded number", number(times)),
     }
 }
 
@@ -340,14 +335,12 @@ mod tests {
             &in_flight(&timed, &block, &longer),
             &[over_time, by_request],
         );
-        let shorter = sentence(&block, &trial(1.2, Some(0.5), 30.0));
         assert_has(
-            &shorter,
+            &sentence(&block, &trial(1.2, Some(0.5), 30.0)),
             &["less time: 30.0 us U2C each, 60.0 us Q2C recorded"],
         );
-        let unknown = sentence(&trace_with(None), &longer);
         assert_has(
-            &unknown,
+            &sentence(&trace_with(None), &longer),
             &["60.0 us recorded. This result does not tell whether"],
         );
     }
@@ -381,9 +374,8 @@ mod tests {
         assert_has(&sentence(&captured(0.04, 90.0, 20)), &[longer, took]);
         // A capture that lacks many is not set beside the recording.
         let by_u2c = "5.86 were in flight on average by U2C";
-        let lacking = sentence(&captured(0.04, 90.0, 21));
         assert_has(
-            &lacking,
+            &sentence(&captured(0.04, 90.0, 21)),
             &[by_u2c, "does not have one Q2C for each request"],
         );
     }
@@ -407,9 +399,8 @@ mod tests {
         assert_has(&text, &["Over the whole time 3.89 on average by U2C", idle]);
         let with_idle = in_flight(&outstanding(Idle::Keep), &trace(), &kept);
         assert_has(&with_idle, &["(2.68 in the recording), 287"]);
-        let sentence = validity(&squeezed, &trace(), &kept).words;
         assert_has(
-            &sentence,
+            &validity(&squeezed, &trace(), &kept).words,
             &[
                 "0.36 % off request by request",
                 "that leave the idle time out, too",

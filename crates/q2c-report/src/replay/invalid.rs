@@ -41,13 +41,11 @@ pub(super) fn says(reason: &Invalid) -> String {
             busy_cpus,
         } => {
             let (whose, first) = whose(*busy_cpus);
-            format!(
-                "{whose}: {} at the 99th percentile, where --max-lateness allows {}. {first} {}, or \
-                 allow more",
-                duration(*p99_ns),
-                bare(&duration(allowed.0 as f64)),
-                against_lateness(*spare_cpus, *spin)
-            )
+            let (late, allowed) = (duration(*p99_ns), bare(&duration(allowed.0 as f64)));
+            let limit =
+                format!("{late} at the 99th percentile, where --max-lateness allows {allowed}");
+            let against = against_lateness(*spare_cpus, *spin);
+            format!("{whose}: {limit}. {first} {against}, or allow more")
         }
         Invalid::CaptureLost { lost, seen } => format!("the capture missed {lost} of {seen} I/Os"),
     }

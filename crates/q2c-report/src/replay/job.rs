@@ -40,13 +40,7 @@ pub(crate) fn mode(job: &ReplayJob) -> String {
 /// The idle share of a trace of which this mode leaves the idle time out; `None` when it is kept or
 /// there is none.
 pub(super) fn left_out(job: &ReplayJob, trace: &TraceFacts) -> Option<f64> {
-    let squeezed = matches!(
-        job.mode,
-        Mode::Outstanding {
-            idle: Idle::Squeeze,
-            ..
-        }
-    );
+    let squeezed = matches!(job.mode, Mode::Outstanding { idle, .. } if idle == Idle::Squeeze);
     trace.idle_share.filter(|share| squeezed && *share > 0.0)
 }
 
@@ -69,23 +63,19 @@ pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Note> {
     let mut said = vec![
         Note::plain("trace", facts),
         Note::plain("submitted", submitted(job)),
-        Note::plain("mapped", mapped(job)),
     ];
-    let before = job.precondition.as_ref();
-    said.extend(before.map(|how| Note::plain("preconditioned", how)));
+    said.push(Note::plain("mapped", mapped(job)));
+    said.extend(Note::plains("preconditioned", &job.precondition));
     said
 }
 
 fn trace_facts(trace: &TraceFacts) -> String {
     let ops = trace.ops.iter();
     let ops = some_listed(ops.map(|(op, n)| format!("{} {op}", count(*n))));
-    let mut text = format!(
-        "from {}; {} of data, requests up to {}, addresses up to {}",
-        trace.source,
-        size(Bytes(trace.bytes)),
-        size(trace.largest),
-        size(trace.span)
-    );
+    let [data, largest, span] = [Bytes(trace.bytes), trace.largest, trace.span].map(size);
+    let source = &trace.source;
+    let mut text =
+        format!("from {source}; {data} of data, requests up to {largest}, addresses up to {span}");
     text += &ops.map(|ops| format!("; {ops}")).unwrap_or_default();
     if trace.devices.len() > 1 {
         text += &format!("; {} devices", trace.devices.len());
@@ -135,10 +125,13 @@ fn submitted(job: &ReplayJob) -> String {
 }
 
 fn mapped(job: &ReplayJob) -> String {
-    let mut text = format!(
-        "offsets {}, writes {}, discards {}",
-        job.offsets, job.writes, job.discards
-    );
+    let ReplayJob {
+        offsets,
+        writes,
+        discards,
+        ..
+    } = job;
+    let mut text = format!("offsets {offsets}, writes {writes}, discards {discards}");
     if job.writes == Writes::Allow {
         text += &match job.compressible_pct {
             0 => ", data random".to_owned(),
@@ -185,7 +178,6 @@ mod tests {
         let keeps = [outstanding(Idle::Keep), job(Mode::default())];
         assert!(keeps.iter().all(|j| without_idle_time(j, &trace).is_none()));
         let busy = TraceFacts::default();
-        let squeezed = outstanding(Idle::Squeeze);
-        assert_eq!(without_idle_time(&squeezed, &busy), None);
+        assert_eq!(without_idle_time(&outstanding(Idle::Squeeze), &busy), None);
     }
 }

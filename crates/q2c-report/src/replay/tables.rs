@@ -2,7 +2,7 @@
 
 use super::timed;
 use crate::analysis::time;
-use crate::phrase::when;
+use crate::phrase::{when, yes_or_no};
 use crate::quantity::{NOTHING, count, number, range};
 use crate::said::{ReportField, ReportTable, row};
 use q2c_model::stats::Interval;
@@ -33,7 +33,7 @@ pub(crate) fn spread(interval: &Interval) -> ReportField {
 
 /// Completion time and sums of latencies: those of the shown trial, and the medians over the valid
 /// trials.
-pub(crate) fn sums(result: &ReplayResult) -> ReportTable {
+pub(super) fn sums(result: &ReplayResult) -> ReportTable {
     let valid: Vec<&ReplayTrial> = result.trials.iter().filter(|t| t.valid).collect();
     let several = result.trials.len() > 1;
     let row = |name: &str, get: fn(&ReplayTrial) -> Option<f64>| {
@@ -66,7 +66,7 @@ fn intended(job: &ReplayJob, trial: &ReplayTrial) -> bool {
     timed(job) || trial.sum_u2c_intended_s != trial.sum_u2c_s || trial.lateness_ns.max > 0.0
 }
 
-pub(crate) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> ReportTable {
+pub(super) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> ReportTable {
     const NAMES: [&str; 7] = ["I/Os", "mean", "p50", "p90", "p99", "p99.9", "max"];
     let is_intended = intended(job, trial);
     let u2c = of_spread(Some(&trial.u2c_ns));
@@ -95,15 +95,8 @@ fn of_spread(spread: Option<&Spread>) -> [String; 7] {
     let Some(spread) = spread.filter(|spread| spread.ios > 0) else {
         return Default::default();
     };
-    let [mean, p50, p90, p99, p999, max] = [
-        spread.mean,
-        spread.p50,
-        spread.p90,
-        spread.p99,
-        spread.p999,
-        spread.max,
-    ]
-    .map(time);
+    let [mean, p50, p90] = [spread.mean, spread.p50, spread.p90].map(time);
+    let [p99, p999, max] = [spread.p99, spread.p999, spread.max].map(time);
     [count(spread.ios), mean, p50, p90, p99, p999, max]
 }
 
@@ -113,7 +106,7 @@ fn of_lateness(lateness: &Lateness) -> [String; 7] {
     [none(), none(), p50, none(), p99, p999, max]
 }
 
-pub(crate) fn trials(result: &ReplayResult) -> Option<ReportTable> {
+pub(super) fn trials(result: &ReplayResult) -> Option<ReportTable> {
     const HEADS: &str =
         "trial | completion | sum of\nU2C | sum of\nQ2C | own\nlateness\np99 | saturated | valid";
     let late = intended(&result.job, &result.trial);
@@ -127,16 +120,12 @@ pub(crate) fn trials(result: &ReplayResult) -> Option<ReportTable> {
             length(trial.sum_u2c_s),
             trial.sum_q2c_s.map(length).unwrap_or_default(),
             own_lateness.unwrap_or_default(),
-            yes(trial.saturated),
-            yes(trial.valid),
+            yes_or_no(trial.saturated),
+            yes_or_no(trial.valid),
         ]
     };
     let table = ReportTable::headed(HEADS, result.trials.iter().enumerate().map(row));
     (result.trials.len() > 1).then(|| table.without_empty_columns())
-}
-
-fn yes(value: bool) -> &'static str {
-    if value { "yes" } else { "no" }
 }
 
 #[cfg(test)]

@@ -28,13 +28,11 @@ pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
 pub(crate) fn overall(overall: &Overall) -> String {
     let Overall { device, with, .. } = overall;
     let total = overall.better + overall.worse + overall.alike + overall.unknown;
-    let mut parts = vec![
-        format!(
-            "{device} serves {} of {total} comparisons better",
-            overall.better
-        ),
-        format!("{with} {}", overall.worse),
-    ];
+    let better = format!(
+        "{device} serves {} of {total} comparisons better",
+        overall.better
+    );
+    let mut parts = vec![better, format!("{with} {}", overall.worse)];
     if overall.alike > 0 {
         parts.push(format!("both are alike in {}", overall.alike));
     }
@@ -69,10 +67,12 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             metric: by,
             ratio,
         } => {
-            let (by, ratio) = (metric(*by), interval(ratio));
-            format!(
-                "{device} serves this trace better{scope}: its {by} is {ratio} of that of {than}"
-            )
+            let by = format!(
+                "its {} is {} of that of {than}",
+                metric(*by),
+                interval(ratio)
+            );
+            format!("{device} serves this trace better{scope}: {by}")
         }
         CompareFinding::Alike {
             device,
@@ -148,10 +148,8 @@ fn alike([device, with]: [&String; 2], by: CompareMetric, ratio: &str, scope: &s
 
 fn few_trials([device, with]: [&String; 2], by: CompareMetric) -> String {
     let their = when(by != CompareMetric::CompletionTime, "their ");
-    let by = metric(by);
-    format!(
-        "{device} and {with} cannot be compared by {their}{by}: fewer than two valid trials each"
-    )
+    let few = format!("{their}{}: fewer than two valid trials each", metric(by));
+    format!("{device} and {with} cannot be compared by {few}")
 }
 
 fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2]) -> String {
@@ -171,8 +169,10 @@ fn reads_only(writes: u64, treatment: Writes) -> String {
     } else {
         "read instead"
     };
-    let writes = count(writes);
-    format!("reads only: {writes} writes of the trace were {how}")
+    format!(
+        "reads only: {} writes of the trace were {how}",
+        count(writes)
+    )
 }
 
 fn no_valid_trial(device: &str, cause: &NoneValid) -> String {
@@ -215,21 +215,17 @@ pub fn not_captured(reason: &NotCaptured) -> String {
 }
 
 fn sums_of_u2c(not_captured: Option<&NotCaptured>) -> String {
-    let seen = "sums are of U2C, what the replayer sees";
-    match not_captured {
-        None => format!(
-            "{seen}. The block layer's sum of Q2C needs --capture and devices of the kernel's"
-        ),
-        Some(NotCaptured::NotAsked) => {
-            format!("{seen}: the capture of the block layer was switched off")
-        }
+    let reason = match not_captured {
+        None => ". The block layer's sum of Q2C needs --capture and devices of the kernel's",
+        Some(NotCaptured::NotAsked) => ": the capture of the block layer was switched off",
         Some(NotCaptured::NoDisk(device)) => {
-            format!("{seen}: {device} has no disk of the kernel's that could be captured")
+            &format!(": {device} has no disk of the kernel's that could be captured")
         }
         Some(NotCaptured::Refused(why)) => {
-            format!("{seen}: the block layer cannot be captured here, {why}")
+            &format!(": the block layer cannot be captured here, {why}")
         }
-    }
+    };
+    format!("sums are of U2C, what the replayer sees{reason}")
 }
 
 /// A ratio with its interval: `0.250 [0.240, 0.260]`.

@@ -6,7 +6,7 @@ use super::timed;
 use crate::analysis::time;
 use crate::phrase::some_listed;
 use crate::quantity::{count, iops, size};
-use crate::said::Note;
+use crate::said::{Note, Weight};
 use q2c_model::Bytes;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
@@ -16,7 +16,7 @@ pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) ->
     said.extend(saturation(trial));
     said.push(Note::plain("issued", issued(trace, trial)));
     said.extend(failed(trial));
-    said.extend(changed(trial).map(|words| Note::plain("changed", words)));
+    said.extend(Note::plains("changed", changed(trial)));
     said.extend(captured(trial));
     said.extend(drift(job, trial));
     said.push(Note::plain("in flight", in_flight(job, trace, trial)));
@@ -36,34 +36,22 @@ pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Note> {
 }
 
 fn saturation(trial: &ReplayTrial) -> Option<Note> {
-    let waited = format!(
-        "{} requests waited in all {} for a free place",
-        count(trial.stalled),
-        time(trial.stalled_s * 1e9)
-    );
+    let (stalled, waited) = (count(trial.stalled), time(trial.stalled_s * 1e9));
+    let waited = format!("{stalled} requests waited in all {waited} for a free place");
     if !trial.saturated {
         return (trial.stalled > 0).then(|| Note::plain("stalls", waited));
     }
-    let finding = if trial.stalled > 0 {
-        waited
-    } else {
-        format!(
-            "it was behind the trace: submissions took {} of {}",
-            time(trial.submission_s * 1e9),
-            time(trial.completion_s * 1e9)
-        )
-    };
+    let [submissions, whole] = [trial.submission_s, trial.completion_s].map(|s| time(s * 1e9));
+    let behind = format!("it was behind the trace: submissions took {submissions} of {whole}");
+    let finding = if trial.stalled > 0 { waited } else { behind };
     let message = format!("{finding}; a finding, not a fault");
     Some(Note::caution("device saturated", message))
 }
 
 fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
-    let mut text = format!(
-        "{} requests of the trace's {}, {}",
-        count(trial.issued),
-        count(trace.requests),
-        size(Bytes(trial.bytes))
-    );
+    let [issued, requests] = [trial.issued, trace.requests].map(count);
+    let bytes = size(Bytes(trial.bytes));
+    let mut text = format!("{issued} requests of the trace's {requests}, {bytes}");
     if trial.completion_s > 0.0 {
         let rate = iops(trial.issued as f64 / trial.completion_s);
         text += &format!(", {rate} IOPS");
@@ -86,8 +74,8 @@ fn changed(trial: &ReplayTrial) -> Option<String> {
     kinds.sort_unstable();
     some_listed(
         kinds
-            .into_iter()
-            .map(|(kind, n)| format!("{kind} ({})", count(n))),
+            .iter()
+            .map(|(kind, n)| format!("{kind} ({})", count(*n))),
     )
 }
 
@@ -100,10 +88,12 @@ fn captured(trial: &ReplayTrial) -> Option<Note> {
         let parts = count(trial.q2c_parts);
         message += &format!(", which the block layer split to {parts} and which count as whole");
     }
-    Some(match lacks(trial) {
-        Some(lacks) => Note::caution("Q2C", message + &lacks),
-        None => Note::plain("Q2C", message),
-    })
+    let lacks = lacks(trial);
+    Some(Note::new(
+        Weight::Caution.only_when(lacks.is_some()),
+        "Q2C",
+        message + &lacks.unwrap_or_default(),
+    ))
 }
 
 /// How the sum of Q2C differs from one term for each request; `None` where nothing is known to.
@@ -117,15 +107,17 @@ fn lacks(trial: &ReplayTrial) -> Option<String> {
         1 if lacking <= 1 => {
             Some("; 1 I/O is missing from the sum, as the capture lost it".to_owned())
         }
-        n if n >= lacking => Some(format!(
-            "; {} I/Os are missing from the sum, as the capture lost them",
-            count(n)
-        )),
+        n if n >= lacking => {
+            let n = count(n);
+            Some(format!(
+                "; {n} I/Os are missing from the sum, as the capture lost them"
+            ))
+        }
         n => Some(format!(", of which the capture lost {}", count(n))),
     };
-    let excess_clause = (differ > 0 || lost < lacking).then(|| format!("; {}", excess(differ)));
-    let is_known = excess_clause.is_some() || missing.is_some();
-    is_known.then(|| excess_clause.unwrap_or_default() + &missing.unwrap_or_default())
+    let excess = (differ > 0 || lost < lacking).then(|| format!("; {}", excess(differ)));
+    let clauses: String = excess.into_iter().chain(missing).collect();
+    (!clauses.is_empty()).then_some(clauses)
 }
 
 /// The difference between the I/Os in the sum of Q2C and the requests, in words.
@@ -150,10 +142,9 @@ fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Note> {
 }
 
 fn order(trial: &ReplayTrial) -> Option<Note> {
-    let message = format!(
-        "{} requests went before one that they overlap and that the trace has first",
-        count(trial.order_inversions)
-    );
+    let n = count(trial.order_inversions);
+    let message =
+        format!("{n} requests went before one that they overlap and that the trace has first");
     (trial.order_inversions > 0).then(|| Note::caution("order", message))
 }
 
@@ -211,9 +202,8 @@ mod tests {
                 ..ReplayTrial::default()
             };
             let message = lacks(&trial).unwrap();
-            let fewer = words.contains("fewer");
             assert!(
-                message.contains(words) && fewer == message.contains("fewer"),
+                message.contains(words) && words.contains("fewer") == message.contains("fewer"),
                 "{message}"
             );
         }

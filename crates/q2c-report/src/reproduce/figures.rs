@@ -8,15 +8,11 @@ use q2c_model::stats::Interval;
 use q2c_result::reproduce::{Expected, FailedTrial, JudgedClaim, WhyNot};
 
 pub(super) fn figures(claim: &JudgedClaim) -> String {
-    let mut texts: Vec<String> = claim
-        .expects
-        .iter()
-        .filter_map(|expected| {
-            let left = expected.measured.as_ref()?;
-            let right = expected.right.as_ref();
-            Some(both_sides(&expected.text, left, right, &expected.unit))
-        })
-        .collect();
+    let texts = claim.expects.iter().filter_map(|expected| {
+        let (left, right) = (expected.measured.as_ref()?, expected.right.as_ref());
+        Some(both_sides(&expected.text, left, right, &expected.unit))
+    });
+    let mut texts: Vec<String> = texts.collect();
     // Two bounds of one figure show it once.
     texts.dedup();
     or_nothing((!texts.is_empty()).then(|| texts.join("; ")))
@@ -59,11 +55,9 @@ fn sides(text: &str) -> (&str, &str) {
 fn in_unit(value: &Interval, unit: &str) -> String {
     let factor = match unit {
         "%" => 0.01,
-        "us" => 1e3,
-        "ms" => 1e6,
+        "us" | "K" => 1e3,
+        "ms" | "M" => 1e6,
         "s" => 1e9,
-        "K" => 1e3,
-        "M" => 1e6,
         _ => 1.0,
     };
     let text = format!("{} {unit}", over_trials(value, factor));
@@ -88,8 +82,8 @@ pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
     let alike = seen.windows(2).all(|two| two[0].trials == two[1].trials);
     let sentence = |expected: &&Expected| {
         let trials = &expected.trials;
-        let of_one = (!alike).then(|| format!(" for `{}`", expected.text));
-        let of_one = of_one.unwrap_or_default();
+        let of_one = format!(" for `{}`", expected.text);
+        let of_one = when(!alike, &of_one);
         let left_out = left_out(&trials.left_out);
         format!(
             "{} of {} trials{of_one}{left_out}",
@@ -105,9 +99,6 @@ pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
 /// The trials that were left out, those with one reason together. Trials count from 1, as the run
 /// tells them.
 fn left_out(failed_trials: &[FailedTrial]) -> String {
-    if failed_trials.is_empty() {
-        return String::new();
-    }
     let by_reason = grouped(failed_trials.iter().map(|failed| {
         let reason = match &failed.why {
             WhyNot::Told(reason) => reason.clone(),
@@ -119,7 +110,8 @@ fn left_out(failed_trials: &[FailedTrial]) -> String {
         let s = when(trials.len() > 1, "s");
         format!("trial{s} {}: {reason}", listed(trials))
     });
-    format!(" (left out: {})", joined(groups, "; "))
+    let left_out = format!(" (left out: {})", joined(groups, "; "));
+    when(!failed_trials.is_empty(), &left_out).to_owned()
 }
 
 #[cfg(test)]

@@ -63,23 +63,24 @@ fn words(need: &ListedNeed) -> String {
 /// The needs of an experiment: those that there are, those that are lacking, and those of which the
 /// target decides.
 pub(crate) fn needs(experiment: &ListedExperiment) -> Vec<String> {
-    let needs_met = |met: Option<bool>| {
+    let met = |met: Option<bool>| {
         experiment
             .needs
             .iter()
-            .filter(move |need| need.met == met)
+            .filter(move |n| n.met == met)
             .map(words)
     };
     let target = experiment.takes_target.then(|| "a target".to_owned());
-    let needs = some_listed(target.into_iter().chain(needs_met(Some(true))));
-    [
+    let needs = some_listed(target.into_iter().chain(met(Some(true))));
+    let (lacks, open) = (some_listed(met(Some(false))), some_listed(met(None)));
+    let clauses = [
         ("needs", needs),
-        ("lacks", some_listed(needs_met(Some(false)))),
-        ("the target decides on", some_listed(needs_met(None))),
-    ]
-    .into_iter()
-    .filter_map(|(what, names)| Some(format!("{what} {}", names?)))
-    .collect()
+        ("lacks", lacks),
+        ("the target decides on", open),
+    ];
+    let some = clauses.into_iter();
+    some.filter_map(|(what, names)| Some(format!("{what} {}", names?)))
+        .collect()
 }
 
 pub(crate) fn takes(experiment: &ListedExperiment) -> String {
@@ -92,24 +93,21 @@ pub(crate) fn takes(experiment: &ListedExperiment) -> String {
 
 pub(crate) fn sum(result: &ListResult) -> String {
     let unknown = result.experiments.iter().filter(|e| e.seconds.is_none());
-    let mut sentence = format!(
-        "{} experiments take about {}, beside the time to prepare the target",
-        result.experiments.len(),
-        seconds(result.seconds)
-    );
-    match unknown.count() {
-        0 => {}
-        1 => sentence += "; the length of 1 is not known",
-        n => sentence += &format!("; the lengths of {n} are not known"),
-    }
+    let unknown = match unknown.count() {
+        0 => "",
+        1 => "; the length of 1 is not known",
+        n => &format!("; the lengths of {n} are not known"),
+    };
     let scale = result.scale;
-    sentence += &match (scale == 1.0, result.trials) {
-        (true, None) => ". At full length, with the trials of the files.".to_owned(),
-        (true, Some(n)) => format!(". At full length, with {n} trials of each point."),
-        (false, None) => format!(". With all times multiplied by {scale}."),
+    let extent = match (scale == 1.0, result.trials) {
+        (true, None) => "At full length, with the trials of the files",
+        (true, Some(n)) => &format!("At full length, with {n} trials of each point"),
+        (false, None) => &format!("With all times multiplied by {scale}"),
         (false, Some(n)) => {
-            format!(". With all times multiplied by {scale} and {n} trials of each point.")
+            &format!("With all times multiplied by {scale} and {n} trials of each point")
         }
     };
-    sentence
+    let (experiments, time) = (result.experiments.len(), seconds(result.seconds));
+    let take = format!("{experiments} experiments take about {time}");
+    format!("{take}, beside the time to prepare the target{unknown}. {extent}.")
 }

@@ -6,10 +6,10 @@ use crate::phrase::joined;
 use crate::quantity::{duration, number};
 use crate::said::ReportTable;
 use q2c_model::stats::{median, sorted};
-use q2c_result::reproduce::{JobSeries, Point, ReproduceResult};
+use q2c_result::reproduce::{JobSeries, Point, ReproduceResult, Tick};
 use std::collections::BTreeMap;
 
-pub(crate) fn points(result: &ReproduceResult) -> ReportTable {
+pub(super) fn points(result: &ReproduceResult) -> ReportTable {
     const HEADS: &str = "point | phase | job | KIOPS | miss rate % | CPU % | mean U2C | really ran";
     let points = result.points.iter();
     let table = ReportTable::headed(HEADS, points.flat_map(|point| rows_of(point, result)))
@@ -35,24 +35,14 @@ struct JobPhaseFigures {
 
 impl JobPhaseFigures {
     fn add(&mut self, job: &JobSeries) {
-        let mut totals = [0.0; 6];
-        for tick in &job.ticks {
-            let parts = [
-                tick.seconds,
-                tick.ios,
-                tick.handled,
-                tick.handled * tick.rates.miss_rate,
-                tick.seconds * tick.rates.cpu_pct,
-                tick.ios * tick.mean_ns,
-            ];
-            let sums = totals.iter_mut().zip(parts);
-            sums.for_each(|(sum, part)| *sum += part);
-        }
-        let [seconds, ios, handled, missed, cpu, latency] = totals;
+        let sum = |part: fn(&Tick) -> f64| job.ticks.iter().map(part).sum::<f64>();
+        let (seconds, ios) = (sum(|t| t.seconds), sum(|t| t.ios));
+        let missed = sum(|t| t.handled * t.rates.miss_rate);
         self.kiops.push(ios / seconds / 1e3);
-        self.miss_pct.push(100.0 * missed / handled);
-        self.cpu_pct.push(cpu / seconds);
-        self.mean_ns.push(latency / ios);
+        self.miss_pct.push(100.0 * missed / sum(|t| t.handled));
+        self.cpu_pct
+            .push(sum(|t| t.seconds * t.rates.cpu_pct) / seconds);
+        self.mean_ns.push(sum(|t| t.ios * t.mean_ns) / ios);
         let mode = job.was.as_ref().map(mode::words);
         self.modes
             .extend(mode.filter(|mode| !self.modes.contains(mode)));
@@ -104,7 +94,6 @@ mod tests {
     use super::*;
     use q2c_model::Rates;
     use q2c_result::mode::{ModeKind, WaitMode};
-    use q2c_result::reproduce::Tick;
 
     /// Two intervals of 1 s and 3 s: 100 and 300 I/Os, of which a tenth and a half were missed.
     #[test]

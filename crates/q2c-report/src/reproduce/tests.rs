@@ -1,6 +1,4 @@
 use super::*;
-use crate::Reported;
-use crate::terminal::Screen;
 use q2c_result::Machine;
 use serde_json::json;
 
@@ -30,26 +28,14 @@ fn partly_judged() -> ReproduceResult {
 /// The terminal, the page and the line among all experiments say how many trials there were, which
 /// are missing, and what stands on the right side.
 #[test]
-fn a_claim_judged_from_some_trials_says_so_wherever_it_stands() {
-    let result = partly_judged();
-    let terminal = result.document().text(Screen::new(400, false));
-    let page = result.document().page().unwrap();
-    for text in [&terminal, &page] {
-        for words in [
-            "fast.iops 400 [300, 500] against slow.iops 150 [100, 200]",
-            "from 3 of 5 trials (left out: trials 3, 4: the disk was gone)",
-            "1 claim: 1 holds, 0 do not hold, 0 are undecided, 0 cannot be judged here",
-        ] {
-            assert!(text.contains(words), "{words}: {text}");
-        }
-    }
-    let line = line(&result);
+fn the_line_of_a_claim_has_its_trials() {
+    let line = line(&partly_judged());
     let figure = &line.claims[0].measured[0];
     assert_eq!((figure.over_trials.trials, figure.trials_asked), (3, 5));
     assert_eq!(figure.right.unwrap().median, 150.0);
-    assert!(line.claims[0].why.contains("from 3 of 5 trials"));
-    let json = serde_json::to_value(&result.claims[0].expects[0]).unwrap();
-    assert_eq!(json["trials"]["judged"], 3);
-    assert_eq!(json["trials"]["asked"], 5);
-    assert_eq!(json["trials"]["left_out"][0]["trial"], 2);
+    let why = &line.claims[0].why;
+    assert!(
+        why.contains("from 3 of 5 trials (left out: trials 3, 4: the disk"),
+        "{why}"
+    );
 }

@@ -8,11 +8,8 @@ use q2c_result::reproduce::{JudgedClaim, MissingFigure, Need, NeedKind, Reason, 
 /// Why a claim has its verdict, in words.
 #[must_use]
 pub(crate) fn why(claim: &JudgedClaim) -> String {
-    let mut clauses: Vec<String> = claim
-        .reasons
-        .iter()
-        .filter_map(|reason| because(reason, claim))
-        .collect();
+    let reasons = claim.reasons.iter();
+    let mut clauses: Vec<String> = reasons.filter_map(|r| because(r, claim)).collect();
     clauses.extend(absent(claim));
     clauses.extend(judged_from(claim).map(|trials| format!("from {trials}")));
     let is_scale = |reason: &Reason| matches!(reason, Reason::Scaled { .. });
@@ -26,10 +23,7 @@ pub(crate) fn why(claim: &JudgedClaim) -> String {
 fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
     Some(match reason {
         Reason::Missing(_) => return None,
-        Reason::Lacks => {
-            let lacks = claim.needs.iter().filter(|need| !need.met);
-            joined(lacks.map(lack), "; ")
-        }
+        Reason::Lacks => joined(claim.needs.iter().filter(|need| !need.met).map(lack), "; "),
         Reason::ShortWindow(short) => too_short(short),
         Reason::FewTrials { trials, least } => {
             format!("a verdict needs {least} trials, and there are {trials}")
@@ -73,18 +67,17 @@ fn placed(missing: &MissingFigure) -> String {
 /// A window that is too short, with what makes it longer.
 fn too_short(short: &ShortWindow) -> String {
     let time = |seconds: f64| bare(&duration(seconds * 1e9));
-    let starting = Some(short.starting_s).filter(|s| *s > 0.0);
-    let begin = starting.map(|s| format!(" after the {} in which it begins", time(s)));
-    let begin = begin.unwrap_or_default();
-    let sentence = format!(
-        "the sleep rule changes its sleep every {}, so {} needs a window of {} such periods{begin}, \
-         {}, and its window has {}",
-        time(short.period_s),
-        short.figure,
-        short.periods,
-        time(short.needed_s),
-        time(short.present_s),
+    let begin = format!(" after the {} in which it begins", time(short.starting_s));
+    let begin = when(short.starting_s > 0.0, &begin);
+    let ShortWindow {
+        figure, periods, ..
+    } = short;
+    let [period, needed, present] = [short.period_s, short.needed_s, short.present_s].map(time);
+    let window = format!(
+        "a window of {periods} such periods{begin}, {needed}, and its window has {present}"
     );
+    let sentence =
+        format!("the sleep rule changes its sleep every {period}, so {figure} needs {window}");
     // Rounded up, so that the window is long enough.
     let scale = (short.scale * short.needed_s / short.present_s * 1e3 - 1e-6).ceil() / 1e3;
     if short.scale < 1.0 && scale.is_finite() {
@@ -95,34 +88,25 @@ fn too_short(short: &ShortWindow) -> String {
 }
 
 fn lack(need: &Need) -> String {
-    let Need {
-        needed, present, ..
-    } = need;
-    let has = |what: &str| format!("this takes {what}, and this machine has {present}");
-    match need.kind {
-        NeedKind::Cpus => has(&format!("{needed} CPUs")),
+    let (needed, present) = (&need.needed, &need.present);
+    let takes = match need.kind {
+        NeedKind::Cpus => format!("{needed} CPUs, and this machine has {present}"),
         NeedKind::ThreadsPerCore => format!(
-            "this takes cores with {needed} hardware threads each, and those of this machine have {present}"
+            "cores with {needed} hardware threads each, and those of this machine have {present}"
         ),
-        NeedKind::NumaNodes => has(&format!("{needed} NUMA nodes")),
-        NeedKind::Kernel => format!("this takes Linux {needed}, and this machine runs {present}"),
-        NeedKind::PollQueues => {
-            format!("this takes a target with poll queues (present: {present})")
-        }
+        NeedKind::NumaNodes => format!("{needed} NUMA nodes, and this machine has {present}"),
+        NeedKind::Kernel => format!("Linux {needed}, and this machine runs {present}"),
+        NeedKind::PollQueues => format!("a target with poll queues (present: {present})"),
         NeedKind::HwQueues => {
-            format!("this takes a target with {needed} hardware queues (present: {present})")
+            format!("a target with {needed} hardware queues (present: {present})")
         }
-        NeedKind::Device => format!("this takes {needed}: {present}"),
-        NeedKind::Module => format!("this takes the kernel module {needed}, which is {present}"),
-        NeedKind::FileSystem => {
-            format!("this takes the file system {needed}, and this kernel has {present}")
-        }
-        NeedKind::Spdk => format!("this takes {needed}: {present}"),
-        NeedKind::Capture => {
-            format!("this takes the right to capture the block layer: {present}")
-        }
-        NeedKind::Other => format!("this takes {needed} (present: {present})"),
-    }
+        NeedKind::Device | NeedKind::Spdk => format!("{needed}: {present}"),
+        NeedKind::Module => format!("the kernel module {needed}, which is {present}"),
+        NeedKind::FileSystem => format!("the file system {needed}, and this kernel has {present}"),
+        NeedKind::Capture => format!("the right to capture the block layer: {present}"),
+        NeedKind::Other => format!("{needed} (present: {present})"),
+    };
+    format!("this takes {takes}")
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ pub struct StageGrowth {
 impl StageGrowth {
     /// Growth over the number of jobs; `None` where the most jobs have the least Q2C, or none.
     pub fn over(points: &[(u32, &StageRun)]) -> Option<StageGrowth> {
-        let q2c = |run: &StageRun| {
-            let q2c = run.stages.get("Q2C").filter(|q2c| q2c.n > 0)?;
-            Some(q2c.mean_ns)
-        };
+        let q2c = |run: &StageRun| Some(run.stages.get("Q2C").filter(|q2c| q2c.n > 0)?.mean_ns);
         let known = || {
             let points = points.iter();
             points.filter_map(|(jobs, run)| Some((*jobs, *run, q2c(run)?)))
@@ -40,9 +37,8 @@ impl StageGrowth {
             return None;
         }
         let grown = last.2 - first.2;
-        let by = |stage: &'static str| (stage, per_io(last.1, stage) - per_io(first.1, stage));
         let most = STAGES
-            .map(by)
+            .map(|stage: &'static str| (stage, per_io(last.1, stage) - per_io(first.1, stage)))
             .into_iter()
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let most = most.filter(|_| grown >= GROWTH * first.2);

@@ -12,12 +12,8 @@ struct AnalyzeFigureRow<'a> {
     by: &'a str,
     key: &'a str,
     stage: &'a str,
-    of: AnalyzeRowSource<'a>,
-}
-
-enum AnalyzeRowSource<'a> {
-    Load(&'a AnalyzeResult),
-    Stage(&'a StageStats),
+    load: Option<&'a AnalyzeResult>,
+    stats: Option<&'a StageStats>,
 }
 
 impl Measures for AnalyzeResult {
@@ -26,20 +22,20 @@ impl Measures for AnalyzeResult {
     }
 
     fn figures(&self) -> FigureTable {
+        let (by, key, stage) = ("all", "", "");
         let load = AnalyzeFigureRow {
-            by: "all",
-            key: "",
-            stage: "",
-            of: AnalyzeRowSource::Load(self),
+            by,
+            key,
+            stage,
+            load: Some(self),
+            stats: None,
         };
-        let mut rows = vec![load];
-        rows.extend(stages("all", "", &self.stages));
-        for (by, groups) in &self.groups {
-            for group in groups {
-                rows.extend(stages(by, &group.key, &group.stages));
-            }
-        }
-        let mut table = columns().table(rows);
+        let groups = self.groups.iter().flat_map(|(by, groups)| {
+            let groups = groups.iter();
+            groups.flat_map(move |group| stages(by, &group.key, &group.stages))
+        });
+        let rows = std::iter::once(load).chain(stages(by, key, &self.stages));
+        let mut table = columns().table(rows.chain(groups));
         for row in &mut table.rows {
             // The time between arrivals is the load's, which neither side is better for.
             row.neutral = ["", "Q2Q"].contains(&row.keys[2].as_str());
@@ -57,54 +53,37 @@ fn stages<'a>(
         by,
         key,
         stage,
-        of: AnalyzeRowSource::Stage(stats),
+        load: None,
+        stats: Some(stats),
     })
 }
 
 /// Of the stages only those of all I/Os are compared.
 fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
+    let compared = |row: &AnalyzeFigureRow| match row.load {
+        Some(_) => Some("all I/Os".to_owned()),
+        None => (row.by == "all").then(|| row.stage.to_owned()),
+    };
     Columns::new(compared)
         .key("by", |row: &AnalyzeFigureRow<'a>| row.by.to_owned())
         .key("key", |row| row.key.to_owned())
         .key("stage", |row| row.stage.to_owned())
         .number("iops", PerSecond, More, |row| {
-            load(row, |a| Some(a.requests as f64 / (a.span_ns as f64 / 1e9)))
+            let load = row.load?;
+            Some(load.requests as f64 / (load.span_ns as f64 / 1e9))
         })
-        .number("in_flight", Number, Neither, |row| {
-            load(row, |all| all.in_flight.mean)
-        })
-        .number("mean", Ns, Less, |row| stage(row, |of| of.mean_ns))
-        .number("p50", Ns, Less, |row| stage(row, |of| of.p50_ns))
-        .number("p99", Ns, Less, |row| stage(row, |of| of.p99_ns))
-        .number("p99.9", Ns, Less, |row| stage(row, |of| of.p999_ns))
+        .number("in_flight", Number, Neither, |row| row.load?.in_flight.mean)
+        .number("mean", Ns, Less, |row| Some(row.stats?.mean_ns))
+        .number("p50", Ns, Less, |row| Some(row.stats?.p50_ns))
+        .number("p99", Ns, Less, |row| Some(row.stats?.p99_ns))
+        .number("p99.9", Ns, Less, |row| Some(row.stats?.p999_ns))
         .aside()
-        .number("n", Number, Neither, |row| match row.of {
-            AnalyzeRowSource::Load(all) => all.requests as f64,
-            AnalyzeRowSource::Stage(stats) => stats.n as f64,
+        .number("n", Number, Neither, |row| {
+            let n = row.load.map(|load| load.requests);
+            n.or(row.stats.map(|stats| stats.n)).map(|n| n as f64)
         })
-        .number("min", Ns, Less, |row| stage(row, |of| of.min_ns as f64))
-        .number("p90", Ns, Less, |row| stage(row, |of| of.p90_ns))
-        .number("p99.99", Ns, Less, |row| stage(row, |of| of.p9999_ns))
-        .number("max", Ns, Less, |row| stage(row, |of| of.max_ns as f64))
-}
-
-fn compared(row: &AnalyzeFigureRow) -> Option<String> {
-    match row.of {
-        AnalyzeRowSource::Load(_) => Some("all I/Os".to_owned()),
-        AnalyzeRowSource::Stage(_) => (row.by == "all").then(|| row.stage.to_owned()),
-    }
-}
-
-fn load(row: &AnalyzeFigureRow, value: fn(&AnalyzeResult) -> Option<f64>) -> Option<f64> {
-    match row.of {
-        AnalyzeRowSource::Load(all) => value(all),
-        AnalyzeRowSource::Stage(_) => None,
-    }
-}
-
-fn stage(row: &AnalyzeFigureRow, value: fn(&StageStats) -> f64) -> Option<f64> {
-    match row.of {
-        AnalyzeRowSource::Load(_) => None,
-        AnalyzeRowSource::Stage(stats) => Some(value(stats)),
-    }
+        .number("min", Ns, Less, |row| Some(row.stats?.min_ns as f64))
+        .number("p90", Ns, Less, |row| Some(row.stats?.p90_ns))
+        .number("p99.99", Ns, Less, |row| Some(row.stats?.p9999_ns))
+        .number("max", Ns, Less, |row| Some(row.stats?.max_ns as f64))
 }

@@ -1,14 +1,11 @@
 //! The figures of `q2c bench`: each point.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Cpus, Nanoseconds as Ns, Number, PerSecond, Share, ThousandPerSecond};
+use super::FigureUnit::ThousandPerSecond as Thousands;
+use super::FigureUnit::{Cpus, Nanoseconds as Ns, Number, PerSecond, Share};
 use super::{Columns, or_empty};
 use crate::analyze::{Bottleneck, StageStats};
-use crate::bench::{
-    BackgroundJobs, BenchCell, BenchPoint, BenchResult, PointDevice, PointStages, StageRun,
-    TagWaits,
-};
-use q2c_model::stats::Interval;
+use crate::bench::{BenchCell, BenchPoint, BenchResult, PointDevice, TagWaits};
 
 /// The stages that have figures, in the order of an I/O's life.
 const STAGES: [&str; 8] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C"];
@@ -42,24 +39,20 @@ fn points<'a>() -> Columns<&'a BenchCell> {
 
 fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
-        .key("device_kind", |cell| {
-            fact(cell, |device| Some(device.kind.text().to_owned()))
+        .key("device_kind", |c| fact(c, |d| d.kind.text().to_owned()))
+        .key("hw_queues", |c| fact(c, |d| or_empty(d.hw_queues)))
+        .key("nr_requests", |c| fact(c, |d| or_empty(d.nr_requests)))
+        .key("scheduler", |c| fact(c, |d| or_empty(d.scheduler.as_ref())))
+        .key("io_poll", |c| {
+            fact(c, |d| or_empty(d.io_poll.map(u8::from)))
         })
-        .key("hw_queues", |cell| fact(cell, |device| device.hw_queues))
-        .key("nr_requests", |c| fact(c, |device| device.nr_requests))
-        .key("scheduler", |c| fact(c, |device| device.scheduler.clone()))
-        .key("io_poll", |cell| fact(cell, |d| d.io_poll.map(u8::from)))
-        .key("bottleneck", |cell| {
-            or_empty(bottleneck(cell).map(|stage| &stage.stage))
-        })
+        .key("bottleneck", |c| or_empty(bottleneck(c).map(|b| &b.stage)))
 }
 
 fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
         .figure("iops", PerSecond, More, |cell| cell.iops)
-        .figure("kiops_per_core", ThousandPerSecond, More, |cell| {
-            cell.kiops_per_core
-        })
+        .figure("kiops_per_core", Thousands, More, |c| c.kiops_per_core)
         .figure("busy", Cpus, Less, |cell| cell.cpu.busy_s)
         .figure("mean", Ns, Less, |cell| cell.lat_ns.mean)
         .figure("p50", Ns, Less, |cell| cell.lat_ns.p50)
@@ -75,13 +68,13 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .figure("softirq", Cpus, Less, |cell| cell.cpu.softirq_s)
         .figure("cpu_per_io", Ns, Less, |cell| cell.cpu.ns_per_io)
         .figure("background_iops", PerSecond, More, |cell| {
-            background_figure(cell, |jobs| jobs.iops)
+            Some(cell.background_jobs.as_ref()?.iops)
         })
         .figure("background_alone_iops", PerSecond, More, |cell| {
-            background_figure(cell, |jobs| jobs.alone_iops)
+            Some(cell.background_jobs.as_ref()?.alone_iops)
         })
         .figure("rest_busy", Cpus, Less, |cell| {
-            background_figure(cell, |jobs| jobs.rest_busy_cpus)
+            Some(cell.background_jobs.as_ref()?.rest_busy_cpus)
         })
 }
 
@@ -95,38 +88,25 @@ fn with_stages(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         .number("tag_sleep", Ns, Less, |c| tag_waits(c).map(|(_, ns)| ns));
     STAGES.into_iter().fold(columns, |columns, stage| {
         PARTS.into_iter().fold(columns, |columns, (part, value)| {
-            let of_cell = move |cell: &&BenchCell| stages(cell)?.stages.get(stage).map(value);
+            let of_cell = move |cell: &&BenchCell| cell.stage_run()?.stages.get(stage).map(value);
             let name = format!("{}_{part}", stage.to_lowercase());
             columns.number(name, Ns, Less, of_cell)
         })
     })
 }
 
-fn stages(cell: &BenchCell) -> Option<&StageRun> {
-    match &cell.stages {
-        Some(PointStages::Seen(run)) => Some(run),
-        _ => None,
-    }
-}
-
 fn bottleneck(cell: &BenchCell) -> Option<&Bottleneck> {
-    stages(cell)?.bottleneck.as_ref()
+    cell.stage_run()?.bottleneck.as_ref()
 }
 
 fn tag_waits(cell: &BenchCell) -> Option<(f64, f64)> {
-    let waits = stages(cell)?.tag_waits.as_ref().and_then(TagWaits::sum)?;
-    Some((waits.0 as f64, waits.1 as f64))
+    let waits = cell.stage_run()?.tag_waits.as_ref();
+    let (sleeps, ns) = waits.and_then(TagWaits::sum)?;
+    Some((sleeps as f64, ns as f64))
 }
 
-fn fact<T: ToString>(cell: &BenchCell, of: fn(&PointDevice) -> Option<T>) -> String {
-    or_empty(cell.device.as_ref().and_then(of))
-}
-
-fn background_figure(
-    cell: &BenchCell,
-    figure: fn(&BackgroundJobs) -> Interval,
-) -> Option<Interval> {
-    cell.background_jobs.as_ref().map(figure)
+fn fact(cell: &BenchCell, text: fn(&PointDevice) -> String) -> String {
+    or_empty(cell.device.as_ref().map(text))
 }
 
 fn name(point: &BenchPoint) -> String {
@@ -136,12 +116,8 @@ fn name(point: &BenchPoint) -> String {
         "{engine} {} {} {} depth {} jobs {}",
         point.method, point.bs, point.rw, point.depth, point.jobs
     );
-    if let Some(queues) = point.hw_queues {
-        name += &format!(" hardware queues {queues}");
-    }
-    if let Some(requests) = point.nr_requests {
-        name += &format!(" nr_requests {requests}");
-    }
+    name += &or_empty(point.hw_queues.map(|n| format!(" hardware queues {n}")));
+    name += &or_empty(point.nr_requests.map(|n| format!(" nr_requests {n}")));
     if !point.background.is_empty() {
         name += &format!(" beside {}", point.background);
     }

@@ -33,18 +33,10 @@ fn of_program<'a>() -> Columns<&'a ProgramCell> {
 
 fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     Columns::new(|(cell, _): &(&FsCell, Option<Ratio>)| {
-        let point = &cell.point;
-        let readahead = point.readahead.map(|bytes| format!(" readahead {bytes}"));
-        Some(format!(
-            "{} {} {} {} {} jobs {}{}",
-            point.fs,
-            point.sharing,
-            point.access,
-            point.caching,
-            point.bs,
-            point.jobs,
-            or_empty(readahead)
-        ))
+        let (p, ahead) = (&cell.point, cell.point.readahead);
+        let place = format!("{} {} {} {}", p.fs, p.sharing, p.access, p.caching);
+        let ahead = or_empty(ahead.map(|bytes| format!(" readahead {bytes}")));
+        Some(format!("{place} {} jobs {}{ahead}", p.bs, p.jobs))
     })
     .key("fs", |(cell, _)| cell.point.fs.to_string())
     .key("sharing", |(cell, _)| cell.point.sharing.to_string())
@@ -52,16 +44,14 @@ fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     .key("caching", |(cell, _)| cell.point.caching.to_string())
     .key("jobs", |(cell, _)| cell.point.jobs.to_string())
     .key("bs_bytes", |(cell, _)| cell.point.bs.0.to_string())
-    .key("readahead_bytes", |(cell, _)| {
-        or_empty(cell.point.readahead.map(|bytes| bytes.0))
+    .key("readahead_bytes", |(c, _)| {
+        or_empty(c.point.readahead.map(|b| b.0))
     })
     .figure("iops", PerSecond, More, |(cell, _)| cell.iops)
     .figure("in_flight", Number, Neither, |(cell, _)| cell.in_flight)
     .aside()
     .figure("from_device", Share, Less, |(cell, _)| cell.from_device)
-    .figure("shared_to_private", Number, More, |(_, ratio)| {
-        ratio.map(interval)
-    })
+    .figure("shared_to_private", Number, More, |(_, r)| r.map(interval))
 }
 
 /// A ratio as an interval: its ends are those of the bootstrap, and it has no trials of its own.

@@ -2,52 +2,47 @@
 
 use super::Better::{Less, More, Neither};
 use super::Columns;
-use super::FigureUnit::{
-    Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Thousands,
-};
-use crate::kernel_tune::{KernelMethod, KernelTuneResult};
+use super::FigureUnit::ThousandPerSecond as Thousands;
+use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond, Percent, Share};
+use crate::kernel_tune::{KernelMeasured, KernelMethod, KernelTuneResult};
+use q2c_model::SimulatedFigures;
 
-measures!(KernelTuneResult, with_predictions(measured()), |result| {
-    &result.methods
+type KernelFigureRow<'a> = (&'a KernelMethod, &'a KernelMeasured, &'a SimulatedFigures);
+
+measures!(KernelTuneResult, columns(), |result| {
+    result
+        .methods
+        .iter()
+        .map(|of| (of, &of.measured, &of.predicted))
 });
 
-fn measured<'a>() -> Columns<&'a KernelMethod> {
-    Columns::new(|of: &&KernelMethod| Some(of.method.to_string()))
-        .key("method", |of| of.method.name().to_owned())
-        .key("policy", |of| of.method.detail())
-        .key("role", |of| of.role.text().to_owned())
-        .figure("iops", PerSecond, More, |of| of.measured.rates.iops)
-        .figure("kiops_per_core", Thousands, More, |of| {
-            of.measured.kiops_per_core
+fn columns<'a>() -> Columns<KernelFigureRow<'a>> {
+    Columns::new(|(of, ..): &KernelFigureRow| Some(of.method.to_string()))
+        .key("method", |(of, ..)| of.method.name().to_owned())
+        .key("policy", |(of, ..)| of.method.detail())
+        .key("role", |(of, ..)| of.role.text().to_owned())
+        .figure("iops", PerSecond, More, |(_, m, _)| m.rates.iops)
+        .figure("kiops_per_core", Thousands, More, |r| r.1.kiops_per_core)
+        .figure("cpu", Percent, Less, |(_, m, _)| m.rates.cpu_pct)
+        .figure("miss_rate", Share, Less, |(_, m, _)| m.rates.miss_rate)
+        .figure("effective_sleep", Ns, Neither, |r| {
+            r.1.rates.effective_sleep_ns
         })
-        .figure("cpu", Percent, Less, |of| of.measured.rates.cpu_pct)
-        .figure("miss_rate", Share, Less, |of| of.measured.rates.miss_rate)
-        .figure("effective_sleep", Ns, Neither, |of| {
-            of.measured.rates.effective_sleep_ns
-        })
-        .figure("d2c_p99", Ns, Less, |of| of.measured.d2c_p99_ns)
+        .figure("d2c_p99", Ns, Less, |(_, m, _)| m.d2c_p99_ns)
         .aside()
-        .figure("relative_iops", Number, More, |of| of.relative.iops)
-        .figure("relative_kiops_per_core", Number, More, |of| {
+        .figure("relative_iops", Number, More, |(of, ..)| of.relative.iops)
+        .figure("relative_kiops_per_core", Number, More, |(of, ..)| {
             of.relative.kiops_per_core
         })
-}
-
-fn with_predictions(columns: Columns<&KernelMethod>) -> Columns<&KernelMethod> {
-    columns
-        .number("predicted_iops", PerSecond, More, |of| {
-            of.predicted.rates.iops
+        .number("predicted_iops", PerSecond, More, |(.., p)| p.rates.iops)
+        .number("predicted_kiops_per_core", Thousands, More, |(.., p)| {
+            p.kiops_per_core
         })
-        .number("predicted_kiops_per_core", Thousands, More, |of| {
-            of.predicted.kiops_per_core
+        .number("predicted_cpu", Percent, Less, |(.., p)| p.rates.cpu_pct)
+        .number("predicted_miss_rate", Share, Less, |(.., p)| {
+            p.rates.miss_rate
         })
-        .number("predicted_cpu", Percent, Less, |of| {
-            of.predicted.rates.cpu_pct
-        })
-        .number("predicted_miss_rate", Share, Less, |of| {
-            of.predicted.rates.miss_rate
-        })
-        .number("predicted_effective_sleep", Ns, Neither, |of| {
-            of.predicted.rates.effective_sleep_ns
+        .number("predicted_effective_sleep", Ns, Neither, |(.., p)| {
+            p.rates.effective_sleep_ns
         })
 }

@@ -79,10 +79,8 @@ impl FigureUnit {
             FigureUnit::Percent => "_pct",
             FigureUnit::Cpus => "_cpus",
             FigureUnit::Bytes => "_bytes",
-            FigureUnit::PerSecond
-            | FigureUnit::ThousandPerSecond
-            | FigureUnit::Share
-            | FigureUnit::Number => "",
+            FigureUnit::PerSecond | FigureUnit::ThousandPerSecond => "",
+            FigureUnit::Share | FigureUnit::Number => "",
         }
     }
 }
@@ -221,10 +219,7 @@ impl<T> Columns<T> {
     }
 
     fn declared(&self) -> Vec<Figure> {
-        self.figures
-            .iter()
-            .map(|(figure, _)| figure.clone())
-            .collect()
+        self.figures.iter().map(|(f, _)| f.clone()).collect()
     }
 
     fn table(&self, rows: impl IntoIterator<Item = T>) -> FigureTable {
@@ -249,7 +244,7 @@ fn word(value: impl Serialize) -> String {
 }
 
 fn or_empty<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -58,21 +58,15 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     .key("task", |(class, _)| task(&class.task))
     .key("placement", |(_, run)| word(run.policy))
     .figure("c_slowdown", Number, Less, |(_, run)| run.c_slowdown)
-    .figure("p_iops", PerSecond, More, |(_, run)| {
-        polls(run, |of| of.iops)
-    })
-    .figure("p_p50", Ns, Less, |(_, run)| {
-        polls(run, |of| of.latency.p50_ns)
-    })
-    .figure("p_p99", Ns, Less, |(_, run)| {
-        polls(run, |of| of.latency.p99_ns)
-    })
-    .figure("p_p99.9", Ns, Less, |(_, run)| {
-        polls(run, |of| of.latency.p999_ns)
+    .figure("p_iops", PerSecond, More, |(_, r)| polls(r, |p| p.iops))
+    .figure("p_p50", Ns, Less, |(_, r)| polls(r, |p| p.latency.p50_ns))
+    .figure("p_p99", Ns, Less, |(_, r)| polls(r, |p| p.latency.p99_ns))
+    .figure("p_p99.9", Ns, Less, |(_, r)| {
+        polls(r, |p| p.latency.p999_ns)
     })
     .aside()
-    .figure("p_bytes_per_s", Number, More, |(_, run)| {
-        polls(run, |of| of.bytes_per_s)
+    .figure("p_bytes_per_s", Number, More, |(_, r)| {
+        polls(r, |p| p.bytes_per_s)
     })
     .figure("moves", Number, Less, |(_, run)| run.moves)
 }
@@ -94,11 +88,8 @@ measures!(CalibrateResult, pairs(), |result| &result.pairs);
 fn pairs<'a>() -> Columns<&'a Pair> {
     Columns::new(|pair: &&Pair| {
         let where_beside = if pair.same_cpu { " on one CPU" } else { "" };
-        Some(format!(
-            "{} beside {}{where_beside}",
-            word(pair.own),
-            neighbour(pair)
-        ))
+        let (own, neighbour) = (word(pair.own), neighbour(pair));
+        Some(format!("{own} beside {neighbour}{where_beside}"))
     })
     .key("task", |pair| word(pair.own))
     .key("neighbour", |pair| neighbour(pair))

@@ -5,7 +5,7 @@ use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Nanoseconds as Ns, Number, Seconds};
 use super::{Columns, or_empty};
 use crate::compare::CompareResult;
-use crate::replay::{CapturedBy, Invalid, Lateness, ReplayResult, ReplayTrial, Spread};
+use crate::replay::{InFlight, Invalid, Lateness, ReplayResult, ReplayTrial, Spread};
 
 /// A trial with what it was a trial of.
 struct ReplayFigureRow<'a> {
@@ -86,9 +86,7 @@ fn keys<'a>() -> Columns<ReplayFigureRow<'a>> {
         .key("invalid", kinds)
         .key("complete", |row| row.trial.whole.to_string())
         .key("saturated", |row| row.trial.saturated.to_string())
-        .key("q2c_source", |row| {
-            row.trial.q2c_source.map_or("", CapturedBy::name).to_owned()
-        })
+        .key("q2c_source", |row| or_empty(row.trial.q2c_source))
         .key("first_error", |r| or_empty(r.trial.first_error.as_ref()))
 }
 
@@ -103,42 +101,46 @@ fn sums(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
 /// Counts of the trial, and what the replayer itself took.
 fn own_costs(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
     columns
-        .number("sum_u2c_intended", Seconds, Less, |row| {
-            row.trial.sum_u2c_intended_s
+        .number("sum_u2c_intended", Seconds, Less, |r| {
+            r.trial.sum_u2c_intended_s
         })
-        .number("in_flight_most", Number, Neither, |row| {
-            row.trial.in_flight.most as f64
+        .number("in_flight_most", Number, Neither, |r| {
+            in_flight(r).most as f64
         })
-        .number("recorded_in_flight", Number, Neither, |row| {
-            row.trial.in_flight.recorded_mean
+        .number("recorded_in_flight", Number, Neither, |r| {
+            in_flight(r).recorded_mean
         })
         .number("recorded_in_flight_most", Number, Neither, |row| {
-            row.trial.in_flight.recorded_most.map(|most| most as f64)
+            in_flight(row).recorded_most.map(|most| most as f64)
         })
-        .number("in_flight_error", Number, Less, |r| r.trial.in_flight.error)
+        .number("in_flight_error", Number, Less, |row| in_flight(row).error)
         .number("stalled", Number, Less, |row| row.trial.stalled as f64)
         .number("stalled_time", Seconds, Less, |row| row.trial.stalled_s)
-        .number("q2c_ios", Number, Neither, |row| {
-            captured(row, row.trial.q2c_ios as f64)
+        .number("q2c_ios", Number, Neither, |r| {
+            captured(r, r.trial.q2c_ios as f64)
         })
-        .number("q2c_parts", Number, Neither, |row| {
-            captured(row, row.trial.q2c_parts as f64)
+        .number("q2c_parts", Number, Neither, |r| {
+            captured(r, r.trial.q2c_parts as f64)
         })
-        .number("q2c_excess", Number, Less, |row| {
-            captured(row, row.trial.q2c_excess as f64)
+        .number("q2c_excess", Number, Less, |r| {
+            captured(r, r.trial.q2c_excess as f64)
         })
-        .number("q2c_lost", Number, Less, |row| {
-            captured(row, row.trial.q2c_lost as f64)
+        .number("q2c_lost", Number, Less, |r| {
+            captured(r, r.trial.q2c_lost as f64)
         })
         .number("end_drift", Ns, Neither, |r| r.trial.end_drift_ns as f64)
         .number("issued", Number, Neither, |row| row.trial.issued as f64)
         .number("errors", Number, Less, |row| row.trial.errors as f64)
         .number("bytes", Number, More, |row| row.trial.bytes as f64)
-        .number("order_inversions", Number, Less, |row| {
-            row.trial.order_inversions as f64
+        .number("order_inversions", Number, Less, |r| {
+            r.trial.order_inversions as f64
         })
         .number("submitter_cpu", Seconds, Less, |r| r.trial.submitter_cpu_s)
         .number("reader_cpu", Seconds, Less, |row| row.trial.reader_cpu_s)
+}
+
+fn in_flight<'a>(row: &ReplayFigureRow<'a>) -> &'a InFlight {
+    &row.trial.in_flight
 }
 
 /// Without capture there are no Q2C counts, which differs from a count of zero.

@@ -121,9 +121,7 @@ measures!(AllResult, verdicts(), |result| {
 fn verdicts<'a>() -> Columns<(&'a ExperimentLine, &'a ClaimLine)> {
     Columns::new(|_: &(&ExperimentLine, &ClaimLine)| None)
         .key("experiment", |(experiment, _)| experiment.name.clone())
-        .key("variant_of", |(experiment, _)| {
-            or_empty(experiment.variant_of.as_ref())
-        })
+        .key("variant_of", |(e, _)| or_empty(e.variant_of.as_ref()))
         .key("claim", |(_, claim)| claim.says.clone())
         .key("published", |(_, claim)| or_empty(claim.published.as_ref()))
         .key("verdict", |(_, claim)| claim.verdict.name().to_owned())

@@ -17,14 +17,13 @@ struct StudyFigureRow<'a> {
 }
 
 measures!(PollStudyResult, columns(), |result| {
-    let configurations = result.configurations.iter();
-    configurations.flat_map(|scored| rows(scored, String::new(), &result.patterns))
+    let scored = result.configurations.iter();
+    scored.flat_map(|scored| rows(scored, String::new(), &result.patterns))
 });
 
 measures!(PollSearchResult, columns(), |result| {
     let contenders = result.contenders.iter();
-    contenders
-        .flat_map(|contender| rows(&contender.held_out, word(contender.role), &result.held_out))
+    contenders.flat_map(|c| rows(&c.held_out, word(c.role), &result.held_out))
 });
 
 fn rows<'a>(

@@ -40,11 +40,9 @@ fn with_rates<'a>(columns: Columns<SweepFigureRow<'a>>) -> Columns<SweepFigureRo
     columns
         .number("iops", PerSecond, More, |(_, of)| of.gives.rates.iops)
         .number("cpu", Percent, Less, |(_, of)| of.gives.rates.cpu_pct)
-        .number("cpu_ns_per_io", Number, Less, |(_, of)| {
-            of.gives.cpu_ns_per_io
-        })
-        .number("kiops_per_core", Thousands, More, |(_, of)| {
-            of.gives.kiops_per_core
+        .number("cpu_ns_per_io", Number, Less, |r| r.1.gives.cpu_ns_per_io)
+        .number("kiops_per_core", Thousands, More, |r| {
+            r.1.gives.kiops_per_core
         })
         .number("miss_rate", Share, Less, |(_, of)| of.gives.rates.miss_rate)
         .number("effective_sleep", Ns, Neither, |(_, of)| {

@@ -5,7 +5,7 @@ use super::FigureUnit::{
     Cpus, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Thousands,
 };
 use super::{Better, Columns, FigureUnit, or_empty, word};
-use crate::tune::{Cell, Prediction, Relative, TuneResult};
+use crate::tune::{Cell, Measured, Prediction, Relative, TuneResult};
 use crate::tune_jobs::TuneJobsResult;
 use q2c_model::stats::Interval;
 
@@ -14,6 +14,7 @@ struct TuneFigureRow<'a> {
     /// Whether the result has several numbers of jobs, so that names must tell theirs.
     over_jobs: bool,
     cell: &'a Cell,
+    measured: &'a Measured,
 }
 
 measures!(TuneResult, with_figures(keys()), |r| rows(r, false));
@@ -27,6 +28,7 @@ fn rows(run: &TuneResult, over_jobs: bool) -> impl Iterator<Item = TuneFigureRow
         jobs: run.job.jobs,
         over_jobs,
         cell,
+        measured: &cell.measured,
     })
 }
 
@@ -40,43 +42,39 @@ fn keys<'a>() -> Columns<TuneFigureRow<'a>> {
         .key("sleeping", |row| row.cell.sleeping.to_string())
         .key("asked", |row| row.cell.effective_mode.asked.to_string())
         .key("was", |row| row.cell.effective_mode.was.text())
-        .key("cores", |row| {
-            or_empty(row.cell.relative.map(|of| word(of.cores)))
+        .key("cores", |r| {
+            or_empty(r.cell.relative.map(|of| word(of.cores)))
         })
-        .key("ios", |row| row.cell.measured.ios.to_string())
+        .key("ios", |row| row.measured.ios.to_string())
 }
 
 fn name(row: &TuneFigureRow) -> String {
-    let jobs = if row.over_jobs {
-        format!("jobs {} ", row.jobs)
-    } else {
-        String::new()
-    };
-    format!("{jobs}{} {}", row.cell.bs, row.cell.method)
+    let jobs = row.over_jobs.then(|| format!("jobs {} ", row.jobs));
+    format!("{}{} {}", or_empty(jobs), row.cell.bs, row.cell.method)
 }
 
 fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRow<'a>> {
     let columns = columns
-        .figure("iops", PerSecond, More, |row| row.cell.measured.rates.iops)
-        .figure("kiops_per_core", Thousands, More, |row| {
-            row.cell.measured.kiops_per_core
+        .figure("iops", PerSecond, More, |row| row.measured.rates.iops)
+        .figure("kiops_per_core", Thousands, More, |r| {
+            r.measured.kiops_per_core
         })
-        .figure("cpu", Percent, Less, |row| row.cell.measured.rates.cpu_pct)
-        .figure("mean", Ns, Less, |of| of.cell.measured.latencies.mean_ns)
-        .figure("p50", Ns, Less, |of| of.cell.measured.latencies.p50_ns)
-        .figure("p99", Ns, Less, |of| of.cell.measured.latencies.p99_ns)
-        .figure("p99.9", Ns, Less, |of| of.cell.measured.latencies.p999_ns)
-        .figure("miss_rate", Share, Less, |row| {
-            slept(row, row.cell.measured.rates.miss_rate)
+        .figure("cpu", Percent, Less, |row| row.measured.rates.cpu_pct)
+        .figure("mean", Ns, Less, |of| of.measured.latencies.mean_ns)
+        .figure("p50", Ns, Less, |of| of.measured.latencies.p50_ns)
+        .figure("p99", Ns, Less, |of| of.measured.latencies.p99_ns)
+        .figure("p99.9", Ns, Less, |of| of.measured.latencies.p999_ns)
+        .figure("miss_rate", Share, Less, |r| {
+            slept(r, r.measured.rates.miss_rate)
         })
         .figure("effective_sleep", Ns, Neither, |row| {
-            slept(row, row.cell.measured.rates.effective_sleep_ns)
+            slept(row, row.measured.rates.effective_sleep_ns)
         })
         .aside()
-        .figure("slept", Ns, Neither, |r| slept(r, r.cell.measured.slept_ns))
-        .figure("busy", Cpus, Less, |row| row.cell.measured.busy_cpus)
-        .figure("switches_per_io", Number, Less, |row| {
-            row.cell.measured.switches_per_io
+        .figure("slept", Ns, Neither, |r| slept(r, r.measured.slept_ns))
+        .figure("busy", Cpus, Less, |row| row.measured.busy_cpus)
+        .figure("switches_per_io", Number, Less, |r| {
+            r.measured.switches_per_io
         })
         .figure("relative_iops", Number, More, |r| relative(r, |of| of.iops))
         .figure("relative_kiops_per_core", Number, More, |row| {
@@ -103,8 +101,8 @@ const PREDICTED: [PredictedFigure; 6] = [
     ("cpu", Percent, Less, |of| of.rates.cpu_pct),
     ("kiops_per_core", Thousands, More, |of| of.kiops_per_core),
     ("miss_rate", Share, Less, |of| of.rates.miss_rate),
-    ("effective_sleep", Ns, Neither, |of| {
-        of.rates.effective_sleep_ns
+    ("effective_sleep", Ns, Neither, |p| {
+        p.rates.effective_sleep_ns
     }),
     ("p99", Ns, Less, |of| of.p99_ns),
 ];

@@ -106,14 +106,12 @@ fn block_sizes_are_told_apart_and_may_lack_an_answer() {
 
 #[test]
 fn a_number_that_is_missing_or_failed_is_told() {
-    let missing = TuneJobsResult::new(&[1, 2], runs(&[(1, "poll")]), None);
-    assert!(!missing.complete);
+    assert!(!TuneJobsResult::new(&[1, 2], runs(&[(1, "poll")]), None).complete);
     let failed = FailedJobs {
         jobs: 2,
         reason: "verify poll live: Input/output error".to_owned(),
     };
-    let failed = TuneJobsResult::new(&[1], runs(&[(1, "poll")]), Some(failed));
-    assert!(!failed.complete);
+    assert!(!TuneJobsResult::new(&[1], runs(&[(1, "poll")]), Some(failed)).complete);
     let none = TuneJobsResult::new(&[1, 2], Vec::new(), None);
     assert!(none.provenance == Provenance::default() && !none.complete);
 }

@@ -107,10 +107,8 @@ impl WaitCounts {
             // often comes before the thread has left its CPU.
             (Some(true), _) if means == Means::Call => ignored(),
             (Some(true), true) => ignored(),
-            (Some(true), false) => {
-                let in_memory = WaitMode::by(ModeKind::Poll, Some(Means::Memory));
-                in_memory.noted(ModeNote::Interrupted(means))
-            }
+            (Some(true), false) => WaitMode::by(ModeKind::Poll, Some(Means::Memory))
+                .noted(ModeNote::Interrupted(means)),
             // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
             // threads slept while they waited.
             (None, true) if !sleeps && read => ignored(),
@@ -141,8 +139,7 @@ impl WaitCounts {
             0
         };
         let expected = self.left_to_interrupt + others;
-        let beyond = self.interrupts?.saturating_sub(expected);
-        match beyond as f64 / polled.max(1) as f64 {
+        match self.interrupts?.saturating_sub(expected) as f64 / polled.max(1) as f64 {
             n if n >= BY_INTERRUPT && polled > 0 => Some(true),
             n if n < NOT_BY_INTERRUPT && !self.others => Some(false),
             _ => None,

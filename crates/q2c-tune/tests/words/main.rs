@@ -112,7 +112,7 @@ fn checked_text(contenders: &[MethodContender], goal: &Goal, asked: &str) -> (St
     let cells = tried.map(|contender| cell(contender, cores));
     let result = result(cells.collect(), recommendation);
     let answer = words(&result, &result.recommendation[0]);
-    let sentences = [vec![answer.verdict], answer.caveats, answer.evidence].concat();
+    let sentences = [vec![answer.headline], answer.caveats, answer.evidence].concat();
     let text = sentences.join("; ");
     let wrong = contradictions(&text, &figures(contenders, cores), decision.floor);
     (text, wrong)

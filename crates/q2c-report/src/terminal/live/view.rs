@@ -4,6 +4,7 @@ use super::sections::{self, STAGES};
 use super::{WHOLE, sections::processes_in_a_line};
 use crate::most_time;
 use crate::quantity::{self, count, number};
+use crate::said::Note;
 use crate::terminal::bars::latency_bars;
 use crate::terminal::cut::{cut, padded};
 use crate::terminal::pieces::wrapped;
@@ -105,15 +106,20 @@ fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<Str
 }
 
 fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
-    let nothing = || vec![("most time", "no I/O completed in this interval".to_owned())];
+    let nothing = || {
+        vec![Note::plain(
+            "most time",
+            "no I/O completed in this interval",
+        )]
+    };
     let spent = last
         .bottleneck
         .as_ref()
         .map_or_else(nothing, most_time::findings);
-    let one =
-        |(head, words): &(&str, String)| line(screen, Tone::Strong, &format!("{head}:"), words);
+    let head = |said: &Note| format!("{}:", said.what);
+    let one = |said: &Note| line(screen, Tone::Strong, &head(said), &said.words);
     let mut lines = match spent.as_slice() {
-        [(head, words)] => in_two_lines(&format!("{head}:"), words, screen),
+        [only] => in_two_lines(&head(only), &only.words, screen),
         several => several.iter().map(one).collect(),
     };
     let is_complete = last.lost + last.unqueued == 0;

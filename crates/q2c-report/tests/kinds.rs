@@ -1,0 +1,134 @@
+//! The reports of `q2c poll study`, `poll search`, `scale predict` and `place`.
+
+#[path = "fixture/figures.rs"]
+mod figures;
+mod fixture;
+mod widths;
+
+use figures::page_figures;
+use fixture::{
+    place_calibrate, place_run, place_sim, place_watch, poll_search, poll_study, reproduce_all,
+    scale,
+};
+use q2c_model::stats::Interval;
+use q2c_report::Reported;
+use q2c_report::terminal::Screen;
+use q2c_result::poll_study::ClaimVerdict;
+use q2c_result::scale::Answer;
+use serde_json::{Value, json};
+
+fn reports() -> [(&'static str, Box<dyn Reported>); 8] {
+    [
+        ("poll study", Box::new(poll_study())),
+        ("poll search", Box::new(poll_search())),
+        ("scale", Box::new(scale())),
+        ("place sim", Box::new(place_sim())),
+        ("place watch", Box::new(place_watch())),
+        ("place calibrate", Box::new(place_calibrate())),
+        ("place run", Box::new(place_run())),
+        ("verdicts of all", Box::new(reproduce_all())),
+    ]
+}
+
+fn text(result: &impl Reported) -> String {
+    result.document().text(Screen::new(200, false))
+}
+
+fn figure(result: &impl Reported, name: &str) -> Value {
+    let page = result.document().page().expect("make the page");
+    page_figures(&page)[name].clone()
+}
+
+#[test]
+fn each_report_fits_every_width() {
+    for (name, result) in reports() {
+        widths::fits(name, |screen| result.document().text(screen));
+    }
+}
+
+#[test]
+fn no_page_has_a_name_that_is_markup() {
+    for (name, result) in reports() {
+        let page = result.document().page().expect("make the page");
+        assert!(!page.contains(fixture::BOLD), "{name}");
+    }
+}
+
+#[test]
+fn a_claim_is_told_with_the_share_of_the_sets() {
+    let mut judged = poll_study();
+    judged.published.verdict = ClaimVerdict::DoesNotHold;
+    judged.published.resamples = 1_000;
+    judged.published.share = 0.013;
+    let claim = text(&judged).replace('\n', " ");
+    assert!(claim.contains("does not hold"), "{claim}");
+    assert!(claim.contains("1.3 % of 1000 resampled sets"), "{claim}");
+    judged.all = None;
+    assert!(text(&judged).contains("no answer"));
+}
+
+/// A broken limit is drawn as a loss of 100 %, and a pattern that does not count as a gap.
+#[test]
+fn the_map_of_a_study_shows_what_was_left_out() {
+    let views = figure(&poll_study(), "poll-study");
+    let losses = [0, 1].map(|view: usize| views[view]["data"][0]["z"][0].clone());
+    assert_eq!(
+        losses,
+        [json!([50.0, 100.0, null]), json!([12.5, 100.0, null])]
+    );
+}
+
+/// An interval that holds zero is no win, and neither is a reference without losses.
+#[test]
+fn what_is_not_told_apart_has_not_won() {
+    let mut unsure = poll_search();
+    unsure.contenders[1].against[0].low = -0.01;
+    assert!(text(&unsure).contains("no winner"));
+    let finalist = &figure(&poll_search(), "poll-search")[0]["data"][0];
+    assert_eq!(
+        [&finalist["x"], &finalist["y"]],
+        [&json!([11.0]), &json!([22.0])]
+    );
+}
+
+/// No prediction is drawn as a measurement: the measured points are one solid trace, everything
+/// else is dashed.
+#[test]
+fn a_prediction_is_dashed_and_a_measurement_is_solid() {
+    let drawn = figure(&scale(), "scale");
+    let traces = drawn[0]["data"].as_array().expect("traces");
+    for trace in traces {
+        let measured = trace["name"] == "measured";
+        assert_eq!(trace["line"]["dash"] == "dash", !measured, "{trace}");
+        let jobs: Vec<f64> = if measured { 1..5 } else { 5..13 }.map(f64::from).collect();
+        assert_eq!(trace["x"], json!(jobs));
+    }
+    assert_eq!(traces.len(), 4);
+}
+
+#[test]
+fn what_is_not_known_of_scaling_is_said() {
+    let mut unsure = scale();
+    (unsure.answer, unsure.ends_at) = (Answer::Uncertain, None);
+    assert!(text(&unsure).contains("not yet to be told: a lock shows"));
+    let mut nothing = scale();
+    (nothing.answer, nothing.ends_at, nothing.ends_between) = (Answer::NothingSeen, None, None);
+    assert!(text(&nothing).contains("no limit shows up to 4 jobs"));
+}
+
+#[test]
+fn a_gain_is_told_only_where_the_interval_leaves_out_nothing() {
+    for (trials, words) in [
+        (
+            &[2.0, 3.0][..],
+            "lets computing tasks run faster than the kernel's own",
+        ),
+        (&[-1.0, 3.0], "cannot be told from the kernel's own"),
+        (&[-2.0, -1.0], "makes computing tasks slower than"),
+        (&[9.0], "was tried once beside"),
+    ] {
+        let mut result = place_run();
+        result.classes[0].gains[0].t_over_t_minus_1_pct = Interval::from_samples(trials);
+        assert!(text(&result).contains(words), "{words}");
+    }
+}
