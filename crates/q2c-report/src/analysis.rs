@@ -42,6 +42,7 @@ impl Reported for AnalyzeResult {
         facts.extend(input.facts.iter().map(|(name, value)| fact(name, value)));
         // A single group has the figures of the whole, and is named already.
         let groups = self.groups.iter().filter(|(_, groups)| groups.len() > 1);
+        let stages = Section::new("Stages").table(stages(&self.stages));
         Document::new("analyze", &self.version, &self.schema)
             .titled(self.input.path.clone(), about(self))
             .answers(self.bottleneck.iter().flat_map(most_time::findings))
@@ -49,11 +50,7 @@ impl Reported for AnalyzeResult {
             .notices(Note::cautions("not exact", inexact::sentences(self)))
             .notices(Note::cautions("unmatched", unmatched(&self.unmatched)))
             .notices(failed.map(|words| Note::bad("failed", words)))
-            .section(
-                Section::new("Stages")
-                    .table(stages(&self.stages))
-                    .notes(inexact::not_whole(self)),
-            )
+            .section(stages.notes(inexact::not_whole(self)))
             .section(findings(self))
             .sections(groups.map(|(property, groups)| groups_of(property, groups)))
             .section(queues(self))
@@ -286,9 +283,9 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
 /// names no queues.
 pub(crate) fn device_queues(queues: &[DeviceQueues]) -> impl Iterator<Item = Note> {
     queues.iter().take(DEVICES).flat_map(|device| {
-        let all = Some(&device.all).filter(|_| device.reads.is_none() && device.writes.is_none());
         let (reads, writes) = (device.reads.as_ref(), device.writes.as_ref());
-        let parts = [("reads", reads), ("writes", writes), ("requests", all)];
+        let requests = Some(&device.all).filter(|_| reads.is_none() && writes.is_none());
+        let parts = [("reads", reads), ("writes", writes), ("requests", requests)];
         parts.into_iter().filter_map(move |(what, part)| {
             let what = format!("{what} by queue of {}", device.device);
             Some(Note::plain(&what, queue_use(part?, device.queues)))
@@ -377,11 +374,8 @@ pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
 
 /// Events and I/Os that could not be used, by reason; `None` when all could be.
 pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
-    some_listed(
-        unmatched
-            .iter()
-            .map(|(reason, n)| format!("{reason} ({n})")),
-    )
+    let reasons = unmatched.iter();
+    some_listed(reasons.map(|(reason, n)| format!("{reason} ({n})")))
 }
 
 #[cfg(test)]

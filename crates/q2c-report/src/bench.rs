@@ -123,16 +123,15 @@ fn scaling(result: &BenchResult) -> Section<'static> {
             .chain(Note::cautions("suspect", &line.suspects))
             .chain(Note::plains("not looked at", missing))
     });
-    Section::new("Scaling")
-        .notes(curves)
-        .notes(Note::plains("lead", leads(result)))
+    let leads = Note::plains("lead", leads(result));
+    Section::new("Scaling").notes(curves).notes(leads)
 }
 
 fn unseen(result: &BenchResult) -> Option<String> {
     let points = of_all(result, |cell| cell.cpu.busy_s.trials == 0)?;
-    let why =
+    let reason =
         "the kernel's counters could not be read, or I/Os take so long that jobs ended after them";
-    Some(format!("in {points} unknown: {why}"))
+    Some(format!("in {points} unknown: {reason}"))
 }
 
 /// In how many points KIOPS/core divides by the threads' own CPU time; `None` where in none.
@@ -299,10 +298,8 @@ fn curve(curve: &ThroughputCurve) -> String {
         "{name}, {bs} {rw} depth {depth}{around}: knee {knee}, peak {peak}, collapse {collapse}"
     );
     if let Some(shape) = &curve.shape {
-        text += &format!(
-            ", {:.0} % of the peak kept at the end",
-            shape.retained * 100.0
-        );
+        let kept = shape.retained * 100.0;
+        text += &format!(", {kept:.0} % of the peak kept at the end");
     }
     if let Some(fit) = &curve.usl {
         text += &format!(

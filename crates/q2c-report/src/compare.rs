@@ -45,7 +45,7 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
         Some(name) => Section::new(format!("{title}: {name}")),
         None => Section::new(title),
     };
-    let of = name.unwrap_or_default();
+    let heading = name.unwrap_or_default();
     let lost = replay::without_idle_time(&one.job, &one.trace);
     let notices = Note::cautions("outstanding", lost)
         .chain(profile(one))
@@ -58,7 +58,7 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
     });
     let devices = section("Devices").table(sums(one)).table(latencies(one));
     document
-        .answers(verdict(one).into_iter().map(|words| Note::plain(of, words)))
+        .answers(Note::plains(heading, verdict(one)))
         .notices(notices.map(|said| match name {
             Some(name) => under(name, said),
             None => said,
@@ -77,8 +77,8 @@ fn lines(result: &CompareResult) -> Vec<ReplayLine<'_>> {
     let runs = result.comparisons.iter();
     let runs = runs.flat_map(|one| one.devices.iter().map(move |device| (one, device)));
     let lines = runs.enumerate().filter_map(|(at, (one, device))| {
-        let of = format!(", {}", row_name(one));
-        let name = format!("{}{}", device.target.path, when(several, &of));
+        let suffix = format!(", {}", row_name(one));
+        let name = format!("{}{}", device.target.path, when(several, &suffix));
         Some(ReplayLine::compared(at, &name, device.shown.as_ref()?))
     });
     lines.collect()
@@ -118,11 +118,8 @@ fn overview(result: &CompareResult) -> [Section<'static>; 2] {
         let head = std::iter::once(head).chain(devices.map(|device| device.target.path.as_str()));
         ReportTable::from_rows(head, result.comparisons.iter().map(row)).legend(VALID)
     };
-    let time = table(
-        replay::metric(CompareMetric::CompletionTime),
-        |_, d| d.completion_s,
-        false,
-    );
+    let time = replay::metric(CompareMetric::CompletionTime);
+    let time = table(time, |_, device| device.completion_s, false);
     let by_sum = alike.map_or("sum", |one| replay::metric(one.sum));
     let by_sum = table(by_sum, sum, alike.is_none());
     let times = Section::new("Completion times").table(time);
@@ -140,10 +137,8 @@ fn profile(one: &Comparison) -> Option<Note> {
         return Some(Note::plain("profile", message));
     }
     let reasons = replay::reasons(&profile.invalid);
-    Some(Note::caution(
-        "profile",
-        format!("{message}, in which {reasons}"),
-    ))
+    let message = format!("{message}, in which {reasons}");
+    Some(Note::caution("profile", message))
 }
 
 fn sum(one: &Comparison, device: &DeviceRun) -> Interval {
@@ -253,10 +248,8 @@ fn less_work(device: &DeviceRun) -> Option<String> {
     let changed = device.shown.as_ref()?.changed.iter();
     let less = changed.filter(|(change, _)| is_less(**change));
     let less: u64 = less.map(|(_, n)| n).sum();
-    let less_work = format!(
-        "{} did less work than the trace asks for",
-        device.target.path
-    );
+    let path = &device.target.path;
+    let less_work = format!("{path} did less work than the trace asks for");
     (less > 0).then(|| format!("{less_work}: {less} requests were left out or shortened"))
 }
 

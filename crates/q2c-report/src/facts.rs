@@ -29,10 +29,8 @@ fn maybe(name: &str, value: Option<impl ToString>) -> Fact {
 
 pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
     if let Some(facts) = sim_machine::facts(m) {
-        return facts
-            .into_iter()
-            .map(|(name, value)| fact(name, value))
-            .collect();
+        let facts = facts.into_iter();
+        return facts.map(|(name, value)| fact(name, value)).collect();
     }
     let states = m.idle_states.iter().map(|(s, us)| format!("{s} {us} us"));
     let online = format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online));

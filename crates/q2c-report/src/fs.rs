@@ -70,13 +70,8 @@ fn kind(point: &FsPoint) -> String {
 }
 
 fn place(point: &FsPoint) -> String {
-    format!(
-        "{} {}, {}, {} jobs",
-        point.fs,
-        point.sharing,
-        kind(point),
-        point.jobs
-    )
+    let (fs, sharing, jobs) = (point.fs, point.sharing, point.jobs);
+    format!("{fs} {sharing}, {}, {jobs} jobs", kind(point))
 }
 
 fn jobs(result: &FsResult) -> BTreeSet<u32> {
@@ -191,8 +186,8 @@ fn program_table(program: &FsProgram) -> (String, ReportTable) {
     let legend = "Median of the trials; below it the least and the largest one.";
     let table = grid("file system", &cpus, head, &rows, name, at).legend(legend);
     let command = program.command.as_ref().map(|c| format!("`{c}`"));
-    let of = command.unwrap_or_else(|| "the built-in mix".to_owned());
-    (format!("{} of {of}", program.metric), table)
+    let command = command.unwrap_or_else(|| "the built-in mix".to_owned());
+    (format!("{} of {command}", program.metric), table)
 }
 
 /// The CPUs of a program, or the tasks of the built-in mix.

@@ -113,10 +113,13 @@ fn verdict(result: &KernelTuneResult) -> Note {
     let device = &result.device.name;
     let mut methods = result.methods.iter();
     let figures = methods.find(|m| m.method == result.recommended).map(|m| {
-        let [iops, missed] = [&m.relative.iops, &m.measured.rates.miss_rate].map(|i| median(i, 100.0));
-        let [per_core, cpu] = [&m.relative.kiops_per_core, &m.measured.rates.cpu_pct].map(|i| median(i, 1.0));
+        let share = |interval: &Interval| median(interval, 100.0);
+        let (iops, missed) = (share(&m.relative.iops), share(&m.measured.rates.miss_rate));
+        let per_core = median(&m.relative.kiops_per_core, 1.0);
+        let cpu = median(&m.measured.rates.cpu_pct, 1.0);
         let kept = format!("It kept {iops} % of the IOPS of classic polling");
-        format!(". {kept} at {per_core} times the IOPS per core, with {cpu} % CPU and {missed} % missed.")
+        let core = format!("{per_core} times the IOPS per core");
+        format!(". {kept} at {core}, with {cpu} % CPU and {missed} % missed.")
     });
     let figures = figures.unwrap_or_default();
     let floor = number(result.floor * 100.0);
@@ -182,10 +185,8 @@ fn predicted(result: &KernelTuneResult) -> Option<String> {
         |m: &&KernelMethod| matches!(m.method, Method::HybridKernel(KernelSleep::Steered(_)));
     let m = result.methods.iter().find(steered)?;
     let about = |i: &Interval, scale: f64| format!("{} {}", median(i, scale), range(i, scale));
-    let (sleep, iops) = (
-        about(&m.off.effective_sleep_ns, 1.0),
-        about(&m.off.iops, 1.0),
-    );
+    let sleep = about(&m.off.effective_sleep_ns, 1.0);
+    let iops = about(&m.off.iops, 1.0);
     let (missed, cpu) = (about(&m.off.miss_rate, 100.0), about(&m.off.cpu_pct, 1.0));
     let ratios = format!("predicted / measured: effective sleep {sleep}, IOPS {iops}");
     let differences = format!("miss rate {missed} points, CPU {cpu} points");

@@ -23,11 +23,11 @@ pub(crate) fn sentences(late: &LateTime) -> Vec<String> {
     match late {
         LateTime::Unseen(why) => vec![unseen(why)],
         LateTime::Seen(run) => {
-            let found = [slowest(run), misses(run), unmatched(&run.all)]
-                .into_iter()
-                .flatten();
-            let whole = std::iter::once(numbers(&run.all));
-            whole.chain(found).chain([captured(run)]).collect()
+            let findings = [slowest(run), misses(run), unmatched(&run.all)];
+            let mut sentences = vec![numbers(&run.all)];
+            sentences.extend(findings.into_iter().flatten());
+            sentences.push(captured(run));
+            sentences
         }
     }
 }
@@ -125,10 +125,8 @@ pub(crate) fn numbers(numbers: &LateNumbers) -> String {
 
 fn sum(parts: &U2cParts<f64>) -> String {
     let parts = PARTS.iter().zip(parts.in_order());
-    joined(
-        parts.map(|(name, ns)| format!("{name} {}", duration(ns))),
-        " + ",
-    )
+    let parts = parts.map(|(name, ns)| format!("{name} {}", duration(ns)));
+    joined(parts, " + ")
 }
 
 /// I/Os that were not matched, by reason; `None` when all were.
@@ -141,9 +139,9 @@ pub(crate) fn unmatched(numbers: &LateNumbers) -> Option<String> {
         (lacking.out_of_order, "the times are out of order"),
         (lacking.completed_after_reap, "completed after the reaping"),
     ])?;
-    let [some, all] = [lacking.total(), lacking.total() + numbers.matched].map(count);
+    let [lacking, ios] = [lacking.total(), lacking.total() + numbers.matched].map(count);
     Some(format!(
-        "{some} of {all} I/Os are not in these figures: {breakdown}"
+        "{lacking} of {ios} I/Os are not in these figures: {breakdown}"
     ))
 }
 

@@ -198,15 +198,12 @@ fn standing<'a>(
     let compared = here.filter(|c| c.is_comparable() && c.figure(measure).trials > 0);
     let compared: Vec<&BenchCell> = compared.collect();
     let median = |cell: &BenchCell| cell.figure(measure).median;
-    let first = |best, cell| {
-        if median(cell) > median(best) {
-            cell
-        } else {
-            best
-        }
-    };
-    let leader = compared.iter().copied().reduce(first);
-    let leader = leader.filter(|_| compared.len() > 1)?;
+    // The first of those that have most.
+    let leader = compared
+        .iter()
+        .rev()
+        .max_by(|a, b| median(a).total_cmp(&median(b)));
+    let leader = *leader.filter(|_| compared.len() > 1)?;
     let (mut rivals, mut chance) = (Vec::new(), 0f64);
     for other in compared.iter().filter(|c| c.point != leader.point) {
         match Apart::compare(leader, other, measure) {

@@ -128,21 +128,15 @@ fn verdict(setup: &Setup) -> Vec<Note> {
         let unit = format!("{} times a computing task alone", ratio(setup.c_time_unit));
         said.push(Note::plain("best run time", unit));
     }
-    said.push(Note::plain(
-        "proposed over free",
-        gain(setup.gain_over_free_pct),
-    ));
-    said.extend(Note::plains(
-        "proposed over worst",
-        setup.gain_over_worst_pct.map(gain),
-    ));
+    let over_free = gain(setup.gain_over_free_pct);
+    said.push(Note::plain("proposed over free", over_free));
+    let over_worst = setup.gain_over_worst_pct.map(gain);
+    said.extend(Note::plains("proposed over worst", over_worst));
     if let (Some(worst), Some(best)) = (&setup.worst, &setup.best) {
         let same = some_listed(setup.worst_is.iter().map(|name| policy(*name)));
         let same = same.unwrap_or_else(|| "none of the named placements".to_owned());
-        said.push(Note::plain(
-            "worst placement",
-            format!("{} ({same})", queues(worst)),
-        ));
+        let worst = format!("{} ({same})", queues(worst));
+        said.push(Note::plain("worst placement", worst));
         said.push(Note::plain("best placement", queues(best)));
     }
     if setup.c_time.best.is_some() {

@@ -12,10 +12,8 @@ use q2c_result::poll_study::StudiedPattern;
 impl Reported for PollSearchResult {
     fn document(&self) -> Document<'_> {
         let configurations = count(self.configurations as u64);
-        let title = format!(
-            "{configurations} configurations on {}",
-            extent(&self.searched)
-        );
+        let patterns = extent(&self.searched);
+        let title = format!("{configurations} configurations on {patterns}");
         let limits: String = self.limits.iter().map(|l| format!(", {l}")).collect();
         let about = format!(
             "ranked by {}{limits} · held out: {} ({} patterns) · {} rounds · {} · {} loop",

@@ -186,10 +186,8 @@ fn left_out(program: &Program) -> Option<String> {
 fn workload(copied: &Copied) -> String {
     let beside = copied.background.iter().map(|job| {
         let kind = kind(job.direction, job.random);
-        format!(
-            "{kind} of {} with {} in flight by interrupts",
-            job.bs, job.depth
-        )
+        let (bs, depth) = (job.bs, job.depth);
+        format!("{kind} of {bs} with {depth} in flight by interrupts")
     });
     let beside = joined(beside, ", and ");
     let them = when(!beside.is_empty(), "; beside them ");

@@ -88,6 +88,7 @@ fn setting(result: &ReproduceResult) -> Vec<Note> {
     said
 }
 
+/// What a reader of figures about rules has to know.
 const LOSS: &str = "how far the objective of a rule is below that of the pattern's own best, mean over the \
      patterns; a pattern on which the rule breaks a limit counts as 100 %";
 const TRIALS: &str = "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
@@ -237,23 +238,16 @@ fn tally(verdicts: impl Iterator<Item = (ReproduceVerdict, Basis)>) -> String {
         };
         format!("{n} {}{predicted}", if n == 1 { one } else { many })
     });
-    format!(
-        "{}: {}",
-        counted(verdicts.len() as u64, "claim"),
-        listed(counts)
-    )
+    let claims = counted(verdicts.len() as u64, "claim");
+    format!("{claims}: {}", listed(counts))
 }
 
 impl Reported for AllResult {
     fn document(&self) -> Document<'_> {
         let scaled = format!(", all times multiplied by {}", self.scale);
         let about = format!("all experiments{}", when(self.scale != 1.0, &scaled));
-        let experiments = self.experiments.iter();
-        let lines = || {
-            experiments
-                .clone()
-                .flat_map(|e| e.claims.iter().map(move |c| (e, c)))
-        };
+        let experiments = || self.experiments.iter();
+        let lines = || experiments().flat_map(|e| e.claims.iter().map(move |c| (e, c)));
         let tally = tally(lines().map(|(_, claim)| (claim.verdict, claim.basis)));
         let claims = lines().map(|(experiment, claim)| judged_claim(experiment, claim));
         Document::new("reproduce", &self.version, &self.schema)

@@ -70,10 +70,8 @@ fn answer(result: &ScaleResult) -> Note {
             let falls = result.peak;
             let falls = falls.map(|n| format!("; throughput is predicted to fall beyond {n}"));
             let falls = falls.unwrap_or_default();
-            Note::good(
-                "scaling ends",
-                format!("at {end} jobs ({between}), by {by}{falls}"),
-            )
+            let message = format!("at {end} jobs ({between}), by {by}{falls}");
+            Note::good("scaling ends", message)
         }
         (Answer::Uncertain, _) => {
             let shows = format!("{by} shows, but too little of it");
@@ -115,10 +113,8 @@ fn words(result: &ScaleResult) -> Vec<Note> {
             None => "of each measured point from the others",
             Some(_) => "of the measured points, to which nothing was fitted",
         };
-        said.push(Note::plain(
-            "error",
-            format!("{} % on average, {basis}", number(error)),
-        ));
+        let error = format!("{} % on average, {basis}", number(error));
+        said.push(Note::plain("error", error));
     }
     said
 }

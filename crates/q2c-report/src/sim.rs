@@ -50,10 +50,8 @@ fn answer(methods: &[SimMethod]) -> Option<Note> {
         return Some(Note::good(&best.method, said(best)));
     }
     let nearest = rules().max_by(|a, b| most(a.gives.rates.iops, b.gives.rates.iops))?;
-    let none = format!(
-        "No rule keeps {:.0} % of classic polling's IOPS",
-        FLOOR * 100.0
-    );
+    let floor = FLOOR * 100.0;
+    let none = format!("No rule keeps {floor:.0} % of classic polling's IOPS");
     let nearest = format!("The nearest, {}, has {}", nearest.method, said(nearest));
     Some(Note::caution("", format!("{none}. {nearest}")))
 }

@@ -11,10 +11,8 @@ use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
 /// time`. `None` for a run on a real machine.
 pub(crate) fn headline(machine: &Machine) -> Option<String> {
     let SimMachine { cpus, name, .. } = machine.simulated.as_ref()?;
-    Some(format!(
-        "{} of {name}, in simulated time",
-        counted(*cpus, "CPU")
-    ))
+    let cpus = counted(*cpus, "CPU");
+    Some(format!("{cpus} of {name}, in simulated time"))
 }
 
 /// The title of a page: the target, and whether it was simulated.
@@ -29,10 +27,7 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
     }
     let kernel = Some(&machine.kernel).filter(|kernel| !kernel.is_empty());
     let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
-    kernel
-        .into_iter()
-        .chain(machine.cpu_model.clone())
-        .collect()
+    Vec::from_iter(kernel.into_iter().chain(machine.cpu_model.clone()))
 }
 
 /// The facts of a simulated machine, names and values; `None` for a real one.

@@ -112,9 +112,10 @@ fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         Some((stage, share)) => format!(". {stage} takes {} of the growth", percent(share)),
         None => ": no stage grows".to_owned(),
     };
+    let growth = format!("Q2C is {first} at {from} and {last} at {to}{most}");
     Some(Note::plain(
         &format!("growth of {line} over the jobs"),
-        format!("Q2C is {first} at {from} and {last} at {to}{most}"),
+        growth,
     ))
 }
 

@@ -63,10 +63,8 @@ fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
 fn latency(taken: &TakenAs) -> String {
     let is_fallback = (taken.latency_asked, taken.latency) == (None, DeviceTime::Q2c);
     let reason = when(is_fallback, ", since no request has a D");
-    let device = format!(
-        "{} of the block layer as device time{reason}",
-        taken.latency
-    );
+    let latency = taken.latency;
+    let device = format!("{latency} of the block layer as device time{reason}");
     let before = duration(taken.submission_ns);
     format!("{device}; the time before it as submission ({before} on average)")
 }

@@ -1,7 +1,7 @@
 //! The report of `q2c tune` over several numbers of jobs.
 
 use crate::course::{course, jobs};
-use crate::document::{Document, DocumentAnswer, Reported, Section};
+use crate::document::{Document, Reported, Section};
 use crate::phrase::{distinct, grouped, listed, when};
 use crate::quantity::{bare, seconds};
 use crate::said::{Note, ReportField, ReportTable, Weight, row};
@@ -87,9 +87,8 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
             row
         })
     });
-    let head = ["method", "jobs"]
-        .into_iter()
-        .chain(metric::over_jobs().map(|m| m.head));
+    let figures = metric::over_jobs().map(|metric| metric.head);
+    let head = ["method", "jobs"].into_iter().chain(figures);
     let legend = "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
          Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.";
     ReportTable::from_rows(head, rows).legend(legend)
@@ -116,9 +115,9 @@ fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note
 /// The answer of each number of jobs at one block size, each with its caveats right under it.
 fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = Note> {
     let answer = move |run: &TuneResult| {
-        let advice = advice::words(run, label::recommendation_of(run, bs)?);
-        let of = jobs(run.job.jobs);
-        Some(DocumentAnswer { of, ..advice }.said())
+        let mut advice = advice::words(run, label::recommendation_of(run, bs)?);
+        advice.of = jobs(run.job.jobs);
+        Some(advice.said())
     };
     result.runs.iter().filter_map(answer).flatten()
 }
@@ -189,12 +188,8 @@ fn in_each<'a, S: IntoIterator<Item = Note>>(
     result: &'a TuneJobsResult,
     get: impl Fn(&'a TuneResult) -> S,
 ) -> Vec<Note> {
-    once(
-        result
-            .runs
-            .iter()
-            .flat_map(|run| get(run).into_iter().map(|said| (said, run.job.jobs))),
-    )
+    let runs = result.runs.iter();
+    once(runs.flat_map(|run| get(run).into_iter().map(|said| (said, run.job.jobs))))
 }
 
 fn once(said: impl Iterator<Item = (Note, u32)>) -> Vec<Note> {

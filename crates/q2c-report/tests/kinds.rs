@@ -31,7 +31,7 @@ fn reports() -> [(&'static str, Box<dyn Reported>); 8] {
 }
 
 fn text(result: &impl Reported) -> String {
-    result.document().text(Screen::new(200, false))
+    result.document().text(Screen::new(2_000, false))
 }
 
 fn figure(result: &impl Reported, name: &str) -> Value {

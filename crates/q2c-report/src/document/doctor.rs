@@ -86,10 +86,8 @@ fn used_for(purpose: Use) -> &'static str {
 
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
     // Where every check below is among the reasons and none of elsewhere, the table names them.
-    let of_use = report
-        .checks
-        .iter()
-        .filter(|c| c.uses.first() == Some(&state.of));
+    let checks = report.checks.iter();
+    let of_use = checks.filter(|check| check.uses.first() == Some(&state.of));
     let ids: Vec<&String> = of_use.map(|check| &check.id).collect();
     let said_below = ids.len() == state.by.len() && ids.iter().all(|id| state.by.contains(id));
     let by = format!(" ({})", listed(&state.by));
@@ -151,10 +149,8 @@ fn by_uses(report: &DoctorReport) -> Option<Note> {
 }
 
 fn fixes(report: &DoctorReport) -> Section<'static> {
-    let amiss = report
-        .checks
-        .iter()
-        .filter(|c| c.verdict != CheckVerdict::Pass);
+    let checks = report.checks.iter();
+    let amiss = checks.filter(|check| check.verdict != CheckVerdict::Pass);
     let lines = amiss.filter_map(|check| Some([format!("# {}", check.id), check.fix.clone()?]));
     Section::new("To change what is amiss").lines(lines.flatten())
 }

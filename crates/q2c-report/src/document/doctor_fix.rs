@@ -64,10 +64,8 @@ fn rounded(change: &SettingChange) -> Option<Note> {
     let ChangeState::Rounded { now } = &change.state else {
         return None;
     };
-    let message = format!(
-        "{}: {} was asked, the kernel took {now}",
-        change.file, change.new
-    );
+    let (file, new) = (&change.file, &change.new);
+    let message = format!("{file}: {new} was asked, the kernel took {now}");
     Some(Note::caution("other value", message))
 }
 

@@ -112,16 +112,19 @@ impl Reported for SteerResult {
         let missed = missed.into_iter().filter(|(n, _)| *n > 0);
         let missed = missed.map(|(n, what)| format!("{} {what}", count(n)));
         let about = format!("slept by {} for {}", self.policy, seconds(self.seconds));
-        let mut said = vec![
+        let steered = [
             Note::plain("steered", steered),
             Note::plain("own CPU", own_cpu),
         ];
-        said.push(Note::plain("the setting", &self.restored));
-        said.extend(self.mixed.then(|| Note::caution("mixed", mixed)));
-        said.extend(Note::cautions("missed", missed));
+        let setting = Note::plain("the setting", &self.restored);
+        let mixed = self.mixed.then(|| Note::caution("mixed", mixed));
+        let section = Section::new("")
+            .notes(steered.into_iter().chain([setting]))
+            .notes(mixed)
+            .notes(Note::cautions("missed", missed));
         Document::new("poll steer", &self.version, &self.schema)
             .titled(self.device.name.clone(), about)
-            .section(Section::new("").notes(said))
+            .section(section)
     }
 }
 

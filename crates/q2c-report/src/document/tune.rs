@@ -90,16 +90,11 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     };
     let weight = |cell: &&Cell| {
         let is_below = relative(cell).iops.median < floor && cell.method != Method::POLL;
-        if chosen(cell) {
-            Weight::Good
-        } else {
-            Weight::Bad.only_when(is_below)
-        }
+        let other = Weight::Bad.only_when(is_below);
+        if chosen(cell) { Weight::Good } else { other }
     };
-    let (by, floor) = (
-        label::objective(&result.job.objective),
-        number(floor * 100.0),
-    );
+    let by = label::objective(&result.job.objective);
+    let floor = number(floor * 100.0);
     let heads = "method | IOPS\n% poll | CPU\n% | per core\nx poll | ";
     let table = ReportTable::headed(heads, shown.iter().map(row));
     section

@@ -97,12 +97,9 @@ pub(super) fn profiles(result: &FsResult) -> Vec<Note> {
             FsProfile::Seen(seen) => profiled(seen),
             FsProfile::Unseen(error) => format!("not seen: failed to {error}"),
         };
-        Some(Note::plain(
-            "CPU time",
-            format!("{}: {sentence}", place(&cell.point)),
-        ))
+        Some(format!("{}: {sentence}", place(&cell.point)))
     });
-    let mut said: Vec<Note> = sentences.collect();
+    let mut said: Vec<Note> = Note::plains("CPU time", sentences).collect();
     let by_clock = |cell: &FsCell| match &cell.profile {
         Some(FsProfile::Seen(seen)) => seen.by == ProfiledBy::CpuClock,
         _ => false,

@@ -201,10 +201,10 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
     let (by_like, by_user) = (by(like.kind), by(user));
     let means = match like.kind {
         Some(Layer::User) => format!("{mean} on average{by_user}{there}"),
-        _ => format!(
-            "{} on average{by_like}{there}, {mean}{by_user}",
-            number(like.mean)
-        ),
+        _ => {
+            let like = number(like.mean);
+            format!("{like} on average{by_like}{there}, {mean}{by_user}")
+        }
     };
     let most = in_flight.recorded_most.map_or(String::new(), |most| {
         format!(" ({}{recorded} in the recording)", count(most))

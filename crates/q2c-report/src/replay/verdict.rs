@@ -28,10 +28,8 @@ pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
 pub(crate) fn overall(overall: &Overall) -> String {
     let Overall { device, with, .. } = overall;
     let total = overall.better + overall.worse + overall.alike + overall.unknown;
-    let better = format!(
-        "{device} serves {} of {total} comparisons better",
-        overall.better
-    );
+    let better = overall.better;
+    let better = format!("{device} serves {better} of {total} comparisons better");
     let mut parts = vec![better, format!("{with} {}", overall.worse)];
     if overall.alike > 0 {
         parts.push(format!("both are alike in {}", overall.alike));
@@ -67,12 +65,9 @@ fn sentence(finding: &CompareFinding, scope: &str) -> String {
             metric: by,
             ratio,
         } => {
-            let by = format!(
-                "its {} is {} of that of {than}",
-                metric(*by),
-                interval(ratio)
-            );
-            format!("{device} serves this trace better{scope}: {by}")
+            let (by, ratio) = (metric(*by), interval(ratio));
+            let answer = format!("its {by} is {ratio} of that of {than}");
+            format!("{device} serves this trace better{scope}: {answer}")
         }
         CompareFinding::Alike {
             device,
@@ -163,16 +158,10 @@ fn time_cannot_tell([device, with]: [&String; 2], ratio: &Ratio, idle: [f64; 2])
 }
 
 fn reads_only(writes: u64, treatment: Writes) -> String {
-    let is_skipped = treatment == Writes::Skip;
-    let how = if is_skipped {
-        "left out"
-    } else {
-        "read instead"
-    };
-    format!(
-        "reads only: {} writes of the trace were {how}",
-        count(writes)
-    )
+    let skipped = treatment == Writes::Skip;
+    let how = if skipped { "left out" } else { "read instead" };
+    let writes = count(writes);
+    format!("reads only: {writes} writes of the trace were {how}")
 }
 
 fn no_valid_trial(device: &str, cause: &NoneValid) -> String {

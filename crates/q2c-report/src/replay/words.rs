@@ -72,11 +72,8 @@ fn changed(trial: &ReplayTrial) -> Option<String> {
     let some = trial.changed.iter().filter(|(_, n)| **n > 0);
     let mut kinds: Vec<(&str, u64)> = some.map(|(kind, n)| (kind.text(), *n)).collect();
     kinds.sort_unstable();
-    some_listed(
-        kinds
-            .iter()
-            .map(|(kind, n)| format!("{kind} ({})", count(*n))),
-    )
+    let kinds = kinds.iter();
+    some_listed(kinds.map(|(kind, n)| format!("{kind} ({})", count(*n))))
 }
 
 fn captured(trial: &ReplayTrial) -> Option<Note> {

@@ -85,10 +85,8 @@ pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
         let of_one = format!(" for `{}`", expected.text);
         let of_one = when(!alike, &of_one);
         let left_out = left_out(&trials.left_out);
-        format!(
-            "{} of {} trials{of_one}{left_out}",
-            trials.judged, trials.asked
-        )
+        let (judged, asked) = (trials.judged, trials.asked);
+        format!("{judged} of {asked} trials{of_one}{left_out}")
     };
     let lacking = seen.iter().filter(|e| e.trials.judged < e.trials.asked);
     let mut sentences: Vec<String> = lacking.map(sentence).collect();

@@ -14,11 +14,9 @@ pub(super) fn points(result: &ReproduceResult) -> ReportTable {
     let points = result.points.iter();
     let table = ReportTable::headed(HEADS, points.flat_map(|point| rows_of(point, result)))
         .legend("Median over the trials, whole phase from its begin. CPU: of each thread.");
-    let has_axes = !result.axes.is_empty();
-    let table = if has_axes {
-        table
-    } else {
-        table.without_names()
+    let table = match result.axes.as_slice() {
+        [] => table.without_names(),
+        _ => table,
     };
     table.without_empty_columns()
 }

@@ -33,9 +33,9 @@ fn the_line_of_a_claim_has_its_trials() {
     let figure = &line.claims[0].measured[0];
     assert_eq!((figure.over_trials.trials, figure.trials_asked), (3, 5));
     assert_eq!(figure.right.unwrap().median, 150.0);
-    let why = &line.claims[0].why;
+    let reason = &line.claims[0].why;
     assert!(
-        why.contains("from 3 of 5 trials (left out: trials 3, 4: the disk"),
-        "{why}"
+        reason.contains("from 3 of 5 trials (left out: trials 3, 4: the disk"),
+        "{reason}"
     );
 }

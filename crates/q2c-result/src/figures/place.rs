@@ -88,8 +88,8 @@ measures!(CalibrateResult, pairs(), |result| &result.pairs);
 fn pairs<'a>() -> Columns<&'a Pair> {
     Columns::new(|pair: &&Pair| {
         let where_beside = if pair.same_cpu { " on one CPU" } else { "" };
-        let (own, neighbour) = (word(pair.own), neighbour(pair));
-        Some(format!("{own} beside {neighbour}{where_beside}"))
+        let (task, neighbour) = (word(pair.own), neighbour(pair));
+        Some(format!("{task} beside {neighbour}{where_beside}"))
     })
     .key("task", |pair| word(pair.own))
     .key("neighbour", |pair| neighbour(pair))
