@@ -8,16 +8,14 @@
 //! that are there as well.
 
 mod abi;
-mod user_ring;
 
 use crate::clock::monotonic_ns;
 use crate::{Buffers, Operation, RingCompletion, Transfer};
-use abi::{AioContext, AioEvent, DSYNC, FDSYNC, Iocb, READ, WRITE};
+use abi::{AioContext, AioEvent, DSYNC, FDSYNC, Iocb, READ, UserRing, WRITE};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use thiserror::Error;
-use user_ring::UserRing;
 
 /// Why kernel AIO could not be used.
 #[derive(Debug, Error)]
@@ -136,10 +134,9 @@ impl Aio {
             },
             operation => Iocb {
                 opcode: if operation.writes() { WRITE } else { READ },
-                key_and_flags: if operation == Operation::Durable {
-                    DSYNC
-                } else {
-                    [0, 0]
+                key_and_flags: match operation {
+                    Operation::Durable => DSYNC,
+                    _ => [0, 0],
                 },
                 buffer: self.buffers.address(buffer) as u64,
                 bytes: u64::from(transfer.length),
@@ -178,12 +175,10 @@ impl Aio {
     #[cold]
     fn refuse(&mut self, index: usize, why: Option<io::Error>) {
         let base = self.blocks.as_ptr() as usize;
-        let slot = (self.queued[index] as usize - base) / size_of::<Iocb>();
+        let slot = ((self.queued[index] as usize - base) / size_of::<Iocb>()) as u16;
         let errno = why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
-        self.refused.push(RingCompletion {
-            slot: slot as u16,
-            result: -errno,
-        });
+        let result = -errno;
+        self.refused.push(RingCompletion { slot, result });
     }
 
     /// Looks once without sleeping, and tells whether a completion can be popped.

@@ -2,7 +2,7 @@
 
 use super::options::{RingOptions, TaskRun};
 use super::setup::{SetUp, build, register_ring, unregister_ring};
-use super::{RingError, helper};
+use super::{RingError, sq_thread};
 use crate::clock::monotonic_ns;
 use io_uring::{IoUring, cqueue, squeue, types};
 use std::io;
@@ -46,17 +46,13 @@ where
     pub(crate) fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
         // The helper thread gives an entry back only after it has handed it on. Before that the
         // completion may be seen and its slot used again, so twice as many entries are needed.
-        let entries = if options.sqpoll.is_some() {
-            2 * depth
-        } else {
-            depth
-        };
+        let entries = depth * (1 + u32::from(options.sqpoll.is_some()));
         let (ring, taskrun) = build::<IoUring<S, C>>(entries, &options)?;
         let (fd, fd_flag) = match register_ring(&ring) {
             Some(index) => (index as i32, REGISTERED_RING),
             None => (ring.as_raw_fd(), 0),
         };
-        let helper = options.sqpoll.and_then(|_| helper::sq_thread(&ring));
+        let helper = options.sqpoll.and_then(|_| sq_thread(&ring));
         Ok(RingCore {
             ring,
             options,
@@ -117,12 +113,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
     fn wake(&mut self, want: u32, flags: u32) -> Result<(), RingError> {
         // `need_wakeup` reads the flag after a full barrier: either the helper sees the new
         // entries, or this thread sees that the helper sleeps.
-        let wakeup = if self.ring.submission().need_wakeup() {
-            SQ_WAKEUP
-        } else {
-            0
-        };
-        match flags | wakeup {
+        let sleeps = self.ring.submission().need_wakeup();
+        match flags | (SQ_WAKEUP * u32::from(sleeps)) {
             0 => Ok(()),
             flags => self.enter(0, want, flags).map(drop),
         }

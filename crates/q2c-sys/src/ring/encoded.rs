@@ -3,7 +3,8 @@ use super::setup::{SetUp, register_buffers};
 use super::{CompletionPath, Operation, RingCompletion, RingError, RingOptions, TaskRun, Transfer};
 use crate::Buffers;
 use crate::clock::monotonic_ns;
-use io_uring::{IoUring, cqueue, squeue};
+use crate::nvme::{Namespace, URING_CMD_IO, rw_command};
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
@@ -63,15 +64,13 @@ where
     /// Sets up a ring of `depth` entries with `options`, and the second ring that belongs to them.
     pub(crate) fn new(depth: u32, options: RingOptions, file: File) -> Result<Self, RingError> {
         let core = RingCore::new(depth, options)?;
-        let interrupting = options
-            .interrupting()
-            .map(|beside| RingCore::new(depth, beside));
+        let interrupting = options.interrupting();
+        let interrupting = interrupting.map(|beside| RingCore::new(depth, beside));
         let interrupting = interrupting.transpose()?;
         let file = OwnedFd::from(file);
-        core.register_file(&file)?;
-        interrupting
-            .iter()
-            .try_for_each(|core| core.register_file(&file))?;
+        for core in [Some(&core), interrupting.as_ref()].into_iter().flatten() {
+            core.register_file(&file)?;
+        }
         Ok(RingCores {
             core,
             interrupting,
@@ -285,5 +284,174 @@ impl<E: RingEncoding> EncodedRing<E> {
     /// until the deadline.
     pub(crate) fn waits_timed(&self) -> bool {
         E::WAITS_TIMED && self.core.waits_timed()
+    }
+}
+
+/// The encoding as NVMe commands for one namespace. A transfer that one command cannot express (see
+/// [`rw_command`]) is refused.
+pub struct NvmeEncoding {
+    namespace: Namespace,
+    /// Whether commands may name a registered buffer.
+    fixed: bool,
+}
+
+impl EncodedRing<NvmeEncoding> {
+    /// Makes the ring on a namespace's character device (`/dev/ng0n1`). With `iopoll` completions
+    /// are found by asking the device, which needs poll queues and Linux 6.1 or later.
+    pub fn new(
+        file: File,
+        namespace: Namespace,
+        buffers: Buffers,
+        iopoll: bool,
+    ) -> Result<Self, RingError> {
+        let options = RingOptions {
+            iopoll,
+            ..RingOptions::default()
+        };
+        let cores = RingCores::new(buffers.slots() as u32, options, file)?;
+        // Registered buffers in commands came with Linux 6.1, as DEFER_TASKRUN did.
+        let fixed = cores.core.taskrun == TaskRun::Deferred;
+        if fixed {
+            cores.register_buffers(&buffers)?;
+        }
+        let encoding = NvmeEncoding { namespace, fixed };
+        Ok(Self::from_cores(cores, encoding, buffers))
+    }
+}
+
+impl RingEncoding for NvmeEncoding {
+    type Submission = squeue::Entry128;
+    type Completion = cqueue::Entry32;
+
+    const REFUSES: bool = true;
+    const WAITS_TIMED: bool = false;
+
+    #[inline]
+    fn entry(
+        &self,
+        transfer: Transfer,
+        buffer: usize,
+        address: *mut u8,
+    ) -> Option<squeue::Entry128> {
+        let command = rw_command(self.namespace, transfer, address as u64)?;
+        let entry = opcode::UringCmd80::new(types::Fixed(0), URING_CMD_IO)
+            .buf_index(self.fixed.then_some(buffer as u16))
+            .cmd(command)
+            .build()
+            // The completion does not tell the length, so it stands above the slot.
+            .user_data(u64::from(transfer.slot) | u64::from(transfer.length) << u16::BITS);
+        Some(entry)
+    }
+
+    #[inline]
+    fn completion(entry: cqueue::Entry32) -> RingCompletion {
+        let entry: cqueue::Entry = entry.into();
+        done(entry.user_data(), entry.result())
+    }
+}
+
+/// Reads a completion's result: 0 is success, a negative number the kernel's errno, a positive one
+/// the device's status, which is told as EIO.
+fn done(user_data: u64, result: i32) -> RingCompletion {
+    let result = match result {
+        0 => (user_data >> u16::BITS) as i32,
+        1.. => -libc::EIO,
+        errno => errno,
+    };
+    let slot = user_data as u16;
+    RingCompletion { slot, result }
+}
+
+/// The encoding for files and block devices.
+pub struct FileEncoding;
+
+impl EncodedRing<FileEncoding> {
+    /// Makes the ring with the best flags the kernel has, registers `file` and `buffers`.
+    pub fn new(file: File, buffers: Buffers) -> Result<Self, RingError> {
+        Self::with(file, buffers, RingOptions::default())
+    }
+
+    /// Makes the ring with `options`, registers `file` and `buffers`.
+    pub fn with(file: File, buffers: Buffers, options: RingOptions) -> Result<Self, RingError> {
+        let cores = RingCores::new(buffers.slots() as u32, options, file)?;
+        cores.register_buffers(&buffers)?;
+        Ok(Self::from_cores(cores, FileEncoding, buffers))
+    }
+}
+
+impl RingEncoding for FileEncoding {
+    type Submission = squeue::Entry;
+    type Completion = cqueue::Entry;
+
+    const REFUSES: bool = false;
+    const WAITS_TIMED: bool = true;
+
+    #[inline]
+    fn entry(&self, transfer: Transfer, buffer: usize, address: *mut u8) -> Option<squeue::Entry> {
+        Some(entry(transfer, buffer, address))
+    }
+
+    #[inline]
+    fn completion(entry: cqueue::Entry) -> RingCompletion {
+        let (data, result) = (entry.user_data(), entry.result());
+        let result = match result {
+            // A discard completes with 0: its length stands above the slot in the user data. For
+            // the others these bits are 0.
+            0 => (data >> u16::BITS) as i32,
+            result => result,
+        };
+        let slot = data as u16;
+        RingCompletion { slot, result }
+    }
+}
+
+/// RWF_DSYNC (include/uapi/linux/fs.h).
+const RWF_DSYNC: i32 = 2;
+/// FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE (include/uapi/linux/falloc.h).
+const PUNCH_HOLE: i32 = 3;
+
+fn entry(transfer: Transfer, buffer: usize, address: *mut u8) -> squeue::Entry {
+    let (offset, length) = (transfer.offset, transfer.length);
+    let (file, buffer) = (types::Fixed(0), buffer as u16);
+    let write = |flags| {
+        opcode::WriteFixed::new(file, address, length, buffer)
+            .offset(offset)
+            .rw_flags(flags)
+            .build()
+    };
+    let entry = match transfer.operation {
+        Operation::Read => opcode::ReadFixed::new(file, address, length, buffer)
+            .offset(offset)
+            .build(),
+        Operation::Write => write(0),
+        Operation::Durable => write(RWF_DSYNC),
+        Operation::Flush => opcode::Fsync::new(file)
+            .flags(types::FsyncFlags::DATASYNC)
+            .build(),
+        Operation::Discard => opcode::Fallocate::new(file, u64::from(length))
+            .offset(offset)
+            .mode(PUNCH_HOLE)
+            .build(),
+    };
+    let discarded = match transfer.operation {
+        Operation::Discard => length,
+        _ => 0,
+    };
+    entry.user_data(u64::from(transfer.slot) | u64::from(discarded) << u16::BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0x281 is an unrecovered read error (media errors, status code 81h).
+    #[test]
+    fn a_status_is_an_io_error_and_success_has_the_length_asked() {
+        let user_data = 3 | 8192 << 16;
+        let result = |result| done(user_data, result).result;
+        assert_eq!(result(0), 8192);
+        assert_eq!(result(0x281), -libc::EIO);
+        assert_eq!(result(-libc::EOPNOTSUPP), -libc::EOPNOTSUPP);
+        assert_eq!(done(user_data, 0).slot, 3);
     }
 }

@@ -22,20 +22,18 @@
 //! an IOPOLL ring for polled requests. A look then looks at the rings that have transfers in
 //! flight, and a wait sleeps only if no polled transfer is in flight.
 
-mod command;
 mod core;
 mod encoded;
-mod error;
-mod file;
-mod helper;
 mod options;
 mod setup;
 
-pub use command::NvmeEncoding;
-pub use encoded::{EncodedRing, RingEncoding};
-pub use error::RingError;
-pub use file::FileEncoding;
+pub use encoded::{EncodedRing, FileEncoding, NvmeEncoding, RingEncoding};
 pub use options::{RingOptions, SqPoll, TaskRun};
+use std::fs::read_to_string;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+use thiserror::Error;
 
 /// A ring whose transfers go to a file or block device.
 pub type Ring = EncodedRing<FileEncoding>;
@@ -109,6 +107,87 @@ pub struct RingCompletion {
     pub slot: u16,
     /// Bytes transferred, or a negative errno.
     pub result: i32,
+}
+
+/// The kernel counts ring memory as locked memory unless the process has CAP_IPC_LOCK.
+fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::OutOfMemory => "; raise the memlock limit (ulimit -l) or free memory",
+        _ => "",
+    }
+}
+
+/// Why a ring could not be made or used.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum RingError {
+    /// The kernel or a seccomp filter forbids io_uring, or the kernel has none.
+    #[error(
+        "set up io_uring: {0}; it is forbidden here: see sysctl kernel.io_uring_disabled (0 allows it) and the \
+         container's seccomp profile"
+    )]
+    Forbidden(io::Error),
+    #[error("set up io_uring with {depth} entries: {source}{}", todo(source))]
+    Setup {
+        /// Entries asked for, without those added for SQPOLL.
+        depth: u32,
+        source: io::Error,
+    },
+    #[error("set up io_uring with {flags}: {source}; {todo}")]
+    Options {
+        flags: &'static str,
+        source: io::Error,
+        /// What these options need: kernel versions, and options that exclude each other.
+        todo: String,
+    },
+    #[error(
+        "register {bytes} bytes of buffers: {source}; raise the memlock limit (ulimit -l, now {limit}) or use a \
+         smaller depth or block size"
+    )]
+    Memlock {
+        bytes: usize,
+        /// RLIMIT_MEMLOCK as text: `64 KiB`, or `unlimited`.
+        limit: String,
+        source: io::Error,
+    },
+    #[error("register the target with io_uring: {0}")]
+    Register(io::Error),
+    #[error("enter io_uring: {0}")]
+    Enter(io::Error),
+}
+
+/// How often the thread is looked for, a millisecond apart. The thread is made with the ring, but
+/// the kernel tells its id only after it has run for the first time.
+const TRIES: u32 = 200;
+
+/// Thread id of the ring's SQPOLL thread, from the `SqThread:` line of `/proc/self/fdinfo`. `None`
+/// where that id names no such thread here, as in another pid namespace.
+fn sq_thread(ring: &impl AsRawFd) -> Option<u32> {
+    let path = format!("/proc/self/fdinfo/{}", ring.as_raw_fd());
+    (0..TRIES).find_map(|_| {
+        let tid = parse(&read_to_string(&path).ok()?).filter(|&tid| is_helper(tid));
+        if tid.is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        tid
+    })
+}
+
+/// The id in `fdinfo`. `None` without the line, or while the ring is busy: then the kernel prints
+/// -1.
+fn parse(fdinfo: &str) -> Option<u32> {
+    let line = fdinfo
+        .lines()
+        .find_map(|line| line.strip_prefix("SqThread:"))?;
+    line.trim().parse().ok()
+}
+
+/// Whether `tid` is an SQPOLL thread: before it has run once, the line names the thread that made
+/// the ring.
+fn is_helper(tid: u32) -> bool {
+    let name = read_to_string(format!("/proc/self/task/{tid}/comm"));
+    name.is_ok_and(|name| name.starts_with("iou-sqp"))
 }
 
 #[cfg(test)]

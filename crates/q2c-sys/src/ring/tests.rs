@@ -258,3 +258,11 @@ fn a_wait_for_interrupts_beside_a_polling_ring_sleeps() {
     });
     assert!(has_slept);
 }
+
+#[test]
+fn the_thread_is_found_and_a_busy_ring_has_none() {
+    let fdinfo = "SqTail:\t3\nSqThread:\t4711\nSqThreadCpu:\t1\n";
+    assert_eq!(parse(fdinfo), Some(4711));
+    assert_eq!(parse("SqThread:\t-1\n"), None);
+    assert_eq!(parse("pos:\t0\n"), None);
+}

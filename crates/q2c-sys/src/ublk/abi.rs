@@ -1,19 +1,5 @@
 //! Structures and numbers of `include/uapi/linux/ublk_cmd.h`.
 
-/// `struct ublksrv_ctrl_cmd`.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub(super) struct ControlCommand {
-    pub dev_id: u32,
-    pub queue_id: u16,
-    pub len: u16,
-    pub addr: u64,
-    pub data: u64,
-    pub path_len: u16,
-    pub pad: u16,
-    pub reserved: u32,
-}
-
 /// `struct ublksrv_ctrl_dev_info`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +56,6 @@ pub(super) struct Descriptor {
     pub addr: u64,
 }
 
-const _: () = assert!(size_of::<ControlCommand>() == 32);
 const _: () = assert!(size_of::<Info>() == 64);
 const _: () = assert!(size_of::<Params>() == 64);
 const _: () = assert!(size_of::<Descriptor>() == 24);

@@ -1,4 +1,4 @@
-use super::abi::{self, ControlCommand, Info, Params};
+use super::abi::{self, Info, Params};
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use q2c_model::CpuId;
 use std::fs::File;
@@ -59,20 +59,15 @@ impl Control {
         Ok(Control { ring, file })
     }
 
-    fn call(&mut self, op: u32, command: ControlCommand) -> io::Result<()> {
+    /// Sends a `struct ublksrv_ctrl_cmd` about the device `id`, which names `len` bytes at `addr`.
+    fn call(&mut self, op: u32, id: u32, data: u64, (addr, len): (u64, u16)) -> io::Result<()> {
         let mut bytes = [0_u8; 80];
-        let fields: [&[u8]; 8] = [
-            &command.dev_id.to_ne_bytes(),
-            &command.queue_id.to_ne_bytes(),
-            &command.len.to_ne_bytes(),
-            &command.addr.to_ne_bytes(),
-            &command.data.to_ne_bytes(),
-            &command.path_len.to_ne_bytes(),
-            &command.pad.to_ne_bytes(),
-            &command.reserved.to_ne_bytes(),
-        ];
-        let command_bytes = fields.concat();
-        bytes[..command_bytes.len()].copy_from_slice(&command_bytes);
+        bytes[..4].copy_from_slice(&id.to_ne_bytes());
+        // No queue.
+        bytes[4..6].copy_from_slice(&u16::MAX.to_ne_bytes());
+        bytes[6..8].copy_from_slice(&len.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&addr.to_ne_bytes());
+        bytes[16..24].copy_from_slice(&data.to_ne_bytes());
         let fd = types::Fd(self.file.as_raw_fd());
         let entry = opcode::UringCmd80::new(fd, op).cmd(bytes).build();
         // SAFETY: the file is open as long as the ring, and what the command points to belongs to
@@ -93,17 +88,15 @@ impl Control {
     }
 
     fn simple(&mut self, op: u32, id: u32, data: u64) -> io::Result<()> {
-        self.call(op, command(id, data))
+        self.call(op, id, data, (0, 0))
     }
 
     /// The features of this kernel's ublk, as bits; 0 where it tells none.
     pub(crate) fn features(&mut self) -> u64 {
         let mut features = 0_u64;
-        let asked = with(command(0, 0), &raw mut features as u64, 8);
-        match self.call(abi::GET_FEATURES, asked) {
-            Ok(()) => features,
-            Err(_) => 0,
-        }
+        let place = (&raw mut features as u64, 8);
+        let asked = self.call(abi::GET_FEATURES, 0, 0, place);
+        asked.map_or(0, |()| features)
     }
 
     /// Whether this kernel's ublk has what [`Control::add`] asks for: a server that copies data
@@ -129,12 +122,8 @@ impl Control {
             server: std::process::id() as i32,
             ..Info::default()
         };
-        let asked = with(
-            command(id, 0),
-            &raw mut info as u64,
-            size_of::<Info>() as u16,
-        );
-        self.call(abi::ADD_DEV, asked)?;
+        let place = (&raw mut info as u64, size_of::<Info>() as u16);
+        self.call(abi::ADD_DEV, id, 0, place)?;
         self.set_params(id, shape)
     }
 
@@ -155,20 +144,15 @@ impl Control {
             max_discard_segments: 1,
             ..Params::default()
         };
-        let len = abi::PARAMS_LEN as u16;
-        let asked = with(command(id, 0), &raw mut params as u64, len);
-        self.call(abi::SET_PARAMS, asked)
+        let place = (&raw mut params as u64, abi::PARAMS_LEN as u16);
+        self.call(abi::SET_PARAMS, id, 0, place)
     }
 
     /// What the kernel says about the device `id`.
     pub fn info(&mut self, id: u32) -> io::Result<DeviceInfo> {
         let mut info = Info::default();
-        let asked = with(
-            command(id, 0),
-            &raw mut info as u64,
-            size_of::<Info>() as u16,
-        );
-        self.call(abi::GET_DEV_INFO, asked)?;
+        let place = (&raw mut info as u64, size_of::<Info>() as u16);
+        self.call(abi::GET_DEV_INFO, id, 0, place)?;
         Ok(DeviceInfo {
             queues: info.queues,
             depth: info.depth,
@@ -182,9 +166,9 @@ impl Control {
     /// The first of the CPUs whose requests go to the queue; `None` where the kernel names none.
     pub fn cpu_of_queue(&mut self, id: u32, queue: u16) -> Option<CpuId> {
         let mut mask = [0_u64; 128];
-        let asked = command(id, u64::from(queue));
-        let asked = with(asked, mask.as_mut_ptr() as u64, 1024);
-        self.call(abi::GET_QUEUE_AFFINITY, asked).ok()?;
+        let place = (mask.as_mut_ptr() as u64, 1024);
+        let asked = self.call(abi::GET_QUEUE_AFFINITY, id, queue.into(), place);
+        asked.ok()?;
         let word = mask.iter().position(|&word| word != 0)?;
         Some(CpuId(word as u32 * 64 + mask[word].trailing_zeros()))
     }
@@ -219,22 +203,5 @@ impl Control {
     /// Gives the device to this process. All queues must fetch.
     pub fn end_recovery(&mut self, id: u32) -> io::Result<()> {
         self.simple(abi::END_USER_RECOVERY, id, u64::from(std::process::id()))
-    }
-}
-
-fn command(dev_id: u32, data: u64) -> ControlCommand {
-    ControlCommand {
-        dev_id,
-        queue_id: u16::MAX,
-        data,
-        ..ControlCommand::default()
-    }
-}
-
-fn with(command: ControlCommand, addr: u64, len: u16) -> ControlCommand {
-    ControlCommand {
-        addr,
-        len,
-        ..command
     }
 }

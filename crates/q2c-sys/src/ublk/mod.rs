@@ -4,9 +4,7 @@
 
 mod abi;
 mod control;
-mod memory;
 mod queue;
 
 pub use control::{CONTROL, Control, DeviceInfo, UblkShape};
-pub use memory::UblkMemory;
-pub use queue::{Queue, UblkRequest, Wish};
+pub use queue::{Queue, UblkMemory, UblkRequest, Wish};
