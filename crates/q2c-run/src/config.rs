@@ -2,21 +2,16 @@
 //! defaults for the options of commands. Which tables and keys there are, the caller says; whether
 //! a value fits its option, the caller finds out.
 
-mod find;
 mod names;
 mod parse;
-mod place;
-mod taken;
 
-pub use find::{FILE, find};
 pub use names::{NameError, replace, target_name};
-pub(crate) use parse::TARGETS;
+use parse::TARGETS;
 pub use parse::{ConfigTable, DEFAULTS, Key, WrongSetting, parse};
-pub use place::TextPlace;
-pub use taken::taken;
-
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use toml::Value;
 
 /// A configuration file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,5 +64,99 @@ impl Config {
             settings.find(|of| of.table == table && of.key == key)
         };
         within(table).or_else(|| within(DEFAULTS).filter(|_| shared))
+    }
+}
+
+/// The name of the file.
+pub const FILE: &str = "q2c.toml";
+
+/// The file in this folder, or in the nearest one above it that has one.
+pub fn find(folder: &Path) -> Option<PathBuf> {
+    let mut files = folder.ancestors().map(|folder| folder.join(FILE));
+    files.find(|file| file.is_file())
+}
+
+/// A place in a file, as editors count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextPlace {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in the line, from 1.
+    pub column: usize,
+}
+
+impl TextPlace {
+    /// The place of a byte of the text.
+    pub(crate) fn at_byte(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte.min(text.len())).unwrap_or(text);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        TextPlace {
+            line: before.matches('\n').count() + 1,
+            column: line.chars().count() + 1,
+        }
+    }
+}
+
+impl fmt::Display for TextPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// What a command took from the file, as a configuration file that gives it again.
+pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setting]) -> String {
+    let mut tables: BTreeMap<&str, toml::Table> = BTreeMap::new();
+    for (name, target) in targets {
+        let table = tables.entry(TARGETS).or_default();
+        table.insert(name.clone(), target.as_str().into());
+    }
+    for setting in settings {
+        let mut values: Vec<Value> = setting.texts().map(Value::from).collect();
+        let value = match values.len() {
+            1 => values.remove(0),
+            _ => Value::Array(values),
+        };
+        let table = tables.entry(&setting.table).or_default();
+        table.insert(setting.key.clone(), value);
+    }
+    let mut text = format!("# What the run took from {}\n", one_line(file));
+    for (name, table) in tables {
+        text += &format!("\n[{name}]\n{table}");
+    }
+    text
+}
+
+/// A path without what would end a comment.
+fn one_line(path: &Path) -> String {
+    path.display().to_string().replace(char::is_control, "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_nearest_file_is_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let deep = root.path().join("a/b/c");
+        fs::create_dir_all(&deep).unwrap();
+        let above = root.path().join(FILE);
+        fs::write(&above, "").unwrap();
+        assert_eq!(find(&deep), Some(above));
+        let near = root.path().join("a/b").join(FILE);
+        fs::write(&near, "").unwrap();
+        assert_eq!(find(&deep), Some(near));
+        // A folder of that name is no file.
+        fs::create_dir(deep.join(FILE)).unwrap();
+        assert_eq!(find(&deep), Some(root.path().join("a/b").join(FILE)));
+    }
+
+    #[test]
+    fn lines_and_characters_begin_with_1() {
+        let text = "ä = 1\nbc = 2\n";
+        let places = [0, 2, 6, 7, 99].map(|byte| TextPlace::at_byte(text, byte));
+        let places = places.map(|place| (place.line, place.column));
+        assert_eq!(places, [(1, 1), (1, 2), (1, 6), (2, 1), (3, 1)]);
     }
 }

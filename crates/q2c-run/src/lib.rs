@@ -4,13 +4,12 @@
 
 pub mod arguments;
 pub mod config;
-mod kept_text;
 mod list;
 pub mod run_dir;
 pub mod runner;
 pub mod whole_file;
 
-pub use kept_text::kept_text;
 pub use list::{FoundRun, runs};
 pub use run_dir::{Identity, RunDir, RunState};
 pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
+pub use whole_file::kept_text;

@@ -23,16 +23,12 @@ pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
         }
         match RunDir::inspect(&path) {
             Err(RunDirError::NotARun { .. }) => {}
-            inspected => runs.push(FoundRun {
-                path,
-                told: inspected,
-            }),
+            told => runs.push(FoundRun { path, told }),
         }
     }
-    let age = |run: &FoundRun| {
-        run.told
-            .as_ref()
-            .map_or(0, |(record, _)| record.started_unix_s)
+    let age = |run: &FoundRun| match &run.told {
+        Ok((record, _)) => record.started_unix_s,
+        Err(_) => 0,
     };
     // Runs of one second have numbers at the end of their names.
     runs.sort_by(|a, b| (age(b), &b.path).cmp(&(age(a), &a.path)));

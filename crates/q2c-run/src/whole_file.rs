@@ -1,11 +1,12 @@
 //! Files that are read as a whole. A file that is none, or that is too large, is refused before it
 //! takes time or memory.
 
+use q2c_model::{Exit, Fault};
 use rustix::fs::OFlags;
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most bytes of a result or of a run's journal; those of a bench of very many points have some
 /// hundreds of MB.
@@ -17,12 +18,10 @@ pub const BY_HAND: u64 = 1 << 20;
 
 /// Reads a regular file of up to `most` bytes: a pipe could block for ever, a device has no end.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut options = OpenOptions::new();
     // The open of a pipe without a writer must not wait.
-    let options = options
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path)?;
+    let without_wait = OFlags::NONBLOCK.bits() as i32;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(without_wait).open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() {
         up_to(file, most)
@@ -72,6 +71,42 @@ fn in_words(kind: FileType) -> &'static str {
         () if kind.is_block_device() => "a block device",
         () if kind.is_socket() => "a socket",
         () => "something else",
+    }
+}
+
+fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "; q2c runs lists the runs that are here",
+        io::ErrorKind::PermissionDenied => "; run q2c as the user whose run it is",
+        _ => "",
+    }
+}
+
+/// Reads the result of a run: `run` is the run's folder, or a file with a result. Returns the path
+/// of the file and its text.
+pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
+    let (path, text) = if run.is_dir() {
+        let path = run.join("result.json");
+        let text = read_text(&path, RESULT);
+        (path, text)
+    } else {
+        let text = read_named_text(run, RESULT);
+        (run.to_owned(), text)
+    };
+    match text {
+        Ok(text) => Ok((path, text)),
+        Err(source) if source.kind() == io::ErrorKind::NotFound && run.is_dir() => {
+            let text = format!(
+                "read {}: expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's; \
+                 q2c runs lists the runs that are here",
+                path.display()
+            );
+            Err(Fault::new(Exit::Input, text).with_source(source))
+        }
+        Err(source) => {
+            let text = format!("read {}: {source}{}", path.display(), todo(&source));
+            Err(Fault::new(Exit::Input, text).with_source(source))
+        }
     }
 }
 

@@ -101,8 +101,10 @@ impl ConfigReader<'_> {
             match (known, content) {
                 (Some(table), Some(content)) => self.table(table, content),
                 (None, Some(content)) if name.get_ref() == TARGETS => self.targets(content),
-                (Some(_), None) => self.no_table(name),
-                (None, None) if name.get_ref() == TARGETS => self.no_table(name),
+                (known, None) if known.is_some() || name.get_ref() == TARGETS => {
+                    let message = format!("expected a table [{}], found a value", name.get_ref());
+                    self.fault(&name.span(), message);
+                }
                 _ => {
                     let names = tables.iter().map(|table| table.name);
                     let names: Vec<&str> = std::iter::once(TARGETS).chain(names).collect();
@@ -111,11 +113,6 @@ impl ConfigReader<'_> {
                 }
             }
         }
-    }
-
-    fn no_table(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>) {
-        let message = format!("expected a table [{}], found a value", name.get_ref());
-        self.fault(&name.span(), message);
     }
 
     fn targets(&mut self, content: &DeTable<'_>) {
@@ -177,10 +174,8 @@ impl ConfigReader<'_> {
             let message = format!("expected values of {}, found an empty list", key.name);
             self.fault(&value.span(), message);
         }
-        let values: Vec<ConfigValue> = items
-            .iter()
-            .filter_map(|item| self.value(key, item))
-            .collect();
+        let values = items.iter().filter_map(|item| self.value(key, item));
+        let values: Vec<ConfigValue> = values.collect();
         (!values.is_empty() && values.len() == items.len()).then_some(values)
     }
 

@@ -52,9 +52,8 @@ impl PlanFault {
         range: &RangeInclusive<T>,
     ) -> Result<(), PlanFault> {
         PlanFault::some(field, values)?;
-        values
-            .iter()
-            .try_for_each(|value| PlanFault::within(field, value, range.clone()))
+        let mut values = values.iter();
+        values.try_for_each(|value| PlanFault::within(field, value, range.clone()))
     }
 
     /// Checks that a list has an entry.
@@ -88,14 +87,10 @@ impl PlanFault {
         T: FromStr,
         T::Err: Display,
     {
-        let wrong = |error| {
-            PlanFault::new(
-                field,
-                "a text that q2c writes",
-                format!("`{text}` ({error})"),
-            )
-        };
-        text.parse().map_err(wrong)
+        text.parse().map_err(|error| {
+            let finding = format!("`{text}` ({error})");
+            PlanFault::new(field, "a text that q2c writes", finding)
+        })
     }
 }
 

@@ -1,5 +1,5 @@
 use super::checked::PlanFault;
-use super::identity::Difference;
+use super::record::Difference;
 use q2c_model::{Exit, Fault};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,14 @@ use std::path::{Path, PathBuf};
 pub enum RunDirError {
     /// The disk or the quota is full. No final file is left half-written.
     #[error(
-        "{doing} {}: no space left on its disk; free some space: finished trials are kept, and q2c runs says how to go on",
-        path.display()
+        "{} {}: no space left on its disk; free some space: finished trials are kept, and q2c runs says how to go on",
+        .0, .1.display()
     )]
-    DiskFull {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
-    #[error("{doing} {}: {source}{}", path.display(), todo(source))]
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
-    #[error("make the folder {}: {source}; name another place with --out", path.display())]
-    NotMade { path: PathBuf, source: io::Error },
+    DiskFull(&'static str, PathBuf, #[source] io::Error),
+    #[error("{} {}: {}{}", .0, .1.display(), .2, todo(.2))]
+    Io(&'static str, PathBuf, #[source] io::Error),
+    #[error("make the folder {}: {}; name another place with --out", .0.display(), .1)]
+    NotMade(PathBuf, #[source] io::Error),
     #[error(
         "open run folder {}: it is in use by process {}; wait for it to end, or start a new run",
         path.display(), owner.map_or_else(|| "(unknown)".to_owned(), |p| p.to_string())
@@ -36,23 +28,17 @@ pub enum RunDirError {
         owner: Option<u32>,
     },
     #[error(
-        "open run folder {}: expected a file {missing} in it, found none; name a folder that q2c made under runs/",
-        path.display()
+        "open run folder {}: expected a file {} in it, found none; name a folder that q2c made under runs/",
+        .0.display(), .1
     )]
-    NotARun {
-        path: PathBuf,
-        missing: &'static str,
-    },
-    #[error("resume {}: the run is complete; start a new run", path.display())]
-    AlreadyComplete { path: PathBuf },
+    NotARun(PathBuf, &'static str),
+    #[error("resume {}: the run is complete; start a new run", .0.display())]
+    AlreadyComplete(PathBuf),
     #[error(
         "resume {}: conditions differ from the run's start ({}); restore them, or start a new run",
-        path.display(), list(differences)
+        .0.display(), list(.1)
     )]
-    OtherConditions {
-        path: PathBuf,
-        differences: Vec<Difference>,
-    },
+    OtherConditions(PathBuf, Vec<Difference>),
     #[error(
         "read {}, line {line}: {reason}; the file was changed by other hands, or the disk lost data",
         path.display()
@@ -64,15 +50,15 @@ pub enum RunDirError {
         reason: String,
     },
     #[error(
-        "use {}: {fault}; the file was changed by other hands: restore it, or start a new run",
-        path.display()
+        "use {}: {}; the file was changed by other hands: restore it, or start a new run",
+        .0.display(), .1
     )]
-    BadPlan { path: PathBuf, fault: PlanFault },
+    BadPlan(PathBuf, PlanFault),
     #[error(
         "append to {}: an earlier line failed and could not be cut off; resume the run, which cuts it",
-        path.display()
+        .0.display()
     )]
-    Broken { path: PathBuf },
+    Broken(PathBuf),
     #[error(
         "use the name \"{name}\": expected 1 to 100 of the characters a-z A-Z 0-9 . _ - with no leading dot{}",
         if *reserved { ", and this one is the run folder's own" } else { "" }
@@ -82,15 +68,15 @@ pub enum RunDirError {
         /// Whether the name is well-formed but belongs to a file that the folder itself writes.
         reserved: bool,
     },
-    #[error("encode {}: {reason}", path.display())]
-    Encode { path: PathBuf, reason: String },
+    #[error("encode {}: {}", .0.display(), .1)]
+    Encode(PathBuf, String),
 }
 
 impl RunDirError {
     fn exit(&self) -> Exit {
         match self {
-            RunDirError::NotMade { source, .. } => Exit::of_output(source),
-            RunDirError::Io { source, .. } if refused(source) => Exit::Environment,
+            RunDirError::NotMade(_, source) => Exit::of_output(source),
+            RunDirError::Io(.., source) if refused(source) => Exit::Environment,
             RunDirError::NotARun { .. }
             | RunDirError::Busy { .. }
             | RunDirError::AlreadyComplete { .. }
@@ -106,7 +92,7 @@ impl RunDirError {
     #[must_use]
     pub fn on_resume(self) -> Fault {
         let exit = match &self {
-            RunDirError::Io { source, .. } if !Exit::is_limit(source) => Exit::Input,
+            RunDirError::Io(.., source) if !Exit::is_limit(source) => Exit::Input,
             _ => self.exit(),
         };
         Fault::from_error(exit, self)
@@ -114,7 +100,7 @@ impl RunDirError {
 
     pub(super) fn not_made(path: &Path, source: io::Error) -> Self {
         match RunDirError::io("make the folder", path, source) {
-            RunDirError::Io { path, source, .. } => RunDirError::NotMade { path, source },
+            RunDirError::Io(_, path, source) => RunDirError::NotMade(path, source),
             full => full,
         }
     }
@@ -124,16 +110,10 @@ impl RunDirError {
     pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => RunDirError::DiskFull {
-                doing,
-                path,
-                source,
-            },
-            _ => RunDirError::Io {
-                doing,
-                path,
-                source,
-            },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                RunDirError::DiskFull(doing, path, source)
+            }
+            _ => RunDirError::Io(doing, path, source),
         }
     }
 }

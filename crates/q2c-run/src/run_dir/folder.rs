@@ -1,10 +1,9 @@
 use super::error::RunDirError;
-use super::files::{JOURNAL, STATE, corrupt, encode, read};
+use super::files::{
+    JOURNAL, STATE, check_final_name, corrupt, encode, publish, publish_json, read,
+};
 use super::journal::{RunJournal, scan};
-use super::log::RunLog;
-use super::publish::{check_final_name, publish};
-use super::record::{RunRecord, RunState};
-use super::utc;
+use super::record::{self, RunLog, RunRecord, RunState};
 use q2c_result::Provenance;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -45,7 +44,7 @@ impl RunDir {
     pub fn provenance(&self, begun: Instant, host: Option<String>) -> Provenance {
         let took = begun.elapsed();
         Provenance {
-            started_unix_s: utc::unix_s(SystemTime::now() - took),
+            started_unix_s: record::unix_s(SystemTime::now() - took),
             seconds: took.as_secs_f64(),
             folder: Some(self.path.display().to_string()),
             host,
@@ -62,13 +61,7 @@ impl RunDir {
 
     /// Every entry of the journal, oldest first.
     pub fn entries<E: DeserializeOwned>(&self) -> Result<Vec<E>, RunDirError> {
-        let path = self.path.join(JOURNAL);
-        let text = read(&self.path, JOURNAL)?;
-        let (lines, _) = scan(&path, &text)?;
-        let typed = |(i, line): (usize, &&str)| {
-            serde_json::from_str(line).map_err(|e| corrupt(&path, i + 1, &e))
-        };
-        lines.iter().enumerate().map(typed).collect()
+        self.typed(|line| serde_json::from_str(line).map(Some))
     }
 
     /// The entries of the journal whose field `key` is `wanted`, oldest first. The others need not
@@ -77,19 +70,23 @@ impl RunDir {
         &self,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<E>, RunDirError> {
+        self.typed(|line| {
+            let keyed: Keyed = serde_json::from_str(line)?;
+            let entry = wanted(&keyed.key).then(|| serde_json::from_str(line));
+            entry.transpose()
+        })
+    }
+
+    fn typed<E>(
+        &self,
+        entry: impl Fn(&str) -> serde_json::Result<Option<E>>,
+    ) -> Result<Vec<E>, RunDirError> {
         let path = self.path.join(JOURNAL);
         let text = read(&self.path, JOURNAL)?;
         let (lines, _) = scan(&path, &text)?;
         let typed = |(i, line): (usize, &&str)| {
-            let keyed: Result<Keyed, _> = serde_json::from_str(line);
-            let entry = keyed.and_then(|keyed| {
-                if wanted(&keyed.key) {
-                    serde_json::from_str(line).map(Some)
-                } else {
-                    Ok(None)
-                }
-            });
-            entry.map_err(|e| corrupt(&path, i + 1, &e)).transpose()
+            let entry = entry(line).map_err(|e| corrupt(&path, i + 1, &e));
+            entry.transpose()
         };
         lines.iter().enumerate().filter_map(typed).collect()
     }
@@ -107,9 +104,8 @@ impl RunDir {
 
     /// Writes `value` as indented JSON, as [`RunDir::publish`] does.
     pub fn publish_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunDirError> {
-        let json = serde_json::to_string_pretty(value);
-        let json = json.map_err(|e| encode(&self.path.join(name), &e))?;
-        self.publish(name, |out| writeln!(out, "{json}"))
+        check_final_name(name)?;
+        publish_json(&self.path, name, value)
     }
 
     /// Adds a line to `log.txt`.
@@ -137,10 +133,8 @@ impl RunDir {
     }
 
     pub(super) fn write_record(&mut self) -> Result<(), RunDirError> {
-        self.record.changed_unix_s = utc::unix_s(SystemTime::now());
-        let json = serde_json::to_string_pretty(&self.record);
-        let json = json.map_err(|e| encode(&self.path.join(STATE), &e))?;
-        publish(&self.path, STATE, |out| writeln!(out, "{json}"))
+        self.record.changed_unix_s = record::unix_s(SystemTime::now());
+        publish_json(&self.path, STATE, &self.record)
     }
 }
 

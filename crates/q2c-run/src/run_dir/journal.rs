@@ -1,11 +1,10 @@
 //! `cells.jsonl`: one JSON value per line. Each line is on the disk before the next one is begun.
 
 use super::error::RunDirError;
-use super::lock::LockedFile;
+use super::files::{LockedFile, corrupt};
 use serde::de::IgnoredAny;
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// The last line of the journal, which a crash had cut short and a resume has removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +58,9 @@ impl<T: JournalStorage> RunJournal<T> {
             let cut = storage.cut(len).and_then(|()| storage.sync());
             cut.map_err(|e| RunDirError::io("cut the torn last line off", path, e))?;
         }
-        let path = path.to_path_buf();
         let journal = RunJournal {
             storage,
-            path,
+            path: path.to_path_buf(),
             len,
             broken: false,
         };
@@ -73,8 +71,7 @@ impl<T: JournalStorage> RunJournal<T> {
     /// former content, or it is broken.
     pub(super) fn append(&mut self, json: &str) -> Result<(), RunDirError> {
         if self.broken {
-            let path = self.path.clone();
-            return Err(RunDirError::Broken { path });
+            return Err(RunDirError::Broken(self.path.clone()));
         }
         let line = format!("{json}\n");
         let written = self.storage.append(line.as_bytes());
@@ -110,22 +107,10 @@ pub(super) fn scan<'a>(
         match (line(piece), pieces.peek()) {
             (Ok(line), _) => whole.push(line),
             (Err(_), None) => {
-                let bytes = piece.len() as u64;
-                return Ok((
-                    whole,
-                    Some(Torn {
-                        line: number,
-                        bytes,
-                    }),
-                ));
+                let (line, bytes) = (number, piece.len() as u64);
+                return Ok((whole, Some(Torn { line, bytes })));
             }
-            (Err(reason), Some(_)) => {
-                return Err(RunDirError::Corrupt {
-                    path: path.to_path_buf(),
-                    line: number,
-                    reason,
-                });
-            }
+            (Err(reason), Some(_)) => return Err(corrupt(path, number, &reason)),
         }
     }
     Ok((whole, None))

@@ -1,15 +1,11 @@
 use super::error::RunDirError;
 use super::files::{
-    JOURNAL, LOG, PLAN, STATE, encode, missing_or_io, read, read_record, without_links,
+    JOURNAL, LOG, LockedFile, PLAN, STATE, check_final_name, check_name, encode, is_held,
+    missing_or_io, publish, read, read_record, sweep, sync_folder, without_links,
 };
 use super::folder::RunDir;
-use super::identity::{Difference, Identity};
 use super::journal::{RunJournal, Torn};
-use super::lock::{LockedFile, is_held};
-use super::log::RunLog;
-use super::publish::{check_final_name, check_name, publish, sweep, sync_folder};
-use super::record::{RunRecord, RunState, SCHEMA, Status};
-use super::utc;
+use super::record::{self, Difference, Identity, RunLog, RunRecord, RunState, SCHEMA, Status};
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hasher};
@@ -30,7 +26,7 @@ impl RunDir {
         check_name(name)?;
         let plan = encoded(plan, root)?;
         let now = SystemTime::now();
-        let path = make_folder(root, &format!("{}-{name}", utc::compact(now)))?;
+        let path = make_folder(root, &format!("{}-{name}", record::compact(now)))?;
         Self::begin(&path, name, &plan, now, identity)
     }
 
@@ -69,8 +65,8 @@ impl RunDir {
             schema: SCHEMA.to_owned(),
             state: RunState::Running,
             name: name.to_owned(),
-            started_unix_s: utc::unix_s(now),
-            changed_unix_s: utc::unix_s(now),
+            started_unix_s: record::unix_s(now),
+            changed_unix_s: record::unix_s(now),
             sessions: 1,
             pid: std::process::id(),
             identity: identity.clone(),
@@ -99,12 +95,10 @@ impl RunDir {
         journal: RunJournal,
         record: RunRecord,
     ) -> Result<RunDir, RunDirError> {
-        let log = RunLog::open(path)?;
-        let path = path.to_path_buf();
         Ok(RunDir {
-            path,
+            path: path.to_path_buf(),
             journal,
-            log,
+            log: RunLog::open(path)?,
             record,
         })
     }
@@ -123,7 +117,12 @@ impl RunDir {
         record.pid = std::process::id();
         let mut folder = Self::with_log(path, journal, record)?;
         folder.write_record()?;
-        folder.log_resume(torn)?;
+        folder.log(&format!("session {} started", folder.record.sessions))?;
+        if let Some(Torn { line, bytes }) = torn {
+            folder.log(&format!(
+                "line {line} of {JOURNAL} was torn by a crash: {bytes} bytes cut off"
+            ))?;
+        }
         Ok((folder, torn))
     }
 
@@ -135,16 +134,6 @@ impl RunDir {
         let record = read_record(path)?;
         let status = record.status(held);
         Ok((record, status))
-    }
-
-    fn log_resume(&mut self, torn: Option<Torn>) -> Result<(), RunDirError> {
-        self.log(&format!("session {} started", self.record.sessions))?;
-        torn.map_or(Ok(()), |torn| {
-            let (line, bytes) = (torn.line, torn.bytes);
-            self.log(&format!(
-                "line {line} of {JOURNAL} was torn by a crash: {bytes} bytes cut off"
-            ))
-        })
     }
 }
 
@@ -216,13 +205,13 @@ fn check_resumable(
 ) -> Result<(), RunDirError> {
     let path = path.to_path_buf();
     if record.state == RunState::Complete {
-        return Err(RunDirError::AlreadyComplete { path });
+        return Err(RunDirError::AlreadyComplete(path));
     }
     let mut differences = record.identity.differences(identity);
     differences.extend(other_plan(&path, record)?);
     if differences.is_empty() {
         Ok(())
     } else {
-        Err(RunDirError::OtherConditions { path, differences })
+        Err(RunDirError::OtherConditions(path, differences))
     }
 }

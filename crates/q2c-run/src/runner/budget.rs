@@ -1,7 +1,8 @@
-use super::event::spoken;
+use super::event::{Event, Position, spoken};
 use super::ledger::Ledger;
-use super::plan::Plan;
-use super::settings::Settings;
+use super::plan::{Plan, Settings};
+use super::session::Session;
+use super::warnings;
 use q2c_model::Fault;
 use serde::Serialize;
 use std::fmt;
@@ -41,12 +42,8 @@ impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = |n: u32| if n == 1 { "" } else { "s" };
         let (cells, trials) = (self.cells, self.trials);
-        write!(
-            f,
-            "{cells} cell{} x {trials} trial{}",
-            many(cells),
-            many(trials)
-        )?;
+        let (s, each_s) = (many(cells), many(trials));
+        write!(f, "{cells} cell{s} x {trials} trial{each_s}")?;
         if self.trials < self.trials_asked {
             write!(f, " ({} asked)", self.trials_asked)?;
         }
@@ -54,12 +51,8 @@ impl fmt::Display for Forecast {
             write!(f, ", up to {} where needed", self.trials_max)?;
         }
         if self.finished > 0 {
-            let trials = if self.finished == 1 {
-                "trial"
-            } else {
-                "trials"
-            };
-            write!(f, ", {} {trials} done before", self.finished)?;
+            let (n, s) = (self.finished, many(self.finished));
+            write!(f, ", {n} trial{s} done before")?;
         }
         if self.seconds >= 1.0 || self.budget_s.is_some() {
             write!(f, ": about {}", spoken(self.seconds))?;
@@ -78,10 +71,7 @@ pub(super) fn forecast<C: Serialize + Clone, O>(
     settings: &Settings,
     elapsed_s: f64,
 ) -> Forecast {
-    let cost = |trials: u32| {
-        let counts = (0..ledger.cells.len()).map(|cell| (cell, ledger.missing(cell, trials)));
-        cost(ledger, counts)
-    };
+    let cost = |trials: u32| cost_of_missing(ledger, trials);
     let budget_s = settings.budget.map(|budget| budget.as_secs_f64());
     let fits = |trials: u32| budget_s.is_none_or(|budget| elapsed_s + cost(trials) <= budget);
     let trials = (1..=settings.trials).rev().find(|&t| fits(t));
@@ -102,4 +92,153 @@ pub(super) fn forecast<C: Serialize + Clone, O>(
 pub(super) fn cost<C, O>(ledger: &Ledger<C, O>, counts: impl Iterator<Item = (usize, u32)>) -> f64 {
     let seconds = |(cell, count)| f64::from(count) * ledger.estimate.trial_seconds(cell);
     counts.map(seconds).sum()
+}
+
+/// Seconds that the trials take which cells lack of the first `trials`.
+fn cost_of_missing<C: Serialize + Clone, O>(ledger: &Ledger<C, O>, trials: u32) -> f64 {
+    let cells = 0..ledger.cells.len();
+    cost(
+        ledger,
+        cells.map(|cell| (cell, ledger.missing(cell, trials))),
+    )
+}
+
+impl<P: Plan> Session<'_, P> {
+    /// Whether the next round, of which no trial has run yet, fits the budget. The first round
+    /// always does. A round that was asked for and is left out is logged and warned of; one that
+    /// only precision wants is left out silently.
+    pub(super) fn affords_round(&mut self) -> Result<bool, Fault> {
+        let Some(budget) = self.settings.budget else {
+            return Ok(true);
+        };
+        let counts = self.left.iter().map(|&cell| (cell, 1));
+        let cost_s = cost(&self.ledger, counts);
+        let over_s = self.elapsed_s() + cost_s - budget.as_secs_f64();
+        if over_s <= 0.0 || self.round == 0 {
+            return Ok(true);
+        }
+        if self.round < self.settings.trials {
+            let left_s = cost_of_missing(&self.ledger, self.settings.trials);
+            let missing_s = self.elapsed_s() + left_s - budget.as_secs_f64();
+            let warning = warnings::cut(self.round, self.settings, missing_s);
+            self.tell(&Event::Note(warning.found.clone()))?;
+            self.warnings.push(warning);
+        }
+        Ok(false)
+    }
+
+    /// Time that counts against the budget so far, seconds: the trials of earlier sessions and the
+    /// whole of this session.
+    pub(super) fn elapsed_s(&self) -> f64 {
+        self.spent_before_s + self.session_s()
+    }
+
+    fn session_s(&self) -> f64 {
+        self.clock.monotonic().as_secs_f64() - self.start_s
+    }
+
+    /// Progress of the run, and the expected time to its end.
+    pub(super) fn position(&self) -> Position {
+        let planned = forecast(&self.ledger, self.settings, self.elapsed_s()).trials;
+        let count = |cell: usize| {
+            let extra = self.round >= planned && self.left.contains(&cell);
+            self.ledger.missing(cell, planned)
+                + u32::from(extra && !self.ledger.done(cell, self.round))
+        };
+        let counts: Vec<(usize, u32)> = (0..self.ledger.cells.len())
+            .map(|c| (c, count(c)))
+            .collect();
+        let missing: u32 = counts.iter().map(|(_, count)| count).sum();
+        Position {
+            finished: self.ledger.finished(),
+            total: self.ledger.finished() + missing,
+            elapsed_s: self.session_s(),
+            left_s: cost(&self.ledger, counts.into_iter()),
+        }
+    }
+}
+
+struct CellSeconds {
+    planned: f64,
+    sum: f64,
+    trials: u32,
+}
+
+impl CellSeconds {
+    fn mean(&self) -> Option<f64> {
+        (self.trials > 0).then(|| self.sum / f64::from(self.trials))
+    }
+}
+
+/// Expected seconds per trial of each cell, by the cell's index in the plan.
+pub(super) struct TrialEstimate {
+    cells: Vec<CellSeconds>,
+    /// Sums over all that ran: the plan's guesses, and the means of what was seen. They are kept,
+    /// as a plan may have very many cells and each asks for them.
+    guessed: f64,
+    took: f64,
+}
+
+impl TrialEstimate {
+    pub(super) fn new(cells: impl Iterator<Item = f64>) -> Self {
+        let (sum, trials) = (0.0, 0);
+        let unseen = |planned| CellSeconds {
+            planned,
+            sum,
+            trials,
+        };
+        TrialEstimate {
+            cells: cells.map(unseen).collect(),
+            guessed: 0.0,
+            took: 0.0,
+        }
+    }
+
+    /// Takes in the length of a trial that went well, seconds.
+    pub(super) fn learn(&mut self, cell: usize, seconds: f64) {
+        let seen = &mut self.cells[cell];
+        match seen.mean() {
+            Some(before) => self.took -= before,
+            None => self.guessed += seen.planned,
+        }
+        seen.sum += seconds;
+        seen.trials += 1;
+        self.took += seen.mean().unwrap_or(0.0);
+    }
+
+    /// Expected seconds of a trial: the mean of those that ran. Before the first it is the plan's
+    /// guess, times the ratio by which the other cells' guesses were wrong.
+    pub(super) fn trial_seconds(&self, cell: usize) -> f64 {
+        let seen = &self.cells[cell];
+        seen.mean()
+            .unwrap_or_else(|| seen.planned * self.correction())
+    }
+
+    fn correction(&self) -> f64 {
+        if self.guessed > 0.0 {
+            self.took / self.guessed
+        } else {
+            1.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_corrects_what_was_not() {
+        let mut estimate = TrialEstimate::new([10.0, 20.0, 4.0].into_iter());
+        assert_eq!(estimate.trial_seconds(1), 20.0);
+        estimate.learn(0, 14.0);
+        estimate.learn(0, 16.0);
+        assert_eq!(estimate.trial_seconds(0), 15.0);
+        // Cell 0 took 1.5 times as long as its guess.
+        assert_eq!(estimate.trial_seconds(1), 30.0);
+        assert_eq!(estimate.trial_seconds(2), 6.0);
+        // 15 + 3 seconds were seen for 10 + 4 planned.
+        estimate.learn(2, 3.0);
+        assert_eq!(estimate.trial_seconds(1), 20.0 * 18.0 / 14.0);
+    }
 }

@@ -1,8 +1,6 @@
-use super::entry::{Entry, TrialResult};
-use super::estimate::TrialEstimate;
-use super::plan::{CellPlan, Plan};
-use super::settings::Settings;
-use super::summary::Trial;
+use super::budget::TrialEstimate;
+use super::entry::{Entry, Trial, TrialResult};
+use super::plan::{CellPlan, Plan, Settings};
 use q2c_model::{Exit, Fault, OrFault};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -86,12 +84,9 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
     fn check_same(&self, cell: usize, entry: &Entry<C, O>) -> Result<(), Fault> {
         let text = |cell: &C| serde_json::to_string(cell).or_fault(Exit::Device, "run the plan");
         let (stored, planned) = (text(&entry.cell)?, text(&self.cells[cell].cell)?);
-        if stored == planned {
-            Ok(())
-        } else {
-            let reason = format!("was {stored}, is {planned} in this plan");
-            Err(other_plan(&entry.key, &reason))
-        }
+        let reason = || format!("was {stored}, is {planned} in this plan");
+        let same = (stored == planned).then_some(());
+        same.ok_or_else(|| other_plan(&entry.key, &reason()))
     }
 
     pub(super) fn done(&self, cell: usize, trial: u32) -> bool {
@@ -104,7 +99,8 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
 
     /// Why a cell cannot run here; `None` when no trial has found a reason.
     pub(super) fn impossible(&self, cell: usize) -> Option<&str> {
-        self.trials[cell].values().find_map(reason_impossible)
+        let mut trials = self.trials[cell].values();
+        trials.find_map(|trial| trial.result.impossible())
     }
 
     /// Why a cell gets no further trials: the first ones all failed or were invalid for the same
@@ -162,13 +158,6 @@ fn other_plan(key: &str, reason: &str) -> Fault {
         "resume: cell \"{key}\" in the journal {reason}; resume with the plan.toml of the run"
     );
     Fault::new(Exit::Input, text)
-}
-
-fn reason_impossible<O>(trial: &Trial<O>) -> Option<&str> {
-    match &trial.result {
-        TrialResult::Impossible(reason) => Some(reason),
-        _ => None,
-    }
 }
 
 fn check<C>(cells: &[CellPlan<C>]) -> Result<(), Fault> {

@@ -100,30 +100,21 @@
 //! ```
 
 mod budget;
-mod clock;
 mod entry;
-mod estimate;
 mod event;
 mod ledger;
-mod order;
-mod pace;
 mod plan;
 mod precision;
 pub mod progress;
 mod session;
-mod settings;
 mod step;
-mod summary;
 mod warnings;
 
 pub use budget::Forecast;
-pub use clock::{SessionClock, SystemClock};
-pub use entry::{Entry, TrialResult};
+pub use entry::{CellRuns, End, Entry, Summary, Trial, TrialResult};
 pub use event::{Event, Position, Subject, TrialFacts, spoken};
-pub use plan::{CellError, CellPlan, Context, Plan};
+pub use plan::{CellError, CellPlan, Context, Plan, SessionClock, Settings, SystemClock};
 pub use precision::Precision;
 pub use progress::Progress;
 pub use session::Runner;
-pub use settings::Settings;
-pub use summary::{CellRuns, End, Summary, Trial};
 pub use warnings::TRIALS_LEFT_OUT;

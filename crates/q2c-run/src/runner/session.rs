@@ -1,13 +1,10 @@
 use super::budget::forecast;
-use super::clock::SessionClock;
-use super::entry::Entry;
+use super::entry::{End, Entry, Summary};
 use super::event::Event;
 use super::ledger::{FIRST_TRIALS, Ledger};
-use super::order::CellOrder;
-use super::plan::Plan;
+use super::plan::{Plan, SessionClock, Settings};
 use super::progress::Progress;
-use super::settings::Settings;
-use super::summary::{End, Summary};
+use super::step::CellOrder;
 use super::warnings;
 use crate::run_dir::{RunDir, RunDirError, RunState};
 use q2c_model::Fault;
@@ -112,9 +109,8 @@ impl<P: Plan> Session<'_, P> {
         let mut order = CellOrder::new(self.settings.seed, self.ledger.cells.len());
         for round in 0..self.settings.max_trials() {
             let cells = order.next_round().into_iter();
-            let due =
-                cells.filter(|&cell| self.wants(cell, round) && !self.ledger.done(cell, round));
-            self.left = due.collect();
+            let due = |&cell: &usize| self.wants(cell, round) && !self.ledger.done(cell, round);
+            self.left = cells.filter(due).collect();
             self.round = round;
             let begun = self.ledger.begun(round);
             if !begun && (self.left.is_empty() || !self.affords_round()?) {
@@ -152,18 +148,16 @@ impl<P: Plan> Session<'_, P> {
         if ledger.impossible(cell).is_some() || ledger.given_up(cell).is_some() {
             return false;
         }
-        let imprecise = || self.is_imprecise(cell);
-        round < self.settings.trials || (round < self.settings.max_trials() && imprecise())
+        round < self.settings.trials
+            || (round < self.settings.max_trials() && self.is_imprecise(cell))
     }
 
     /// Whether the median of `cell` is less certain than wanted. A cell without a good trial is not
     /// imprecise, since more trials would not help it.
     fn is_imprecise(&self, cell: usize) -> bool {
         let trials = self.ledger.trials[cell].values();
-        let values: Vec<f64> = trials
-            .filter_map(|trial| trial.result.ok())
-            .map(|outcome| self.plan.metric(outcome))
-            .collect();
+        let outcomes = trials.filter_map(|trial| trial.result.ok());
+        let values: Vec<f64> = outcomes.map(|outcome| self.plan.metric(outcome)).collect();
         let precision = self.settings.precision;
         !values.is_empty() && precision.is_some_and(|p| !p.reached(&values))
     }
@@ -175,9 +169,8 @@ impl<P: Plan> Session<'_, P> {
     }
 
     fn close(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
-        let elapsed_s = self.elapsed_s();
-        self.warnings
-            .extend(warnings::over_budget(elapsed_s, self.settings));
+        let over = warnings::over_budget(self.elapsed_s(), self.settings);
+        self.warnings.extend(over);
         let text = match &end {
             End::Complete => "all trials done".to_owned(),
             End::Cancelled => "cancelled; finished trials are kept".to_owned(),
@@ -188,15 +181,11 @@ impl<P: Plan> Session<'_, P> {
         if !matches!(end, End::Complete) {
             self.folder.mark(RunState::Interrupted)?;
         }
-        Ok(self.summarize(end))
-    }
-
-    fn summarize(mut self, end: End) -> Summary<P::Cell, P::Outcome> {
         self.warnings.extend(warnings::failed(&self.ledger));
-        self.warnings
-            .extend(warnings::given_up(&self.ledger, self.settings));
+        let given_up = warnings::given_up(&self.ledger, self.settings);
+        self.warnings.extend(given_up);
         self.warnings.extend(self.imprecise());
-        Summary::from_ledger(self.ledger, end, self.warnings)
+        Ok(Summary::from_ledger(self.ledger, end, self.warnings))
     }
 
     fn imprecise(&self) -> Option<Warning> {

@@ -1,7 +1,7 @@
 use super::event::spoken;
 use super::ledger::{FIRST_TRIALS, Ledger};
+use super::plan::Settings;
 use super::precision::Precision;
-use super::settings::Settings;
 use q2c_result::Warning;
 use serde::Serialize;
 
@@ -56,26 +56,21 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     let failed = |i: usize| ledger.trials[i].values().any(|t| t.result.ok().is_none());
     let failed = cells().filter(|&(i, _)| failed(i) && ledger.impossible(i).is_none());
     let failed: Vec<&str> = failed.map(|(_, cell)| cell.label.as_str()).collect();
-    let mut warnings = Vec::new();
-    if !failed.is_empty() {
-        let (cells, named) = (cells_of(failed.len()), some(&failed));
-        warnings.push(Warning::new(
-            "trials-failed",
-            format!("{cells} with failed trials: {named}"),
-            "their medians rest on fewer trials",
-            "see log.txt for the reasons",
-        ));
-    }
-    if !impossible.is_empty() {
-        let (cells, named) = (cells_of(impossible.len()), some(&impossible));
-        warnings.push(Warning::new(
-            "cells-impossible",
-            format!("{cells} that cannot run here: {named}"),
-            "they are missing from the result",
-            "see log.txt for the reasons, and q2c doctor for what would change it",
-        ));
-    }
-    warnings
+    let failed = of_cells(
+        "trials-failed",
+        &failed,
+        "with failed trials",
+        "their medians rest on fewer trials",
+        "see log.txt for the reasons",
+    );
+    let impossible = of_cells(
+        "cells-impossible",
+        &impossible,
+        "that cannot run here",
+        "they are missing from the result",
+        "see log.txt for the reasons, and q2c doctor for what would change it",
+    );
+    failed.into_iter().chain(impossible).collect()
 }
 
 /// What is said of a cell that gets no further trials, and of the reason `why`.
@@ -119,14 +114,19 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
 
 /// Warns of cells whose medians are still not known well enough.
 pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
-    (!labels.is_empty()).then(|| {
-        let (cells, named) = (cells_of(labels.len()), some(labels));
-        let width = precision.relative_width * 100.0;
-        Warning::new(
-            "interval-wide",
-            format!("{cells} with a median interval wider than {width:.1} %: {named}"),
-            "the wanted precision was not reached within the trials or the time allowed",
-            "raise the number of trials or the budget, or lengthen the trial",
-        )
-    })
+    let width = precision.relative_width * 100.0;
+    of_cells(
+        "interval-wide",
+        labels,
+        &format!("with a median interval wider than {width:.1} %"),
+        "the wanted precision was not reached within the trials or the time allowed",
+        "raise the number of trials or the budget, or lengthen the trial",
+    )
+}
+
+/// A warning that names cells; `None` without any.
+fn of_cells(id: &str, labels: &[&str], what: &str, means: &str, todo: &str) -> Option<Warning> {
+    let (cells, named) = (cells_of(labels.len()), some(labels));
+    let finding = format!("{cells} {what}: {named}");
+    (!labels.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }
