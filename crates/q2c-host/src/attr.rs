@@ -1,5 +1,7 @@
 //! Reads attribute files of sysfs and procfs, which hold one value each.
 
+use crate::cpu_list;
+use q2c_model::CpuId;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,6 +15,18 @@ pub fn text(path: &Path) -> Option<String> {
 
 pub(crate) fn value<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
+}
+
+/// The CPUs of a list; `None` when the file cannot be read or holds no list.
+pub(crate) fn cpus(path: &Path) -> Option<Vec<CpuId>> {
+    cpu_list::parse(&text(path)?)
+}
+
+/// What stands behind `start` in the first line that begins with it, without white space around.
+pub(crate) fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(start))
+        .map(str::trim)
 }
 
 /// The chosen word of a list of choices: `b` of `a [b] c` or `a (b) c`, and the whole text if it
@@ -44,8 +58,10 @@ pub(crate) fn sort(paths: &mut [PathBuf]) {
 }
 
 pub fn name(path: &Path) -> String {
-    let last = path.file_name().unwrap_or_default();
-    last.to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]

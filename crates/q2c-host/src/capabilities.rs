@@ -1,5 +1,7 @@
 //! The capabilities of this process, from `status` of procfs.
 
+use crate::attr;
+
 /// Number of CAP_SYS_ADMIN, a bit of `CapEff` (uapi/linux/capability.h).
 pub const SYS_ADMIN: u32 = 21;
 /// Number of CAP_SYS_NICE, with which tasks of other users can be moved.
@@ -12,8 +14,7 @@ pub const BPF: u32 = 39;
 /// Whether a task with this `status` has the capability in force. A status without the line has
 /// none.
 pub fn has(status: &str, number: u32) -> bool {
-    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    let held = attr::line(status, "CapEff:").and_then(|hex| u64::from_str_radix(hex, 16).ok());
     held.is_some_and(|held| held >> number & 1 == 1)
 }
 

@@ -37,13 +37,9 @@
 //! not measured.
 
 mod busy;
-mod helper;
-mod rest;
 mod snapshot;
 mod task;
 
 pub use busy::{Busy, BusySource, CpuBusy};
-pub use helper::{Helper, HelperKind, helpers};
-pub use rest::{QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_at_rest, busy_before};
-pub use snapshot::CpuTimes;
-pub use task::{TaskTimes, tasks, tasks_of};
+pub use snapshot::{CpuTimes, QUIET_CPUS, REST_LOOKS, STOP_OTHERS, busy_at_rest, busy_before};
+pub use task::{Helper, HelperKind, TaskTimes, helpers, tasks, tasks_of};

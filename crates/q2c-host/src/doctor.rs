@@ -6,26 +6,19 @@
 //! named or the hardware is not there, is left out of the report.
 
 mod abilities;
-mod build;
 mod cpu;
 mod facts;
 mod finding;
 mod fix;
-mod idle;
 mod irq;
 mod kernel;
-mod numa;
-mod nvme;
 mod queue;
 mod registry;
-mod remedy;
 mod target;
 mod thermal;
 mod tool;
-mod uses;
 
 pub use abilities::{Ability, MachineAbilities, MakerAbility};
 pub use facts::{DoctorFacts, RingProbe, ToolCosts};
 pub use fix::{FixPlan, plan};
-pub use registry::run;
-pub use uses::by_use;
+pub use registry::{by_use, run};

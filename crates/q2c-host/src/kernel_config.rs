@@ -21,15 +21,11 @@ impl KernelConfig {
     /// found.
     pub fn read(roots: &Roots) -> Option<KernelConfig> {
         let release = attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default();
-        let files = [
-            roots.boot.join(format!("config-{release}")),
-            roots.modules.join(&release).join("config"),
-        ];
-        let beside = || files.iter().find_map(|path| attr::text(path));
-        packed(roots)
-            .or_else(beside)
-            .as_deref()
-            .map(KernelConfig::parse)
+        let boot = || attr::text(&roots.boot.join(format!("config-{release}")));
+        let modules = || attr::text(&roots.modules.join(&release).join("config"));
+        Some(KernelConfig::parse(
+            &packed(roots).or_else(boot).or_else(modules)?,
+        ))
     }
 
     /// Parses lines `CONFIG_X=y`. Options that are not set stand in comments and are left out.
@@ -65,35 +61,32 @@ fn packed(roots: &Roots) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use crate::tree::SysProcTree;
     use std::io::Write;
 
-    const TEXT: &str = "# comment\nCONFIG_HZ=250\nCONFIG_NVME=m\n# CONFIG_KASAN is not set\nCONFIG_CC=\"gcc 12\"\n";
+    const TEXT: &str = "# comment\\nCONFIG_HZ=250\\nCONFIG_NVME=m\\n# CONFIG_KASAN is not set\\nCONFIG_CC=\"gcc 12\"";
 
     #[test]
     fn from_each_place() {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::under(dir.path());
-        fs::create_dir_all(roots.proc("sys/kernel")).unwrap();
-        fs::write(roots.proc("sys/kernel/osrelease"), "6.1.0-9\n").unwrap();
+        let tree = SysProcTree::new("proc/sys/kernel/osrelease = 6.1.0-9");
+        let roots = tree.roots();
         assert_eq!(KernelConfig::read(&roots), None);
-        let modules = roots.modules.join("6.1.0-9");
-        fs::create_dir_all(&modules).unwrap();
-        fs::write(modules.join("config"), TEXT).unwrap();
+        tree.add(&format!("lib/modules/6.1.0-9/config = {TEXT}"));
         let config = KernelConfig::read(&roots).unwrap();
         assert!(config.has("NVME") && !config.has("KASAN") && !config.has("HZ"));
         assert_eq!(config.value("HZ"), Some("250"));
         assert_eq!(config.value("CC"), Some("gcc 12"));
-        fs::create_dir_all(&roots.boot).unwrap();
-        fs::write(roots.boot.join("config-6.1.0-9"), "CONFIG_HZ=100").unwrap();
+        tree.add("boot/config-6.1.0-9 = CONFIG_HZ=100");
         assert_eq!(KernelConfig::read(&roots).unwrap().value("HZ"), Some("100"));
         let file = File::create(roots.proc("config.gz")).unwrap();
         let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
         packer.write_all(b"CONFIG_HZ=1000\n").unwrap();
         packer.finish().unwrap();
-        let config = KernelConfig::read(&roots).unwrap();
-        assert_eq!(config.value("HZ"), Some("1000"));
-        fs::write(roots.proc("config.gz"), "no gzip").unwrap();
+        assert_eq!(
+            KernelConfig::read(&roots).unwrap().value("HZ"),
+            Some("1000")
+        );
+        tree.add("proc/config.gz = no gzip");
         assert_eq!(KernelConfig::read(&roots).unwrap().value("HZ"), Some("100"));
     }
 }

@@ -10,6 +10,9 @@ mod attr;
 mod cpu_list;
 pub mod ramdisk;
 mod roots;
+#[cfg(test)]
+#[path = "../tests/host/tree.rs"]
+mod tree;
 
 pub mod block;
 pub mod capabilities;

@@ -1,12 +1,12 @@
 //! Facts about the machine. A fact that cannot be read is `None`, never guessed.
 
-use crate::{Roots, attr, cpu_list};
+use crate::{Roots, attr};
 use q2c_model::{Bytes, CpuId};
 use q2c_result::Machine;
 use q2c_service::SimMachine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Items of the kernel command line that change measured results. `x.` stands for all options of
 /// module `x`.
@@ -38,14 +38,14 @@ pub fn read(roots: &Roots) -> Machine {
     let cpus_online = online(roots);
     let first = cpus_online.first().copied().unwrap_or_default();
     let idle = |name| attr::text(&roots.sys(&format!("devices/system/cpu/cpuidle/{name}")));
-    let nodes = attr::text(&roots.sys("devices/system/node/online"));
+    let nodes = attr::cpus(&roots.sys("devices/system/node/online"));
     let mut model_fields = ["model name", "Model", "cpu"].iter();
     Machine {
         kernel: attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default(),
         arch: arch(roots),
         cpu_model: model_fields.find_map(|f| field(&cpuinfo, f)),
         threads_per_core: threads_per_core(roots, &cpus_online),
-        numa_nodes: nodes.and_then(|t| Some(cpu_list::parse(&t)?.len() as u32)),
+        numa_nodes: nodes.map(|nodes| nodes.len() as u32),
         memory: of_memory(roots, "MemTotal"),
         hypervisor: hypervisor(roots, &cpuinfo),
         governor: governors(roots, &cpus_online),
@@ -81,8 +81,7 @@ pub fn host(roots: &Roots) -> Option<String> {
 
 /// The CPUs that are online; empty when sysfs does not tell.
 pub fn online(roots: &Roots) -> Vec<CpuId> {
-    let list = attr::text(&roots.sys("devices/system/cpu/online"));
-    list.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
+    attr::cpus(&roots.sys("devices/system/cpu/online")).unwrap_or_default()
 }
 
 /// The frequency governor of `cpus`; if they differ, all names, joined by commas. `None` without a
@@ -111,10 +110,13 @@ pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
 
 fn arch(roots: &Roots) -> String {
     // The file exists since Linux 6.1; on older kernels `uname` tells.
-    attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(|| {
-        let name = rustix::system::uname();
-        name.machine().to_string_lossy().into_owned()
-    })
+    let by_uname = || {
+        rustix::system::uname()
+            .machine()
+            .to_string_lossy()
+            .into_owned()
+    };
+    attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(by_uname)
 }
 
 fn field(text: &str, name: &str) -> Option<String> {
@@ -125,14 +127,14 @@ fn field(text: &str, name: &str) -> Option<String> {
 }
 
 fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
-    let siblings = |&cpu: &CpuId| {
-        let list = attr::text(&roots.cpu(cpu, "topology/thread_siblings_list"))?;
-        Some(cpu_list::parse(&list)?.len() as u32)
-    };
-    cpus.iter().filter_map(siblings).max()
+    let siblings = |&cpu: &CpuId| attr::cpus(&roots.cpu(cpu, "topology/thread_siblings_list"));
+    cpus.iter()
+        .filter_map(siblings)
+        .map(|list| list.len() as u32)
+        .max()
 }
 
-fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
+pub(crate) fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
     let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
     let kib: u64 = field(&text, name)?.strip_suffix(" kB")?.parse().ok()?;
     Some(Bytes(kib * 1024))
@@ -153,13 +155,13 @@ fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let path = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let root = roots.sys("fs/cgroup");
     let own_group = path.map(|path| root.join(path));
-    let and_above = own_group.iter().flat_map(|group| group.ancestors());
-    let and_above = and_above.take_while(|group| group.starts_with(&root));
-    let and_above: Vec<PathBuf> = and_above.map(Path::to_owned).collect();
-    and_above.into_iter().filter_map(|group| {
-        let number = |name: &str| attr::text(&group.join(name))?.parse().ok();
-        let (most, used): (u64, u64) = (number("memory.max")?, number("memory.current")?);
-        Some(Bytes(most.saturating_sub(used)))
+    let upwards = std::iter::successors(own_group, |group| Some(group.parent()?.to_owned()));
+    let groups = upwards.take_while(move |group| group.starts_with(&root));
+    groups.filter_map(|group| {
+        let most: u64 = attr::value(&group.join("memory.max"))?;
+        Some(Bytes(
+            most.saturating_sub(attr::value(&group.join("memory.current"))?),
+        ))
     })
 }
 
@@ -171,8 +173,8 @@ fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
     let by_clock = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];
     let named = by_clock.iter().find(|(clock, _)| clocks.contains(clock));
     let flagged = flags(cpuinfo).any(|f| f == "hypervisor");
-    let name = named.map_or("unnamed", |(_, name)| name);
-    (flagged || named.is_some()).then(|| name.to_owned())
+    let unnamed = flagged.then_some("unnamed");
+    named.map(|(_, name)| *name).or(unnamed).map(str::to_owned)
 }
 
 fn flags(cpuinfo: &str) -> impl Iterator<Item = &str> {

@@ -47,13 +47,10 @@ fn check_for(users: &[u32], folder: &Path) -> io::Result<()> {
 /// Checks that an open file belongs to this user.
 pub(crate) fn check_file(file: &fs::File) -> io::Result<()> {
     let (user, owner) = (geteuid().as_raw(), file.metadata()?.uid());
-    if owner == user {
-        Ok(())
-    } else {
-        Err(denied(format!(
-            "it belongs to user {owner}, expected {user}"
-        )))
+    if owner != user {
+        return denied(format!("it belongs to user {owner}, expected {user}"));
     }
+    Ok(())
 }
 
 fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
@@ -61,24 +58,23 @@ fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     if owner != 0 && !users.contains(&owner) {
         let users: Vec<String> = users.iter().map(ToString::to_string).collect();
         let (path, users) = (path.display(), users.join(" or "));
-        return Err(denied(format!(
+        return denied(format!(
             "{path} belongs to user {owner}, expected {users} or root: another user could put links there"
-        )));
+        ));
     }
     let sticky = meta.is_dir() && meta.mode() & STICKY != 0;
     let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE != 0;
     if open && !sticky {
-        Err(denied(format!(
-            "everybody may write to {}: what is there may be another user's",
-            path.display()
-        )))
-    } else {
-        Ok(())
+        let path = path.display();
+        return denied(format!(
+            "everybody may write to {path}: what is there may be another user's"
+        ));
     }
+    Ok(())
 }
 
-fn denied(why: String) -> io::Error {
-    io::Error::new(ErrorKind::PermissionDenied, why)
+fn denied(why: String) -> io::Result<()> {
+    Err(io::Error::new(ErrorKind::PermissionDenied, why))
 }
 
 #[cfg(test)]

@@ -30,9 +30,8 @@ pub fn start_on(cpus: &[CpuId], program: &mut Command) -> io::Result<Child> {
             allow(cpus)?;
             unblock_in_child(program)?.spawn()
         });
-        started
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("its thread ended early")))
+        let ended_early = |_| Err(io::Error::other("its thread ended early"));
+        started.join().unwrap_or_else(ended_early)
     })
 }
 

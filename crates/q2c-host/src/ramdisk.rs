@@ -4,19 +4,15 @@
 //! without a name in memory, which a small process ([`hold()`]) keeps as well. When the server ends
 //! by a signal, the device is deleted. When it is killed, requests wait, until a new server takes
 //! the device over with the data of the holder, or the restore guard deletes it.
-mod delete;
-mod hold;
-mod list;
+
 pub mod module;
 mod queue;
 mod record;
 mod serve;
 mod shape;
 
-pub use delete::delete;
-pub use hold::hold;
-pub use list::list;
-pub use record::{Record, default_folder, service_of};
+pub use queue::hold;
+pub use record::{Record, default_folder, delete, list, service_of};
 pub use serve::{ServeRequest, ServerWork, serve};
 pub(crate) use shape::token;
 pub use shape::{RamdiskShape, check, check_ublk};

@@ -16,28 +16,23 @@
 //! are therefore removed without touching anything.
 
 mod entry;
-mod error;
 mod guard;
 mod journal;
-mod lock;
-mod module;
-mod owner;
+mod made;
 mod setting_file;
 mod sweep;
 mod task_affinity;
-mod ublk_device;
 
-use std::path::{Path, PathBuf};
-
-pub use entry::{ChangeKind, Followed, RestoreChange};
-pub use error::RestoreError;
+pub use entry::{ChangeKind, Followed, Owner, RestoreChange, RestoreError};
 pub use guard::{Guard, SetOutcome};
 pub use journal::DamagedLine;
-pub use owner::Owner;
+pub(crate) use made::{delete_device, is_gone, wait_until_gone};
 pub use setting_file::UndoOutcome;
 pub(crate) use setting_file::read as value_of;
 pub use sweep::{Pending, RestoreItem, RestoreReport, pending, restore_all};
 pub use task_affinity::TaskId;
+
+use std::path::{Path, PathBuf};
 
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or
 /// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name
@@ -50,12 +45,11 @@ pub fn default_folder(
     if root {
         return Some(PathBuf::from("/var/lib/q2c/restore"));
     }
-    let state = xdg_state_home
-        .filter(|p| p.is_absolute())
-        .map(Path::to_owned);
-    let below_home = || {
-        home.filter(|p| p.is_absolute())
-            .map(|h| h.join(".local/state"))
-    };
-    state.or_else(below_home).map(|s| s.join("q2c/restore"))
+    let absolute = |folder: Option<&Path>| Some(folder.filter(|p| p.is_absolute())?.to_owned());
+    let below_home = || Some(absolute(home)?.join(".local/state"));
+    Some(
+        absolute(xdg_state_home)
+            .or_else(below_home)?
+            .join("q2c/restore"),
+    )
 }

@@ -9,14 +9,11 @@
 mod direct;
 mod error;
 mod leave;
-mod loops;
 mod namespace;
 mod occupied;
 mod open;
 mod scratch;
 mod written;
-pub(crate) use written::UNASKED;
-pub use written::never_written;
 
 pub use direct::Alignment;
 pub use error::TargetError;
@@ -24,10 +21,11 @@ pub use leave::{FileId, WriteLeave};
 pub use namespace::{OpenNamespace, open_namespace};
 pub use occupied::refuse_occupied;
 pub use open::{OpenTarget, Wanted, check_size, open};
-pub use scratch::Scratch;
-
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind};
+pub use scratch::Scratch;
+pub(crate) use written::UNASKED;
+pub use written::never_written;
 
 /// Size of a simulated target.
 pub const SIMULATED_SIZE: Bytes = Bytes(1 << 30);

@@ -1,15 +1,11 @@
 //! All threads of the machine: where they run, how they are scheduled, and which CPUs they may use.
 
-mod cpuset;
-mod family;
-
 pub use crate::cpu_list::show as list;
-pub use cpuset::{Cpusets, isolated};
-pub use family::{Kin, ProcessFamily};
-
-use crate::{Roots, cpu_list};
+use crate::{Roots, attr, cpu_list};
 use q2c_model::CpuId;
+use std::collections::HashMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// How the kernel schedules a thread (`SCHED_...` of include/uapi/linux/sched.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +102,126 @@ pub fn allowed(roots: &Roots, pid: u32, tid: u32) -> Option<Vec<CpuId>> {
     cpu_list::parse(lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
 }
 
+/// CPUs by control group, read once for each group.
+#[derive(Debug, Default)]
+pub struct Cpusets(HashMap<PathBuf, Option<Vec<CpuId>>>);
+
+impl Cpusets {
+    /// The CPUs that the control group of a process allows; `None` where no group says so.
+    pub fn cpus_of_process(&mut self, roots: &Roots, pid: u32) -> Option<Vec<CpuId>> {
+        let groups = fs::read_to_string(roots.proc(&format!("{pid}/cgroup"))).ok()?;
+        let folder = folder(roots, &groups)?;
+        let read = || effective(&folder, &roots.sys("fs/cgroup"));
+        self.0.entry(folder.clone()).or_insert_with(read).clone()
+    }
+}
+
+/// The folder of the group that decides: that of the controller `cpuset` in version 1 where it is
+/// mounted, else that of version 2.
+fn folder(roots: &Roots, groups: &str) -> Option<PathBuf> {
+    let group = |controller: &str| {
+        groups.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let named = parts.next()?.split(',').any(|one| one == controller);
+            let path = parts.next()?.trim_start_matches('/').to_owned();
+            named.then_some(path)
+        })
+    };
+    let first = group("cpuset").map(|path| roots.sys("fs/cgroup/cpuset").join(path));
+    let first = first.filter(|folder| folder.exists());
+    first.or_else(|| group("").map(|path| roots.sys("fs/cgroup").join(path)))
+}
+
+/// The effective CPUs of the nearest group that has the controller.
+fn effective(folder: &Path, root: &Path) -> Option<Vec<CpuId>> {
+    let names = [
+        "cpuset.cpus.effective",
+        "cpuset.effective_cpus",
+        "cpuset.cpus",
+    ];
+    let groups = folder
+        .ancestors()
+        .take_while(|group| group.starts_with(root));
+    let mut files = groups.flat_map(|group| names.map(|name| group.join(name)));
+    files.find_map(|file| cpu_list::parse(&attr::text(&file)?))
+}
+
+/// The CPUs that the kernel keeps from tasks that are not placed there by hand (`isolcpus=`).
+pub fn isolated(roots: &Roots) -> Vec<CpuId> {
+    let text = attr::text(&roots.sys("devices/system/cpu/isolated")).unwrap_or_default();
+    cpu_list::parse(&text).unwrap_or_default()
+}
+
+/// How a process is related to the first one of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kin {
+    /// It is the first one, or descends from it.
+    Of,
+    /// It does not descend from it, or no longer: its parents have ended.
+    Other,
+    /// It had ended before it was asked for.
+    Gone,
+}
+
+/// A process and its descendants. Each process is looked up once, so it should be asked for while
+/// it lives.
+#[derive(Clone, Debug)]
+pub struct ProcessFamily {
+    roots: Roots,
+    first: u32,
+    known: HashMap<u32, Kin>,
+}
+
+impl ProcessFamily {
+    /// Most generations that are followed. Ids are used again, so a chain may never end.
+    const GENERATIONS: usize = 64;
+
+    /// The family of the process `first`.
+    pub fn new(roots: &Roots, first: u32) -> Self {
+        ProcessFamily {
+            roots: roots.clone(),
+            first,
+            known: HashMap::from([(0, Kin::Other), (first, Kin::Of)]),
+        }
+    }
+
+    /// How a process, or the process of a thread, is related to the first one.
+    pub fn kin(&mut self, id: u32) -> Kin {
+        if let Some(kin) = self.known.get(&id) {
+            return *kin;
+        }
+        let kin = self.looked_up(id);
+        self.known.insert(id, kin);
+        kin
+    }
+
+    fn looked_up(&self, id: u32) -> Kin {
+        let mut at = id;
+        for _ in 0..Self::GENERATIONS {
+            let Some((process, parent)) = self.process_and_parent(at) else {
+                return Kin::Gone;
+            };
+            if process == self.first {
+                return Kin::Of;
+            }
+            if let Some(kin) = self.known.get(&parent) {
+                return *kin;
+            }
+            at = parent;
+        }
+        Kin::Other
+    }
+
+    fn process_and_parent(&self, id: u32) -> Option<(u32, u32)> {
+        let text = fs::read_to_string(self.roots.proc(&format!("{id}/status"))).ok()?;
+        let field = |name: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+            value.trim().parse().ok()
+        };
+        Some((field("Tgid:")?, field("PPid:")?))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +266,79 @@ mod tests {
         assert!(!own_thread.kernel && own_thread.scheduling == Scheduling::Ordinary);
         let cpus = allowed(&roots, own_thread.pid, own_thread.tid).expect("its CPUs");
         assert!(cpus.contains(&own_thread.cpu), "{own_thread:?} {cpus:?}");
+    }
+
+    fn made(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let roots = Roots::under(dir.path());
+        (dir, roots)
+    }
+
+    fn cpus(numbers: &[u32]) -> Option<Vec<CpuId>> {
+        Some(numbers.iter().copied().map(CpuId).collect())
+    }
+
+    #[test]
+    fn the_nearest_group_with_the_controller_decides() {
+        let (_dir, roots) = made(&[
+            ("proc/7/cgroup", "0::/a.slice/b.service\n"),
+            ("sys/fs/cgroup/cpuset.cpus.effective", "0-7\n"),
+            ("sys/fs/cgroup/a.slice/cpuset.cpus.effective", "2-3\n"),
+            ("sys/fs/cgroup/a.slice/b.service/cgroup.procs", "7\n"),
+            ("proc/8/cgroup", "0::/\n"),
+        ]);
+        let mut sets = Cpusets::default();
+        assert_eq!(sets.cpus_of_process(&roots, 7), cpus(&[2, 3]));
+        assert_eq!(
+            sets.cpus_of_process(&roots, 8),
+            cpus(&[0, 1, 2, 3, 4, 5, 6, 7])
+        );
+        assert_eq!(sets.cpus_of_process(&roots, 9), None);
+    }
+
+    #[test]
+    fn version_1_has_a_folder_for_the_controller() {
+        let (_dir, roots) = made(&[
+            ("proc/7/cgroup", "3:cpuset:/x\n0::/y\n"),
+            ("sys/fs/cgroup/cpuset/x/cpuset.cpus", "1\n"),
+            ("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n"),
+        ]);
+        assert_eq!(Cpusets::default().cpus_of_process(&roots, 7), cpus(&[1]));
+        assert_eq!(isolated(&roots), []);
+    }
+
+    #[test]
+    fn descendants_and_their_threads_are_told_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::under(folder.path());
+        for (id, process, parent) in [
+            (1, 1, 0),
+            (10, 10, 1),
+            (11, 11, 10),
+            (12, 12, 11),
+            (13, 12, 11),
+            (20, 20, 1),
+        ] {
+            let path = roots.proc(&id.to_string());
+            fs::create_dir_all(&path).unwrap();
+            let text = format!("Name:\tx\nTgid:\t{process}\nPPid:\t{parent}\n");
+            fs::write(path.join("status"), text).unwrap();
+        }
+        let mut family = ProcessFamily::new(&roots, 10);
+        for id in [10, 11, 12, 13] {
+            assert_eq!(family.kin(id), Kin::Of, "{id}");
+        }
+        for id in [0, 1, 20] {
+            assert_eq!(family.kin(id), Kin::Other, "{id}");
+        }
+        assert_eq!(family.kin(30), Kin::Gone);
+        // What was told stays told when the process is gone.
+        fs::remove_dir_all(roots.proc("12")).unwrap();
+        assert_eq!(family.kin(12), Kin::Of);
     }
 }

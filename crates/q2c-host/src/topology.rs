@@ -2,9 +2,9 @@
 //! given CPUs.
 
 mod choice;
-mod order;
 mod read;
 
 pub use choice::{AllowedCpus, ChosenCpus, UnnamedCpus, interrupted_cpus};
-pub use order::{Border, CpuOrder, CpuPosition, cpu_order};
-pub use read::{NumaNode, Topology, TopologyCpu, device_node};
+pub use read::{
+    Border, CpuOrder, CpuPosition, NumaNode, Topology, TopologyCpu, cpu_order, device_node,
+};

@@ -33,13 +33,11 @@ pub fn facts<'a>(
     jobs: &[CpuId],
     time: &TimeSource,
 ) -> DoctorFacts<'a> {
-    let facts = DoctorFacts::new(roots, target)
-        .with_ring(ring())
-        .with_jobs(jobs);
-    match costs(jobs, time) {
-        Some(costs) => facts.with_costs(costs),
-        None => facts,
-    }
+    let mut facts = DoctorFacts::new(roots, target);
+    facts.ring = Some(ring());
+    facts.jobs = jobs.to_vec();
+    facts.costs = costs(jobs, time);
+    facts
 }
 
 fn ring() -> RingProbe {

@@ -51,9 +51,7 @@ pub(crate) fn open_character_device(
     let path = Path::new(&target.path);
     match file.id {
         Some(id) => open_namespace(roots, path, id, target_disk, file.write),
-        None => Err(TargetError::NoNamespace {
-            path: path.to_owned(),
-        }),
+        None => Err(TargetError::NoNamespace(path.to_owned())),
     }
 }
 
@@ -119,7 +117,7 @@ impl WorkloadTarget {
     pub(crate) fn controller(request: &WorkloadRequest) -> Result<Self, TargetError> {
         let path = PathBuf::from(&request.target);
         if request.pattern.write && !request.allow_write.contains(&path) {
-            return Err(TargetError::NoLeave { path });
+            return Err(TargetError::NoLeave(path));
         }
         let facts = Target {
             path: request.target.clone(),

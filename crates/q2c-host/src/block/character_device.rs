@@ -6,7 +6,7 @@
 //! names can differ: one counts controllers, the other may count subsystems. Therefore the other
 //! device of a namespace is looked for in that folder, never by name alone.
 
-use super::target_disk::parse_dev;
+use super::target_disk::number_of;
 use super::{Disk, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::DevId;
@@ -61,23 +61,21 @@ impl CharacterDevice {
     /// The character device of the namespace that a disk is.
     pub fn of_disk(target_disk: &TargetDisk) -> Result<CharacterDevice, NoCharacterDevice> {
         let Disk { name, dev, dir } = &target_disk.disk;
+        let disk = name.clone();
         let Some(namespace) = namespace(name, "nvme") else {
-            return Err(NoCharacterDevice::OtherDriver(name.clone()));
+            return Err(NoCharacterDevice::OtherDriver(disk));
         };
-        if let Some(partition) = &target_disk.partition {
-            return Err(NoCharacterDevice::Partition {
-                partition: partition.clone(),
-                disk: name.clone(),
-            });
+        if let Some(partition) = target_disk.partition.clone() {
+            return Err(NoCharacterDevice::Partition { partition, disk });
         }
-        let sibling = siblings(dir).find_map(|other| is_of(&other, "ng", namespace));
-        let (character_device, number) =
-            sibling.ok_or_else(|| NoCharacterDevice::NotThere(name.clone()))?;
-        Ok(CharacterDevice {
-            name: character_device,
-            dev: number,
-            block: Some((name.clone(), *dev)),
-        })
+        match siblings(dir).find_map(|other| is_of(&other, "ng", namespace)) {
+            Some((name, number)) => Ok(CharacterDevice {
+                name,
+                dev: number,
+                block: Some((disk, *dev)),
+            }),
+            None => Err(NoCharacterDevice::NotThere(disk)),
+        }
     }
 }
 
@@ -93,24 +91,21 @@ fn namespace<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
 /// folder deeper, below the name of their class, and disks below `block`; these are included.
 fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let class = |path: &Path| matches!(attr::name(path).as_str(), "block" | "nvme-generic");
-    let above = dir.parent().unwrap_or(dir);
-    let owner = if class(above) {
-        above.parent().unwrap_or(above)
-    } else {
-        above
-    };
-    ["", "block", "nvme-generic"]
-        .map(|below| attr::entries(&owner.join(below)))
+    let mut above = dir.parent().unwrap_or(dir);
+    if class(above) {
+        above = above.parent().unwrap_or(above);
+    }
+    let folders = ["", "block", "nvme-generic"].map(|below| above.join(below));
+    folders
         .into_iter()
-        .flatten()
+        .flat_map(|folder| attr::entries(&folder))
 }
 
 /// Name and number of the device in `dir`, if it has this prefix and this namespace number.
 fn is_of(dir: &Path, prefix: &str, wanted: &str) -> Option<(String, DevId)> {
     let name = attr::name(dir);
     let fits = namespace(&name, prefix) == Some(wanted);
-    let dev = parse_dev(&attr::text(&dir.join("dev")).filter(|_| fits)?)?;
-    Some((name, dev))
+    Some((name, number_of(dir).filter(|_| fits)?))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::{Disk, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::CpuId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, io};
 
@@ -30,24 +30,22 @@ impl Interrupts {
     /// an empty list; then it cannot be proved that polling was not interrupted.
     pub fn read(roots: &Roots, target_disk: &TargetDisk) -> io::Result<Interrupts> {
         let text = fs::read_to_string(roots.proc("interrupts"))?;
-        let all_lines =
-            parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
-        let mut chosen: BTreeSet<u32> = BTreeSet::new();
-        for disk in target_disk.disks() {
-            chosen.extend(lines_of(roots, disk, &all_lines));
-        }
-        let lines = all_lines.into_iter().filter(|l| chosen.contains(&l.irq));
-        let lines = lines.collect();
+        let no_header = || io::Error::other("no CPU header in interrupts");
+        let mut lines = parse(&text).ok_or_else(no_header)?;
+        let disks = target_disk.disks().iter();
+        let chosen: Vec<u32> = disks
+            .flat_map(|disk| lines_of(roots, disk, &lines))
+            .collect();
+        lines.retain(|line| chosen.contains(&line.irq));
         Ok(Interrupts { lines })
     }
 
     /// The interrupts of a simulated device, as each CPU took them.
     pub fn simulated(counts: impl Iterator<Item = u64>) -> Interrupts {
-        let counts = (0..).map(CpuId).zip(counts).collect();
         let line = IrqLine {
             irq: 0,
             name: "simulated".to_owned(),
-            counts,
+            counts: (0..).map(CpuId).zip(counts).collect(),
         };
         Interrupts { lines: vec![line] }
     }
@@ -76,26 +74,15 @@ impl Interrupts {
     /// The interrupts between `earlier` and this reading. A line or CPU that is not in `earlier`
     /// counts from zero.
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {
-        let before: BTreeMap<u32, &IrqLine> = earlier.lines.iter().map(|l| (l.irq, l)).collect();
-        let step = |line: &IrqLine| {
-            let old = |cpu| {
-                before
-                    .get(&line.irq)
-                    .and_then(|l| l.counts.get(cpu))
-                    .copied()
-            };
-            let counts = line
-                .counts
-                .iter()
-                .map(|(cpu, &n)| (*cpu, n.saturating_sub(old(cpu).unwrap_or(0))));
-            IrqLine {
-                counts: counts.collect(),
-                ..line.clone()
+        let mut lines = self.lines.clone();
+        for line in &mut lines {
+            let before = earlier.lines.iter().find(|old| old.irq == line.irq);
+            for (cpu, n) in &mut line.counts {
+                let old = before.and_then(|old| old.counts.get(cpu)).unwrap_or(&0);
+                *n = n.saturating_sub(*old);
             }
-        };
-        Interrupts {
-            lines: self.lines.iter().map(step).collect(),
         }
+        Interrupts { lines }
     }
 }
 
@@ -104,24 +91,20 @@ impl Interrupts {
 fn parse(text: &str) -> Option<Vec<IrqLine>> {
     let mut rows = text.lines();
     let cpu = |t: &str| Some(CpuId(t.strip_prefix("CPU")?.parse().ok()?));
-    let cpus: Vec<CpuId> = rows
-        .next()?
-        .split_whitespace()
-        .map(cpu)
-        .collect::<Option<_>>()?;
+    let cpus: Option<Vec<CpuId>> = rows.next()?.split_whitespace().map(cpu).collect();
+    let cpus = cpus?;
     Some(rows.filter_map(|row| line(row, &cpus)).collect())
 }
 
 fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
     let (irq, rest) = row.split_once(':')?;
-    let irq = irq.trim().parse().ok()?;
     let mut columns = rest.split_whitespace();
     let mut counts = BTreeMap::new();
     for &cpu in cpus {
         counts.insert(cpu, columns.next()?.parse().ok()?);
     }
     Some(IrqLine {
-        irq,
+        irq: irq.trim().parse().ok()?,
         name: handler(&columns.collect::<Vec<_>>()),
         counts,
     })
@@ -134,10 +117,8 @@ fn handler(words: &[&str]) -> String {
         let w = w.to_ascii_lowercase();
         ["edge", "level", "fasteoi"].iter().any(|t| w.ends_with(t))
     };
-    let from = words
-        .iter()
-        .position(trigger)
-        .map_or(words.len().saturating_sub(1), |i| i + 1);
+    let last = words.len().saturating_sub(1);
+    let from = words.iter().position(trigger).map_or(last, |i| i + 1);
     words[from..].join(" ")
 }
 
@@ -145,10 +126,8 @@ fn handler(words: &[&str]) -> String {
 fn lines_of(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
-    ancestors
-        .map(|dir| lines_at(dir, all_lines))
-        .find(|l| !l.is_empty())
-        .unwrap_or_default()
+    let mut lines = ancestors.map(|dir| lines_at(dir, all_lines));
+    lines.find(|l| !l.is_empty()).unwrap_or_default()
 }
 
 /// The lines of one folder of sysfs, in the order of trust: its MSI list, its `irq`, the names of
@@ -163,20 +142,16 @@ fn lines_at(dir: &Path, all_lines: &[IrqLine]) -> Vec<u32> {
         return vec![irq];
     }
     let device = attr::name(dir);
-    all_lines
-        .iter()
-        .filter(|l| named_after(&l.name, &device))
-        .map(|l| l.irq)
-        .collect()
+    let lines = all_lines.iter().filter(|l| named_after(&l.name, &device));
+    lines.map(|l| l.irq).collect()
 }
 
 /// Whether a handler of a line is named after a device: `virtio1-req.0` and `nvme0q3` are named
 /// after `virtio1` and `nvme0`, but `virtio10-req.0` is not named after `virtio1`.
 fn named_after(handlers: &str, device: &str) -> bool {
-    let is_of_device = |name: &str| match name.strip_prefix(device) {
-        Some("") => true,
-        Some(rest) => rest.starts_with('-') || rest.starts_with('q'),
-        None => false,
+    let is_of_device = |name: &str| {
+        let rest = name.strip_prefix(device);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', 'q']))
     };
     // A folder's name without a device number (`block`, `pci0000:00`) names no single device.
     let numbered = device.ends_with(|c: char| c.is_ascii_digit()) && !device.contains(':');

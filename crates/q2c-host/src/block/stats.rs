@@ -54,13 +54,14 @@ impl DiskStats {
     pub(crate) fn parse(text: &str) -> Option<DiskStats> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         let n = numbers.ok()?;
-        let op = |at: usize| {
-            Some(OpStats {
-                requests: *n.get(at)?,
-                merges: *n.get(at + 1)?,
-                sectors: Sectors(*n.get(at + 2)?),
-                time_ms: *n.get(at + 3)?,
-            })
+        let op = |at: usize| match *n.get(at..at + 4)? {
+            [requests, merges, sectors, time_ms] => Some(OpStats {
+                requests,
+                merges,
+                sectors: Sectors(sectors),
+                time_ms,
+            }),
+            _ => None,
         };
         Some(DiskStats {
             read: op(0)?,
@@ -104,10 +105,8 @@ impl OpStats {
 /// The step of a counter. The times have 32 bits in the kernel and start again at zero after 49.7
 /// days. No counter here runs backwards, so a smaller number is taken for one new start.
 fn moved(now: u64, before: u64) -> u64 {
-    match now.checked_sub(before) {
-        Some(step) => step,
-        None => (now + (1 << 32)).saturating_sub(before),
-    }
+    now.checked_sub(before)
+        .unwrap_or_else(|| (now + (1 << 32)).saturating_sub(before))
 }
 
 #[cfg(test)]

@@ -85,11 +85,13 @@ pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
         path: path.to_owned(),
         source,
     })?;
-    let raw = if meta.file_type().is_block_device() {
-        meta.rdev()
-    } else {
-        meta.dev()
-    };
+    of_metadata(roots, &meta)
+}
+
+/// The disk of the block device, or of the file system that holds the file, with this metadata.
+pub(crate) fn of_metadata(roots: &Roots, meta: &fs::Metadata) -> Result<TargetDisk, NoDisk> {
+    let is_device = meta.file_type().is_block_device();
+    let raw = if is_device { meta.rdev() } else { meta.dev() };
     of_device(roots, device_number(raw))
 }
 
@@ -132,12 +134,16 @@ fn of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
 }
 
 fn disk(dir: PathBuf) -> Disk {
-    let dev = attr::text(&dir.join("dev")).and_then(|t| parse_dev(&t));
     Disk {
         name: attr::name(&dir),
-        dev: dev.unwrap_or_default(),
+        dev: number_of(&dir).unwrap_or_default(),
         dir,
     }
+}
+
+/// The number of the device with this folder in sysfs.
+pub(crate) fn number_of(dir: &Path) -> Option<DevId> {
+    parse_dev(&attr::text(&dir.join("dev"))?)
 }
 
 pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
@@ -168,25 +174,24 @@ fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
     else {
         return Vec::new();
     };
-    let prefix = format!("nvme{subsystem}c");
-    let suffix = format!("n{namespace}");
-    let is_path = |p: &PathBuf| {
-        let name = attr::name(p);
-        let behind = name.strip_prefix(&prefix);
-        let middle = behind.and_then(|n| n.strip_suffix(&suffix));
-        middle.is_some_and(|m| !m.is_empty() && m.bytes().all(|b| b.is_ascii_digit()))
+    let (prefix, suffix) = (format!("nvme{subsystem}c"), format!("n{namespace}"));
+    let hidden_path = |path: &PathBuf| {
+        let name = attr::name(path);
+        let middle = name.strip_prefix(&prefix)?.strip_suffix(&suffix)?;
+        let is_one = !middle.is_empty() && middle.bytes().all(|b| b.is_ascii_digit());
+        fs::canonicalize(path).ok().filter(|_| is_one).map(disk)
     };
-    let blocks = attr::entries(&roots.sys("block"));
-    let paths = blocks.iter().filter(|p| is_path(p));
-    let dirs = paths.filter_map(|p| fs::canonicalize(p).ok());
-    dirs.map(disk).collect()
+    attr::entries(&roots.sys("block"))
+        .iter()
+        .filter_map(hidden_path)
+        .collect()
 }
 
 fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
     let name = &disk.name;
-    let names: Vec<&str> = below.iter().map(|d| d.name.as_str()).collect();
     let mut statements = Vec::new();
     if !below.is_empty() {
+        let names: Vec<&str> = below.iter().map(|d| d.name.as_str()).collect();
         let names = names.join(", ");
         statements.push(format!(
             "{name} stands on {names}: its requests may be split or spread, and which disk served one is not known"
@@ -198,4 +203,61 @@ fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
         ));
     }
     statements
+}
+
+/// Whether a text has the form of a full PCI address, domain included.
+pub fn is_pci_address(text: &str) -> bool {
+    // PCI addresses are domain, bus, device and function, as in `0000:04:00.0`.
+    let parts: Vec<&str> = text.split([':', '.']).collect();
+    let [domain, bus, device, function] = parts[..] else {
+        return false;
+    };
+    let hex = |text: &str, digits: std::ops::RangeInclusive<usize>| {
+        digits.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    // Domains of more than four digits are those of bridges in software.
+    let form = text.rfind(':') < text.find('.');
+    form && hex(domain, 4..=8) && hex(bus, 2..=2) && hex(device, 2..=2) && hex(function, 1..=1)
+}
+
+/// The PCI address of a disk's adapter: the last one on the way to the disk in sysfs. For a disk
+/// without an address of its own it is that of the first disk below that has one. `None` for disks
+/// that are not on PCI.
+pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
+    let nearest_address = |disk: &Disk| {
+        disk.dir
+            .ancestors()
+            .map(attr::name)
+            .find(|name| is_pci_address(name))
+    };
+    let below = || target_disk.below.iter().find_map(nearest_address);
+    nearest_address(&target_disk.disk).or_else(below)
+}
+
+/// The NUMA node of a PCI device; `None` where the machine has no nodes or does not tell.
+pub fn pci_node(roots: &Roots, address: &str) -> Option<u32> {
+    attr::value(&roots.sys(&format!("bus/pci/devices/{address}/numa_node")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_an_address() {
+        for right in ["0000:04:00.0", "10000:01:1f.7", "ffff:FF:1f.7"] {
+            assert!(is_pci_address(right), "{right}");
+        }
+        for wrong in [
+            "04:00.0",
+            "0000:04:00",
+            "0000:04.00:0",
+            "0000:4:00.0",
+            "0000:04:00.0/..",
+            "disk",
+            "",
+        ] {
+            assert!(!is_pci_address(wrong), "{wrong}");
+        }
+    }
 }

@@ -63,37 +63,33 @@ impl CpuTimes {
         let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
         let mut counters = self.cpus.values().chain(earlier.cpus.values());
         let complete = counters.all(|c| c.cpuidle.is_some());
-        let source = if short && complete && self.handlers_outside {
-            BusySource::CpuIdle
-        } else {
-            BusySource::ProcStat
-        };
-        self.busy_since_by(earlier, source)
+        let trusted = short && complete && self.handlers_outside;
+        let by_cpuidle = || self.busy_since_by(earlier, BusySource::CpuIdle);
+        by_cpuidle()
+            .filter(|_| trusted)
             .unwrap_or_else(|| self.by_stat(earlier))
     }
 
     /// How busy the CPUs were between `earlier` and this reading, by a source of the caller's
     /// choice. `None` if not every CPU has that source.
     pub fn busy_since_by(&self, earlier: &CpuTimes, source: BusySource) -> Option<Busy> {
-        if source == BusySource::ProcStat {
-            return Some(self.by_stat(earlier));
-        }
         let mut busy = self.by_stat(earlier);
-        for cpu in &mut busy.cpus {
-            let by_cpuidle = cpu.other?;
-            cpu.other = Some(std::mem::replace(&mut cpu.busy, by_cpuidle));
+        if source == BusySource::CpuIdle {
+            for cpu in &mut busy.cpus {
+                let by_cpuidle = cpu.other?;
+                cpu.other = Some(std::mem::replace(&mut cpu.busy, by_cpuidle));
+            }
+            busy.source = BusySource::CpuIdle;
+            busy.resolution = Nanos::from_micros(1);
         }
-        busy.source = BusySource::CpuIdle;
-        busy.resolution = Nanos::from_micros(1);
         Some(busy)
     }
 
     fn by_stat(&self, earlier: &CpuTimes) -> Busy {
         let window = self.at - earlier.at;
-        let both = self
-            .cpus
-            .iter()
-            .filter_map(|(&c, now)| Some((c, earlier.cpus.get(&c)?, now)));
+        let cpus = self.cpus.iter();
+        let busy =
+            cpus.filter_map(|(&c, now)| Some(cpu_busy(c, earlier.cpus.get(&c)?, now, window)));
         Busy {
             window,
             source: BusySource::ProcStat,
@@ -101,9 +97,7 @@ impl CpuTimes {
             // count.
             resolution: STAT_UNIT,
             own_user: self.own_user.zip(earlier.own_user).map(|(b, a)| b - a),
-            cpus: both
-                .map(|(cpu, before, now)| cpu_busy(cpu, before, now, window))
-                .collect(),
+            cpus: busy.collect(),
         }
     }
 }
@@ -123,89 +117,86 @@ fn cpu_busy(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) 
 }
 
 impl Busy {
+    fn sum(&self, part: impl Fn(&CpuBusy) -> Nanos) -> Nanos {
+        self.cpus.iter().map(part).sum()
+    }
+
     /// Busy time, summed over all CPUs.
     pub(crate) fn total(&self) -> Nanos {
-        self.cpus.iter().map(|c| c.busy).sum()
+        self.sum(|c| c.busy)
     }
 
     /// The number of busy CPUs: total busy time divided by the window. KIOPS/core is computed from
     /// it. `None` for an empty window.
     pub fn cpus_busy(&self) -> Option<f64> {
-        (self.window > Nanos::ZERO).then(|| self.total().as_secs_f64() / self.window.as_secs_f64())
+        share(self.total(), self.window.as_secs_f64())
     }
 
     /// CPUs on which other programs ran in user mode; `None` where this process's own time could
     /// not be read, or for an empty window. Interrupts and the kernel's threads run in the kernel,
     /// so that none of this is a cost of this process's I/O.
     pub fn other_programs(&self) -> Option<f64> {
-        let user_time: Nanos = self.cpus.iter().map(|c| c.user).sum();
-        let others = user_time - self.own_user?;
-        let window = self.window.as_secs_f64();
-        (window > 0.0).then(|| others.as_secs_f64() / window)
+        share(
+            self.sum(|c| c.user) - self.own_user?,
+            self.window.as_secs_f64(),
+        )
     }
 
     /// Stolen time, summed over all CPUs.
     pub(crate) fn steal(&self) -> Nanos {
-        self.cpus.iter().map(|c| c.steal).sum()
+        self.sum(|c| c.steal)
     }
 
     /// Softirq time of all CPUs divided by their busy time, 0..=1; `None` when no CPU was busy.
     /// Where the kernel samples by ticks (no `CONFIG_IRQ_TIME_ACCOUNTING`) it is an estimate that
     /// misses work which keeps clear of the tick.
     pub fn softirq_share(&self) -> Option<f64> {
-        let softirq: Nanos = self.cpus.iter().map(|c| c.softirq).sum();
-        let busy = self.total().as_secs_f64();
-        (busy > 0.0).then(|| (softirq.as_secs_f64() / busy).min(1.0))
+        Some(share(self.sum(|c| c.softirq), self.total().as_secs_f64())?.min(1.0))
     }
 
     /// Stolen time divided by the window of all CPUs together, 0..=1; `None` for an empty window.
     pub fn steal_share(&self) -> Option<f64> {
-        let cpu_seconds = self.window.as_secs_f64() * self.cpus.len() as f64;
-        (cpu_seconds > 0.0).then(|| self.steal().as_secs_f64() / cpu_seconds)
+        share(
+            self.steal(),
+            self.window.as_secs_f64() * self.cpus.len() as f64,
+        )
     }
+}
+
+fn share(part: Nanos, of_seconds: f64) -> Option<f64> {
+    (of_seconds > 0.0).then(|| part.as_secs_f64() / of_seconds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Roots;
-    use std::path::Path;
+    use crate::tree::SysProcTree;
 
     /// A made tree of two CPUs, each with its idle, iowait and steal counts and the residencies of
     /// two idle states in microseconds.
-    fn tree(dir: &Path, driver: &str, cpus: [(u64, u64, u64, [u64; 2]); 2]) -> CpuTimes {
-        let roots = Roots::under(dir);
-        let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 9 10\n");
+    fn read(driver: &str, cpus: [(u64, u64, u64, [u64; 2]); 2]) -> CpuTimes {
+        let tree = SysProcTree::new("");
+        let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 9 10");
         for (n, (idle, iowait, steal, states)) in cpus.into_iter().enumerate() {
             // The interrupt counts follow the idle ones, so that they move in a window.
             let (irq, softirq) = (idle / 10, idle / 5);
-            stat += &format!("cpu{n} 900 0 900 {idle} {iowait} {irq} {softirq} {steal} 0 0\n");
+            stat += &format!("\\ncpu{n} 900 0 900 {idle} {iowait} {irq} {softirq} {steal} 0 0");
             for (i, time) in states.into_iter().enumerate() {
-                let state = roots.cpu(CpuId(n as u32), &format!("cpuidle/state{i}"));
-                std::fs::create_dir_all(&state).unwrap();
-                std::fs::write(state.join("time"), format!("{time}\n")).unwrap();
+                let state = format!("sys/devices/system/cpu/cpu{n}/cpuidle/state{i}");
+                tree.add(&format!("{state}/time = {time}"));
             }
         }
-        std::fs::create_dir_all(&roots.proc).unwrap();
-        std::fs::write(roots.proc("stat"), stat + "intr 5 0\n").unwrap();
-        let cpuidle = roots.sys("devices/system/cpu/cpuidle");
-        std::fs::create_dir_all(&cpuidle).unwrap();
-        std::fs::write(cpuidle.join("current_driver"), driver).unwrap();
-        CpuTimes::read_at(&roots, Nanos::ZERO).unwrap()
+        tree.add(&format!("proc/stat = {stat}\\nintr 5 0"));
+        tree.add(&format!(
+            "sys/devices/system/cpu/cpuidle/current_driver = {driver}"
+        ));
+        CpuTimes::read_at(&tree.roots(), Nanos::ZERO).unwrap()
     }
 
     fn window(driver: &str, length: Nanos) -> Busy {
-        let dir = tempfile::tempdir().unwrap();
-        let before = tree(
-            dir.path(),
-            driver,
-            [(100, 10, 0, [5, 1_000]), (200, 0, 4, [0, 7])],
-        );
-        let mut after = tree(
-            dir.path(),
-            driver,
-            [(130, 15, 0, [105, 301_000]), (200, 0, 14, [0, 7])],
-        );
+        let before = read(driver, [(100, 10, 0, [5, 1_000]), (200, 0, 4, [0, 7])]);
+        let mut after = read(driver, [(130, 15, 0, [105, 301_000]), (200, 0, 14, [0, 7])]);
         after.at = length;
         after.busy_since(&before)
     }
@@ -233,15 +224,13 @@ mod tests {
     /// for 0.2 s.
     #[test]
     fn user_time_that_is_not_ours_is_that_of_other_programs() {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::under(dir.path());
-        std::fs::create_dir_all(roots.proc("self")).unwrap();
+        let tree = SysProcTree::new("");
+        let roots = tree.roots();
         let read = |[user, nice, own_user, child]: [u64; 4], at: u64| {
-            let stat = format!("cpu0 {user} {nice} 70 10 0 0 0 0 0 0\n");
-            std::fs::write(roots.proc("stat"), stat).unwrap();
-            let process_stat =
-                format!("7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own_user} 30 {child} 0 20 0\n");
-            std::fs::write(roots.proc("self/stat"), process_stat).unwrap();
+            tree.add(&format!(
+                "proc/stat = cpu0 {user} {nice} 70 10 0 0 0 0 0 0
+                 proc/self/stat = 7 (a) b) R 1 7 7 0 -1 0 0 0 0 0 {own_user} 30 {child} 0 20 0"
+            ));
             CpuTimes::read_at(&roots, Nanos::from_millis(at)).unwrap()
         };
         let (before, after) = (read([100, 50, 20, 5], 0), read([200, 250, 50, 25], 2_000));

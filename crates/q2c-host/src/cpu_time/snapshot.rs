@@ -1,8 +1,9 @@
 use super::task::user_and_system;
 use crate::{Roots, attr};
 use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
+use q2c_result::Warning;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The time that one count in `/proc/stat` stands for: USER_HZ is 100 on every architecture in use.
 pub(super) const STAT_UNIT: Nanos = Nanos::from_millis(10);
@@ -41,10 +42,9 @@ impl CpuTimes {
     /// reading.
     pub fn read(roots: &Roots) -> Result<CpuTimes, Fault> {
         static ORIGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
-        let origin = *ORIGIN;
-        let before = origin.elapsed();
+        let before = ORIGIN.elapsed();
         let mut times = CpuTimes::read_at(roots, Nanos::ZERO)?;
-        let middle = (before + origin.elapsed()) / 2;
+        let middle = (before + ORIGIN.elapsed()) / 2;
         times.at = Nanos(u64::try_from(middle.as_nanos()).unwrap_or(u64::MAX));
         Ok(times)
     }
@@ -52,16 +52,14 @@ impl CpuTimes {
     /// The counters of a simulated machine at `at`: what threads and interrupts took of each CPU
     /// since the begin. All threads are this process's.
     pub fn simulated(at: Nanos, spent: impl Iterator<Item = [Nanos; 2]>) -> CpuTimes {
-        let counters = |(cpu, [threads, irq]): (u32, [Nanos; 2])| {
-            let counters = CpuCounters {
-                idle: at - threads - irq,
-                user: threads,
-                irq,
-                ..CpuCounters::default()
-            };
-            (CpuId(cpu), counters)
+        let counters = |[threads, irq]: [Nanos; 2]| CpuCounters {
+            idle: at - threads - irq,
+            user: threads,
+            irq,
+            ..CpuCounters::default()
         };
-        let cpus: BTreeMap<CpuId, CpuCounters> = (0..).zip(spent).map(counters).collect();
+        let counters = spent.map(counters);
+        let cpus: BTreeMap<CpuId, CpuCounters> = (0..).map(CpuId).zip(counters).collect();
         CpuTimes {
             at,
             own_user: Some(cpus.values().map(|cpu| cpu.user).sum()),
@@ -77,20 +75,19 @@ impl CpuTimes {
         let text = std::fs::read_to_string(&path).or_fault(Exit::Environment, &tried)?;
         let mut cpus: BTreeMap<_, _> = text.lines().filter_map(stat_line).collect();
         if cpus.is_empty() {
-            let text = format!(
-                "{tried}: expected lines `cpuN user nice system idle iowait ...`, found none"
-            );
+            let expected = "lines `cpuN user nice system idle iowait ...`";
+            let text = format!("{tried}: expected {expected}, found none");
             return Err(Fault::new(Exit::Environment, text));
         }
         for (cpu, counters) in &mut cpus {
             counters.cpuidle = residency(roots, *cpu);
         }
         let driver = attr::text(&roots.sys("devices/system/cpu/cpuidle/current_driver"));
+        let own_times = user_and_system(&roots.proc("self"));
         Ok(CpuTimes {
             at,
             cpus,
-            own_user: user_and_system(&roots.proc("self"))
-                .map(|[user, _, children]| Nanos(user.0 + children.0)),
+            own_user: own_times.map(|[user, _, children]| user + children),
             handlers_outside: driver.is_some_and(|d| masks_interrupts(&d)),
         })
     }
@@ -103,30 +100,25 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
     let cpu = CpuId(columns.next()?.strip_prefix("cpu")?.parse().ok()?);
     let counts: Vec<u64> = columns.map_while(|w| w.parse().ok()).collect();
     let time = |at: usize| counts.get(at).map(|n| Nanos(n * STAT_UNIT.0));
-    let idle = time(3)? + time(4).unwrap_or_default();
-    Some((
-        cpu,
-        CpuCounters {
-            idle,
-            user: time(0)? + time(1)?,
-            steal: time(7).unwrap_or_default(),
-            irq: time(5).unwrap_or_default(),
-            softirq: time(6).unwrap_or_default(),
-            cpuidle: None,
-        },
-    ))
+    let counters = CpuCounters {
+        idle: time(3)? + time(4).unwrap_or_default(),
+        user: time(0)? + time(1)?,
+        steal: time(7).unwrap_or_default(),
+        irq: time(5).unwrap_or_default(),
+        softirq: time(6).unwrap_or_default(),
+        cpuidle: None,
+    };
+    Some((cpu, counters))
 }
 
 /// The residency of a CPU, summed over all its states; `None` unless there are states and each
 /// tells its time.
 fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     let states = attr::entries(&roots.cpu(cpu, "cpuidle"));
-    let time =
-        |state: &std::path::PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
-    let sum = states
+    let times = states
         .iter()
-        .try_fold(Nanos::ZERO, |sum, state| Some(sum + time(state)?));
-    sum.filter(|_| !states.is_empty())
+        .map(|state| attr::value(&state.join("time")).map(Nanos::from_micros));
+    times.sum::<Option<Nanos>>().filter(|_| !states.is_empty())
 }
 
 /// Whether a driver enters its states with interrupts masked, by MWAIT or firmware calls, so that
@@ -134,4 +126,52 @@ fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
 /// halt with interrupts open.
 fn masks_interrupts(driver: &str) -> bool {
     ["intel_idle", "psci_idle", "pseries_idle", "powernv_idle"].contains(&driver)
+}
+
+/// Busy CPUs at rest above which measurements count as disturbed.
+pub const QUIET_CPUS: f64 = 0.2;
+/// Most looks at the machine at rest. They end early when at most [`QUIET_CPUS`] are busy.
+pub const REST_LOOKS: usize = 5;
+/// What to do about other work on the machine.
+pub const STOP_OTHERS: &str = "stop the other load (top shows it) and run again";
+
+/// Number of busy CPUs while the caller does nothing: the least of several looks of length `look`,
+/// since something short may happen to run now. `None` when it cannot be read.
+pub fn busy_at_rest(roots: &Roots, look: Duration) -> Option<f64> {
+    let mut least = f64::INFINITY;
+    for _ in 0..REST_LOOKS {
+        let begin = CpuTimes::read(roots).ok()?;
+        std::thread::sleep(look);
+        let end = CpuTimes::read(roots).ok()?;
+        least = least.min(end.busy_since(&begin).cpus_busy()?);
+        if least <= QUIET_CPUS {
+            break;
+        }
+    }
+    Some(least)
+}
+
+/// Warns that `cpus` were busy before anything was `done` ("measured"), and what that `means` for
+/// the figures. `None` for a quiet machine.
+#[must_use]
+pub fn busy_before(cpus: f64, done: &str, means: &str) -> Option<Warning> {
+    (cpus > QUIET_CPUS).then(|| {
+        let busy_cpus =
+            format!("{cpus:.2} CPUs were busy with other work before anything was {done}");
+        Warning::new("busy-at-rest", busy_cpus, means, STOP_OTHERS)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_is_warned_of_by_its_number() {
+        assert_eq!(busy_before(0.2, "measured", "it matters"), None);
+        let warning = busy_before(1.9, "measured", "it matters").unwrap();
+        assert_eq!(warning.id.as_str(), "busy-at-rest");
+        let expected = "1.90 CPUs were busy with other work before anything was measured";
+        assert_eq!(warning.found, expected);
+    }
 }

@@ -1,4 +1,10 @@
 //! CPU time and context switches of threads, from `/proc/PID/task`.
+//!
+//! Among them are kernel threads that work for this process's rings. Their CPU time is not in that
+//! of any job's thread. Since Linux 5.12 they are threads of the process and stand in
+//! `/proc/self/task`. `iou-sqp-TID` polls the submission queue of a ring that thread TID set up
+//! with SQPOLL. `iou-wrk-TID` is a worker that runs those requests of thread TID that would block.
+//! Before 5.12 they were separate kernel threads and cannot be assigned to a process.
 
 use super::snapshot::STAT_UNIT;
 use crate::{Roots, attr};
@@ -47,32 +53,25 @@ fn listed(roots: &Roots, process: &str) -> std::io::Result<Vec<TaskTimes>> {
 }
 
 impl TaskTimes {
-    /// The counters of a thread of this process; `None` when the thread is gone.
-    #[cfg(test)]
-    pub(crate) fn read_task(roots: &Roots, tid: u32) -> Option<TaskTimes> {
-        TaskTimes::read(&roots.proc(&format!("self/task/{tid}")))
-    }
-
     /// Reads a thread's folder: `status`, and `schedstat` (nanoseconds) or else `stat` (10 ms).
     /// `None` when the thread is gone.
     pub fn read(dir: &Path) -> Option<TaskTimes> {
         let status = fs::read_to_string(dir.join("status")).ok()?;
-        let field = |name: &str| {
-            status
-                .lines()
-                .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))
-        };
+        let switches = |name: &str| attr::line(&status, name)?.parse().ok();
         let (cpu, run_delay, coarse) = match schedstat(dir) {
             Some((cpu, delay)) => (cpu, delay, false),
-            None => (ticks(dir)?, Nanos::ZERO, true),
+            None => {
+                let [user, system, _] = user_and_system(dir)?;
+                (user + system, Nanos::ZERO, true)
+            }
         };
         Some(TaskTimes {
             tid: attr::name(dir).parse().ok()?,
-            comm: field("Name")?.trim().to_owned(),
+            comm: attr::line(&status, "Name:")?.to_owned(),
             cpu,
             run_delay,
-            voluntary: field("voluntary_ctxt_switches")?.trim().parse().ok()?,
-            involuntary: field("nonvoluntary_ctxt_switches")?.trim().parse().ok()?,
+            voluntary: switches("voluntary_ctxt_switches:")?,
+            involuntary: switches("nonvoluntary_ctxt_switches:")?,
             coarse,
         })
     }
@@ -96,11 +95,6 @@ fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
     Some((times.next()?.ok()?, times.next()?.ok()?))
 }
 
-fn ticks(dir: &Path) -> Option<Nanos> {
-    let [user, system, _] = user_and_system(dir)?;
-    Some(Nanos(user.0 + system.0))
-}
-
 /// User and system time in the file `stat` of a thread's or a process's folder, and the user time
 /// of the process's children that it has waited for: the 12th to 14th field after the name. The
 /// name ends at the last bracket and may hold any characters. Those of a process count all of its
@@ -113,21 +107,54 @@ pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 3]> {
     Some([time()?, time()?, time()?])
 }
 
+/// The work of a helper thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelperKind {
+    /// It polls a submission queue (SQPOLL).
+    Submission,
+    /// It runs requests that would block (io-wq).
+    Worker,
+}
+
+/// A kernel thread that works for one of this process's rings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Helper {
+    /// The helper's work.
+    pub kind: HelperKind,
+    /// The id of the thread that the helper works for, from the helper's name; `None` if the name
+    /// ends without one.
+    pub owner: Option<u32>,
+    /// The helper's counters. For a polling thread that never leaves its CPU they lag by up to a
+    /// tick: for its exact time, read the CPU clock of its id.
+    pub times: TaskTimes,
+}
+
+/// The helper threads of this process, in ascending order of their ids.
+pub fn helpers(roots: &Roots) -> std::io::Result<Vec<Helper>> {
+    Ok(tasks(roots)?.into_iter().filter_map(helper).collect())
+}
+
+fn helper(times: TaskTimes) -> Option<Helper> {
+    let owner_and_kind = |prefix, kind| Some((times.comm.strip_prefix(prefix)?.parse().ok(), kind));
+    let (owner, kind) = owner_and_kind("iou-sqp-", HelperKind::Submission)
+        .or_else(|| owner_and_kind("iou-wrk-", HelperKind::Worker))?;
+    Some(Helper { kind, owner, times })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::SysProcTree;
     use std::time::Duration;
 
     #[test]
     fn a_made_thread() {
-        let dir = tempfile::tempdir().unwrap();
-        let task = dir.path().join("proc/self/task/77");
-        fs::create_dir_all(&task).unwrap();
-        fs::write(task.join("schedstat"), "1234567 89 10\n").unwrap();
-        let status =
-            "Name:\tq2c lane 0\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t2\n";
-        fs::write(task.join("status"), status).unwrap();
-        let threads = tasks(&Roots::under(dir.path())).unwrap();
+        let tree = SysProcTree::new("proc/self/task/77/schedstat = 1234567 89 10");
+        tree.add(
+            r"proc/self/task/77/status = Name:	q2c lane 0\nvoluntary_ctxt_switches:	5\nnonvoluntary_ctxt_switches:	2",
+        );
+        let roots = tree.roots();
+        let threads = tasks(&roots).unwrap();
         let expected = TaskTimes {
             tid: 77,
             comm: "q2c lane 0".into(),
@@ -138,16 +165,14 @@ mod tests {
             coarse: false,
         };
         assert_eq!(threads, std::slice::from_ref(&expected));
-        assert_eq!(
-            TaskTimes::read_task(&Roots::under(dir.path()), 77),
-            Some(expected)
-        );
-        assert_eq!(TaskTimes::read_task(&Roots::under(dir.path()), 78), None);
+        let read = |tid: u32| TaskTimes::read(&roots.proc(&format!("self/task/{tid}")));
+        assert_eq!(read(77), Some(expected));
+        assert_eq!(read(78), None);
         // Without schedstat the counts of stat are used: utime 250, stime 3.
-        fs::remove_file(task.join("schedstat")).unwrap();
+        fs::remove_file(tree.path("proc/self/task/77/schedstat")).unwrap();
         let stat = "77 (q2c) lane (0) S 1 2 3 4 5 6 7 8 9 10 250 3 14 15 20 0";
-        fs::write(task.join("stat"), stat).unwrap();
-        let coarse = TaskTimes::read_task(&Roots::under(dir.path()), 77).unwrap();
+        tree.add(&format!("proc/self/task/77/stat = {stat}"));
+        let coarse = read(77).unwrap();
         assert_eq!(coarse.cpu, Nanos::from_millis(2_530));
         assert!(coarse.coarse);
     }
@@ -161,5 +186,40 @@ mod tests {
         let used = TaskTimes::read(&dir).unwrap().since(&before);
         assert!(used.voluntary >= 20, "{used:?}");
         assert!(used.cpu < Nanos::from_millis(500));
+    }
+
+    #[test]
+    fn helpers_among_threads() {
+        let tree = SysProcTree::new("");
+        let made = [
+            (11, "q2c"),
+            (12, "iou-sqp-11"),
+            (13, "iou-wrk-11"),
+            (14, "iou-wrk-"),
+            (15, "iou-other"),
+        ];
+        for (tid, comm) in made {
+            tree.add(&format!(
+                r"proc/self/task/{tid}/schedstat = {tid}000 0 1
+                proc/self/task/{tid}/status = Name:	{comm}\nvoluntary_ctxt_switches:	1\nnonvoluntary_ctxt_switches:	0"
+            ));
+        }
+        let helper_threads = helpers(&tree.roots()).unwrap();
+        let rows: Vec<_> = helper_threads
+            .iter()
+            .map(|h| (h.kind, h.owner, h.times.tid, h.times.cpu.0))
+            .collect();
+        let expected = [
+            (HelperKind::Submission, Some(11), 12, 12_000),
+            (HelperKind::Worker, Some(11), 13, 13_000),
+            (HelperKind::Worker, None, 14, 14_000),
+        ];
+        assert_eq!(rows, expected);
+        assert!(helpers(&Roots::under(&tree.path("none"))).is_err());
+    }
+
+    #[test]
+    fn this_process_can_be_asked() {
+        assert_eq!(helpers(&Roots::live()).unwrap(), []);
     }
 }

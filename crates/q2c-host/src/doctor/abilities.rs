@@ -3,12 +3,11 @@
 //! each knows itself what it needs.
 
 use super::facts::DoctorFacts;
-use super::finding::Finding;
-use super::remedy::Remedy;
+use super::finding::{Finding, Remedy};
 use crate::attr;
 use crate::capabilities::{SYS_ADMIN, SYS_NICE, has};
 use q2c_result::doctor::WhyLeft;
-use std::io::ErrorKind;
+use std::io::ErrorKind::PermissionDenied;
 
 /// What a part of q2c says about this machine: that it can work, or why not.
 pub type Ability = Result<(), String>;
@@ -41,10 +40,6 @@ pub struct MakerAbility {
     pub found: Ability,
 }
 
-fn by<'a>(facts: &'a DoctorFacts, of: fn(&MachineAbilities) -> &Ability) -> Option<&'a Ability> {
-    facts.abilities.as_ref().map(of)
-}
-
 fn finding(ability: &Ability, found: &str, means: &str, column: &str, without: &str) -> Finding {
     match ability {
         Ok(()) => Finding::pass(found, means),
@@ -53,16 +48,14 @@ fn finding(ability: &Ability, found: &str, means: &str, column: &str, without: &
 }
 
 pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
-    let ability = by(facts, |abilities| &abilities.bpf)?;
     let result = finding(
-        ability,
+        &facts.abilities.as_ref()?.bpf,
         "a BPF object was loaded",
         "I/Os are recorded with their hardware queues, tags and cgroups",
         "bpf",
         "recording goes by tracefs, if at all: at more cost, without hardware queues, tags and cgroups",
     );
-    let as_root = ability.is_err() && !facts.root;
-    Some(result.mend(as_root.then(|| facts.program("q2c doctor"))))
+    Some(result.mend(facts.as_root("q2c doctor")))
 }
 
 /// Whether the kernel tells its types, from which probes learn where fields are.
@@ -83,40 +76,40 @@ pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
-    const MEANS: &str = "where BPF is refused, nothing can be recorded";
     facts.abilities.as_ref()?;
-    let places = ["kernel/tracing", "kernel/debug/tracing"];
-    let seen = places.map(|place| {
+    let seen = ["kernel/tracing", "kernel/debug/tracing"].map(|place| {
         let instances = facts.roots.sys(place).join("instances");
         (place, std::fs::metadata(instances).map_err(|e| e.kind()))
     });
     if let Some((place, _)) = seen.iter().find(|(_, seen)| seen.is_ok()) {
-        return Some(Finding::pass(
-            format!("/sys/{place}"),
-            "I/Os can be recorded where BPF is refused",
-        ));
+        let means = "I/Os can be recorded where BPF is refused";
+        return Some(Finding::pass(format!("/sys/{place}"), means));
     }
-    let denied =
-        |(_, seen): &(&str, Result<_, ErrorKind>)| matches!(seen, Err(ErrorKind::PermissionDenied));
-    if seen.iter().any(denied) {
-        let finding = Finding::invalidates(&["tracefs"], "this user may not read it", MEANS);
-        return Some(finding.mend((!facts.root).then(|| facts.program("q2c doctor"))));
+    let lacking = |found| {
+        let means = "where BPF is refused, nothing can be recorded";
+        Finding::invalidates(&["tracefs"], found, means)
+    };
+    if seen
+        .iter()
+        .any(|(_, seen)| matches!(seen, Err(PermissionDenied)))
+    {
+        return Some(lacking("this user may not read it").mend(facts.as_root("q2c doctor")));
     }
-    let finding = Finding::invalidates(&["tracefs"], "not mounted", MEANS);
-    let there = facts.roots.sys("kernel/tracing").exists();
-    Some(match (there, facts.root) {
-        (true, true) => Finding::pass(
+    Some(if !facts.roots.sys("kernel/tracing").exists() {
+        lacking("not mounted")
+    } else if facts.root {
+        Finding::pass(
             "not mounted",
             "a recording by tracefs mounts it for itself alone",
-        ),
-        (true, false) => finding.mend(facts.program("mount -t tracefs none /sys/kernel/tracing")),
-        (false, _) => finding,
+        )
+    } else {
+        lacking("not mounted").mend(facts.program("mount -t tracefs none /sys/kernel/tracing"))
     })
 }
 
 pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
-        by(facts, |abilities| &abilities.scx)?,
+        &facts.abilities.as_ref()?.scx,
         "sched_ext is there and free",
         "the placement can be done by the kernel's scheduler (--mode scx)",
         "scx",
@@ -126,31 +119,25 @@ pub(super) fn scx(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn moving(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    let status = facts.proc("self/status")?;
-    Some(if has(&status, SYS_NICE) {
+    Some(if has(&facts.proc("self/status")?, SYS_NICE) {
         Finding::pass("CAP_SYS_NICE", "tasks of all users can be placed")
     } else {
         Finding::warn("no CAP_SYS_NICE", "only this user's tasks can be placed")
-            .mend((!facts.root).then(|| facts.program("q2c place start")))
+            .mend(facts.as_root("q2c place start"))
     })
 }
 
 pub(super) fn mounting(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    let status = facts.proc("self/status")?;
-    Some(if has(&status, SYS_ADMIN) {
+    Some(if has(&facts.proc("self/status")?, SYS_ADMIN) {
         Finding::pass("CAP_SYS_ADMIN", "file systems can be mounted for a run")
     } else {
-        Finding::invalidates(
-            &["fs"],
-            "no CAP_SYS_ADMIN",
-            "no file system can be mounted for a run",
-        )
-        .mend((!facts.root).then(|| facts.program("q2c fs bench")))
+        let means = "no file system can be mounted for a run";
+        Finding::invalidates(&["fs"], "no CAP_SYS_ADMIN", means).mend(facts.as_root("q2c fs bench"))
     })
 }
 
-fn maker(facts: &DoctorFacts, fs: &'static str) -> Option<Finding> {
+pub(super) fn maker(facts: &DoctorFacts, fs: &str) -> Option<Finding> {
     let mut makers = facts.abilities.as_ref()?.makers.iter();
     let maker = makers.find(|maker| maker.fs == fs)?;
     let result = finding(
@@ -160,29 +147,12 @@ fn maker(facts: &DoctorFacts, fs: &'static str) -> Option<Finding> {
         fs,
         "the file system cannot be made for a run",
     );
-    let install = format!("apt-get install {}", maker.package);
-    Some(result.mend(maker.found.is_err().then(|| facts.program(&install))))
-}
-
-pub(super) fn ext4(facts: &DoctorFacts) -> Option<Finding> {
-    maker(facts, "ext4")
-}
-
-pub(super) fn xfs(facts: &DoctorFacts) -> Option<Finding> {
-    maker(facts, "xfs")
-}
-
-pub(super) fn btrfs(facts: &DoctorFacts) -> Option<Finding> {
-    maker(facts, "btrfs")
-}
-
-pub(super) fn f2fs(facts: &DoctorFacts) -> Option<Finding> {
-    maker(facts, "f2fs")
+    Some(result.mend(facts.program(&format!("apt-get install {}", maker.package))))
 }
 
 pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
-        by(facts, |abilities| &abilities.ramdisk_module)?,
+        &facts.abilities.as_ref()?.ramdisk_module,
         "the module ramdisk_mq can be loaded",
         "RAM devices with poll queues and service times",
         "ramdisk_mq",
@@ -191,30 +161,29 @@ pub(super) fn ramdisk_module(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
-    let ability = by(facts, |abilities| &abilities.ublk)?;
     let result = finding(
-        ability,
+        &facts.abilities.as_ref()?.ublk,
         "a ublk that fits",
         "RAM devices with any service times",
         "ublk",
         "RAM devices are made by the module, if at all: with constant service times only",
     );
-    let control = facts.roots.dev.join("ublk-control").exists();
-    let config = facts.config.as_ref();
-    let module = config.is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
-    Some(match (ability, control) {
-        (Ok(()), _) => result,
-        (Err(_), true) if !facts.root => result.mend(facts.program("q2c ramdisk create")),
-        (Err(_), false) if module && facts.roots.proc("modules").exists() => {
-            result.mend(facts.program("modprobe ublk_drv"))
-        }
-        _ => result,
-    })
+    let is_module = facts
+        .config
+        .as_ref()
+        .is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
+    let remedy = if facts.roots.dev.join("ublk-control").exists() {
+        facts.as_root("q2c ramdisk create")
+    } else {
+        let loads = is_module && facts.roots.proc("modules").exists();
+        loads.then(|| facts.program("modprobe ublk_drv"))
+    };
+    Some(result.mend(remedy))
 }
 
 pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding(
-        by(facts, |abilities| &abilities.spdk)?,
+        &facts.abilities.as_ref()?.spdk,
         "spdk_nvme_perf was found",
         "SPDK can be compared, on a drive that is bound to its driver",
         "spdk",
@@ -229,15 +198,22 @@ pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
     } else {
         "a user without root"
     };
-    Some(match (is_read_only(facts), facts.root) {
-        (true, _) => Finding::warn(
+    Some(if is_read_only(facts) {
+        Finding::warn(
             format!("{user}, and /sys is mounted read-only"),
             "no setting can be changed from here: run q2c outside of this container",
-        ),
-        (false, true) => Finding::pass(user, "settings can be changed for a time (--fix)"),
-        (false, false) => Finding::warn(user, "few settings can be changed by this user").mend(
-            Remedy::Line(WhyLeft::Program, "sudo q2c doctor --fix".to_owned()),
-        ),
+        )
+    } else {
+        Finding::pass_or_warn(
+            facts.root,
+            user,
+            "settings can be changed for a time (--fix)",
+            "few settings can be changed by this user",
+        )
+        .mend(Remedy::Line(
+            WhyLeft::Program,
+            "sudo q2c doctor --fix".to_owned(),
+        ))
     })
 }
 

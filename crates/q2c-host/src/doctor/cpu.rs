@@ -1,8 +1,10 @@
+//! Checks of the CPUs: their clocks, cores and idle states, and what else runs on them.
+
 use super::facts::DoctorFacts;
-use super::finding::Finding;
-use super::remedy::Remedy;
-use crate::cpu_list;
+use super::finding::{Finding, Remedy, RemedySetting};
 use crate::cpu_time::QUIET_CPUS;
+use crate::{attr, cpu_list};
+use q2c_model::CpuId;
 
 const PREFERENCE: &str = "cpufreq/energy_performance_preference";
 
@@ -14,19 +16,19 @@ pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
         ));
     };
     if let Some(clock) = fixed_clock(facts) {
+        let finding = format!("{governor}, and every CPU is held at {clock} kHz");
         return Some(Finding::pass(
-            format!("{governor}, and every CPU is held at {clock} kHz"),
+            finding,
             "the frequency cannot follow the load",
         ));
     }
-    Some(match governor.as_str() {
-        "performance" => Finding::pass("performance", "the frequency does not follow the load"),
-        other => Finding::warn(
-            other,
-            "the frequency follows the load: methods that sleep run at lower clocks than those that poll",
-        )
-        .mend(facts.set_cpus("performance", "cpufreq/scaling_governor", &[PREFERENCE])),
-    })
+    let finding = Finding::pass_or_warn(
+        governor == "performance",
+        governor,
+        "the frequency does not follow the load",
+        "the frequency follows the load: methods that sleep run at lower clocks than those that poll",
+    );
+    Some(finding.mend(facts.set_cpus("performance", "cpufreq/scaling_governor", &[PREFERENCE])))
 }
 
 /// The only frequency, in kHz, that the limits of all CPUs allow; `None` when they allow more than
@@ -44,46 +46,45 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
     let mut hints = facts.of_cpus(PREFERENCE);
     hints.sort();
     hints.dedup();
-    let hint_list = hints.join(", ");
-    Some(match hints.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => return None,
-        ["performance" | "0"] => Finding::pass(hint_list, "the processor keeps its clock up"),
-        _ => Finding::warn(
-            hint_list,
-            "the processor saves energy by its own choice: the clock falls between requests, and CPUs may differ",
-        )
-        .mend(facts.set_cpus("performance", PREFERENCE, &[])),
-    })
+    let finding = Finding::pass_or_warn(
+        matches!(hints.first()?.as_str(), "performance" | "0") && hints.len() == 1,
+        hints.join(", "),
+        "the processor keeps its clock up",
+        "the processor saves energy by its own choice: the clock falls between requests, and CPUs may differ",
+    );
+    Some(finding.mend(facts.set_cpus("performance", PREFERENCE, &[])))
 }
 
 pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
-    const INTEL: &str = "devices/system/cpu/intel_pstate/no_turbo";
-    const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
-    let read_switch = |file: &str, on: &str, off: &str| {
-        let value = facts.sys(file)?;
-        Some((value == on, facts.set_sys(off, file)))
-    };
-    let others = || read_switch(OTHERS, "1", "0");
-    let (on, off): (bool, Remedy) = read_switch(INTEL, "0", "1").or_else(others)?;
-    Some(if on {
-        Finding::warn(
-            "boost is on",
-            "the clock falls as more cores work: a fall over many jobs may be the clock's",
-        )
-        .mend(off)
-    } else {
-        Finding::pass("boost is off", "all cores keep one clock")
-    })
+    let switches = [
+        ("devices/system/cpu/intel_pstate/no_turbo", "0", "1"),
+        ("devices/system/cpu/cpufreq/boost", "1", "0"),
+    ];
+    let mut switches = switches.into_iter();
+    let (is_on, off) = switches
+        .find_map(|(file, on, off)| Some((facts.sys(file)? == on, facts.set_sys(off, file))))?;
+    let finding = Finding::pass_or_warn(
+        !is_on,
+        if is_on { "boost is on" } else { "boost is off" },
+        "all cores keep one clock",
+        "the clock falls as more cores work: a fall over many jobs may be the clock's",
+    );
+    Some(finding.mend(off))
 }
 
 pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
     Some(match facts.machine.threads_per_core {
-        None => Finding::unknown("the kernel does not tell", "whether jobs share a core is not known"),
+        None => {
+            Finding::unknown("the kernel does not tell", "whether jobs share a core is not known")
+        }
         Some(1) => Finding::pass("one thread per core", "jobs do not share a core"),
-        Some(n) if apart(facts) => Finding::pass(
-            format!("{n} threads per core; the jobs' CPUs {} are on cores of their own", cpu_list::show(&facts.jobs)),
-            "jobs do not share a core with each other; other tasks may run on the siblings",
-        ),
+        Some(n) if apart(facts) => {
+            let cpus = cpu_list::show(&facts.jobs);
+            Finding::pass(
+                format!("{n} threads per core; the jobs' CPUs {cpus} are on cores of their own"),
+                "jobs do not share a core with each other; other tasks may run on the siblings",
+            )
+        }
         Some(n) => Finding::warn(
             format!("{n} threads per core"),
             "jobs placed on siblings share a core: a polling one slows its neighbour, and core counts are half",
@@ -94,39 +95,40 @@ pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
 
 /// Whether jobs' CPUs are named and no two of them are on one core.
 fn apart(facts: &DoctorFacts) -> bool {
-    let lone = |job: &q2c_model::CpuId| {
-        let cpu = facts.topology.cpu(*job)?;
-        let on_core = facts.jobs.iter().filter(|j| cpu.siblings.contains(j));
-        Some(on_core.count() == 1)
+    let lone = |job: &CpuId| {
+        let on_core = |cpu: &crate::topology::TopologyCpu| {
+            facts
+                .jobs
+                .iter()
+                .filter(|j| cpu.siblings.contains(j))
+                .count()
+        };
+        facts.topology.cpu(*job).map(on_core) == Some(1)
     };
-    !facts.jobs.is_empty() && facts.jobs.iter().all(|j| lone(j) == Some(true))
+    !facts.jobs.is_empty() && facts.jobs.iter().all(lone)
 }
 
 pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
-    let list = |name: &str| {
+    let [isolated, tickless] = ["isolated", "nohz_full"].map(|name| {
         let text = facts.sys(&format!("devices/system/cpu/{name}"));
-        let text = text.filter(|t| t != "(null)");
-        text.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
-    };
-    let (isolated, tickless) = (list("isolated"), list("nohz_full"));
-    if isolated.is_empty() && tickless.is_empty() {
+        let cpus = text.and_then(|t| cpu_list::parse(&t)).unwrap_or_default();
+        (!cpus.is_empty()).then(|| cpu_list::show(&cpus))
+    });
+    if isolated.is_none() && tickless.is_none() {
         return Some(Finding::pass(
             "no CPU is isolated",
             "every CPU takes ticks and other tasks: pinned jobs share theirs when the machine is busy",
         ));
     }
-    let (isolated, tickless) = (shown(&isolated), shown(&tickless));
+    let shown = |cpus: Option<String>| cpus.unwrap_or_else(|| "none".to_owned());
     Some(Finding::warn(
-        format!("isolcpus: {isolated}; nohz_full: {tickless}"),
+        format!(
+            "isolcpus: {}; nohz_full: {}",
+            shown(isolated),
+            shown(tickless)
+        ),
         "CPUs differ: jobs on and off the isolated ones are not comparable, and the machine's idle baseline is uneven",
     ))
-}
-
-fn shown(cpus: &[q2c_model::CpuId]) -> String {
-    match cpus {
-        [] => "none".to_owned(),
-        some => cpu_list::show(some),
-    }
 }
 
 /// The load of the last minute, which is of the past: where the CPUs were measured to be quiet
@@ -134,16 +136,17 @@ fn shown(cpus: &[q2c_model::CpuId]) -> String {
 pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
-    let load_average = format!("load of the last minute: {one_minute:.2}");
     let quiet = facts.busy_at_rest.is_some_and(|busy| busy <= QUIET_CPUS);
-    Some(match (one_minute < 0.5, quiet) {
-        (true, _) => Finding::pass(load_average, "nothing else runs"),
-        (false, true) => Finding::pass(load_average, "what ran has ended"),
-        (false, false) => Finding::warn(
-            load_average,
-            "something else runs: it takes CPU from jobs and counts as theirs in whole-machine CPU",
-        ),
-    })
+    Some(Finding::pass_or_warn(
+        one_minute < 0.5 || quiet,
+        format!("load of the last minute: {one_minute:.2}"),
+        if one_minute < 0.5 {
+            "nothing else runs"
+        } else {
+            "what ran has ended"
+        },
+        "something else runs: it takes CPU from jobs and counts as theirs in whole-machine CPU",
+    ))
 }
 
 pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
@@ -164,22 +167,120 @@ pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("stat")?;
     let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
-    let columns = line.split_whitespace();
-    let counts: Vec<u64> = columns.map_while(|w| w.parse().ok()).collect();
+    let counts: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|w| w.parse().ok())
+        .collect();
     // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
     // part of user.
     let (steal, total) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());
     let percent = 100.0 * steal as f64 / total.max(1) as f64;
-    let stolen_share = format!("{percent:.2} % of all CPU time since boot was stolen");
-    Some(if percent < 0.5 {
-        Finding::pass(
-            stolen_share,
-            "the hypervisor gave the CPUs when they were wanted",
+    Some(Finding::pass_or_warn(
+        percent < 0.5,
+        format!("{percent:.2} % of all CPU time since boot was stolen"),
+        "the hypervisor gave the CPUs when they were wanted",
+        "other guests take this machine's CPUs: tails and sleeps grow at their whim",
+    ))
+}
+
+/// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
+const SHALLOW: u64 = 10;
+
+pub(super) fn idle_states(facts: &DoctorFacts) -> Option<Finding> {
+    let states = &facts.machine.idle_states;
+    if states.is_empty() {
+        let means = "how deep an idle CPU sleeps is set elsewhere and cannot be told";
+        return Some(Finding::unknown("no cpuidle states", means));
+    }
+    let off = switched_off(facts);
+    let open = states.iter().filter(|(name, _)| !off.contains(name));
+    let Some((deepest, latency)) = open.max_by_key(|(_, latency)| *latency) else {
+        return Some(Finding::pass(
+            "every idle state is switched off",
+            "an idle CPU spins",
+        ));
+    };
+    let finding = Finding::pass_or_warn(
+        *latency <= SHALLOW,
+        format!("deepest state {deepest}, {latency} us to leave it"),
+        "waking up costs little",
+        "a sleeping CPU wakes late: interrupts and hybrid polling look worse than on a busy machine",
+    );
+    Some(finding.mend(switch_off(facts)))
+}
+
+fn switch_off(facts: &DoctorFacts) -> Remedy {
+    let cpus = facts.online().iter();
+    let states = cpus.flat_map(|&cpu| attr::entries(&facts.roots.cpu(cpu, "cpuidle")));
+    let deep = states.filter(|state| {
+        let latency = attr::value::<u64>(&state.join("latency"));
+        let open = attr::text(&state.join("disable")).is_some_and(|off| off == "0");
+        open && latency.is_some_and(|latency| latency > SHALLOW)
+    });
+    let settings = deep.map(|state| RemedySetting::new(state.join("disable"), "1"));
+    let line = format!("cpupower idle-set --disable-by-latency {SHALLOW}");
+    Remedy::Set(settings.collect(), facts.run_line(&line))
+}
+
+/// Names of the states that are switched off on every CPU.
+fn switched_off(facts: &DoctorFacts) -> Vec<String> {
+    let off = |&cpu: &CpuId| -> Vec<String> {
+        let states = attr::entries(&facts.roots.cpu(cpu, "cpuidle")).into_iter();
+        let off = states.filter(|s| attr::text(&s.join("disable")).is_some_and(|v| v != "0"));
+        off.filter_map(|s| attr::text(&s.join("name"))).collect()
+    };
+    let on_both = |mut both: Vec<String>, one: Vec<String>| {
+        both.retain(|name| one.contains(name));
+        both
+    };
+    facts
+        .online()
+        .iter()
+        .map(off)
+        .reduce(on_both)
+        .unwrap_or_default()
+}
+
+pub(super) fn idle_governor(facts: &DoctorFacts) -> Option<Finding> {
+    const SPIN: &str = "module/haltpoll/parameters/guest_halt_poll_ns";
+    let spin_ns = facts.sys(SPIN);
+    let Some(governor) = facts.machine.idle_governor.as_deref() else {
+        let means = "who chooses idle states cannot be told";
+        return Some(Finding::unknown("no cpuidle governor", means));
+    };
+    Some(match (governor, spin_ns.as_deref()) {
+        ("menu" | "teo", _) => {
+            let means = "it guesses each idle time and takes the state that fits";
+            Finding::pass(governor, means)
+        }
+        ("haltpoll", Some("0")) => {
+            Finding::pass("haltpoll, which does not spin here", "an idle CPU halts at once")
+        }
+        ("haltpoll", ns) => Finding::warn(
+            format!("haltpoll, up to {} ns", ns.unwrap_or("an unknown number of")),
+            "an idle CPU of this guest spins before it halts: interrupts look faster, and the host pays the CPU",
         )
-    } else {
-        Finding::warn(
-            stolen_share,
-            "other guests take this machine's CPUs: tails and sleeps grow at their whim",
-        )
+        .mend(facts.set_sys("0", SPIN)),
+        (other, _) => Finding::warn(
+            other,
+            "it steps through the states by rule of thumb: wake-ups depend on what ran before",
+        ),
     })
+}
+
+pub(super) fn idle_accounting(facts: &DoctorFacts) -> Option<Finding> {
+    if facts.command_line("nohz").is_some_and(|v| v == "off") {
+        let finding = Finding::invalidates(
+            &["cpu", "kiops-per-core"],
+            "nohz=off on the kernel command line",
+            "idle time in /proc/stat is counted by ticks: work between ticks is missed, and KIOPS/core is wrong",
+        );
+        let remedy = Remedy::boot("remove nohz=off from the kernel command line and reboot");
+        return Some(finding.mend(remedy));
+    }
+    let driver = facts.machine.idle_driver.as_deref().unwrap_or("none");
+    Some(Finding::pass(
+        format!("tickless idle, cpuidle driver {driver}"),
+        "busy CPU comes from /proc/stat idle, exact to 10 ms per CPU and window",
+    ))
 }

@@ -28,8 +28,8 @@ pub struct ToolCosts {
     pub empty_loop_ns: f64,
 }
 
-/// All facts that the checks look at. Make it with [`DoctorFacts::new`], add what is known with the
-/// `with_` methods, and hand it to [`run`](super::run).
+/// All facts that the checks look at. Make it with [`DoctorFacts::new`], add what else is known,
+/// and hand it to [`run`](super::run).
 #[derive(Clone, Debug)]
 pub struct DoctorFacts<'a> {
     pub(super) roots: &'a Roots,
@@ -37,17 +37,19 @@ pub struct DoctorFacts<'a> {
     pub(super) target: Option<&'a Target>,
     pub(super) target_disk: Option<TargetDisk>,
     /// The result of setting up a ring; `None` when that was not tried.
-    pub(super) ring: Option<RingProbe>,
+    pub ring: Option<RingProbe>,
     /// The folder of the restore journals; `None` when it is not known.
-    pub(super) journal: Option<PathBuf>,
+    pub journal: Option<PathBuf>,
     pub(super) topology: Topology,
-    pub(super) jobs: Vec<CpuId>,
-    pub(super) costs: Option<ToolCosts>,
+    /// The CPUs that the jobs will run on.
+    pub jobs: Vec<CpuId>,
+    /// The cost of q2c's own work; `None` when it was not measured.
+    pub costs: Option<ToolCosts>,
     /// Number of busy CPUs while q2c does nothing; `None` when it was not measured.
-    pub(super) busy_at_rest: Option<f64>,
+    pub busy_at_rest: Option<f64>,
     pub(super) config: Option<KernelConfig>,
     /// What the parts of q2c say about this machine; `None` when they were not asked.
-    pub(super) abilities: Option<MachineAbilities>,
+    pub abilities: Option<MachineAbilities>,
     pub(super) root: bool,
 }
 
@@ -72,51 +74,20 @@ impl<'a> DoctorFacts<'a> {
         }
     }
 
-    /// Adds what the parts of q2c say about this machine.
-    #[must_use]
-    pub fn with_abilities(mut self, abilities: MachineAbilities) -> DoctorFacts<'a> {
-        self.abilities = Some(abilities);
-        self
-    }
-
-    /// Adds the result of setting up a ring.
-    #[must_use]
-    pub fn with_ring(mut self, probe: RingProbe) -> DoctorFacts<'a> {
-        self.ring = Some(probe);
-        self
-    }
-
-    /// Adds the folder of the restore journals.
-    #[must_use]
-    pub fn with_journal(mut self, dir: &Path) -> DoctorFacts<'a> {
-        self.journal = Some(dir.to_owned());
-        self
-    }
-
-    /// Adds the CPUs that the jobs will run on.
-    #[must_use]
-    pub fn with_jobs(mut self, cpus: &[CpuId]) -> DoctorFacts<'a> {
-        self.jobs = cpus.to_owned();
-        self
-    }
-
-    /// Adds the measured cost of q2c's own work.
-    #[must_use]
-    pub fn with_costs(mut self, costs: ToolCosts) -> DoctorFacts<'a> {
-        self.costs = Some(costs);
-        self
-    }
-
-    /// Adds the measured number of busy CPUs while q2c does nothing.
-    #[must_use]
-    pub fn with_busy_at_rest(mut self, cpus: f64) -> DoctorFacts<'a> {
-        self.busy_at_rest = Some(cpus);
-        self
-    }
-
     /// The kernel's version; (0, 0) when it cannot be told.
     pub(super) fn version(&self) -> KernelVersion {
         kernel_version(&self.machine.kernel).unwrap_or_default()
+    }
+
+    /// The kernel's release in words.
+    pub(super) fn release(&self) -> String {
+        format!("kernel {}", self.machine.kernel)
+    }
+
+    /// The machine's further facts of this kind, without its name in front.
+    pub(super) fn others(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
+        let facts = self.machine.other.iter();
+        facts.filter_map(move |(key, value)| Some((key.strip_prefix(kind)?, value.as_str())))
     }
 
     pub(super) fn online(&self) -> &[CpuId] {
@@ -133,10 +104,8 @@ impl<'a> DoctorFacts<'a> {
 
     pub(super) fn queue(&self, attribute: &str) -> Option<(&str, String)> {
         let disk = &self.target_disk.as_ref()?.disk;
-        Some((
-            &disk.name,
-            attr::text(&disk.dir.join("queue").join(attribute))?,
-        ))
+        let text = attr::text(&disk.dir.join("queue").join(attribute))?;
+        Some((&disk.name, text))
     }
 
     /// The folder of the target's disk in sysfs and all folders above it, up to the bus. For a
@@ -147,10 +116,8 @@ impl<'a> DoctorFacts<'a> {
         };
         let disk = target_disk.below.first().unwrap_or(&target_disk.disk);
         let devices = std::fs::canonicalize(self.roots.sys("devices")).unwrap_or_default();
-        let inside = disk
-            .dir
-            .ancestors()
-            .take_while(|d| d.starts_with(&devices) && *d != devices);
+        let dirs = disk.dir.ancestors();
+        let inside = dirs.take_while(|d| d.starts_with(&devices) && *d != devices);
         inside.map(Path::to_owned).collect()
     }
 
@@ -162,10 +129,9 @@ impl<'a> DoctorFacts<'a> {
 
     pub(super) fn command_line(&self, item: &str) -> Option<String> {
         let line = self.proc("cmdline")?;
-        let value = line
-            .split_whitespace()
-            .find_map(|w| w.strip_prefix(item)?.strip_prefix('='));
-        value.map(str::to_owned)
+        let mut fields = line.split_whitespace();
+        let value = fields.find_map(|w| w.strip_prefix(item)?.strip_prefix('='))?;
+        Some(value.to_owned())
     }
 }
 

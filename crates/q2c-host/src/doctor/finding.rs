@@ -1,5 +1,10 @@
-use super::remedy::Remedy;
+//! What a check finds, and what would mend it.
+
+use super::facts::DoctorFacts;
+use crate::attr;
 use q2c_result::CheckVerdict;
+use q2c_result::doctor::WhyLeft;
+use std::path::PathBuf;
 
 /// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
 /// tells what the fields mean.
@@ -13,7 +18,7 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    fn new(verdict: CheckVerdict, found: impl Into<String>, means: &str) -> Finding {
+    pub(crate) fn new(verdict: CheckVerdict, found: impl Into<String>, means: &str) -> Finding {
         Finding {
             verdict,
             columns: Vec::new(),
@@ -31,6 +36,20 @@ impl Finding {
         Finding::new(CheckVerdict::Warn, found, means)
     }
 
+    /// Passes with the first meaning, or warns with the second one.
+    pub(crate) fn pass_or_warn(
+        passes: bool,
+        found: impl Into<String>,
+        good: &str,
+        bad: &str,
+    ) -> Finding {
+        if passes {
+            Finding::pass(found, good)
+        } else {
+            Finding::warn(found, bad)
+        }
+    }
+
     pub(crate) fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {
         Finding {
             columns: columns.iter().map(|&c| c.to_owned()).collect(),
@@ -42,10 +61,145 @@ impl Finding {
         Finding::new(CheckVerdict::Unknown, found, means)
     }
 
-    pub(crate) fn mend(self, remedy: impl Into<Option<Remedy>>) -> Finding {
-        Finding {
-            remedy: remedy.into(),
-            ..self
+    /// Adds what would mend the finding. What passes needs nothing.
+    pub(crate) fn mend(mut self, remedy: impl Into<Option<Remedy>>) -> Finding {
+        if self.verdict != CheckVerdict::Pass {
+            self.remedy = remedy.into();
         }
+        self
+    }
+}
+
+/// A setting that takes effect at once: a file of sysfs or procfs, and the value that it should
+/// have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RemedySetting {
+    pub file: PathBuf,
+    pub value: String,
+    /// Settings that the kernel may reset when this one changes.
+    pub resets: Vec<PathBuf>,
+}
+
+impl RemedySetting {
+    pub(crate) fn new(file: PathBuf, value: &str) -> RemedySetting {
+        RemedySetting {
+            file,
+            value: value.to_owned(),
+            resets: Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Settings, and the line that writes them.
+    Set(Vec<RemedySetting>, String),
+    /// A line for the user, and why q2c does not follow it.
+    Line(WhyLeft, String),
+    Nothing(WhyLeft),
+}
+
+impl Remedy {
+    pub(crate) fn line(&self) -> Option<&str> {
+        match self {
+            Remedy::Set(_, line) | Remedy::Line(_, line) => Some(line),
+            Remedy::Nothing(_) => None,
+        }
+    }
+
+    /// An option of the kernel or a driver.
+    pub(crate) fn boot(line: impl Into<String>) -> Remedy {
+        Remedy::Line(WhyLeft::Boot, line.into())
+    }
+}
+
+impl DoctorFacts<'_> {
+    pub(super) fn write_line(&self, value: &str, path: &str) -> String {
+        if self.root {
+            format!("echo {value} > {path}")
+        } else {
+            format!("echo {value} | sudo tee {path}")
+        }
+    }
+
+    pub(super) fn run_line(&self, command: &str) -> String {
+        let sudo = if self.root { "" } else { "sudo " };
+        format!("{sudo}{command}")
+    }
+
+    pub(super) fn program(&self, command: &str) -> Remedy {
+        Remedy::Line(WhyLeft::Program, self.run_line(command))
+    }
+
+    /// A command that can do more for root; `None` where root runs it already.
+    pub(super) fn as_root(&self, command: &str) -> Option<Remedy> {
+        (!self.root).then(|| self.program(command))
+    }
+
+    fn set(&self, setting: RemedySetting, path: &str) -> Remedy {
+        let line = self.write_line(&setting.value, path);
+        Remedy::Set(vec![setting], line)
+    }
+
+    pub(super) fn set_sys(&self, value: &str, path: &str) -> Remedy {
+        let setting = RemedySetting::new(self.roots.sys(path), value);
+        self.set(setting, &format!("/sys/{path}"))
+    }
+
+    pub(super) fn set_proc(&self, value: &str, path: &str) -> Remedy {
+        let setting = RemedySetting::new(self.roots.proc(path), value);
+        self.set(setting, &format!("/proc/{path}"))
+    }
+
+    /// Writes a value to a file below `/sys` or `/proc`, which q2c leaves to the user.
+    pub(super) fn by_hand(&self, value: &str, path: &str) -> Remedy {
+        Remedy::Line(WhyLeft::Others, self.write_line(value, path))
+    }
+
+    /// Writes a value to an attribute of every online CPU. `resets` are other attributes that the
+    /// kernel may reset with it.
+    pub(super) fn set_cpus(&self, value: &str, attribute: &str, resets: &[&str]) -> Remedy {
+        let setting = |&cpu| {
+            let files = resets.iter().map(|name| self.roots.cpu(cpu, name));
+            RemedySetting {
+                resets: files.filter(|file| file.exists()).collect(),
+                ..RemedySetting::new(self.roots.cpu(cpu, attribute), value)
+            }
+        };
+        let settings = self.online().iter().map(setting);
+        let settings = settings.filter(|setting| setting.file.exists()).collect();
+        let tee = self.run_line(&format!("tee /sys/devices/system/cpu/cpu*/{attribute}"));
+        Remedy::Set(settings, format!("echo {value} | {tee}"))
+    }
+
+    /// Writes a value to an attribute of the queue of the target's disk. A new scheduler brings
+    /// settings of its own, and resets the number of requests.
+    pub(super) fn set_queue(&self, value: &str, attribute: &str) -> Option<Remedy> {
+        let disk = &self.target_disk.as_ref()?.disk;
+        let queue = disk.dir.join("queue");
+        let mut setting = RemedySetting::new(queue.join(attribute), value);
+        if attribute == "scheduler" {
+            let fixed = ["nr_requests", "wbt_lat_usec"].map(|name| queue.join(name));
+            let files = fixed
+                .into_iter()
+                .chain(attr::entries(&queue.join("iosched")));
+            setting.resets = files.filter(|file| attr::text(file).is_some()).collect();
+        }
+        Some(self.set(
+            setting,
+            &format!("/sys/block/{}/queue/{attribute}", disk.name),
+        ))
+    }
+
+    /// What shows a fact that stands in debugfs alone; `None` where debugfs can be read.
+    pub(super) fn show_debugfs(&self) -> Option<Remedy> {
+        let readable = !attr::entries(&self.roots.sys("kernel/debug")).is_empty();
+        (!readable).then(|| {
+            self.program(if self.root {
+                "mount -t debugfs none /sys/kernel/debug"
+            } else {
+                "q2c doctor"
+            })
+        })
     }
 }

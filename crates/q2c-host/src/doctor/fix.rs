@@ -1,12 +1,11 @@
 use super::facts::DoctorFacts;
+use super::finding::{Remedy, RemedySetting};
 use super::registry;
-use super::remedy::{Remedy, RemedySetting};
 use crate::restore::{Guard, RestoreError, value_of};
-use q2c_result::CheckVerdict;
+use q2c_result::CheckVerdict::{Invalidates, Warn};
 use q2c_result::doctor::{ChangeState, LeftAsIs, NotChanged, SettingChange, WhyLeft};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
 
 /// The settings to be changed, and the findings that no setting mends.
 #[derive(Clone, Debug, Default)]
@@ -18,27 +17,22 @@ pub struct FixPlan {
 
 #[derive(Clone, Debug)]
 struct FixStep {
-    check: &'static str,
-    file: PathBuf,
-    old: String,
-    new: String,
-    resets: Vec<PathBuf>,
+    /// The change as it is planned.
+    change: SettingChange,
+    setting: RemedySetting,
 }
 
 /// What would mend the findings on this machine. Only what a check warns of, or calls invalid, is
 /// in it.
 pub fn plan(facts: &DoctorFacts) -> FixPlan {
     let mut plan = FixPlan::default();
-    for (check, finding) in registry::findings(facts) {
-        if !matches!(
-            finding.verdict,
-            CheckVerdict::Warn | CheckVerdict::Invalidates
-        ) {
+    for ((_, check, ..), finding) in registry::findings(facts) {
+        if !matches!(finding.verdict, Warn | Invalidates) {
             continue;
         }
         let mut left = |why, line| {
             plan.left.push(LeftAsIs {
-                check: check.to_owned(),
+                check: (*check).to_owned(),
                 found: finding.found.clone(),
                 why,
                 line,
@@ -60,27 +54,24 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
 impl FixPlan {
     /// Adds settings that do not have their value yet. One that cannot be read is no setting here,
     /// and CPUs that share one have it once.
-    fn add(&mut self, check: &'static str, settings: Vec<RemedySetting>) {
-        for setting in settings {
-            let RemedySetting {
-                file,
-                value: new,
-                resets,
-            } = setting;
-            let Ok(file) = fs::canonicalize(file) else {
+    fn add(&mut self, check: &str, settings: Vec<RemedySetting>) {
+        for mut setting in settings {
+            let Ok(file) = fs::canonicalize(&setting.file) else {
                 continue;
             };
-            let old = value_of(&file).ok().filter(|old| *old != new);
-            let Some(old) = old.filter(|_| self.steps.iter().all(|step| step.file != file)) else {
-                continue;
-            };
-            self.steps.push(FixStep {
-                check,
-                file,
-                old,
-                new,
-                resets,
-            });
+            let old = value_of(&file).ok().filter(|old| *old != setting.value);
+            let is_new = self.steps.iter().all(|step| step.setting.file != file);
+            if let Some(old) = old.filter(|_| is_new) {
+                setting.file = file;
+                let change = SettingChange {
+                    check: check.to_owned(),
+                    file: setting.file.display().to_string(),
+                    old,
+                    new: setting.value.clone(),
+                    state: ChangeState::Planned,
+                };
+                self.steps.push(FixStep { change, setting });
+            }
         }
     }
 
@@ -90,60 +81,52 @@ impl FixPlan {
             return Err(unknown.clone());
         }
         let named = |check: &str| checks.is_empty() || checks.iter().any(|name| name == check);
-        self.steps.retain(|step| named(step.check));
+        self.steps.retain(|step| named(&step.change.check));
         self.left.retain(|left| named(&left.check));
         Ok(self)
     }
 
     /// The changes to be made. One whose file may not be written is shown as refused.
     pub fn foreseen(&self) -> Vec<SettingChange> {
-        let foreseen = |step: &FixStep| {
-            step.change_in_state(match step.open() {
-                Ok(_) => ChangeState::Planned,
-                Err(error) => refused(&error),
-            })
-        };
+        let state = |step: &FixStep| step.open().err().map(|error| refused(&error));
+        let foreseen =
+            |step: &FixStep| step.change_in_state(state(step).unwrap_or(ChangeState::Planned));
         self.steps.iter().map(foreseen).collect()
     }
 
     /// Makes the changes. One that is refused is told in its place, and the others are made.
     /// Fails if the journal cannot be written; what was changed is then undone with the guard.
     pub fn apply(&self, guard: &mut Guard) -> Result<Vec<SettingChange>, RestoreError> {
-        self.steps
-            .iter()
-            .map(|step| Ok(step.change_in_state(step.make(guard)?)))
-            .collect()
+        let mut changed = |step: &FixStep| Ok(step.change_in_state(step.make(guard)?));
+        self.steps.iter().map(&mut changed).collect()
     }
 }
 
 impl FixStep {
     fn open(&self) -> io::Result<File> {
-        OpenOptions::new().write(true).open(&self.file)
+        OpenOptions::new().write(true).open(&self.setting.file)
     }
 
     fn change_in_state(&self, state: ChangeState) -> SettingChange {
-        SettingChange {
-            check: self.check.to_owned(),
-            file: self.file.display().to_string(),
-            old: self.old.clone(),
-            new: self.new.clone(),
-            state,
-        }
+        let change = self.change.clone();
+        SettingChange { state, ..change }
     }
 
     fn make(&self, guard: &mut Guard) -> Result<ChangeState, RestoreError> {
+        let RemedySetting {
+            file,
+            value,
+            resets,
+        } = &self.setting;
         // Where the file may not be written, nothing will follow it.
         if let Err(error) = self.open() {
             return Ok(refused(&error));
         }
-        let followed = self.resets.iter();
-        let mut followed = followed.map(|file| guard.follow(file, &self.file));
-        let set = match followed.try_for_each(|done| done) {
-            Ok(()) => guard.set(&self.file, &self.new),
-            Err(error) => Err(error),
-        };
-        let failure = match set {
-            Ok(set) if set.now == self.new => return Ok(ChangeState::Changed),
+        let followed = resets
+            .iter()
+            .try_for_each(|reset| guard.follow(reset, file));
+        let failure = match followed.and_then(|()| guard.set(file, value)) {
+            Ok(set) if set.now == *value => return Ok(ChangeState::Changed),
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),
             Ok(set) => {
                 return Ok(ChangeState::Refused {
@@ -153,14 +136,15 @@ impl FixStep {
             }
             Err(failure) => failure,
         };
-        let refused_for = |why, error: String| Ok(ChangeState::Refused { why, error });
-        match &failure {
-            RestoreError::Setting { source, .. } => Ok(refused(source)),
-            RestoreError::NotKept { .. } => refused_for(NotChanged::Kernel, failure.to_string()),
-            RestoreError::Busy { .. } => refused_for(NotChanged::Held, failure.to_string()),
-            RestoreError::Pending { .. } => refused_for(NotChanged::Pending, failure.to_string()),
-            _ => Err(failure),
-        }
+        let why = match &failure {
+            RestoreError::Setting { source, .. } => return Ok(refused(source)),
+            RestoreError::NotKept { .. } => NotChanged::Kernel,
+            RestoreError::Busy { .. } => NotChanged::Held,
+            RestoreError::Pending { .. } => NotChanged::Pending,
+            _ => return Err(failure),
+        };
+        let error = failure.to_string();
+        Ok(ChangeState::Refused { why, error })
     }
 }
 

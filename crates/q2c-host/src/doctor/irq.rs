@@ -1,15 +1,15 @@
+//! Checks of where the device's interrupts go, and of the memory's nodes beside the device.
+
 use super::facts::DoctorFacts;
-use super::finding::Finding;
-use super::remedy::{Remedy, RemedySetting};
+use super::finding::{Finding, Remedy, RemedySetting};
 use crate::block::{Interrupts, IrqLine};
+use crate::topology::device_node;
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
-use q2c_result::CpuTrial;
 use q2c_result::doctor::WhyLeft;
 
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
-    let target_disk = facts.target_disk.as_ref()?;
-    let name = &target_disk.disk.name;
+    let name = &facts.target_disk.as_ref()?.disk.name;
     let Some(lines) = lines_of(facts) else {
         return Some(Finding::unknown(
             format!("no interrupt line of {name} was found"),
@@ -22,85 +22,79 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         1 => format!("CPU {}", cpu_list::show(&cpus)),
         _ => format!("CPUs {}", cpu_list::show(&cpus)),
     };
-    let (lines_of_it, reached) = (shown(&lines), reached(facts));
-    let routing = format!("{lines_of_it} of {name} {how} {which}{reached}");
-    Some(one_or_many(facts, &cpus, routing, &lines))
+    let irqs: Vec<String> = lines.iter().map(|l| l.irq.to_string()).collect();
+    let (s, irqs) = (if irqs.len() == 1 { "" } else { "s" }, irqs.join(", "));
+    let reached = reached(facts);
+    let finding = format!("interrupt line{s} {irqs} of {name} {how} {which}{reached}");
+    Some(match cpus[..] {
+        [one] if facts.online().len() > 1 => {
+            let means = format!(
+                "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
+                 verify on one CPU, and put further jobs on the others"
+            );
+            Finding::warn(finding, &means).mend(spread(facts, &lines))
+        }
+        _ => Finding::pass(finding, "the CPU that pays for a completion is on record"),
+    })
 }
 
-fn lines_of(facts: &DoctorFacts) -> Option<Interrupts> {
-    let read = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok();
-    read.filter(|interrupts| !interrupts.lines.is_empty())
+fn lines_of(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
+    let lines = Interrupts::read(facts.roots, facts.target_disk.as_ref()?)
+        .ok()?
+        .lines;
+    (!lines.is_empty()).then_some(lines)
 }
 
 pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
     lines_of(facts).is_some()
 }
 
-fn shown(lines: &Interrupts) -> String {
-    let irqs: Vec<String> = lines.lines.iter().map(|l| l.irq.to_string()).collect();
-    match irqs.as_slice() {
-        [one] => format!("interrupt line {one}"),
-        _ => format!("interrupt lines {}", irqs.join(", ")),
-    }
-}
-
 /// What interrupt-driven jobs reach on the CPUs that were tried; empty without trials.
 fn reached(facts: &DoctorFacts) -> String {
-    let trials = facts.target.map_or(&[][..], |target| &target.cpu_trials);
-    let one = |trial: &CpuTrial| format!("{:.0} IOPS on {}", trial.interrupt_iops, trial.cpu);
-    let figures: Vec<String> = trials.iter().map(one).collect();
-    let Some((last, before)) = figures.split_last() else {
-        return String::new();
-    };
-    let listed = if before.is_empty() {
-        last.clone()
-    } else {
-        format!("{} and {last}", before.join(", "))
+    let trials = facts.target.iter().flat_map(|target| &target.cpu_trials);
+    let figures: Vec<String> = trials
+        .map(|trial| format!("{:.0} IOPS on {}", trial.interrupt_iops, trial.cpu))
+        .collect();
+    let listed = match &figures[..] {
+        [] => return String::new(),
+        [one] => one.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
     };
     format!("; a job at depth 1 that waits for them reaches {listed} at best")
 }
 
 /// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not
 /// tell, those that took their interrupts so far; and the verb for the sentence.
-fn routed(facts: &DoctorFacts, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
-    let used = lines.lines.iter().filter(|line| is_used(line));
+fn routed(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'static str) {
     let route = |line: &IrqLine| {
         let list = facts.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
         cpu_list::parse(&list)
     };
+    let used = lines.iter().filter(|line| is_used(line));
     let routes: Option<Vec<Vec<CpuId>>> = used.map(route).collect();
     let (mut cpus, how) = match routes {
-        Some(routes) if lines.lines.len() == 1 => (routes.concat(), "goes to"),
+        Some(routes) if lines.len() == 1 => (routes.concat(), "goes to"),
         Some(routes) => (routes.concat(), "go to"),
-        None => (lines.busiest(), "went so far to"),
+        None => {
+            let lines = lines.to_vec();
+            (Interrupts { lines }.busiest(), "went so far to")
+        }
     };
     cpus.sort();
     cpus.dedup();
     (cpus, how)
 }
 
-fn one_or_many(facts: &DoctorFacts, cpus: &[CpuId], found: String, lines: &Interrupts) -> Finding {
-    match cpus {
-        [one] if facts.online().len() > 1 => Finding::warn(
-            found,
-            &format!(
-                "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
-                 verify on one CPU, and put further jobs on the others"
-            ),
-        )
-        .mend(spread(facts, lines)),
-        _ => Finding::pass(found, "the CPU that pays for a completion is on record"),
-    }
-}
-
 /// Gives each line in use a CPU of its own, as far as there are CPUs.
-fn spread(facts: &DoctorFacts, lines: &Interrupts) -> Remedy {
-    let used: Vec<&IrqLine> = lines.lines.iter().filter(|line| is_used(line)).collect();
+fn spread(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
+    let used: Vec<&IrqLine> = lines.iter().filter(|line| is_used(line)).collect();
     if used.len() < 2 {
         return Remedy::Nothing(WhyLeft::OneLine);
     }
-    let managed = |line: &&IrqLine| is_managed(facts, line) == Some(true);
-    if used.iter().all(managed) {
+    if used
+        .iter()
+        .all(|line| is_managed(facts, line) == Some(true))
+    {
         return Remedy::Nothing(WhyLeft::Managed);
     }
     let pairs = used.iter().zip(facts.online().iter().cycle());
@@ -126,38 +120,37 @@ fn is_managed(facts: &DoctorFacts, line: &IrqLine) -> Option<bool> {
 }
 
 pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
-    let processes = std::fs::read_dir(&facts.roots.proc).ok()?;
-    let is_it =
-        |dir: std::path::PathBuf| attr::text(&dir.join("comm")).is_some_and(|c| c == "irqbalance");
-    let running = processes.filter_map(|e| Some(e.ok()?.path())).any(is_it);
-    Some(if running {
-        Finding::warn(
-            "irqbalance runs",
-            "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
-        )
-        .mend(facts.program("systemctl stop irqbalance"))
-    } else {
-        Finding::pass("irqbalance does not run", "interrupts stay where they are")
-    })
+    let mut processes = std::fs::read_dir(&facts.roots.proc).ok()?.flatten();
+    let running = processes
+        .any(|entry| attr::text(&entry.path().join("comm")).is_some_and(|c| c == "irqbalance"));
+    let finding = Finding::pass_or_warn(
+        !running,
+        if running {
+            "irqbalance runs"
+        } else {
+            "irqbalance does not run"
+        },
+        "interrupts stay where they are",
+        "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
+    );
+    Some(finding.mend(facts.program("systemctl stop irqbalance")))
 }
 
 pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
     let (_, value) = facts.queue("rq_affinity")?;
+    let finding = format!("rq_affinity={value}");
     let place = match value.as_str() {
         "0" => "on the CPU that takes the interrupt",
         "1" => "on a CPU that shares a cache with the submitter's",
         "2" => "on the submitter's own CPU",
         _ => {
             return Some(Finding::unknown(
-                format!("rq_affinity={value}"),
+                finding,
                 "where completions run is not known",
             ));
         }
     };
-    Some(Finding::pass(
-        format!("rq_affinity={value}"),
-        &format!("completions run {place}"),
-    ))
+    Some(Finding::pass(finding, &format!("completions run {place}")))
 }
 
 pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
@@ -186,10 +179,8 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
     let shared = lines.iter().filter(|l| l.name.contains(", "));
     let shared: Vec<String> = shared.map(|l| format!("{} ({})", l.irq, l.name)).collect();
     Some(if shared.is_empty() {
-        Finding::pass(
-            "no line is shared with another device",
-            "counted interrupts are the device's",
-        )
+        let finding = "no line is shared with another device";
+        Finding::pass(finding, "counted interrupts are the device's")
     } else {
         Finding::invalidates(
             &["effective-mode"],
@@ -199,8 +190,72 @@ pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// line.
+/// The lines that took interrupts; `None` where there are none.
 fn used_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
-    let used: Vec<IrqLine> = lines_of(facts)?.lines.into_iter().filter(is_used).collect();
-    (!used.is_empty()).then_some(used)
+    let mut lines = lines_of(facts)?;
+    lines.retain(is_used);
+    (!lines.is_empty()).then_some(lines)
+}
+
+pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
+    let target_disk = facts.target_disk.as_ref()?;
+    let name = &target_disk.disk.name;
+    match facts.topology.nodes.len() {
+        0 => {
+            let means = "whether memory is remote cannot be told";
+            return Some(Finding::unknown("the kernel tells no nodes", means));
+        }
+        1 => {
+            let means = "every CPU is as near to the device and to memory";
+            return Some(Finding::pass("one NUMA node", means));
+        }
+        _ => {}
+    }
+    let Some(node) = device_node(facts.roots, target_disk) else {
+        return Some(Finding::unknown(
+            format!("the node of {name} is not told"),
+            "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
+        ));
+    };
+    let is_local = |&cpu: &CpuId| {
+        facts
+            .topology
+            .cpu(cpu)
+            .is_some_and(|c| c.node == Some(node))
+    };
+    let remote: Vec<CpuId> = facts
+        .jobs
+        .iter()
+        .copied()
+        .filter(|job| !is_local(job))
+        .collect();
+    let local: Vec<CpuId> = facts.online().iter().copied().filter(is_local).collect();
+    let device_location = format!("{name} is on node {node} (CPUs {})", cpu_list::show(&local));
+    Some(if remote.is_empty() {
+        let means = "jobs there reach it without crossing sockets; further ones do";
+        Finding::pass(device_location, means)
+    } else {
+        Finding::warn(
+            format!(
+                "{device_location}; jobs on CPUs {}",
+                cpu_list::show(&remote)
+            ),
+            "those jobs reach device and buffers over the link between nodes: higher latency, less bandwidth",
+        )
+    })
+}
+
+pub(super) fn balancing(facts: &DoctorFacts) -> Option<Finding> {
+    const SWITCH: &str = "sys/kernel/numa_balancing";
+    if facts.topology.nodes.len() < 2 {
+        return None;
+    }
+    let value = facts.proc(SWITCH)?;
+    let finding = Finding::pass_or_warn(
+        value == "0",
+        format!("numa_balancing={value}"),
+        "memory stays where it was allocated",
+        "the kernel unmaps pages to learn who uses them: page faults in the middle of a run",
+    );
+    Some(finding.mend(facts.set_proc("0", SWITCH)))
 }

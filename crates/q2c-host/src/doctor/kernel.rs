@@ -1,6 +1,8 @@
+//! Checks of the kernel: its version, its build options, its command line and its limits.
+
 use super::facts::{DoctorFacts, RingProbe};
-use super::finding::Finding;
-use super::remedy::Remedy;
+use super::finding::{Finding, Remedy};
+use crate::kernel_config::KernelConfig;
 use crate::kernel_version::{DEFER_TASKRUN, HYBRID_IOPOLL, HybridSupport, IO_URING};
 use q2c_result::doctor::WhyLeft;
 
@@ -10,39 +12,39 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
     const GONE: &str =
         "no io_uring method can run: interrupt, poll, hybrid and sqpoll on io_uring are left out";
     const URING: &[&str] = &["io_uring", "io_uring_cmd"];
-    const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
+    let by_sysctl = facts.by_hand("0", "/proc/sys/kernel/io_uring_disabled");
     let sysctl = facts.proc("sys/kernel/io_uring_disabled");
     let shown = match &sysctl {
         Some(value) => format!("io_uring_disabled={value}"),
         None => "no sysctl".to_owned(),
     };
-    let forbidden =
-        |cause| Finding::invalidates(URING, cause, GONE).mend(facts.by_hand("0", SYSCTL));
     Some(match (&facts.ring, sysctl.as_deref()) {
         (Some(RingProbe::Works), _) => Finding::pass(
             format!("a ring came up ({shown})"),
             "io_uring methods can run",
         ),
-        (Some(RingProbe::Refused(why)), Some("1" | "2")) => forbidden(format!("{why} ({shown})")),
-        (Some(RingProbe::Refused(why)), _) => Finding::invalidates(
-            URING,
-            format!("setting up a ring failed: {why} ({shown}); a container's filter?"),
-            GONE,
-        ),
-        (None, Some("2")) => forbidden(shown),
+        (Some(RingProbe::Refused(why)), Some("1" | "2")) => {
+            Finding::invalidates(URING, format!("{why} ({shown})"), GONE).mend(by_sysctl)
+        }
+        (Some(RingProbe::Refused(why)), _) => {
+            let finding =
+                format!("setting up a ring failed: {why} ({shown}); a container's filter?");
+            Finding::invalidates(URING, finding, GONE)
+        }
+        (None, Some("2")) => Finding::invalidates(URING, shown, GONE).mend(by_sysctl),
         (None, Some("1")) => Finding::unknown(
             format!("{shown}: members of the group io_uring_group and root only"),
             "whether this process may set up a ring was not tried",
         )
-        .mend(facts.by_hand("0", SYSCTL)),
+        .mend(by_sysctl),
         (None, Some("0")) => {
             Finding::pass(shown, "the kernel allows io_uring; a ring was not tried")
         }
-        (None, _) if facts.version() >= IO_URING => Finding::unknown(
-            shown,
-            "the kernel is new enough for io_uring; a ring was not tried",
-        ),
-        (None, _) => Finding::invalidates(URING, format!("kernel {}", facts.machine.kernel), GONE),
+        (None, _) if facts.version() >= IO_URING => {
+            let means = "the kernel is new enough for io_uring; a ring was not tried";
+            Finding::unknown(shown, means)
+        }
+        (None, _) => Finding::invalidates(URING, facts.release(), GONE),
     })
 }
 
@@ -51,49 +53,39 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
     /// Enough for 1024 buffers of 64 KiB.
     const ENOUGH: u64 = 64 << 20;
     let limits = facts.proc("self/limits")?;
-    let mut lines = limits.lines();
-    let line = lines.find_map(|l| l.strip_prefix("Max locked memory"))?;
-    let soft = line.split_whitespace().next()?.to_owned();
-    let bytes: u64 = match soft.as_str() {
-        "unlimited" => u64::MAX,
-        number => number.parse().ok()?,
-    };
-    Some(if bytes >= ENOUGH {
-        Finding::pass(
-            format!("locked memory: {soft}"),
-            "buffers can be registered",
-        )
+    let line = limits
+        .lines()
+        .find_map(|l| l.strip_prefix("Max locked memory"))?;
+    let soft = line.split_whitespace().next()?;
+    if soft == "unlimited" || soft.parse::<u64>().ok()? >= ENOUGH {
+        let finding = format!("locked memory: {soft}");
+        return Some(Finding::pass(finding, "buffers can be registered"));
+    }
+    let line = if facts.root {
+        "ulimit -l unlimited"
     } else {
-        Finding::warn(
-            format!("locked memory: {soft} bytes"),
-            "without CAP_IPC_LOCK, registered buffers fail at high depth; runs then use plain ones and say so",
-        )
-        .mend(Remedy::Line(
-            WhyLeft::Program,
-            if facts.root {
-                "ulimit -l unlimited".to_owned()
-            } else {
-                "sudo prlimit --pid $$ --memlock=unlimited:unlimited".to_owned()
-            },
-        ))
-    })
+        "sudo prlimit --pid $$ --memlock=unlimited:unlimited"
+    };
+    let finding = Finding::warn(
+        format!("locked memory: {soft} bytes"),
+        "without CAP_IPC_LOCK, registered buffers fail at high depth; runs then use plain ones and say so",
+    );
+    Some(finding.mend(Remedy::Line(WhyLeft::Program, line.to_owned())))
 }
 
 pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
-    let release = format!("kernel {}", facts.machine.kernel);
+    let release = facts.release();
     if facts.version() == (0, 0) {
-        let means = "whether it exists is not known";
-        return Some(Finding::unknown(release, means));
+        return Some(Finding::unknown(release, "whether it exists is not known"));
     }
     Some(match HybridSupport::in_version(facts.version()) {
         HybridSupport::Works => {
             Finding::pass(release, "it exists (io_poll_delay with polled preadv2)")
         }
-        HybridSupport::NotYet => Finding::invalidates(
-            &["hybrid-kernel"],
-            release,
-            "it needs Linux 4.10 to 5.18: this one is too old",
-        ),
+        HybridSupport::NotYet => {
+            let means = "it needs Linux 4.10 to 5.18: this one is too old";
+            Finding::invalidates(&["hybrid-kernel"], release, means)
+        }
         HybridSupport::Unreached | HybridSupport::Removed => Finding::invalidates(
             &["hybrid-kernel", "hipri"],
             release,
@@ -104,7 +96,7 @@ pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
-    let release = format!("kernel {}", facts.machine.kernel);
+    let release = facts.release();
     Some(match facts.version() {
         (0, 0) => Finding::unknown(release, "whether it exists is not known"),
         version if version >= HYBRID_IOPOLL => {
@@ -115,39 +107,28 @@ pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
-    let release = format!("kernel {}", facts.machine.kernel);
-    Some(match facts.version() {
-        (0, 0) => Finding::unknown(release, "whether completions can be deferred is not known"),
-        version if version >= DEFER_TASKRUN => Finding::pass(
-            release,
-            "completions do not wake a sleeping thread (DEFER_TASKRUN)",
-        ),
-        _ => Finding::warn(
-            release,
-            "without DEFER_TASKRUN (6.1) a completion wakes the sleeper: hybrid polling gives more switches and \
-             sleeps cut short",
-        ),
-    })
+    if facts.version() == (0, 0) {
+        let means = "whether completions can be deferred is not known";
+        return Some(Finding::unknown(facts.release(), means));
+    }
+    Some(Finding::pass_or_warn(
+        facts.version() >= DEFER_TASKRUN,
+        facts.release(),
+        "completions do not wake a sleeping thread (DEFER_TASKRUN)",
+        "without DEFER_TASKRUN (6.1) a completion wakes the sleeper: hybrid polling gives more switches and \
+         sleeps cut short",
+    ))
 }
 
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
 pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
-    let known: Vec<_> = facts
-        .machine
-        .other
-        .iter()
-        .filter_map(|(k, v)| Some((k.strip_prefix("vulnerability ")?, v)))
-        .collect();
-    if known.is_empty() {
-        return Some(Finding::unknown(
-            "the kernel does not tell",
-            "results name no mitigations",
-        ));
-    }
+    let known: Vec<_> = facts.others("vulnerability ").collect();
     let active = known.iter().filter(|(_, v)| v.starts_with("Mitigation"));
     let active: Vec<&str> = active.map(|(k, _)| *k).collect();
-    Some(if active.is_empty() {
+    Some(if known.is_empty() {
+        Finding::unknown("the kernel does not tell", "results name no mitigations")
+    } else if active.is_empty() {
         Finding::pass(
             "no mitigation in force",
             "system calls cost what the processor asks",
@@ -158,4 +139,193 @@ pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
             "system calls and switches cost more; compare only with machines that have the same ones",
         )
     })
+}
+
+/// Build options that check every memory access or lock. They multiply the cost of an I/O.
+const HEAVY: [&str; 7] = [
+    "KASAN",
+    "KCSAN",
+    "KMSAN",
+    "PROVE_LOCKING",
+    "DEBUG_OBJECTS",
+    "DEBUG_KMEMLEAK",
+    "SLUB_DEBUG_ON",
+];
+/// Build options that make locks slower.
+const LIGHT: [&str; 5] = [
+    "LOCK_STAT",
+    "DEBUG_SPINLOCK",
+    "DEBUG_MUTEXES",
+    "DEBUG_PREEMPT",
+    "DEBUG_ATOMIC_SLEEP",
+];
+
+/// A check of the kernel's build options. Without them its answer is not known, as `unknown` says.
+fn by_config(
+    facts: &DoctorFacts,
+    unknown: &str,
+    check: impl FnOnce(&KernelConfig) -> Finding,
+) -> Option<Finding> {
+    const NO_CONFIG: &str = "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules";
+    let unknown = || Finding::unknown(NO_CONFIG, unknown);
+    Some(facts.config.as_ref().map_or_else(unknown, check))
+}
+
+pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
+    by_config(
+        facts,
+        "whether it checks itself at every I/O cannot be told",
+        |config| {
+            let on = |names: &[&str]| {
+                let on: Vec<&str> = names.iter().copied().filter(|n| config.has(n)).collect();
+                (!on.is_empty()).then(|| on.join(", "))
+            };
+            match (on(&HEAVY), on(&LIGHT)) {
+                (Some(heavy), _) => Finding::invalidates(
+                    &["iops", "latency", "cpu", "kiops-per-core"],
+                    heavy,
+                    "the kernel checks itself at every access or lock: no number compares with another kernel's",
+                ),
+                (None, Some(light)) => {
+                    Finding::warn(light, "locks cost more than in other kernels")
+                }
+                (None, None) => Finding::pass(
+                    "no debug option that costs",
+                    "I/O costs what it costs elsewhere",
+                ),
+            }
+        },
+    )
+}
+
+pub(super) fn tick(facts: &DoctorFacts) -> Option<Finding> {
+    by_config(
+        facts,
+        "how often the tick interrupts a busy CPU is not known",
+        |config| {
+            let periodic = config.has("HZ_PERIODIC");
+            let hz = config.value("HZ").unwrap_or("not told");
+            Finding::pass_or_warn(
+                !periodic,
+                format!("HZ={hz}{}", if periodic { ", periodic" } else { "" }),
+                "a busy CPU is interrupted so often per second, an idle one is not",
+                "idle CPUs are woken at every tick: idle states and accounting differ from other kernels",
+            )
+        },
+    )
+}
+
+pub(super) fn irq_time(facts: &DoctorFacts) -> Option<Finding> {
+    by_config(
+        facts,
+        "whether interrupt time is measured or sampled is not known",
+        |config| {
+            let exact = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
+            let option = exact.into_iter().find(|option| config.has(option));
+            Finding::pass_or_warn(
+                option.is_some(),
+                option.unwrap_or("no IRQ_TIME_ACCOUNTING"),
+                "time in interrupts and softirqs is measured by the clock",
+                "time in interrupts and softirqs is sampled by the tick, an estimate, and counts as the thread's that it hit",
+            )
+        },
+    )
+}
+
+pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
+    let Some(model) = preemption_model(facts) else {
+        let means = "which preemption model is in force is not known";
+        return Some(Finding::unknown("the kernel does not tell", means));
+    };
+    Some(match model.as_str() {
+        "none" | "voluntary" | "lazy" | "none or voluntary" => {
+            Finding::pass(model, "system calls are seldom cut short")
+        }
+        "full" | "PREEMPT" => Finding::warn(
+            model,
+            "system calls can be cut short at any point: more switches, other tails; compare only with the same model",
+        ),
+        "PREEMPT_RT" => Finding::warn(
+            model,
+            "interrupt handlers are threads and locks sleep: interrupt columns compare only with the same model",
+        ),
+        other => Finding::unknown(other, "which model is in force shows debugfs alone")
+            .mend(facts.show_debugfs()),
+    })
+}
+
+/// The preemption model in force. For a kernel that can change it (PREEMPT_DYNAMIC) and shows no
+/// debugfs, it is the one on the command line, or else the one the kernel was built with; a later
+/// change by root is not seen.
+fn preemption_model(facts: &DoctorFacts) -> Option<String> {
+    let machine_model = facts.machine.preempt.clone()?;
+    if machine_model != "PREEMPT_DYNAMIC" {
+        return Some(machine_model);
+    }
+    let built = || {
+        let config = facts.config.as_ref()?;
+        let options = [
+            ("PREEMPT_NONE", "none"),
+            ("PREEMPT_VOLUNTARY", "voluntary"),
+            ("PREEMPT_LAZY", "lazy"),
+            ("PREEMPT", "full"),
+        ];
+        let (_, model) = options.into_iter().find(|(name, _)| config.has(name))?;
+        Some(model.to_owned())
+    };
+    Some(
+        facts
+            .command_line("preempt")
+            .or_else(built)
+            .unwrap_or(machine_model),
+    )
+}
+
+pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
+    let item = |(key, value): (&str, &str)| {
+        let equals = if value.is_empty() { "" } else { "=" };
+        format!("{key}{equals}{value}")
+    };
+    let items: Vec<String> = facts.others("command line ").map(item).collect();
+    let options = if items.is_empty() {
+        "nothing that changes what is measured".to_owned()
+    } else {
+        items.join(" ")
+    };
+    Some(Finding::pass_or_warn(
+        facts.command_line("idle").as_deref() != Some("poll"),
+        options,
+        "on record; compare only with machines that were told the same",
+        "idle CPUs spin and never sleep: interrupts look faster than elsewhere, siblings are slowed",
+    ))
+}
+
+pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
+    let text = facts.proc("meminfo")?;
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix("HugePages_Total:"))?;
+    let number: u64 = line.trim().parse().ok()?;
+    let reserved_pages = format!("{number} huge pages set aside");
+    Some(if number > 0 {
+        Finding::pass(reserved_pages, "SPDK can take its memory from them")
+    } else {
+        let means = "SPDK cannot run without huge pages; nothing else needs them";
+        Finding::invalidates(&["spdk"], reserved_pages, means)
+            .mend(facts.by_hand("1024", "/proc/sys/vm/nr_hugepages"))
+    })
+}
+
+pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
+    /// Requests of 128 jobs at depth 128, twice.
+    const ENOUGH: u64 = 32_768;
+    let number = |name: &str| facts.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
+    let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);
+    let finding = Finding::pass_or_warn(
+        limit.saturating_sub(used) >= ENOUGH,
+        format!("{used} of {limit} libaio requests are set aside"),
+        "libaio jobs find room",
+        "libaio jobs at high depth are refused (EAGAIN at set-up)",
+    );
+    Some(finding.mend(facts.set_proc("1048576", "sys/fs/aio-max-nr")))
 }

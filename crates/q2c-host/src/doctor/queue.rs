@@ -1,6 +1,8 @@
+//! Checks of the queues of the target's disk, and of the settings of the NVMe driver and the drive.
+//! Those of NVMe are left out where the disk is no NVMe namespace.
+
 use super::facts::DoctorFacts;
-use super::finding::Finding;
-use super::remedy::Remedy;
+use super::finding::{Finding, Remedy, RemedySetting};
 use crate::attr;
 use crate::kernel_version::IOPOLL_REFUSED;
 use std::collections::BTreeMap;
@@ -12,30 +14,18 @@ pub(super) const POLLED: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", 
 pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("io_poll")?;
     if value == "1" {
-        return Some(Finding::pass(
-            format!("{disk}: io_poll=1"),
-            "requests can be polled in the kernel",
-        ));
+        let means = "requests can be polled in the kernel";
+        return Some(Finding::pass(format!("{disk}: io_poll=1"), means));
     }
-    let means = match facts.version() {
-        v if v >= IOPOLL_REFUSED => {
-            "IOPOLL fails with EOPNOTSUPP: poll and hybrid spin on the completion ring, and the device \
-                              still interrupts; results say so"
-        }
-        _ => {
-            "IOPOLL may be accepted and served by interrupts: poll and hybrid spin on the completion ring, and \
-              the device still interrupts; results say so"
-        }
+    let means = if facts.version() >= IOPOLL_REFUSED {
+        "IOPOLL fails with EOPNOTSUPP: poll and hybrid spin on the completion ring, and the device \
+         still interrupts; results say so"
+    } else {
+        "IOPOLL may be accepted and served by interrupts: poll and hybrid spin on the completion ring, and \
+         the device still interrupts; results say so"
     };
-    let finding = Finding::invalidates(
-        POLLED,
-        format!("{disk}: io_poll={value}, no poll queues"),
-        means,
-    );
-    Some(match driver_option(disk) {
-        Some(option) => finding.mend(Remedy::boot(option)),
-        None => finding,
-    })
+    let finding = format!("{disk}: io_poll={value}, no poll queues");
+    Some(Finding::invalidates(POLLED, finding, means).mend(driver_option(disk).map(Remedy::boot)))
 }
 
 /// The line that tells a disk's driver to make poll queues. It takes effect when the driver is
@@ -52,38 +42,37 @@ fn driver_option(disk: &str) -> Option<&'static str> {
         ),
         ("nullb", "modprobe null_blk poll_queues=2"),
     ];
-    let line = lines.iter().find(|(prefix, _)| disk.starts_with(prefix));
-    line.map(|(_, line)| *line)
+    let (_, line) = lines
+        .into_iter()
+        .find(|(prefix, _)| disk.starts_with(prefix))?;
+    Some(line)
 }
 
 pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
     let disk = &facts.target_disk.as_ref()?.disk.name;
     let scheduler = |t: &q2c_result::Target| t.device.as_ref()?.scheduler.clone();
     let Some(name) = facts.target.and_then(scheduler) else {
-        return Some(Finding::unknown(
-            format!("{disk}: not told"),
-            "which scheduler is in force is not known",
-        ));
+        let means = "which scheduler is in force is not known";
+        return Some(Finding::unknown(format!("{disk}: not told"), means));
     };
-    Some(match name.as_str() {
-        "none" => Finding::pass(format!("{disk}: none"), "requests go straight to the hardware queues"),
-        other => Finding::warn(
-            format!("{disk}: {other}"),
-            "every request passes a scheduler: more CPU per I/O, a shared lock, and no polled bypass",
-        ).mend(facts.set_queue("none", "scheduler")),
-    })
+    let finding = Finding::pass_or_warn(
+        name == "none",
+        format!("{disk}: {name}"),
+        "requests go straight to the hardware queues",
+        "every request passes a scheduler: more CPU per I/O, a shared lock, and no polled bypass",
+    );
+    Some(finding.mend(facts.set_queue("none", "scheduler")))
 }
 
 pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("nomerges")?;
-    let setting = format!("{disk}: nomerges={value}");
-    Some(match value.as_str() {
-        "2" => Finding::pass(setting, "no merging: the device sees each request as submitted"),
-        _ => Finding::warn(
-            setting,
-            "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
-        ).mend(facts.set_queue("2", "nomerges")),
-    })
+    let finding = Finding::pass_or_warn(
+        value == "2",
+        format!("{disk}: nomerges={value}"),
+        "no merging: the device sees each request as submitted",
+        "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
+    );
+    Some(finding.mend(facts.set_queue("2", "nomerges")))
 }
 
 /// Whether requests of the device are counted. A kernel without the switch counts them.
@@ -93,27 +82,25 @@ pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
 
 pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("iostats")?;
-    Some(match value.as_str() {
-        "1" => Finding::pass(
-            format!("{disk}: iostats=1"),
-            "the device's own request count can be compared with ours, for about 1 % of a fast device's CPU",
-        ),
-        _ => Finding::warn(
-            format!("{disk}: iostats={value}"),
-            "the device counts no requests: that I/O reached it cannot be proved",
-        )
-        .mend(facts.set_queue("1", "iostats")),
-    })
+    let finding = Finding::pass_or_warn(
+        value == "1",
+        format!("{disk}: iostats={value}"),
+        "the device's own request count can be compared with ours, for about 1 % of a fast device's CPU",
+        "the device counts no requests: that I/O reached it cannot be proved",
+    );
+    Some(finding.mend(facts.set_queue("1", "iostats")))
 }
 
 pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("wbt_lat_usec")?;
-    Some(match value.as_str() {
-        "0" => Finding::pass(format!("{disk}: off"), "writes are not throttled"),
-        us => Finding::warn(
-            format!("{disk}: wbt_lat_usec={us}"),
+    Some(if value == "0" {
+        Finding::pass(format!("{disk}: off"), "writes are not throttled")
+    } else {
+        Finding::warn(
+            format!("{disk}: wbt_lat_usec={value}"),
             "background writes are held back while reads are slow, and request statistics run all the time",
-        ).mend(facts.set_queue("0", "wbt_lat_usec")),
+        )
+        .mend(facts.set_queue("0", "wbt_lat_usec"))
     })
 }
 
@@ -123,19 +110,16 @@ pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
     let (disk, value) = facts.queue("nr_requests")?;
     let setting = format!("{disk}: nr_requests={value}");
     let Ok(number) = value.parse::<u64>() else {
-        return Some(Finding::unknown(
-            setting,
-            "how many requests a queue takes is not known",
-        ));
+        let means = "how many requests a queue takes is not known";
+        return Some(Finding::unknown(setting, means));
     };
-    Some(if number >= FEW {
-        Finding::pass(setting, "enough requests per hardware queue")
-    } else {
-        Finding::warn(
-            setting,
-            "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
-        ).mend(facts.set_queue("256", "nr_requests"))
-    })
+    let finding = Finding::pass_or_warn(
+        number >= FEW,
+        setting,
+        "enough requests per hardware queue",
+        "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
+    );
+    Some(finding.mend(facts.set_queue("256", "nr_requests")))
 }
 
 pub(super) fn read_ahead(facts: &DoctorFacts) -> Option<Finding> {
@@ -150,8 +134,8 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
     let disk = &facts.target_disk.as_ref()?.disk;
     let queues = attr::entries(&disk.dir.join("mq"));
     let cpus = facts.online().len();
-    let (name, counted, types) = (&disk.name, counted(&queues), types(facts, &queues));
-    let queue_summary = format!("{name}: {counted}{types}");
+    let (name, counted) = (&disk.name, counted(&queues));
+    let queue_summary = format!("{name}: {counted}{}", types(facts, name, &queues));
     Some(match queues.len() {
         0 => Finding::warn(
             format!("{name}: none, it takes bios"),
@@ -161,10 +145,10 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
             queue_summary,
             "all CPUs share one queue and its tags, and the kernel picks a scheduler for it unless told otherwise",
         ),
-        n if n < cpus => Finding::pass(
-            queue_summary,
-            "CPUs share queues: jobs on CPUs of one queue share its tags",
-        ),
+        n if n < cpus => {
+            let means = "CPUs share queues: jobs on CPUs of one queue share its tags";
+            Finding::pass(queue_summary, means)
+        }
         _ => Finding::pass(queue_summary, "every CPU has a queue of its own"),
     })
 }
@@ -175,35 +159,129 @@ fn counted(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let mut tags: Vec<String> = tags.collect();
     tags.dedup();
-    let queues = match queues.len() {
-        1 => "1 queue".to_owned(),
-        n => format!("{n} queues"),
-    };
+    let (n, s) = (queues.len(), if queues.len() == 1 { "" } else { "s" });
     if tags.is_empty() {
-        queues
+        format!("{n} queue{s}")
     } else {
-        format!("{queues}, {} tags each", tags.join(" or "))
+        format!("{n} queue{s}, {} tags each", tags.join(" or "))
     }
 }
 
 /// The number of queues of each type, in words, from debugfs (root only); empty where debugfs
 /// cannot be read.
-fn types(facts: &DoctorFacts, queues: &[PathBuf]) -> String {
-    let Some(target_disk) = &facts.target_disk else {
-        return String::new();
-    };
-    let kind = |queue: &PathBuf| {
-        let (disk, number) = (&target_disk.disk.name, attr::name(queue));
-        facts.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type"))
-    };
+fn types(facts: &DoctorFacts, disk: &str, queues: &[PathBuf]) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for kind in queues.iter().filter_map(kind) {
-        *kinds.entry(kind).or_insert(0) += 1;
+    for number in queues.iter().map(|queue| attr::name(queue)) {
+        let kind = facts.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type"));
+        kind.into_iter()
+            .for_each(|kind| *kinds.entry(kind).or_insert(0) += 1);
     }
     if kinds.is_empty() {
-        String::new()
-    } else {
-        let counts = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
-        format!(" ({})", counts.collect::<Vec<_>>().join(", "))
+        return String::new();
     }
+    let counts: Vec<String> = kinds
+        .iter()
+        .map(|(kind, n)| format!("{n} {kind}"))
+        .collect();
+    format!(" ({})", counts.join(", "))
+}
+
+const ON_BOOT: &str = "on the kernel command line, and reboot";
+/// How long the drive may take to wake up, below the controller's folder.
+const TOLERANCE: &str = "power/pm_qos_latency_tolerance_us";
+
+fn namespace<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {
+    let name = facts.target_disk.as_ref()?.disk.name.as_str();
+    name.starts_with("nvme").then_some(name)
+}
+
+/// The controller's folder: the nearest one above the namespace that has a `state`.
+fn controller(facts: &DoctorFacts) -> Option<PathBuf> {
+    let dirs = facts.device_dirs();
+    dirs.into_iter().find(|d| d.join("state").is_file())
+}
+
+pub(super) fn nvme_queues(facts: &DoctorFacts) -> Option<Finding> {
+    let disk = namespace(facts)?;
+    let parameter = |name: &str| facts.sys(&format!("module/nvme/parameters/{name}"));
+    let Some(poll) = parameter("poll_queues") else {
+        let means = "whether it has poll queues shows io_poll alone";
+        return Some(Finding::unknown("the driver tells no poll_queues", means));
+    };
+    let write = parameter("write_queues").unwrap_or_else(|| "not told".to_owned());
+    let parameters = format!("nvme.poll_queues={poll}, write_queues={write}");
+    let polls = facts.queue("io_poll").is_some_and(|(_, v)| v == "1");
+    Some(match (poll.as_str(), polls) {
+        ("0", false) => {
+            let means =
+                "no queue is polled (0 is the default): polled columns are interrupts, or errors";
+            Finding::invalidates(POLLED, parameters, means)
+                .mend(Remedy::boot(format!("nvme.poll_queues=2 {ON_BOOT}")))
+        }
+        ("0", true) => Finding::warn(
+            parameters,
+            "the parameter was changed after the device came up with poll queues: a reset takes them away",
+        ),
+        (_, true) => Finding::pass(
+            parameters,
+            "polled requests have queues of their own, beside those for interrupts",
+        ),
+        (_, false) => {
+            let means =
+                "the parameter was changed after the device came up: it has no poll queues yet";
+            let reset = controller_file(facts, disk, "reset_controller");
+            Finding::invalidates(POLLED, parameters, means).mend(facts.by_hand("1", &reset))
+        }
+    })
+}
+
+/// A file of the controller, by the class of its device.
+fn controller_file(facts: &DoctorFacts, disk: &str, file: &str) -> String {
+    let name = match controller(facts) {
+        Some(dir) => attr::name(&dir),
+        None => disk.rsplit_once('n').map_or(disk, |(c, _)| c).to_owned(),
+    };
+    format!("/sys/class/nvme/{name}/{file}")
+}
+
+pub(super) fn nvme_power(facts: &DoctorFacts) -> Option<Finding> {
+    let disk = namespace(facts)?;
+    let file = controller(facts).map(|dir| dir.join(TOLERANCE));
+    let file = file.and_then(|file| Some((attr::text(&file)?, file)));
+    let default = || facts.sys("module/nvme_core/parameters/default_ps_max_latency_us");
+    let Some(us) = file.as_ref().map(|(us, _)| us.clone()).or_else(default) else {
+        let means = "whether the drive dozes between requests cannot be told";
+        return Some(Finding::unknown(
+            "the driver tells no latency tolerance",
+            means,
+        ));
+    };
+    if us == "0" {
+        return Some(Finding::pass(
+            "autonomous power states are off",
+            "the drive stays awake",
+        ));
+    }
+    let finding = Finding::warn(
+        format!("the drive may take {us} us to wake up"),
+        "the drive may doze when idle: the first requests after a pause are late, low rates look slow",
+    );
+    Some(finding.mend(match file {
+        Some((_, file)) => Remedy::Set(
+            vec![RemedySetting::new(file, "0")],
+            facts.write_line("0", &controller_file(facts, disk, TOLERANCE)),
+        ),
+        None => Remedy::boot(format!("nvme_core.default_ps_max_latency_us=0 {ON_BOOT}")),
+    }))
+}
+
+pub(super) fn nvme_state(facts: &DoctorFacts) -> Option<Finding> {
+    namespace(facts)?;
+    let state = attr::text(&controller(facts)?.join("state"))?;
+    Some(if state == "live" {
+        Finding::pass(state, "the controller is in service")
+    } else {
+        let means = "the controller resets, connects or leaves: look into the kernel's log";
+        Finding::invalidates(&["iops", "latency"], state, means)
+    })
 }

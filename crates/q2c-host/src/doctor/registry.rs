@@ -1,65 +1,67 @@
 use super::facts::DoctorFacts;
-use super::finding::Finding;
-use super::remedy::Remedy;
-use super::{abilities, build, cpu, idle, irq, kernel, numa, nvme, queue, target, thermal, tool};
-use q2c_result::doctor::SCHEMA;
+use super::finding::{Finding, Remedy};
+use super::{abilities, cpu, irq, kernel, queue, target, thermal, tool};
 use q2c_result::doctor::Use::{
     self, Bench, Capture, FileSystems, KernelPolling, Measuring, Placement, RamDevices, Spdk, Tune,
 };
-use q2c_result::{Check, DoctorReport};
+use q2c_result::doctor::{Ready, SCHEMA, UseState};
+use q2c_result::{Check, CheckVerdict, DoctorReport};
 
-/// The function of a check. It returns `None` where the check does not apply.
-type CheckFn = fn(&DoctorFacts) -> Option<Finding>;
+/// Group, stable name, uses and function of a check. It stands under the first of its uses, and
+/// its function returns `None` where it does not apply.
+type CheckLine = (
+    &'static str,
+    &'static str,
+    &'static [Use],
+    fn(&DoctorFacts) -> Option<Finding>,
+);
 
 /// What the methods of completion depend on.
 const METHODS: &[Use] = &[Tune, Bench];
 /// What polling in the kernel depends on.
 const POLLING: &[Use] = &[Tune, Bench, KernelPolling];
+/// What the kernel's own hybrid polling depends on.
+const HYBRID: &[Use] = &[KernelPolling, Bench, Tune];
 /// What every measurement depends on.
 const ALL: &[Use] = &[Measuring];
+/// What measurements of methods depend on.
+const QUIET: &[Use] = &[Measuring, Tune, Bench];
+/// What the choice of CPUs depends on.
+const CPUS: &[Use] = &[Measuring, Placement];
+/// What probes in the kernel are used for.
+const PROBES: &[Use] = &[Capture, KernelPolling, Bench, Placement];
+const RAM: &[Use] = &[RamDevices];
 
-/// Group, stable name, uses and function of each check. A check stands under the first of its
-/// uses.
-const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
+const REGISTRY: &[CheckLine] = &[
     ("kernel", "io-uring", METHODS, kernel::io_uring),
     ("kernel", "memlock", &[Bench, Tune], kernel::memlock),
-    (
-        "kernel",
-        "hybrid-kernel",
-        &[KernelPolling, Bench, Tune],
-        kernel::hybrid_kernel,
-    ),
+    ("kernel", "hybrid-kernel", HYBRID, kernel::hybrid_kernel),
     ("kernel", "hybrid-uring", METHODS, kernel::hybrid_uring),
     ("kernel", "defer-taskrun", METHODS, kernel::defer_taskrun),
     ("kernel", "mitigations", ALL, kernel::mitigations),
-    ("kernel", "command-line", ALL, build::command_line),
-    ("kernel", "preempt", ALL, build::preempt),
-    ("kernel", "tick", ALL, build::tick),
-    ("kernel", "debug-options", ALL, build::debug),
-    ("kernel", "irq-time", ALL, build::irq_time),
-    ("kernel", "aio-limit", &[Bench], build::aio),
-    ("kernel", "hugepages", &[Spdk], build::hugepages),
+    ("kernel", "command-line", ALL, kernel::command_line),
+    ("kernel", "preempt", ALL, kernel::preempt),
+    ("kernel", "tick", ALL, kernel::tick),
+    ("kernel", "debug-options", ALL, kernel::debug),
+    ("kernel", "irq-time", ALL, kernel::irq_time),
+    ("kernel", "aio-limit", &[Bench], kernel::aio),
+    ("kernel", "hugepages", &[Spdk], kernel::hugepages),
     ("cpu", "governor", ALL, cpu::governor),
     ("cpu", "energy-preference", ALL, cpu::preference),
     ("cpu", "boost", ALL, cpu::boost),
-    ("cpu", "smt", &[Measuring, Placement], cpu::smt),
-    ("cpu", "isolated", &[Measuring, Placement], cpu::isolated),
-    (
-        "cpu",
-        "busy-at-rest",
-        &[Measuring, Tune, Bench],
-        cpu::at_rest,
-    ),
+    ("cpu", "smt", CPUS, cpu::smt),
+    ("cpu", "isolated", CPUS, cpu::isolated),
+    ("cpu", "busy-at-rest", QUIET, cpu::at_rest),
     ("cpu", "load", ALL, cpu::load),
     ("cpu", "steal", ALL, cpu::steal),
-    ("idle", "idle-states", ALL, idle::states),
-    ("idle", "idle-governor", ALL, idle::governor),
-    ("idle", "idle-accounting", ALL, idle::accounting),
+    ("idle", "idle-states", ALL, cpu::idle_states),
+    ("idle", "idle-governor", ALL, cpu::idle_governor),
+    ("idle", "idle-accounting", ALL, cpu::idle_accounting),
     ("thermal", "throttling", ALL, thermal::throttling),
     ("thermal", "device-temperature", ALL, thermal::device),
     ("thermal", "pcie-link", ALL, thermal::link),
-    ("numa", "device-node", ALL, numa::node),
-    ("numa", "numa-balancing", ALL, numa::balancing),
+    ("numa", "device-node", ALL, irq::node),
+    ("numa", "numa-balancing", ALL, irq::balancing),
     ("irq", "irq-cpus", ALL, irq::placement),
     ("irq", "irqbalance", ALL, irq::balancer),
     ("irq", "completion-cpu", ALL, irq::completion),
@@ -73,9 +75,9 @@ const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
     ("queue", "wbt", ALL, queue::write_throttling),
     ("queue", "nr-requests", ALL, queue::nr_requests),
     ("queue", "read-ahead", ALL, queue::read_ahead),
-    ("nvme", "nvme-queues", POLLING, nvme::queues),
-    ("nvme", "nvme-power", ALL, nvme::power),
-    ("nvme", "nvme-state", ALL, nvme::state),
+    ("nvme", "nvme-queues", POLLING, queue::nvme_queues),
+    ("nvme", "nvme-power", ALL, queue::nvme_power),
+    ("nvme", "nvme-state", ALL, queue::nvme_state),
     ("target", "target-kind", ALL, target::kind),
     ("target", "target-proved", ALL, target::proved),
     ("target", "target-size", ALL, target::size),
@@ -90,60 +92,226 @@ const REGISTRY: &[(&str, &str, &[Use], CheckFn)] = &[
     ("tool", "empty-loop", ALL, tool::empty_loop),
     ("tool", "restore-pending", ALL, tool::restore_pending),
     ("tool", "settings", ALL, abilities::settings),
-    (
-        "record",
-        "bpf",
-        &[Capture, KernelPolling, Bench, Placement],
-        abilities::bpf,
-    ),
+    ("record", "bpf", PROBES, abilities::bpf),
     ("record", "btf", &[Capture, KernelPolling], abilities::types),
     ("record", "tracefs", &[Capture], abilities::tracefs),
     ("spdk", "spdk-program", &[Spdk], abilities::spdk),
-    ("fs", "mkfs-ext4", &[FileSystems], abilities::ext4),
-    ("fs", "mkfs-xfs", &[FileSystems], abilities::xfs),
-    ("fs", "mkfs-btrfs", &[FileSystems], abilities::btrfs),
-    ("fs", "mkfs-f2fs", &[FileSystems], abilities::f2fs),
+    ("fs", "mkfs-ext4", &[FileSystems], |facts| {
+        abilities::maker(facts, "ext4")
+    }),
+    ("fs", "mkfs-xfs", &[FileSystems], |facts| {
+        abilities::maker(facts, "xfs")
+    }),
+    ("fs", "mkfs-btrfs", &[FileSystems], |facts| {
+        abilities::maker(facts, "btrfs")
+    }),
+    ("fs", "mkfs-f2fs", &[FileSystems], |facts| {
+        abilities::maker(facts, "f2fs")
+    }),
     ("fs", "mounting", &[FileSystems], abilities::mounting),
-    (
-        "ramdisk",
-        "ramdisk-module",
-        &[RamDevices],
-        abilities::ramdisk_module,
-    ),
-    ("ramdisk", "ublk", &[RamDevices], abilities::ublk),
+    ("ramdisk", "ramdisk-module", RAM, abilities::ramdisk_module),
+    ("ramdisk", "ublk", RAM, abilities::ublk),
     ("place", "scx", &[Placement], abilities::scx),
     ("place", "moving", &[Placement], abilities::moving),
 ];
 
 pub(super) fn has(name: &str) -> bool {
-    REGISTRY.iter().any(|(_, id, _, _)| *id == name)
+    REGISTRY.iter().any(|(_, id, ..)| *id == name)
 }
 
-pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static str, Finding)> {
+pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static CheckLine, Finding)> {
     REGISTRY
         .iter()
-        .filter_map(move |(_, id, _, look)| Some((*id, look(facts)?)))
+        .filter_map(|line| Some((line, line.3(facts)?)))
 }
 
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
 pub fn run(facts: &DoctorFacts) -> DoctorReport {
-    let check = |(group, id, uses, look): &(&str, &str, &[Use], CheckFn)| {
-        let finding = look(facts)?;
-        let fix = finding.remedy.as_ref().and_then(Remedy::line);
-        Some(Check {
-            id: (*id).to_owned(),
-            group: (*group).to_owned(),
-            uses: uses.to_vec(),
-            verdict: finding.verdict,
-            fix: fix.map(str::to_owned),
-            columns: finding.columns,
-            found: finding.found,
-            means: finding.means,
-        })
+    let check = |((group, id, uses, _), finding): (&CheckLine, Finding)| Check {
+        id: (*id).to_owned(),
+        group: (*group).to_owned(),
+        uses: uses.to_vec(),
+        verdict: finding.verdict,
+        fix: finding
+            .remedy
+            .as_ref()
+            .and_then(Remedy::line)
+            .map(str::to_owned),
+        columns: finding.columns,
+        found: finding.found,
+        means: finding.means,
     };
     DoctorReport {
         schema: SCHEMA.to_owned(),
         uses: Vec::new(),
-        checks: REGISTRY.iter().filter_map(check).collect(),
+        checks: findings(facts).map(check).collect(),
+    }
+}
+
+/// The uses in the order of the report, each with what it cannot do without: of every list one
+/// check must not fail. A check that does not apply is not asked.
+const USES: &[(Use, &[&[&str]])] = &[
+    (Use::Measuring, &[&["busy-at-rest"]]),
+    (Use::Tune, &[&["io-uring"], &["busy-at-rest"]]),
+    (Use::Bench, &[&["busy-at-rest"]]),
+    (Use::Capture, &[&["bpf", "tracefs"]]),
+    (
+        Use::KernelPolling,
+        &[&["hybrid-kernel"], &["poll-queues"], &["bpf"]],
+    ),
+    (Use::Spdk, &[&["spdk-program"], &["hugepages"]]),
+    (
+        Use::FileSystems,
+        &[
+            &["mkfs-ext4", "mkfs-xfs", "mkfs-btrfs", "mkfs-f2fs"],
+            &["mounting"],
+        ],
+    ),
+    (Use::RamDevices, &[&["ramdisk-module", "ublk"]]),
+    (Use::Placement, &[]),
+];
+
+/// Sorts a report's checks by use, and adds the state of each use. Checks of one use keep their
+/// order.
+#[must_use]
+pub fn by_use(mut report: DoctorReport) -> DoctorReport {
+    let state = |(used_for, needs): &(Use, &[&[&str]])| state(*used_for, needs, &report.checks);
+    report.uses = USES.iter().map(state).collect();
+    let place = |check: &Check| {
+        USES.iter()
+            .position(|(of, _)| check.uses.first() == Some(of))
+    };
+    report
+        .checks
+        .sort_by_key(|check| place(check).unwrap_or(USES.len()));
+    report
+}
+
+fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
+    let checks: Vec<&Check> = checks
+        .iter()
+        .filter(|check| check.uses.contains(&of))
+        .collect();
+    let warned = checks
+        .iter()
+        .filter(|check| check.verdict == CheckVerdict::Warn);
+    let (ready, by) = decided(needs, &checks);
+    UseState {
+        of,
+        ready,
+        by,
+        to_improve: warned.count() as u32,
+    }
+}
+
+fn decided(needs: &[&[&str]], checks: &[&Check]) -> (Ready, Vec<String>) {
+    let (mut failed, mut unknown) = (Vec::new(), Vec::new());
+    for need in needs {
+        let asked = checks
+            .iter()
+            .filter(|check| need.contains(&check.id.as_str()));
+        let has = |verdict| asked.clone().any(|check| check.verdict == verdict);
+        let names = asked.clone().map(|check| check.id.clone());
+        if has(CheckVerdict::Pass) || has(CheckVerdict::Warn) {
+            continue;
+        }
+        if has(CheckVerdict::Unknown) {
+            unknown.extend(names);
+        } else {
+            failed.extend(names);
+        }
+    }
+    let refused = checks
+        .iter()
+        .filter(|check| check.verdict == CheckVerdict::Invalidates);
+    let limits: Vec<String> = refused.map(|check| check.id.clone()).collect();
+    match (failed.is_empty(), unknown.is_empty()) {
+        (false, _) => (Ready::NotReady, failed),
+        (true, false) => (Ready::Unknown, unknown),
+        (true, true) if limits.is_empty() => (Ready::Ready, limits),
+        (true, true) => (Ready::Limited, limits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::CheckVerdict::{Invalidates, Pass, Unknown, Warn};
+
+    fn check(id: &str, uses: &[Use], verdict: CheckVerdict) -> Check {
+        Check {
+            id: id.to_owned(),
+            group: "kernel".to_owned(),
+            uses: uses.to_vec(),
+            verdict,
+            columns: Vec::new(),
+            found: String::new(),
+            means: String::new(),
+            fix: None,
+        }
+    }
+
+    fn sorted(checks: Vec<Check>) -> DoctorReport {
+        by_use(DoctorReport {
+            checks,
+            ..DoctorReport::default()
+        })
+    }
+
+    fn state_of(report: &DoctorReport, of: Use) -> (Ready, Vec<&str>, u32) {
+        let state = report.uses.iter().find(|state| state.of == of).unwrap();
+        let by = state.by.iter().map(String::as_str).collect();
+        (state.ready, by, state.to_improve)
+    }
+
+    #[test]
+    fn one_of_two_ways_is_enough() {
+        let with = |bpf, tracefs| {
+            let report = sorted(vec![
+                check("bpf", &[Use::Capture, Use::KernelPolling], bpf),
+                check("tracefs", &[Use::Capture], tracefs),
+            ]);
+            let (ready, by, _) = state_of(&report, Use::Capture);
+            (ready, by.join(" "))
+        };
+        assert_eq!(with(Pass, Pass), (Ready::Ready, String::new()));
+        assert_eq!(with(Invalidates, Pass), (Ready::Limited, "bpf".into()));
+        assert_eq!(with(Invalidates, Unknown).0, Ready::Unknown);
+        let neither = with(Invalidates, Invalidates);
+        assert_eq!(neither, (Ready::NotReady, "bpf tracefs".into()));
+    }
+
+    /// Recording goes on beside other work; what is measured does not.
+    #[test]
+    fn nothing_is_measured_on_a_busy_machine() {
+        let measured = [Use::Measuring, Use::Tune, Use::Bench];
+        let report = sorted(vec![
+            check("busy-at-rest", &measured, Invalidates),
+            check("io-uring", &[Use::Tune, Use::Bench], Pass),
+        ]);
+        for one in measured {
+            assert_eq!(
+                state_of(&report, one),
+                (Ready::NotReady, vec!["busy-at-rest"], 0)
+            );
+        }
+        assert_eq!(state_of(&report, Use::Capture).0, Ready::Ready);
+    }
+
+    #[test]
+    fn every_need_counts_and_checks_stand_where_they_fit_best() {
+        let report = sorted(vec![
+            check("hybrid-kernel", &[Use::KernelPolling, Use::Bench], Pass),
+            check("governor", &[Use::Measuring], Warn),
+            check("bpf", &[Use::Capture, Use::KernelPolling], Invalidates),
+            check("io-uring", &[Use::Tune, Use::Bench], Unknown),
+        ]);
+        let order: Vec<&str> = report.checks.iter().map(|c| c.id.as_str()).collect();
+        assert_eq!(order, ["governor", "io-uring", "bpf", "hybrid-kernel"]);
+        let polling = state_of(&report, Use::KernelPolling);
+        assert_eq!(polling, (Ready::NotReady, vec!["bpf"], 0));
+        assert_eq!(state_of(&report, Use::Measuring), (Ready::Ready, vec![], 1));
+        assert_eq!(state_of(&report, Use::Tune).0, Ready::Unknown);
+        assert_eq!(state_of(&report, Use::Bench), (Ready::Ready, vec![], 0));
     }
 }

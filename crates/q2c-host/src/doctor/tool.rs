@@ -2,19 +2,16 @@
 //! changed.
 
 use super::facts::DoctorFacts;
-use super::finding::Finding;
-use super::remedy::Remedy;
+use super::finding::{Finding, Remedy};
 use crate::machine;
 use crate::restore;
 use q2c_result::doctor::WhyLeft;
 
 pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
     const CURRENT: &str = "devices/system/clocksource/clocksource0/current_clocksource";
-    let Some(clock) = &facts.machine.clocksource else {
-        return Some(Finding::unknown(
-            "the kernel does not tell",
-            "what a time stamp costs is not known",
-        ));
+    let Some(clock) = facts.machine.clocksource.as_deref() else {
+        let means = "what a time stamp costs is not known";
+        return Some(Finding::unknown("the kernel does not tell", means));
     };
     let fast = [
         "tsc",
@@ -24,36 +21,29 @@ pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
         "timebase",
         "riscv_clocksource",
     ];
-    if fast.contains(&clock.as_str()) {
-        return Some(Finding::pass(
-            clock.as_str(),
-            "time stamps are read without a system call",
-        ));
-    }
-    let slow = Finding::warn(
-        clock.as_str(),
+    let available = machine::clocksource(facts.roots, "available").unwrap_or_default();
+    let has_tsc = available.split(' ').any(|c| c == "tsc");
+    let finding = Finding::pass_or_warn(
+        fast.contains(&clock),
+        clock,
+        "time stamps are read without a system call",
         "every time stamp is a system call and a slow read (about 1 us): IOPS fall and latencies grow",
     );
-    let available = machine::clocksource(facts.roots, "available").unwrap_or_default();
-    Some(if available.split(' ').any(|c| c == "tsc") {
-        slow.mend(facts.set_sys("tsc", CURRENT))
-    } else {
-        slow
-    })
+    Some(finding.mend(has_tsc.then(|| facts.set_sys("tsc", CURRENT))))
 }
 
 pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
-    Some(if facts.machine.tsc_invariant? {
-        Finding::pass(
-            "invariant",
-            "the TSC measures time on every CPU and in every idle state",
-        )
-    } else {
-        Finding::warn(
-            "not invariant",
-            "the TSC changes its rate or stops in idle states: time stamps come from the kernel's clock instead",
-        )
-    })
+    let invariant = facts.machine.tsc_invariant?;
+    Some(Finding::pass_or_warn(
+        invariant,
+        if invariant {
+            "invariant"
+        } else {
+            "not invariant"
+        },
+        "the TSC measures time on every CPU and in every idle state",
+        "the TSC changes its rate or stops in idle states: time stamps come from the kernel's clock instead",
+    ))
 }
 
 pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
@@ -61,18 +51,12 @@ pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
     /// us.
     const CHEAP: f64 = 33.0;
     let ns = facts.costs?.clock_ns;
-    let stamp_cost = format!("{ns:.0} ns per time stamp");
-    Some(if ns <= CHEAP {
-        Finding::pass(
-            stamp_cost,
-            "three stamps are below 1 % of the fastest device's I/O",
-        )
-    } else {
-        Finding::warn(
-            stamp_cost,
-            "three stamps per I/O show in IOPS and CPU of fast devices",
-        )
-    })
+    Some(Finding::pass_or_warn(
+        ns <= CHEAP,
+        format!("{ns:.0} ns per time stamp"),
+        "three stamps are below 1 % of the fastest device's I/O",
+        "three stamps per I/O show in IOPS and CPU of fast devices",
+    ))
 }
 
 pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
@@ -80,51 +64,49 @@ pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     const BUDGET: f64 = 40.0;
     let ns = facts.costs?.empty_loop_ns;
     let rate = 1e3 / ns.max(f64::MIN_POSITIVE);
-    let loop_cost = format!("{ns:.0} ns of CPU per empty I/O, {rate:.1} M/s per core");
-    Some(if ns <= BUDGET {
-        Finding::pass(loop_cost, "no device in use is limited by it")
-    } else {
-        Finding::warn(
-            loop_cost,
-            "the tool costs more than it should: a slow or busy CPU, or a build for debugging",
-        )
-    })
+    Some(Finding::pass_or_warn(
+        ns <= BUDGET,
+        format!("{ns:.0} ns of CPU per empty I/O, {rate:.1} M/s per core"),
+        "no device in use is limited by it",
+        "the tool costs more than it should: a slow or busy CPU, or a build for debugging",
+    ))
 }
 
 pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
     const SHOWN: usize = 3;
-    let dir = facts.journal.as_ref()?;
-    Some(match restore::pending(facts.roots, dir) {
-        Err(e) => Finding::unknown(
-            e.to_string(),
-            "whether a killed run left settings changed is not known",
-        ),
-        Ok(left) if left.changes.is_empty() && left.faults.is_empty() => {
-            Finding::pass("nothing left", "no killed run left a setting changed")
+    let unknown = |found| {
+        let means = "whether a killed run left settings changed is not known";
+        Some(Finding::unknown(found, means))
+    };
+    let mut left = match restore::pending(facts.roots, facts.journal.as_ref()?) {
+        Ok(left) => left,
+        Err(e) => return unknown(e.to_string()),
+    };
+    if left.changes.is_empty() {
+        if left.faults.is_empty() {
+            return Some(Finding::pass(
+                "nothing left",
+                "no killed run left a setting changed",
+            ));
         }
-        Ok(left) if left.changes.is_empty() => {
-            let lines = left.faults.iter().map(ToString::to_string);
-            Finding::unknown(
-                format!("damaged journal: {}", lines.collect::<Vec<_>>().join(", ")),
-                "whether a killed run left settings changed is not known",
-            )
-        }
-        Ok(left) => {
-            // What the owner itself changed comes first.
-            let mut changes = left.changes;
-            changes.sort_by_key(|(change, _)| change.follows.is_some());
-            let files = changes.iter().map(|(c, _)| c.file.display());
-            let named: Vec<String> = files.take(SHOWN).map(|file| file.to_string()).collect();
-            let more = match changes.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let named = named.join(", ");
-            Finding::warn(
-                format!("changed by `doctor --fix` or a killed run: {named}{more}"),
-                "the machine is not as its owner set it",
-            )
-            .mend(Remedy::Line(WhyLeft::Program, "q2c restore".to_owned()))
-        }
-    })
+        let lines: Vec<String> = left.faults.iter().map(ToString::to_string).collect();
+        return unknown(format!("damaged journal: {}", lines.join(", ")));
+    }
+    // What the owner itself changed comes first.
+    left.changes
+        .sort_by_key(|(change, _)| change.follows.is_some());
+    let files = left
+        .changes
+        .iter()
+        .map(|(c, _)| c.file.display().to_string());
+    let named = files.take(SHOWN).collect::<Vec<_>>().join(", ");
+    let more = match left.changes.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let finding = Finding::warn(
+        format!("changed by `doctor --fix` or a killed run: {named}{more}"),
+        "the machine is not as its owner set it",
+    );
+    Some(finding.mend(Remedy::Line(WhyLeft::Program, "q2c restore".to_owned())))
 }

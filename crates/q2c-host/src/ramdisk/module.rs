@@ -1,8 +1,8 @@
 //! The kernel module `ramdisk_mq`.
 
-use crate::Roots;
 use crate::ramdisk::RamdiskShape;
-use crate::ramdisk::list::{block, sectors};
+use crate::ramdisk::record::{block, sectors};
+use crate::{Roots, attr};
 use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_result::ramdisk::{RamDevice, State, Via};
 use q2c_service::ServiceTimes;
@@ -34,20 +34,12 @@ pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
         Some(file) => Some(format!("there is no file {}", file.display())),
         None => {
             let tried = Command::new("modprobe").args(["-n", "-q", MODULE]).output();
-            match tried {
-                Ok(tried) if tried.status.success() => None,
-                _ => Some(format!(
-                    "Linux {} has no module {MODULE}; {BUILD}",
-                    release(roots)
-                )),
-            }
+            let is_there = tried.is_ok_and(|tried| tried.status.success());
+            let release = attr::text(&roots.proc("sys/kernel/osrelease"));
+            let release = release.unwrap_or_else(|| "of this machine".into());
+            (!is_there).then(|| format!("Linux {release} has no module {MODULE}; {BUILD}"))
         }
     }
-}
-
-fn release(roots: &Roots) -> String {
-    let text = fs::read_to_string(roots.proc("sys/kernel/osrelease"));
-    text.map_or_else(|_| "of this machine".into(), |t| t.trim().to_owned())
 }
 
 /// Why the module cannot take these times: it has constant ones, and no queue of servers.
@@ -79,34 +71,24 @@ pub fn load(
         let text = format!("make a RAM device: the module takes sizes in whole MiB, found {size}");
         return Err(Fault::new(Exit::Usage, text));
     }
-    let mut command = match file {
-        Some(file) => {
-            let mut command = Command::new("insmod");
-            command.arg(file);
-            command
-        }
-        None => {
-            let mut command = Command::new("modprobe");
-            command.arg(MODULE);
-            command
-        }
-    };
-    command
-        .arg(format!("size_mb={}", wanted.size.0 >> 20))
-        .arg(format!("block_size={}", wanted.block.0))
-        .arg(format!("queues={}", wanted.queues))
-        .arg(format!("poll_queues={}", wanted.poll_queues))
-        .arg(format!("depth={}", wanted.depth));
-    if let Some(time) = time {
-        command.arg(format!("service_ns={}", time.0));
-    }
-    asked(&mut command, "load")?;
-    devices(roots).pop().ok_or_else(|| {
-        Fault::new(
-            Exit::Environment,
-            "make a RAM device: the module is loaded and has made no device; dmesg says why",
-        )
-    })
+    let program = if file.is_some() { "insmod" } else { "modprobe" };
+    let mut command = Command::new(program);
+    command.arg(file.unwrap_or(Path::new(MODULE)));
+    let parameters = [
+        ("size_mb", Some(wanted.size.0 >> 20)),
+        ("block_size", Some(wanted.block.0)),
+        ("queues", Some(wanted.queues.into())),
+        ("poll_queues", Some(wanted.poll_queues.into())),
+        ("depth", Some(wanted.depth.into())),
+        ("service_ns", time.map(|time| time.0)),
+    ];
+    let parameters = parameters.into_iter();
+    command.args(parameters.filter_map(|(name, value)| Some(format!("{name}={}", value?))));
+    run(&mut command, "load")?;
+    let none = "make a RAM device: the module is loaded and has made no device; dmesg says why";
+    devices(roots)
+        .pop()
+        .ok_or_else(|| Fault::new(Exit::Environment, none))
 }
 
 /// Unloads the module, which deletes all its devices.
@@ -120,14 +102,12 @@ pub(crate) fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
         );
         return Err(Fault::new(Exit::Target, text));
     }
-    asked(Command::new("rmmod").arg(MODULE), "unload")
+    run(Command::new("rmmod").arg(MODULE), "unload")
 }
 
-fn asked(command: &mut Command, what: &str) -> Result<(), Fault> {
+fn run(command: &mut Command, what: &str) -> Result<(), Fault> {
     let what = format!("{what} the module {MODULE}");
-    let done = command
-        .output()
-        .or_fault(Exit::Environment, what.as_str())?;
+    let done = command.output().or_fault(Exit::Environment, &what)?;
     if done.status.success() {
         return Ok(());
     }
@@ -138,15 +118,13 @@ fn asked(command: &mut Command, what: &str) -> Result<(), Fault> {
 
 /// The module's devices.
 pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
-    let parameter = |name: &str| {
-        let file = roots.sys(&format!("module/{MODULE}/parameters/{name}"));
-        fs::read_to_string(file).ok().map(|t| t.trim().to_owned())
-    };
+    let parameter =
+        |name: &str| attr::text(&roots.sys(&format!("module/{MODULE}/parameters/{name}")));
     let number = |name: &str| parameter(name).and_then(|t| t.parse::<u32>().ok());
     let name = |n: u32| format!("rdmq{n}");
     let there = |name: &String| roots.sys(&format!("block/{name}")).exists();
     let names = (0..number("devices").unwrap_or(0)).map(name).filter(there);
-    let times = parameter("service_ns").filter(|t| !t.is_empty());
+    let times = parameter("service_ns");
     names
         .map(|name| {
             let dir = roots.sys(&format!("block/{name}/mq"));
@@ -171,18 +149,18 @@ pub(crate) fn devices(roots: &Roots) -> Vec<RamDevice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::SysProcTree;
     use q2c_model::Bytes;
 
     #[test]
     fn a_module_that_is_not_there_is_told_with_the_way_to_build_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::under(dir.path());
+        let tree = SysProcTree::new("");
+        let roots = tree.roots();
         assert!(lacking(&roots, None).unwrap().contains("loads no modules"));
-        fs::create_dir_all(roots.proc("")).unwrap();
-        fs::write(roots.proc("modules"), "").unwrap();
+        tree.add("proc/modules = nvme");
         let lacks = lacking(&roots, Some(Path::new("/nonexistent.ko"))).unwrap();
         assert!(lacks.contains("no file /nonexistent.ko"), "{lacks}");
-        fs::create_dir_all(roots.sys("module/ramdisk_mq")).unwrap();
+        tree.add("sys/module/ramdisk_mq/");
         assert!(lacking(&roots, None).unwrap().contains("loaded already"));
     }
 
@@ -211,22 +189,19 @@ mod tests {
 
     #[test]
     fn devices_are_read_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::under(dir.path());
-        let put = |path: &str, text: &str| {
-            let file = roots.sys(path);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        };
+        let tree = SysProcTree::new("");
+        let roots = tree.roots();
         assert!(devices(&roots).is_empty());
-        for (name, value) in [("devices", "1"), ("poll_queues", "1"), ("depth", "32")] {
-            put(&format!("module/ramdisk_mq/parameters/{name}"), value);
-        }
-        put("block/rdmq0/size", "2048\n");
-        put("block/rdmq0/queue/logical_block_size", "4096\n");
-        for queue in 0..3 {
-            fs::create_dir_all(roots.sys(&format!("block/rdmq0/mq/{queue}"))).unwrap();
-        }
+        tree.add(
+            "sys/module/ramdisk_mq/parameters/devices = 1
+             sys/module/ramdisk_mq/parameters/poll_queues = 1
+             sys/module/ramdisk_mq/parameters/depth = 32
+             sys/block/rdmq0/size = 2048
+             sys/block/rdmq0/queue/logical_block_size = 4096
+             sys/block/rdmq0/mq/0/
+             sys/block/rdmq0/mq/1/
+             sys/block/rdmq0/mq/2/",
+        );
         let device = devices(&roots).pop().unwrap();
         assert_eq!(
             (device.queues, device.poll_queues, device.depth),

@@ -1,12 +1,15 @@
-use q2c_model::{Direction, Nanos};
+use crate::restore::is_gone;
+use q2c_model::{Direction, Exit, Fault, Nanos, OrFault};
 use q2c_policy::Io;
 use q2c_service::{Draws, Servers};
 use q2c_sys::clock::monotonic_ns;
-use q2c_sys::ublk::{Queue, UblkMemory, UblkRequest, Wish};
+use q2c_sys::ublk::{Control, Queue, UblkMemory, UblkRequest, Wish};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use std::{fs, io, thread};
 
 pub(crate) struct RamdiskService<'a> {
     pub draws: Draws,
@@ -63,4 +66,37 @@ impl RamdiskService<'_> {
         });
         Some(self.servers.arrive(Nanos(monotonic_ns()), time).0)
     }
+}
+
+/// Time between two looks whether the device is still there.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Keeps the inherited descriptors open as long as the device `id` with `token` exists, or until it
+/// is asked to stop.
+pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
+    // A process of its own session is not ended with the terminal. It fails for the first process
+    // of a group, which is as good.
+    rustix::process::setsid().ok();
+    let mut control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
+    let ours = |info: io::Result<q2c_sys::ublk::DeviceInfo>| match info {
+        Ok(info) => info.token == token,
+        // Anything but that there is no such device says nothing.
+        Err(e) => !is_gone(&e),
+    };
+    while !stop.load(Ordering::Acquire) && ours(control.info(id)) {
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Starts the holder of the device as a child. It inherits the descriptors that are not closed on
+/// exec.
+pub(crate) fn start_holder(id: u32, token: u64) -> io::Result<Child> {
+    let program = fs::read_link("/proc/self/exe")?;
+    let (id, token) = (id.to_string(), token.to_string());
+    let arguments = ["ramdisk", "hold", "--id", &id, "--token", &token];
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir("/");
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }

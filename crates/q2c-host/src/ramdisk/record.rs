@@ -1,13 +1,21 @@
 //! What is noted about a ublk device while it exists, in a file beside those of others.
 
-use crate::Roots;
-use crate::ramdisk::RamdiskShape;
-use crate::restore::Owner;
-use q2c_model::{Exit, Fault, OrFault};
+use crate::block::device_number;
+use crate::ramdisk::{RamdiskShape, module};
+use crate::restore::{Owner, delete_device, wait_until_gone};
+use crate::target::{FileId, refuse_occupied};
+use crate::{Roots, attr};
+use q2c_model::{Bytes, Exit, Fault, OrFault, Sectors};
+use q2c_result::ramdisk::{RamDevice, RamDevices, SCHEMA, State, Via};
+use q2c_sys::ublk::{Control, DeviceInfo};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A ublk device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +59,7 @@ impl Record {
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Fault> {
-        let path = folder.join(format!("{}.json", self.name()));
+        let path = self.path(folder);
         let new = folder.join(format!(".{}.{}", self.name(), self.server.pid));
         let put = || {
             fs::create_dir_all(folder)?;
@@ -63,21 +71,23 @@ impl Record {
 
     /// Removes the record. It is no error that it is not there.
     pub(crate) fn remove(&self, folder: &Path) {
-        fs::remove_file(folder.join(format!("{}.json", self.name()))).ok();
+        fs::remove_file(self.path(folder)).ok();
+    }
+
+    fn path(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.json", self.name()))
     }
 
     /// All records in `folder`, by number. A folder that is not there has none.
     pub(crate) fn read_all(folder: &Path) -> Result<Vec<Record>, Fault> {
+        let tried = format!("read {}", folder.display());
         let listed = match fs::read_dir(folder) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => {
-                other.or_fault(Exit::Environment, format_args!("read {}", folder.display()))?
-            }
+            other => other.or_fault(Exit::Environment, &tried)?,
         };
         let mut records = Vec::new();
         for entry in listed {
-            let tried = format_args!("read {}", folder.display());
-            let path = entry.or_fault(Exit::Environment, tried)?.path();
+            let path = entry.or_fault(Exit::Environment, &tried)?.path();
             if path.extension().is_some_and(|e| e == "json") {
                 let read = || Ok(serde_json::from_slice(&fs::read(&path)?)?);
                 let record: io::Result<Record> = read();
@@ -93,18 +103,135 @@ impl Record {
     pub(crate) fn find(folder: &Path, name: &str) -> Result<Record, Fault> {
         let short = name.strip_prefix("/dev/").unwrap_or(name);
         let mut records = Record::read_all(folder)?.into_iter();
+        let there = "q2c ramdisk list names those that there are";
+        let unknown = || Fault::new(Exit::Target, format!("find the RAM device {name}: {there}"));
         records
             .find(|record| record.name() == short)
-            .ok_or_else(|| {
-                let text = format!(
-                    "find the RAM device {name}: q2c ramdisk list names those that there are"
-                );
-                Fault::new(Exit::Target, text)
-            })
+            .ok_or_else(unknown)
     }
 }
 
 /// The service times of the device `name`, as they were asked for.
 pub fn service_of(folder: &Path, name: &str) -> Result<Option<String>, Fault> {
     Ok(Record::find(folder, name)?.service)
+}
+
+/// All RAM devices: those of the module, and those of ublk servers of q2c.
+pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
+    let mut devices = module::devices(roots);
+    let mut control = Control::open().ok();
+    for record in Record::read_all(folder)? {
+        let info = control.as_mut().and_then(|c| c.info(record.id).ok());
+        let info = info.filter(|info| info.token == record.token);
+        match info {
+            Some(info) => devices.push(served(roots, &record, info)),
+            // The device was deleted, by `q2c restore` or others, after its server had ended.
+            None => record.remove(folder),
+        }
+    }
+    Ok(RamDevices {
+        schema: SCHEMA.to_owned(),
+        devices,
+    })
+}
+
+fn served(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
+    let name = record.name();
+    let alive = record.is_served(roots);
+    let state = match (alive, record.holder.is_alive(roots)) {
+        (true, _) => State::Served,
+        (false, true) => State::Recoverable,
+        (false, false) => State::Lost,
+    };
+    RamDevice {
+        via: Via::Ublk,
+        size: sectors(roots, &name).unwrap_or(record.wanted.size),
+        block: block(roots, &name).unwrap_or(record.wanted.block),
+        queues: u32::from(info.queues),
+        poll_queues: 0,
+        depth: u32::from(info.depth),
+        service: record.service.clone(),
+        server: alive.then_some(record.server.pid),
+        state,
+        name,
+    }
+}
+
+pub(crate) fn sectors(roots: &Roots, name: &str) -> Option<Bytes> {
+    attr::value(&roots.sys(&format!("block/{name}/size"))).map(|n| Sectors(n).bytes())
+}
+
+pub(crate) fn block(roots: &Roots, name: &str) -> Option<Bytes> {
+    attr::value(&roots.sys(&format!("block/{name}/queue/logical_block_size"))).map(Bytes)
+}
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Deletes the device `name`, with its data.
+pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
+    let short = name.strip_prefix("/dev/").unwrap_or(name);
+    if module::devices(roots).iter().any(|d| d.name == short) {
+        refuse_used(roots, short, true)?;
+        return module::unload(roots, short);
+    }
+    let record = Record::find(folder, name)?;
+    let served = record.is_served(roots);
+    refuse_used(roots, short, served)?;
+    if served {
+        // The server deletes the device when it ends.
+        signal(record.server.pid);
+        wait_for_the_end(&record)?;
+    } else {
+        delete_left(&record)?;
+    }
+    record.remove(folder);
+    if !served && record.holder.is_alive(roots) {
+        signal(record.holder.pid);
+    }
+    Ok(())
+}
+
+/// Refuses a device that is in use. `open`: also one that somebody has open exclusively. Opening a
+/// device without a server would wait.
+fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), Fault> {
+    let path = PathBuf::from("/dev").join(name);
+    let Ok(meta) = fs::metadata(&path) else {
+        return Ok(());
+    };
+    let in_use = |reason: String| Fault::new(Exit::Target, format!("delete {name}: {reason}"));
+    let id = FileId::Device(device_number(meta.rdev()));
+    refuse_occupied(roots, &path, id).map_err(|e| in_use(e.to_string()))?;
+    let exclusive = OFlags::EXCL.bits() as i32;
+    let mut options = OpenOptions::new();
+    let mut opened = || options.read(true).custom_flags(exclusive).open(&path);
+    match open.then(&mut opened) {
+        Some(Err(e)) => Err(in_use(format!("open it exclusively: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+fn signal(pid: u32) {
+    if let Some(pid) = Pid::from_raw(pid as i32) {
+        kill_process(pid, Signal::TERM).ok();
+    }
+}
+
+/// Deletes a device whose server has ended.
+fn delete_left(record: &Record) -> Result<(), Fault> {
+    let tried = format!("delete {}", record.name());
+    let mut control = Control::open().or_fault(Exit::Environment, &tried)?;
+    let deleted = delete_device(&mut control, record.id, Instant::now() + PATIENCE);
+    deleted.or_fault(Exit::Environment, tried)?;
+    wait_for_the_end(record)
+}
+
+fn wait_for_the_end(record: &Record) -> Result<(), Fault> {
+    let file = PathBuf::from(format!("/dev/ublkc{}", record.id));
+    if wait_until_gone(&file, Instant::now() + PATIENCE) {
+        return Ok(());
+    }
+    let name = record.name();
+    let text =
+        format!("delete {name}: it is still there after 20 s; some process has its file open");
+    Err(Fault::new(Exit::Target, text))
 }

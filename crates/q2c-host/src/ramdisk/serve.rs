@@ -2,7 +2,7 @@
 
 use crate::Roots;
 use crate::ramdisk::queue::{self, RamdiskService};
-use crate::ramdisk::{RamdiskShape, Record, hold};
+use crate::ramdisk::{RamdiskShape, Record};
 use crate::restore::{Guard, Owner, RestoreError};
 use q2c_model::{Exit, Fault, OrFault};
 use q2c_service::{Draws, Servers, ServiceTimes};
@@ -103,8 +103,8 @@ fn make(
     let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
     let token = crate::ramdisk::token();
     let id = add(control, guard, &wanted, token)?;
-    let holder =
-        hold::start(id, token).or_fault(Exit::Environment, "start the process that keeps data")?;
+    let holder = queue::start_holder(id, token)
+        .or_fault(Exit::Environment, "start the process that keeps data")?;
     let record = Record {
         id,
         token,

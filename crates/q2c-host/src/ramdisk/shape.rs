@@ -1,10 +1,9 @@
-use crate::Roots;
 use crate::kernel_config::KernelConfig;
+use crate::{Roots, machine};
 use q2c_model::{Bytes, Exit, Fault};
 use q2c_sys::clock;
 use q2c_sys::ublk::{CONTROL, Control};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io;
 
 /// The largest block of a RAM device: a page.
@@ -36,59 +35,39 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
         poll_queues,
         depth,
     } = *wanted;
-    let wrong = |reason: String| {
-        Err(Fault::new(
-            Exit::Usage,
-            format!("make a RAM device: {reason}"),
-        ))
-    };
+    let refused =
+        |exit, reason: String| Err(Fault::new(exit, format!("make a RAM device{reason}")));
+    let wrong = |reason: String| refused(Exit::Usage, format!(": expected {reason}"));
     if !block.0.is_power_of_two() || !(512..=LARGEST_BLOCK).contains(&block.0) {
         return wrong(format!(
-            "expected a block size that is a power of two from 512 B to 4 KiB, found {block}"
+            "a block size that is a power of two from 512 B to 4 KiB, found {block}"
         ));
     }
     if size.0 == 0 || !size.0.is_multiple_of(block.0) {
-        return wrong(format!(
-            "expected a size in whole blocks of {block}, found {size}"
-        ));
+        return wrong(format!("a size in whole blocks of {block}, found {size}"));
     }
     if queues == 0 {
-        return wrong("expected at least one hardware queue, found --queues 0".into());
+        return wrong("at least one hardware queue, found --queues 0".into());
     }
     if !(1..=DEEPEST).contains(&depth) {
-        return wrong(format!(
-            "expected a depth from 1 to {DEEPEST}, found {depth}"
-        ));
+        return wrong(format!("a depth from 1 to {DEEPEST}, found {depth}"));
     }
     if queues > cpus || poll_queues > cpus {
-        let text = format!(
-            "make a RAM device: expected at most one hardware queue per CPU, found {} for {cpus} CPUs; name fewer",
-            queues.max(poll_queues)
+        let most = queues.max(poll_queues);
+        let reason = format!(
+            ": expected at most one hardware queue per CPU, found {most} for {cpus} CPUs; name fewer"
         );
-        return Err(Fault::new(Exit::Environment, text));
+        return refused(Exit::Environment, reason);
     }
-    match available(roots) {
-        Some(available) if size.0 > available.0 => {
-            let text = format!(
-                "make a RAM device of {size}: expected at most the memory that is available, found {available}; name a smaller --size"
+    match machine::of_memory(roots, "MemAvailable") {
+        Some(available) if size > available => {
+            let reason = format!(
+                " of {size}: expected at most the memory that is available, found {available}; name a smaller --size"
             );
-            Err(Fault::new(Exit::Environment, text))
+            refused(Exit::Environment, reason)
         }
         _ => Ok(()),
     }
-}
-
-/// The memory that can be had without swapping.
-fn available(roots: &Roots) -> Option<Bytes> {
-    let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(Bytes(kib * 1024))
-}
-
-fn built_without_ublk() -> bool {
-    let config = KernelConfig::read(&Roots::live());
-    config.is_some_and(|config| !config.has("BLK_DEV_UBLK"))
 }
 
 /// Refuses where this kernel has no ublk that fits.
@@ -97,32 +76,32 @@ pub fn check_ublk() -> Result<(), Fault> {
         let text = format!("make a RAM device: {reason}");
         Err(Fault::new(Exit::Environment, text))
     };
+    let config = || KernelConfig::read(&Roots::live());
     match Control::open() {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => lacking(if built_without_ublk() {
-            "this kernel is built without ublk (CONFIG_BLK_DEV_UBLK)".to_owned()
-        } else {
-            format!(
-                "expected {CONTROL}, found none: this kernel has no ublk, or its module is not loaded (modprobe ublk_drv; CONFIG_BLK_DEV_UBLK, Linux 6.5 and later)"
-            )
-        }),
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => lacking(format!(
-            "open {CONTROL}: {e}; {}",
-            if rustix::process::geteuid().is_root() {
+        Ok(mut control) => {
+            if control.fits() {
+                return Ok(());
+            }
+            lacking("expected a ublk with USER_COPY and USER_RECOVERY_REISSUE (Linux 6.5 and later), found an older one".into())
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => lacking(
+            if config().is_some_and(|config| !config.has("BLK_DEV_UBLK")) {
+                "this kernel is built without ublk (CONFIG_BLK_DEV_UBLK)".to_owned()
+            } else {
+                format!(
+                    "expected {CONTROL}, found none: this kernel has no ublk, or its module is not loaded (modprobe ublk_drv; CONFIG_BLK_DEV_UBLK, Linux 6.5 and later)"
+                )
+            },
+        ),
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            let todo = if rustix::process::geteuid().is_root() {
                 "the container withholds the device: run q2c outside of it"
             } else {
                 "run as root"
-            }
-        )),
-        Err(e) => lacking(format!("open {CONTROL}: {e}")),
-        Ok(mut control) => {
-            if control.fits() {
-                Ok(())
-            } else {
-                lacking(
-                    "expected a ublk with USER_COPY and USER_RECOVERY_REISSUE (Linux 6.5 and later), found an older one".into(),
-                )
-            }
+            };
+            lacking(format!("open {CONTROL}: {e}; {todo}"))
         }
+        Err(e) => lacking(format!("open {CONTROL}: {e}")),
     }
 }
 
@@ -137,7 +116,7 @@ pub(crate) fn token() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::Exit;
+    use crate::tree::SysProcTree;
 
     const GOOD: RamdiskShape = RamdiskShape {
         size: Bytes(1 << 20),
@@ -148,11 +127,8 @@ mod tests {
     };
 
     fn refused(wanted: RamdiskShape, exit: Exit, words: &str) {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::under(dir.path());
-        let meminfo = roots.proc("meminfo");
-        fs::create_dir_all(meminfo.parent().unwrap()).unwrap();
-        fs::write(meminfo, "MemTotal: 9999 kB\nMemAvailable:    2048 kB\n").unwrap();
+        let tree = SysProcTree::new(r"proc/meminfo = MemTotal: 9999 kB\nMemAvailable:    2048 kB");
+        let roots = tree.roots();
         check(&roots, &GOOD, 2).unwrap();
         let error = check(&roots, &wanted, 2).unwrap_err();
         assert_eq!(error.exit(), exit, "{error}");
@@ -161,29 +137,31 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_is_refused_with_its_reason() {
-        let block = |n| RamdiskShape {
-            block: Bytes(n),
-            ..GOOD
-        };
-        refused(block(768), Exit::Usage, "power of two");
-        refused(block(256), Exit::Usage, "from 512 B");
-        refused(block(8192), Exit::Usage, "found 8 KiB");
-        let queues = |n| RamdiskShape { queues: n, ..GOOD };
-        refused(queues(0), Exit::Usage, "--queues 0");
-        refused(queues(3), Exit::Environment, "found 3 for 2 CPUs");
-        let polled = RamdiskShape {
-            poll_queues: 3,
-            ..GOOD
-        };
-        refused(polled, Exit::Environment, "found 3 for 2 CPUs");
-        let depth = |n| RamdiskShape { depth: n, ..GOOD };
-        refused(depth(0), Exit::Usage, "from 1 to 4096, found 0");
-        refused(depth(4097), Exit::Usage, "found 4097");
-        let size = |n| RamdiskShape {
-            size: Bytes(n),
-            ..GOOD
-        };
-        refused(size(3 << 20), Exit::Environment, "found 2 MiB");
-        refused(size(1000), Exit::Usage, "whole blocks");
+        type Change = fn(&mut RamdiskShape);
+        let wrong: [(Change, Exit, &str); 10] = [
+            (|s| s.block = Bytes(768), Exit::Usage, "power of two"),
+            (|s| s.block = Bytes(256), Exit::Usage, "from 512 B"),
+            (|s| s.block = Bytes(8192), Exit::Usage, "found 8 KiB"),
+            (|s| s.queues = 0, Exit::Usage, "--queues 0"),
+            (|s| s.queues = 3, Exit::Environment, "found 3 for 2 CPUs"),
+            (
+                |s| s.poll_queues = 3,
+                Exit::Environment,
+                "found 3 for 2 CPUs",
+            ),
+            (|s| s.depth = 0, Exit::Usage, "from 1 to 4096, found 0"),
+            (|s| s.depth = 4097, Exit::Usage, "found 4097"),
+            (
+                |s| s.size = Bytes(3 << 20),
+                Exit::Environment,
+                "found 2 MiB",
+            ),
+            (|s| s.size = Bytes(1000), Exit::Usage, "whole blocks"),
+        ];
+        for (change, exit, words) in wrong {
+            let mut shape = GOOD;
+            change(&mut shape);
+            refused(shape, exit, words);
+        }
     }
 }

@@ -1,7 +1,8 @@
-use super::Owner;
+use crate::{Roots, attr};
+use q2c_model::{Exit, Fault};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// What a change is made to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,28 +81,175 @@ pub(super) enum RestoreLine {
 
 impl fmt::Display for RestoreChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RestoreChange {
-            file, old, written, ..
-        } = self;
-        if self.kind == ChangeKind::UblkDevice {
-            let pid = self.owner.pid;
-            return write!(f, "{}, a ublk device made by process {pid}", file.display());
+        let RestoreChange { old, written, .. } = self;
+        let file = self.file.display();
+        match (self.kind, &self.follows) {
+            (ChangeKind::UblkDevice, _) => {
+                write!(
+                    f,
+                    "{file}, a ublk device made by process {}",
+                    self.owner.pid
+                )
+            }
+            (ChangeKind::Folder, _) => write!(f, "{file}, a folder made for a mount"),
+            (ChangeKind::TaskAffinity, _) => {
+                write!(
+                    f,
+                    "CPUs of the task {file} from {old}, changed to {written}"
+                )
+            }
+            (_, Some(followed)) => {
+                let leader = followed.file.display();
+                write!(f, "{file} from {old:?}, which may change with {leader}")
+            }
+            (_, None) => write!(f, "{file} from {old:?}, changed to {written:?}"),
         }
-        if self.kind == ChangeKind::Folder {
-            return write!(f, "{}, a folder made for a mount", file.display());
-        }
-        if self.kind == ChangeKind::TaskAffinity {
-            let task = file.display();
-            return write!(
-                f,
-                "CPUs of the task {task} from {old}, changed to {written}"
-            );
-        }
-        if let Some(followed) = &self.follows {
-            let leader = followed.file.display();
-            let file = file.display();
-            return write!(f, "{file} from {old:?}, which may change with {leader}");
-        }
-        write!(f, "{} from {old:?}, changed to {written:?}", file.display())
+    }
+}
+
+/// Errors of the restore guard: why a setting was not changed, or could not be undone.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum RestoreError {
+    #[error("read {} to name the owner of changed settings: {}", .0.display(), .1)]
+    Owner(PathBuf, #[source] io::Error),
+    /// A journal, its folder, or a lock file could not be used.
+    #[error("write the restore journal {}: {}; no setting was changed", .0.display(), .1)]
+    Journal(PathBuf, #[source] io::Error),
+    #[error(
+        "look for restore journals in {}: {}; run as the user whose runs it belongs to, or name another folder with --journal",
+        .0.display(), .1
+    )]
+    Unlisted(PathBuf, #[source] io::Error),
+    #[error(
+        "use the folder of restore journals {}: {}; name a folder of your own, or mend its owner and mode",
+        .0.display(), .1
+    )]
+    Folder(PathBuf, #[source] io::Error),
+    #[error("{what} the setting {}: {source}", path.display())]
+    Setting {
+        /// What was tried: `find`, `read`, or `write VALUE to`.
+        what: String,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("set {}: expected {wanted}, found {found} after the write; the kernel or the device does not obey it", path.display())]
+    NotKept {
+        path: PathBuf,
+        wanted: String,
+        found: String,
+    },
+    #[error("change the setting {}: process {holder} holds it; wait for that run to end", path.display())]
+    Busy {
+        path: PathBuf,
+        /// The holder's process id from the lock file, or `unknown`.
+        holder: String,
+    },
+    #[error(
+        "change the setting {}: `doctor --fix` or a run that was killed left it changed ({}); run `q2c restore` first",
+        path.display(), journal.display()
+    )]
+    Pending { path: PathBuf, journal: PathBuf },
+}
+
+impl RestoreError {
+    /// The error where a step on the setting in `path` fails.
+    pub(super) fn setting(what: impl Into<String>, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let (what, path) = (what.into(), path.to_owned());
+        move |source| RestoreError::Setting { what, path, source }
+    }
+}
+
+impl From<RestoreError> for Fault {
+    fn from(error: RestoreError) -> Fault {
+        Fault::from_error(Exit::Environment, error)
+    }
+}
+
+/// A process, identified for all time: by boot, id and start.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Owner {
+    /// The boot's id, from `/proc/sys/kernel/random/boot_id`.
+    pub boot_id: String,
+    /// Process id.
+    pub pid: u32,
+    /// Start of the process in clock ticks since boot: field 22 of `/proc/PID/stat`.
+    pub start_time: u64,
+}
+
+impl Owner {
+    /// The running process itself.
+    pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
+        Owner::of_process(roots, std::process::id())
+    }
+
+    /// The running process `pid`.
+    pub(crate) fn of_process(roots: &Roots, pid: u32) -> Result<Owner, RestoreError> {
+        let fail = |path, what: &str| {
+            RestoreError::Owner(path, io::Error::new(io::ErrorKind::InvalidData, what))
+        };
+        let boot = roots.proc("sys/kernel/random/boot_id");
+        let stat = roots.proc(&format!("{pid}/stat"));
+        Ok(Owner {
+            boot_id: attr::text(&boot).ok_or_else(|| fail(boot, "no boot id"))?,
+            pid,
+            start_time: start_time(roots, pid).ok_or_else(|| fail(stat, "no start time"))?,
+        })
+    }
+
+    pub(crate) fn of_this_boot(&self, roots: &Roots) -> bool {
+        attr::text(&roots.proc("sys/kernel/random/boot_id")).as_ref() == Some(&self.boot_id)
+    }
+
+    /// Whether the process still runs: a process of the present boot has its id and its start time.
+    pub fn is_alive(&self, roots: &Roots) -> bool {
+        self.of_this_boot(roots) && start_time(roots, self.pid) == Some(self.start_time)
+    }
+}
+
+/// Field 22 of `/proc/PID/stat`. `None` for a process that is gone, or is a zombie: that has ended.
+/// The name in field 2 may hold spaces and brackets.
+fn start_time(roots: &Roots, pid: u32) -> Option<u64> {
+    let text = attr::text(&roots.proc(&format!("{pid}/stat")))?;
+    let (_, after_name) = text.rsplit_once(") ")?;
+    let fields: Vec<&str> = after_name.split(' ').collect();
+    let ended = matches!(*fields.first()?, "Z" | "X");
+    // The state is field 3, the first here, so field 22 has index 19.
+    let start = fields.get(19)?.parse().ok()?;
+    (!ended).then_some(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::SysProcTree;
+
+    #[test]
+    fn this_process_lives_and_a_later_namesake_does_not_count() {
+        let roots = Roots::live();
+        let me = Owner::current(&roots).unwrap();
+        assert!(me.is_alive(&roots));
+        let earlier = Owner {
+            start_time: me.start_time - 1,
+            ..me.clone()
+        };
+        let other_boot = Owner {
+            boot_id: "x".into(),
+            ..me
+        };
+        assert!(!earlier.is_alive(&roots) && !other_boot.is_alive(&roots));
+    }
+
+    #[test]
+    fn names_with_brackets_and_zombies() {
+        let tree = SysProcTree::new("");
+        let start = |state| {
+            tree.add(&format!(
+                "proc/7/stat = 7 (a) b (c) {state} 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"
+            ));
+            start_time(&tree.roots(), 7)
+        };
+        assert_eq!(start("S"), Some(4711));
+        assert_eq!(start("Z"), None);
     }
 }

@@ -1,10 +1,10 @@
 mod tasks;
 
 use super::entry::{Followed, RestoreChange, RestoreLine};
-use super::journal::Journal;
-use super::lock::SettingLock;
-use super::{ChangeKind, Owner, RestoreError, UndoOutcome, setting_file, sweep};
-use super::{module, task_affinity, ublk_device};
+use super::journal::{Journal, SettingLock};
+use super::{
+    ChangeKind, Owner, RestoreError, UndoOutcome, made, setting_file, sweep, task_affinity,
+};
 use crate::Roots;
 use crate::signals::Orderly;
 use std::fs;
@@ -89,23 +89,22 @@ impl Guard {
         let lock = self.lock(&file)?;
         // Read under the lock: until then another run may have been putting its old value back.
         let old = setting_file::read(&file)?;
-        let outcome = |now: &str| SetOutcome {
-            old: old.clone(),
+        let outcome = |old: String, now: String| SetOutcome {
+            old,
             asked: value.into(),
-            now: now.into(),
+            now,
         };
         if old == value {
-            return Ok(outcome(&old));
+            return Ok(outcome(old.clone(), old));
         }
-        let change = self.announce(self.change(ChangeKind::Setting, &file, &old, value))?;
+        self.apply(self.change(ChangeKind::Setting, &file, &old, value), lock)?;
         if let Err(refused) = setting_file::write(&file, value) {
-            self.log(&RestoreLine::Undone { seq: change.seq })?;
+            self.not_made()?;
             return Err(refused);
         }
-        self.note_applied(change, lock);
         let now = setting_file::read(&file)?;
         self.settle(&now, value)?;
-        Ok(outcome(&now))
+        Ok(outcome(old, now))
     }
 
     /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
@@ -122,9 +121,7 @@ impl Guard {
             }),
             ..self.change(ChangeKind::Setting, &file, &old, &old)
         };
-        let change = self.announce(change)?;
-        self.note_applied(change, lock);
-        Ok(())
+        self.apply(change, lock)
     }
 
     /// Leaves the changes in force when the process ends, for `q2c restore` to undo. Their journal
@@ -167,38 +164,44 @@ impl Guard {
     /// made, or taken over from a server that has ended, by this process. [`Guard::undo`] deletes
     /// it where it is still there.
     pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
-        self.make(ChangeKind::UblkDevice, file, &ublk_device::words(token))
+        self.make(ChangeKind::UblkDevice, file, &made::words(token))
     }
 
     /// Notes in the journal that the kernel module with this folder in sysfs is about to be loaded.
     /// [`Guard::undo`] unloads it where it is still there.
     pub fn module(&mut self, folder: &Path) -> Result<(), RestoreError> {
-        self.make(ChangeKind::Module, folder, module::LOADING)
+        self.make(ChangeKind::Module, folder, made::LOADING)
     }
 
     /// Notes in the journal that an empty folder is about to be made for a mount that only this
     /// process sees, under a name that nobody else uses. [`Guard::undo`] removes it.
     pub fn folder(&mut self, folder: &Path) -> Result<(), RestoreError> {
-        let change = self.change(ChangeKind::Folder, folder, "absent", "made");
-        let change = self.announce(change)?;
-        self.note_applied(change, None);
-        Ok(())
+        self.apply(
+            self.change(ChangeKind::Folder, folder, "absent", "made"),
+            None,
+        )
     }
 
     /// Notes, under its lock, that something which is not there is about to be made.
     fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<(), RestoreError> {
         let lock = SettingLock::take(&self.dir, file)?;
-        let change = self.announce(self.change(kind, file, "absent", word))?;
-        self.note_applied(change, Some(lock));
-        Ok(())
+        self.apply(self.change(kind, file, "absent", word), Some(lock))
     }
 
-    fn note_applied(&mut self, change: RestoreChange, lock: Option<SettingLock>) {
+    /// Announces a change in the journal, and keeps it to be undone.
+    fn apply(
+        &mut self,
+        change: RestoreChange,
+        lock: Option<SettingLock>,
+    ) -> Result<(), RestoreError> {
+        self.log(&RestoreLine::Change(change.clone()))?;
+        self.next += 1;
         self.applied.push(Applied {
             change,
             others: Vec::new(),
             _lock: lock,
         });
+        Ok(())
     }
 
     /// Notes that the last module that [`Guard::module`] announced is loaded now, so that it is not
@@ -207,12 +210,8 @@ impl Guard {
         let Some(at) = self.applied.len().checked_sub(1) else {
             return Ok(());
         };
-        let path = self.applied[at].change.file.clone();
-        let word = module::words(&path).map_err(|source| RestoreError::Setting {
-            what: "find".into(),
-            path,
-            source,
-        })?;
+        let path = &self.applied[at].change.file;
+        let word = made::module_words(path).map_err(RestoreError::setting("find", path))?;
         self.add_value(at, &word)
     }
 
@@ -222,12 +221,12 @@ impl Guard {
         if change.written == value || others.iter().any(|other| other == value) {
             return Ok(());
         }
-        let line = RestoreLine::Settled {
-            seq: change.seq,
-            value: value.to_owned(),
-        };
-        self.log(&line)?;
-        self.applied[at].others.push(value.to_owned());
+        let (seq, value) = (change.seq, value.to_owned());
+        self.log(&RestoreLine::Settled {
+            seq,
+            value: value.clone(),
+        })?;
+        self.applied[at].others.push(value);
         Ok(())
     }
 
@@ -303,24 +302,15 @@ impl Guard {
         }
     }
 
-    fn announce(&mut self, change: RestoreChange) -> Result<RestoreChange, RestoreError> {
-        self.log(&RestoreLine::Change(change.clone()))?;
-        self.next += 1;
-        Ok(change)
-    }
-
     /// Notes the value that the kernel took, if it is not the one asked for, so that it counts as
     /// this guard's own.
     fn settle(&mut self, now: &str, asked: &str) -> Result<(), RestoreError> {
         let Some(last) = self.applied.last_mut().filter(|_| now != asked) else {
             return Ok(());
         };
-        last.others.push(now.to_owned());
-        let seq = last.change.seq;
-        self.log(&RestoreLine::Settled {
-            seq,
-            value: now.to_owned(),
-        })
+        let (seq, value) = (last.change.seq, now.to_owned());
+        last.others.push(value.clone());
+        self.log(&RestoreLine::Settled { seq, value })
     }
 
     fn log(&mut self, line: &RestoreLine) -> Result<(), RestoreError> {
@@ -335,11 +325,7 @@ impl Guard {
 
 /// Resolves the links of a setting's path, so that one setting has one name.
 fn find(file: &Path) -> Result<PathBuf, RestoreError> {
-    fs::canonicalize(file).map_err(|source| RestoreError::Setting {
-        what: "find".into(),
-        path: file.to_owned(),
-        source,
-    })
+    fs::canonicalize(file).map_err(RestoreError::setting("find", file))
 }
 
 impl Drop for Guard {

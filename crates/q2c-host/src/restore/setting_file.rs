@@ -3,7 +3,7 @@ use super::entry::Followed;
 use crate::attr;
 use std::fmt;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// How the undoing of one change ended.
@@ -13,39 +13,28 @@ pub enum UndoOutcome {
     Restored,
     /// The device that was made is deleted.
     Deleted,
-    /// Another process serves the device now, so it was left as it is.
-    Served {
-        /// The process.
-        server: u32,
-    },
+    /// Another process, this one, serves the device now, so it was left as it is.
+    Served(u32),
     /// The setting had its old value already.
     AlreadyOld,
     /// The setting has a value that its owner did not write: somebody else set it since, so it was
-    /// left as it is.
-    Foreign {
-        /// The value that was found.
-        present: String,
-    },
+    /// left as it is. The value that was found.
+    Foreign(String),
     /// The setting's file is gone, with its device or module.
     Gone,
     /// The task has ended.
     Ended,
-    /// Another run holds the setting; it can be restored when that run has ended.
-    Busy {
-        /// The holder's process id, or `unknown`.
-        holder: String,
-    },
+    /// Another run holds the setting; it can be restored when that run has ended. The holder's
+    /// process id, or `unknown`.
+    Busy(String),
     /// The owner still runs and will undo the change itself.
     OwnerAlive,
     /// Another restore is at work on the owner's journal.
     AtWork,
     /// The change was made in an earlier boot; the reboot has reset the setting.
     OtherBoot,
-    /// The old value could not be written back.
-    Failed {
-        /// The reason in words.
-        why: String,
-    },
+    /// The old value could not be written back, for this reason.
+    Failed(String),
 }
 
 impl fmt::Display for UndoOutcome {
@@ -53,16 +42,16 @@ impl fmt::Display for UndoOutcome {
         match self {
             UndoOutcome::Restored => f.write_str("restored"),
             UndoOutcome::Deleted => f.write_str("deleted; its data are lost"),
-            UndoOutcome::Served { server } => {
+            UndoOutcome::Served(server) => {
                 write!(f, "left alone: process {server} serves it now")
             }
             UndoOutcome::AlreadyOld => f.write_str("has its old value already"),
-            UndoOutcome::Foreign { present } => {
+            UndoOutcome::Foreign(present) => {
                 write!(f, "left alone: somebody else set {present:?} since")
             }
             UndoOutcome::Gone => f.write_str("gone with its device or module"),
             UndoOutcome::Ended => f.write_str("the task has ended"),
-            UndoOutcome::Busy { holder } => {
+            UndoOutcome::Busy(holder) => {
                 write!(f, "in use by {holder}: try again when it has ended")
             }
             UndoOutcome::OwnerAlive => f.write_str("its run still goes on and will restore it"),
@@ -70,7 +59,7 @@ impl fmt::Display for UndoOutcome {
                 f.write_str("left to another q2c restore, which is at work on it")
             }
             UndoOutcome::OtherBoot => f.write_str("reset by the reboot since"),
-            UndoOutcome::Failed { why } => write!(f, "could not be restored: {why}"),
+            UndoOutcome::Failed(why) => write!(f, "could not be restored: {why}"),
         }
     }
 }
@@ -78,41 +67,32 @@ impl fmt::Display for UndoOutcome {
 impl UndoOutcome {
     /// Whether nothing is left to do for this change.
     pub const fn is_final(&self) -> bool {
-        !matches!(
-            self,
-            UndoOutcome::Busy { .. }
-                | UndoOutcome::OwnerAlive
-                | UndoOutcome::AtWork
-                | UndoOutcome::Failed { .. }
-        )
+        use UndoOutcome::{AtWork, Busy, Failed, OwnerAlive};
+        !matches!(self, Busy(_) | OwnerAlive | AtWork | Failed(_))
+    }
+
+    pub(super) fn failed(reason: &(impl ToString + ?Sized)) -> UndoOutcome {
+        UndoOutcome::Failed(reason.to_string())
     }
 }
 
 /// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
 pub(crate) fn read(path: &Path) -> Result<String, RestoreError> {
-    let text = fs::read_to_string(path).map_err(|source| RestoreError::Setting {
-        what: "read".into(),
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(if text.contains('[') {
-        attr::selected(&text).to_owned()
+    let text = fs::read_to_string(path).map_err(RestoreError::setting("read", path))?;
+    let is_choice = text.contains('[');
+    Ok(if is_choice {
+        attr::selected(&text)
     } else {
-        text.trim().to_owned()
-    })
+        text.trim()
+    }
+    .to_owned())
 }
 
 /// Writes `value` in one call. The file must exist.
 pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
-    let put = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
-        file.write_all(value.as_bytes())
-    };
-    put().map_err(|source| RestoreError::Setting {
-        what: format!("write {value:?} to"),
-        path: path.to_owned(),
-        source,
-    })
+    let file = OpenOptions::new().write(true).truncate(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(value.as_bytes()));
+    written.map_err(RestoreError::setting(format!("write {value:?} to"), path))
 }
 
 /// Writes `old` back where the kernel changed the setting together with the one that it follows. If
@@ -121,7 +101,7 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
 pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> UndoOutcome {
     match (read(&followed.file), read(path)) {
         (_, Err(_)) => UndoOutcome::Gone,
-        (Ok(leader), _) if leader != followed.old => UndoOutcome::Foreign { present: leader },
+        (Ok(leader), _) if leader != followed.old => UndoOutcome::Foreign(leader),
         (_, Ok(present)) => put_back(path, old, &[&present]),
     }
 }
@@ -129,23 +109,20 @@ pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> Und
 /// Writes `old` back if the present value is one of `ours`, the values that the owner of the change
 /// wrote.
 pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> UndoOutcome {
-    let failed = |e: RestoreError| UndoOutcome::Failed { why: e.to_string() };
     let present = match read(path) {
         Err(_) if !path.exists() => return UndoOutcome::Gone,
-        Err(e) => return failed(e),
+        Err(e) => return UndoOutcome::failed(&e),
         Ok(present) => present,
     };
     if present == old {
         return UndoOutcome::AlreadyOld;
     }
     if !ours.contains(&present.as_str()) {
-        return UndoOutcome::Foreign { present };
+        return UndoOutcome::Foreign(present);
     }
     match write(path, old).and_then(|()| read(path)) {
         Ok(now) if now == old => UndoOutcome::Restored,
-        Ok(now) => UndoOutcome::Failed {
-            why: format!("wrote {old:?} back, and read {now:?}"),
-        },
-        Err(e) => failed(e),
+        Ok(now) => UndoOutcome::Failed(format!("wrote {old:?} back, and read {now:?}")),
+        Err(e) => UndoOutcome::failed(&e),
     }
 }

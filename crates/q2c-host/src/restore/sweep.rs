@@ -1,9 +1,6 @@
 use super::entry::RestoreChange;
-use super::journal::{self, Contents, DamagedLine};
-use super::lock::SettingLock;
-use super::{
-    ChangeKind, RestoreError, UndoOutcome, module, setting_file, task_affinity, ublk_device,
-};
+use super::journal::{self, Contents, DamagedLine, SettingLock};
+use super::{ChangeKind, RestoreError, UndoOutcome, made, setting_file, task_affinity};
 use crate::{Roots, attr};
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -66,7 +63,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
     for path in journals(dir)? {
         let Contents { open, faults } = match Contents::read(&path) {
             // The journal's owner removed it between the listing and the reading.
-            Err(RestoreError::Journal { source, .. }) if source.kind() == NotFound => continue,
+            Err(RestoreError::Journal(_, e)) if e.kind() == NotFound => continue,
             other => other?,
         };
         let faults = faults.into_iter().filter(|fault| !fault.truncated);
@@ -95,10 +92,7 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
         fs::read_dir(dir).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut files: Vec<PathBuf> = match listed {
         Err(e) if e.kind() == NotFound => Vec::new(),
-        other => other.map_err(|source| RestoreError::Unlisted {
-            path: dir.to_owned(),
-            source,
-        })?,
+        other => other.map_err(|e| RestoreError::Unlisted(dir.to_owned(), e))?,
     };
     files.retain(|p| p.extension().is_some_and(|e| e == "jsonl"));
     attr::sort(&mut files);
@@ -113,11 +107,8 @@ fn finish(
     path: &Path,
     report: &mut RestoreReport,
 ) -> Result<(), RestoreError> {
-    let fail = |source| RestoreError::Journal {
-        path: path.to_owned(),
-        source,
-    };
-    let mut file = match journal::open(path) {
+    let fail = |e| RestoreError::Journal(path.to_owned(), e);
+    let file = match journal::open(path) {
         Err(e) if e.kind() == NotFound => return Ok(()),
         other => other.map_err(fail)?,
     };
@@ -130,7 +121,7 @@ fn finish(
     if !journal::is_at(&file, path).map_err(fail)? {
         return Ok(());
     }
-    let Contents { open, faults } = Contents::read_open(&mut file, path)?;
+    let Contents { open, faults } = Contents::read_open(&file, path)?;
     let mut all_final = free;
     let mut tasks = Vec::new();
     for (change, others) in open.into_iter().rev() {
@@ -161,7 +152,9 @@ fn finish(
         .extend(faults.into_iter().filter(|f| free || !f.truncated));
     match (all_final, damaged) {
         (true, false) => journal::remove(path),
-        (true, true) => put_aside(path).map_err(fail),
+        (true, true) => fs::rename(path, path.with_extension("damaged"))
+            .and_then(|()| journal::sync_folder(path.parent().unwrap_or(path)))
+            .map_err(fail),
         (false, _) => Ok(()),
     }
 }
@@ -181,8 +174,8 @@ fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) ->
     };
     let _lock = match SettingLock::take(dir, lock) {
         Ok(lock) => lock,
-        Err(RestoreError::Busy { holder, .. }) => return UndoOutcome::Busy { holder },
-        Err(e) => return UndoOutcome::Failed { why: e.to_string() },
+        Err(RestoreError::Busy { holder, .. }) => return UndoOutcome::Busy(holder),
+        Err(e) => return UndoOutcome::failed(&e),
     };
     put_back(roots, change, others)
 }
@@ -190,13 +183,13 @@ fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) ->
 /// Undoes a change of any kind. `others` are the further values of its owner.
 pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String]) -> UndoOutcome {
     match change.kind {
-        ChangeKind::UblkDevice => ublk_device::delete(roots, change),
+        ChangeKind::UblkDevice => made::delete(roots, change),
         ChangeKind::TaskAffinity => task_affinity::put_back(roots, change, others),
-        ChangeKind::Module => module::unload(change, others),
+        ChangeKind::Module => made::unload(change, others),
         ChangeKind::Folder => match fs::remove_dir(&change.file) {
             Ok(()) => UndoOutcome::Restored,
             Err(e) if e.kind() == NotFound => UndoOutcome::AlreadyOld,
-            Err(e) => UndoOutcome::Failed { why: e.to_string() },
+            Err(e) => UndoOutcome::failed(&e),
         },
         ChangeKind::Setting => {
             if let Some(followed) = &change.follows {
@@ -207,9 +200,4 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
             setting_file::put_back(&change.file, &change.old, &ours)
         }
     }
-}
-
-fn put_aside(path: &Path) -> std::io::Result<()> {
-    fs::rename(path, path.with_extension("damaged"))?;
-    journal::sync_folder(path.parent().unwrap_or(path))
 }

@@ -34,18 +34,11 @@ impl TaskId {
 
     /// The thread that a journal's change is of; `None` where it names none.
     fn read(change: &RestoreChange) -> Option<TaskId> {
-        let mut parts = change.file.strip_prefix("/proc").ok()?.iter();
-        let mut number = || parts.next()?.to_str()?.parse().ok();
-        let pid = number()?;
-        let ("task", tid) = (
-            parts.next()?.to_str()?,
-            parts.next()?.to_str()?.parse().ok()?,
-        ) else {
-            return None;
-        };
+        let parts = change.file.strip_prefix("/proc").ok()?.to_str()?;
+        let (pid, tid) = parts.split_once("/task/")?;
         Some(TaskId {
-            pid,
-            tid,
+            pid: pid.parse().ok()?,
+            tid: tid.parse().ok()?,
             start_time: change.started?,
         })
     }
@@ -69,9 +62,7 @@ pub(super) fn allow(task: TaskId, cpus: &[CpuId]) -> io::Result<()> {
 /// Gives a thread its old CPUs back, if it still has those that the owner of the change gave it.
 pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String]) -> UndoOutcome {
     let Some((task, old)) = TaskId::read(change).zip(cpu_list::parse(&change.old)) else {
-        return UndoOutcome::Failed {
-            why: "the journal names no task and its CPUs".into(),
-        };
+        return UndoOutcome::failed("the journal names no task and its CPUs");
     };
     let Some(present) = task.allowed(roots) else {
         return UndoOutcome::Ended;
@@ -81,36 +72,34 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
         return UndoOutcome::AlreadyOld;
     }
     if !is_ours(&present, change, others, &machine::online(roots)) {
-        return UndoOutcome::Foreign { present };
+        return UndoOutcome::Foreign(present);
     }
     match allow(task, &old) {
         Ok(()) => UndoOutcome::Restored,
         Err(_) if task.allowed(roots).is_none() => UndoOutcome::Ended,
-        Err(e) => UndoOutcome::Failed { why: e.to_string() },
+        Err(e) => UndoOutcome::failed(&e),
     }
 }
 
 /// Whether the owner of the change gave these CPUs. Those of them that are offline are not shown.
 fn is_ours(present: &str, change: &RestoreChange, others: &[String], online: &[CpuId]) -> bool {
-    let given = others.iter().chain([&change.written]);
     let shown = |given: &String| {
         let mut cpus = cpu_list::parse(given)?;
         cpus.retain(|cpu| online.contains(cpu));
         Some(cpu_list::show(&cpus))
     };
-    given
-        .into_iter()
-        .any(|given| given == present || shown(given).as_deref() == Some(present))
+    let mut given = others.iter().chain([&change.written]);
+    given.any(|given| given == present || shown(given).as_deref() == Some(present))
 }
 
 /// Gives tasks that inherited their CPUs the old ones of the task they have them from: threads and
 /// children that a task made while it had other CPUs than its own. A task whose parents ended
 /// before cannot be told from one that somebody placed there, and is left alone.
 pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]) {
-    let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = changes
+    let by_process = changes
         .iter()
-        .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)))
-        .collect();
+        .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)));
+    let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = by_process.collect();
     if of_process.is_empty() {
         return;
     }
@@ -124,11 +113,14 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]
             continue;
         };
         let present = allowed(roots, thread.pid, thread.tid).map(|cpus| cpu_list::show(&cpus));
-        let inherited = change
+        let is_later = change
             .started
-            .is_some_and(|start| thread.start_time >= start)
-            && present.is_some_and(|present| is_ours(&present, change, others, &online));
-        if inherited && let Some(old) = cpu_list::parse(&change.old) {
+            .is_some_and(|start| thread.start_time >= start);
+        let inherited = present.is_some_and(|cpus| is_ours(&cpus, change, others, &online));
+        if is_later
+            && inherited
+            && let Some(old) = cpu_list::parse(&change.old)
+        {
             allow(TaskId::from_thread(thread), &old).ok();
         }
     }

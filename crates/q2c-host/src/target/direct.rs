@@ -28,15 +28,12 @@ pub(super) fn alignment(
     path: &Path,
     device: Option<&Device>,
 ) -> Result<Alignment, TargetError> {
-    let asked = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
-    let reported = asked
-        .ok()
-        .filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
-    match reported {
-        Some(s) if s.stx_dio_offset_align == 0 => Err(TargetError::NoDirect {
-            path: path.to_owned(),
-            found: "the file system does not offer it for this file".into(),
-        }),
+    let asked = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
+    match asked.filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
+        Some(s) if s.stx_dio_offset_align == 0 => Err(TargetError::NoDirect(
+            path.to_owned(),
+            "the file system does not offer it for this file".into(),
+        )),
         Some(s) => Ok(Alignment {
             memory: Bytes(s.stx_dio_mem_align.into()),
             offset: Bytes(s.stx_dio_offset_align.into()),
@@ -66,11 +63,7 @@ pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<()
     let failure = match file.read_at(buffer.bytes(), 0) {
         Ok(n) if n == length => return Ok(()),
         Ok(n) => format!("{n} of {length} bytes came"),
-        Err(source)
-            if source
-                .raw_os_error()
-                .is_some_and(|e| DEVICE_FAILED.contains(&e)) =>
-        {
+        Err(source) if DEVICE_FAILED.contains(&source.raw_os_error().unwrap_or(0)) => {
             return Err(TargetError::Failed {
                 path: path.to_owned(),
                 length: alignment.offset,
@@ -79,10 +72,7 @@ pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<()
         }
         Err(e) => e.to_string(),
     };
-    Err(TargetError::NoDirect {
-        path: path.to_owned(),
-        found: failure,
-    })
+    Err(TargetError::NoDirect(path.to_owned(), failure))
 }
 
 /// Memory at an aligned address, for single reads and writes outside of measurements.

@@ -16,28 +16,28 @@ pub enum TargetError {
         path: PathBuf,
         source: io::Error,
     },
-    #[error("use {} as a target: it is a {kind}; name a regular file or a block device, or an NVMe namespace's character device", path.display())]
-    Kind { path: PathBuf, kind: &'static str },
+    #[error("use {} as a target: it is a {}; name a regular file or a block device, or an NVMe namespace's character device", .0.display(), .1)]
+    Kind(PathBuf, &'static str),
     #[error(
         "use {} for NVMe commands: they address a whole namespace, and would destroy or read around a file system; name a namespace's \
          block device (/dev/nvme0n1) or its character device (/dev/ng0n1)",
-        path.display()
+        .0.display()
     )]
-    NoNamespace { path: PathBuf },
+    NoNamespace(PathBuf),
     #[error(transparent)]
     NoCharacterDevice(#[from] NoCharacterDevice),
-    #[error("use {} for NVMe commands; failed to {source}", path.display())]
-    Nvme { path: PathBuf, source: NvmeError },
-    #[error("use {} for NVMe commands: {found}; they should be one namespace, so nothing was read or written", path.display())]
-    OtherNamespace { path: PathBuf, found: String },
+    #[error("use {} for NVMe commands; failed to {}", .0.display(), .1)]
+    Nvme(PathBuf, #[source] NvmeError),
+    #[error("use {} for NVMe commands: {}; they should be one namespace, so nothing was read or written", .0.display(), .1)]
+    OtherNamespace(PathBuf, String),
     #[error(
         "write to {}: sysfs shows no block device of the same namespace, so whether something else uses it cannot be told; \
          name another target",
-        path.display()
+        .0.display()
     )]
-    NoSibling { path: PathBuf },
-    #[error("open {}: it was replaced while it was being checked; start again", path.display())]
-    Replaced { path: PathBuf },
+    NoSibling(PathBuf),
+    #[error("open {}: it was replaced while it was being checked; start again", .0.display())]
+    Replaced(PathBuf),
     #[error(
         "use {} as a target: it has {found}, and {blocks} blocks of {block} need {needed}; name a larger one, or smaller blocks with --bs",
         path.display()
@@ -49,8 +49,8 @@ pub enum TargetError {
         block: Bytes,
         needed: Bytes,
     },
-    #[error("read {} past the page cache (O_DIRECT): {found}; use a block device, or a file on ext4 or xfs", path.display())]
-    NoDirect { path: PathBuf, found: String },
+    #[error("read {} past the page cache (O_DIRECT): {}; use a block device, or a file on ext4 or xfs", .0.display(), .1)]
+    NoDirect(PathBuf, String),
     /// The device failed the first read, by an errno that the block layer uses for failures of
     /// devices.
     #[error(
@@ -86,21 +86,18 @@ pub enum TargetError {
     #[error(
         "write to {}: q2c did not make it in this run, and writing destroys what it holds; \
          to allow that, add --allow-write {}",
-        path.display(), path.display()
+        .0.display(), .0.display()
     )]
-    NoLeave { path: PathBuf },
+    NoLeave(PathBuf),
     #[error(
-        "write to {}: the kernel has {device} as read-only; look why (a write-protected medium, a failed disk), undo it \
+        "write to {}: the kernel has {} as read-only; look why (a write-protected medium, a failed disk), undo it \
          with blockdev --setrw, or name another target",
-        path.display()
+        .0.display(), .1
     )]
-    ReadOnly {
-        path: PathBuf,
-        /// Name of the device that is read-only: the target, or the disk that it is a part of.
-        device: String,
-    },
-    #[error("write to {}: {found}; writing would destroy it, and no option allows that: free it first", path.display())]
-    Occupied { path: PathBuf, found: String },
+    /// With the name of the device that is read-only: the target, or the disk that it is a part of.
+    ReadOnly(PathBuf, String),
+    #[error("write to {}: {}; writing would destroy it, and no option allows that: free it first", .0.display(), .1)]
+    Occupied(PathBuf, String),
     #[error("write to {}: whether something else uses it cannot be told, as {what} cannot be read: {source}; run q2c as root", path.display())]
     UnknownUse {
         path: PathBuf,
@@ -119,8 +116,8 @@ pub enum TargetError {
         free: Bytes,
         reserve: Bytes,
     },
-    #[error("write the scratch file {}: stopped after {done} by the caller", path.display())]
-    Stopped { path: PathBuf, done: Bytes },
+    #[error("write the scratch file {}: stopped after {} by the caller", .0.display(), .1)]
+    Stopped(PathBuf, Bytes),
 }
 
 /// What to do about a system's error, as the end of the message; empty where nothing can be
@@ -146,13 +143,9 @@ impl TargetError {
     /// Whether a file that q2c makes, or a simulated device, would serve in place of what was
     /// named.
     pub fn lacks_a_file(&self) -> bool {
+        use io::ErrorKind::{NotADirectory, NotFound};
         match self {
-            TargetError::Call { source, .. } => {
-                matches!(
-                    source.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                )
-            }
+            TargetError::Call { source, .. } => matches!(source.kind(), NotFound | NotADirectory),
             TargetError::NotWritten { .. } => true,
             _ => false,
         }

@@ -1,6 +1,7 @@
 //! Leave to write: the record of what q2c may write, so that nothing is overwritten by accident.
 
 use super::TargetError;
+use super::open::call;
 use crate::block::device_number;
 use q2c_model::DevId;
 use std::fmt;
@@ -73,15 +74,9 @@ impl WriteLeave {
 
     /// Leave to write the paths of `--allow-write`.
     pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave, TargetError> {
-        let id = |path: &PathBuf| {
-            fs::metadata(path)
-                .as_ref()
-                .map(FileId::from_metadata)
-                .map_err(|e| TargetError::Call {
-                    what: "find the target of --allow-write",
-                    path: path.clone(),
-                    source: std::io::Error::from(e.kind()),
-                })
+        let id = |path: &PathBuf| match fs::metadata(path) {
+            Ok(meta) => Ok(FileId::from_metadata(&meta)),
+            Err(e) => Err(call("find the target of --allow-write", path, e.kind())),
         };
         let granted = paths.iter().map(id).collect::<Result<_, _>>()?;
         Ok(WriteLeave { granted })

@@ -9,7 +9,7 @@
 use super::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use crate::block::{self, CharacterDevice, TargetDisk};
 use crate::{Roots, attr};
-use q2c_model::{Bytes, DevId};
+use q2c_model::{Bytes, DevId, Sectors};
 use q2c_sys::nvme::{Namespace, namespace};
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -45,11 +45,8 @@ pub(super) fn of_path(
     leave: &WriteLeave,
 ) -> Result<OpenNamespace, TargetError> {
     let path = &wanted.path;
-    let held_device = if wanted.write {
-        Some(hold_exclusively(roots, path, &character_device, leave)?)
-    } else {
-        None
-    };
+    let hold = || hold_exclusively(roots, path, &character_device, leave);
+    let held_device = wanted.write.then(hold).transpose()?;
     let file = open_device(path, wanted.write, character_device.dev)?;
     checked(roots, path, file, character_device, held_device)
 }
@@ -66,17 +63,12 @@ pub fn open_namespace(
 ) -> Result<OpenNamespace, TargetError> {
     let target_disk = match (id, target_disk) {
         (FileId::Device(_), Some(target_disk)) => target_disk,
-        _ => return Err(TargetError::NoNamespace { path: path.into() }),
+        _ => return Err(TargetError::NoNamespace(path.into())),
     };
     let character_device = CharacterDevice::of_disk(target_disk)?;
-    let file = open_device(&character_device.path(), write, character_device.dev)?;
-    checked(
-        roots,
-        &character_device.path(),
-        file,
-        character_device,
-        None,
-    )
+    let path = character_device.path();
+    let file = open_device(&path, write, character_device.dev)?;
+    checked(roots, &path, file, character_device, None)
 }
 
 /// Does the checks that [`open()`] makes of a block device to be written, on the namespace's block
@@ -87,15 +79,11 @@ fn hold_exclusively(
     character_device: &CharacterDevice,
     leave: &WriteLeave,
 ) -> Result<File, TargetError> {
-    let unknown = || TargetError::NoSibling {
-        path: path.to_owned(),
-    };
+    let unknown = || TargetError::NoSibling(path.to_owned());
     let (name, dev) = character_device.block.clone().ok_or_else(unknown)?;
     let id = FileId::Device(dev);
     if !leave.covers(FileId::Character(character_device.dev)) && !leave.covers(id) {
-        return Err(TargetError::NoLeave {
-            path: path.to_owned(),
-        });
+        return Err(TargetError::NoLeave(path.to_owned()));
     }
     refuse_occupied(roots, path, id)?;
     open::hold_exclusively(&Path::new("/dev").join(name), path, id)
@@ -104,19 +92,15 @@ fn hold_exclusively(
 fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError> {
     // Without O_DIRECT: character devices refuse it, and commands do not use the page cache.
     let mut options = OpenOptions::new();
-    options.read(true).write(write);
-    options.custom_flags(OFlags::CLOEXEC.bits() as i32);
-    let file = options.open(path);
-    let file = file.map_err(|e| open::call("open for NVMe commands", path, e))?;
-    let meta = file.metadata();
-    let meta = meta.map_err(|e| open::call("ask about", path, e))?;
-    if FileId::from_metadata(&meta) == FileId::Character(dev) {
-        Ok(file)
-    } else {
-        Err(TargetError::Replaced {
-            path: path.to_owned(),
-        })
-    }
+    options
+        .read(true)
+        .write(write)
+        .custom_flags(OFlags::CLOEXEC.bits() as i32);
+    let file = options
+        .open(path)
+        .map_err(|e| open::call("open for NVMe commands", path, e))?;
+    open::check_same(&file, path, FileId::Character(dev))?;
+    Ok(file)
 }
 
 /// Asks the controller for the namespace, and checks that it is that of the block device.
@@ -127,10 +111,7 @@ fn checked(
     character_device: CharacterDevice,
     held_device: Option<File>,
 ) -> Result<OpenNamespace, TargetError> {
-    let namespace = namespace(&file).map_err(|source| TargetError::Nvme {
-        path: path.to_owned(),
-        source,
-    })?;
+    let namespace = namespace(&file).map_err(|e| TargetError::Nvme(path.to_owned(), e))?;
     let open = OpenNamespace {
         file,
         character_device,
@@ -139,10 +120,7 @@ fn checked(
     };
     match difference(roots, &open) {
         None => Ok(open),
-        Some(difference) => Err(TargetError::OtherNamespace {
-            path: path.to_owned(),
-            found: difference,
-        }),
+        Some(difference) => Err(TargetError::OtherNamespace(path.to_owned(), difference)),
     }
 }
 
@@ -152,16 +130,14 @@ fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
     let (name, dev) = open.character_device.block.as_ref()?;
     let dir = roots.sys(&format!("dev/block/{dev}"));
     let id: Option<u32> = attr::value(&dir.join("nsid"));
-    let sectors: Option<u64> = attr::value(&dir.join("size"));
-    let Namespace { id: mine, .. } = open.namespace;
-    match (id, sectors) {
-        (Some(id), _) if id != mine => Some(format!(
-            "it is namespace {mine}, and {name} beside it is {id}"
+    let bytes = attr::value(&dir.join("size")).map(|n| Sectors(n).bytes().0);
+    let (own_id, own_bytes) = (open.namespace.id, open.size().0);
+    match (id, bytes) {
+        (Some(id), _) if id != own_id => Some(format!(
+            "it is namespace {own_id}, and {name} beside it is {id}"
         )),
-        (_, Some(n)) if n * 512 != open.size().0 => Some(format!(
-            "it has {} bytes, and {name} beside it {}",
-            open.size().0,
-            n * 512
+        (_, Some(bytes)) if bytes != own_bytes => Some(format!(
+            "it has {own_bytes} bytes, and {name} beside it {bytes}"
         )),
         _ => None,
     }

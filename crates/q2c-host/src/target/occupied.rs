@@ -1,12 +1,14 @@
-use super::loops::Loops;
 use super::{FileId, TargetError};
-use crate::block::{device_number, parse_dev};
+use crate::block::{device_number, number_of, parse_dev};
 use crate::{Roots, attr};
 use q2c_model::DevId;
-use std::fs;
-use std::io;
+use q2c_sys::loop_device::{Backing, backing};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind::NotFound};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Refuses a device or file that is in use, and a device that is read-only. A device is in use when
 /// it, one of its partitions, the disk that it is a partition of, or a device that stands on one of
@@ -22,8 +24,7 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
     let usage = match id {
         FileId::Device(dev) => {
             refuse_read_only(roots, path, dev)?;
-            let family_usage = users.of_family(&family(roots, path, dev)?);
-            match family_usage {
+            match users.of_family(&family(roots, path, dev)?) {
                 Some(used) => Some(used),
                 None => below(roots, path, dev, users)?,
             }
@@ -32,13 +33,9 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
             users.of_file(id).map(|used| format!("it {used}"))
         }
     };
-    match usage {
-        Some(usage) => Err(TargetError::Occupied {
-            path: path.to_owned(),
-            found: usage,
-        }),
-        None => Ok(()),
-    }
+    usage.map_or(Ok(()), |usage| {
+        Err(TargetError::Occupied(path.to_owned(), usage))
+    })
 }
 
 /// The use of what the loop device `dev` stands on, by anything but `dev`, in words; `None` where
@@ -73,7 +70,7 @@ fn below(
 fn whole_disk(roots: &Roots, dev: DevId) -> DevId {
     let disk = || {
         let dir = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))).ok()?;
-        Some(number(disk_of_partition(&dir)?)?.0)
+        number_of(disk_of_partition(&dir)?)
     };
     disk().unwrap_or(dev)
 }
@@ -87,7 +84,7 @@ fn disk_of_partition(dir: &Path) -> Option<&Path> {
 /// All mounts, swap areas and loop devices that the kernel names.
 struct Users {
     mounts: Vec<(DevId, String)>,
-    swaps: Vec<(FileId, String)>,
+    swaps: Vec<FileId>,
     loops: Loops,
 }
 
@@ -98,40 +95,39 @@ impl Users {
             fs::read_to_string(&file).map_err(|e| unknown(target, file.display(), e))
         };
         let mounts = text("self/mountinfo")?.lines().flat_map(mounted).collect();
-        let swaps: Vec<(FileId, String)> = match text("swaps") {
-            // A kernel without swap has no file `swaps`.
-            Err(TargetError::UnknownUse { source, .. })
-                if source.kind() == io::ErrorKind::NotFound =>
-            {
-                vec![]
+        // A kernel without swap has no file `swaps`.
+        let swaps = match text("swaps") {
+            Err(TargetError::UnknownUse { source, .. }) if source.kind() == NotFound => {
+                String::new()
             }
-            read => read?.lines().skip(1).filter_map(swap).collect(),
+            read => read?,
         };
         let blocks = roots.sys("block");
         fs::read_dir(&blocks).map_err(|e| unknown(target, blocks.display(), e))?;
         Ok(Users {
             mounts,
-            swaps,
+            swaps: swaps.lines().skip(1).filter_map(swap).collect(),
             loops: Loops::read(roots, &attr::entries(&blocks)),
         })
     }
 
     fn of_device(&self, dev: DevId) -> Option<String> {
         let mount = self.mounts.iter().find(|(d, _)| *d == dev);
-        let mounted = mount.map(|(_, used)| used.clone());
-        mounted.or_else(|| self.of_file(FileId::Device(dev)))
+        mount
+            .map(|(_, used)| used.clone())
+            .or_else(|| self.of_file(FileId::Device(dev)))
     }
 
     /// The use of one of these devices, in words.
     fn of_family(&self, family: &[(DevId, String)]) -> Option<String> {
-        let used =
-            |(dev, name): &(DevId, String)| Some(format!("{name} {}", self.of_device(*dev)?));
-        family.iter().find_map(used)
+        let mut family = family.iter();
+        family.find_map(|(dev, name)| Some(format!("{name} {}", self.of_device(*dev)?)))
     }
 
     fn of_file(&self, id: FileId) -> Option<String> {
-        let swap = self.swaps.iter().find(|(file, _)| *file == id);
-        swap.map(|(_, used)| used.clone())
+        let is_swap = self.swaps.contains(&id);
+        is_swap
+            .then(|| "is in use as swap".to_owned())
             .or_else(|| self.loops.over(id))
     }
 }
@@ -157,10 +153,8 @@ fn device_at(path: &Path) -> Option<DevId> {
     is_one.then(|| device_number(meta.rdev()))
 }
 
-fn swap(line: &str) -> Option<(FileId, String)> {
-    let name = unescape(line.split_whitespace().next()?);
-    let id = FileId::from_path(Path::new(&name))?;
-    Some((id, "is in use as swap".to_owned()))
+fn swap(line: &str) -> Option<FileId> {
+    FileId::from_path(Path::new(&unescape(line.split_whitespace().next()?)))
 }
 
 /// Decodes the octal escapes by which procfs writes spaces and other characters in paths, such as
@@ -169,19 +163,15 @@ fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
-        let octal = tail
-            .get(..3)
-            .and_then(|d| u8::from_str_radix(std::str::from_utf8(d).ok()?, 8).ok());
-        match (first, octal) {
-            (b'\\', Some(byte)) => {
-                out.push(byte);
-                rest = &tail[3..];
-            }
-            _ => {
-                out.push(first);
-                rest = tail;
-            }
-        }
+        let escaped = || {
+            let digits = std::str::from_utf8(tail.get(..3)?).ok()?;
+            u8::from_str_radix(digits, 8)
+                .ok()
+                .filter(|_| first == b'\\')
+        };
+        let byte = escaped();
+        out.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &tail[3..] } else { tail };
     }
     String::from_utf8_lossy(&out).into_owned()
 }
@@ -193,13 +183,12 @@ fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), Target
         return Ok(());
     };
     let mut dirs = std::iter::once(dir.as_path()).chain(disk_of_partition(&dir));
-    match dirs.find(|dir| attr::value(&dir.join("ro")) == Some(1)) {
-        Some(read_only) => Err(TargetError::ReadOnly {
-            path: path.to_owned(),
-            device: attr::name(read_only),
-        }),
-        None => Ok(()),
-    }
+    let read_only = dirs
+        .find(|dir| attr::value(&dir.join("ro")) == Some(1))
+        .map(attr::name);
+    read_only.map_or(Ok(()), |device| {
+        Err(TargetError::ReadOnly(path.to_owned(), device))
+    })
 }
 
 /// Numbers and names of the device, its partitions, its whole disk, and all devices that stand on
@@ -235,7 +224,7 @@ fn join_holders(dir: &Path, members: &mut Vec<(DevId, String)>) {
 }
 
 fn number(dir: &Path) -> Option<(DevId, String)> {
-    Some((parse_dev(&attr::text(&dir.join("dev"))?)?, attr::name(dir)))
+    Some((number_of(dir)?, attr::name(dir)))
 }
 
 fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> TargetError {
@@ -244,6 +233,102 @@ fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> Ta
         what: what.to_string(),
         source,
     }
+}
+
+/// What the kernel appends to the name of a file that was removed.
+const REMOVED: &[u8] = b" (deleted)";
+
+/// The loop devices that have a file, and what is known of it.
+#[derive(Default)]
+pub(super) struct Loops {
+    known: Vec<Known>,
+    /// Loop devices that may not be asked, over a file whose name was removed, and which may have
+    /// another name still; with the least size of that file, bytes.
+    unclear: Vec<(String, u64)>,
+}
+
+/// A loop device over a file or device that is known.
+struct Known {
+    under: FileId,
+    name: String,
+    dev: Option<DevId>,
+}
+
+impl Loops {
+    /// Reads the loop devices among `disks`, the entries of sysfs' folder `block`.
+    ///
+    /// A device is asked itself, as the numbers of a file hold where its name was removed. Where it
+    /// may not be opened, which takes root, the name that sysfs has is looked up.
+    pub(crate) fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
+        let mut loops = Loops::default();
+        for disk in disks {
+            // White space belongs to the name, but for the line's end.
+            let Ok(named) = fs::read(disk.join("loop/backing_file")) else {
+                continue;
+            };
+            let named = named.strip_suffix(b"\n").unwrap_or(&named);
+            let name = attr::name(disk);
+            let by_name = || FileId::from_path(Path::new(OsStr::from_bytes(named)));
+            let dev = number_of(disk);
+            match ask(roots, dev, &name).or_else(by_name) {
+                Some(under) => loops.known.push(Known { under, name, dev }),
+                None if named.ends_with(REMOVED) => loops.unclear.push((name, least(disk))),
+                // The name is one of another mount namespace.
+                None => {}
+            }
+        }
+        loops
+    }
+
+    /// The use of a file or device by a loop device, in words; `None` if there is none.
+    pub(crate) fn over(&self, id: FileId) -> Option<String> {
+        let over = self.known.iter().find(|known| known.under == id)?;
+        Some(format!("backs the loop device {}", over.name))
+    }
+
+    /// The file or device under the loop device `dev`; `None` for any other device.
+    pub(crate) fn under(&self, dev: DevId) -> Option<FileId> {
+        let known = self.known.iter().find(|known| known.dev == Some(dev))?;
+        Some(known.under)
+    }
+
+    pub(crate) fn forget(&mut self, dev: DevId) {
+        self.known.retain(|known| known.dev != Some(dev));
+    }
+
+    /// Refuses a file that may be the one under a loop device that cannot be asked.
+    pub(crate) fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
+        let FileId::File { .. } = id else {
+            return Ok(());
+        };
+        let size = fs::metadata(path).map_or(u64::MAX, |meta| meta.len());
+        let Some((name, _)) = self.unclear.iter().find(|(_, least)| size >= *least) else {
+            return Ok(());
+        };
+        let reason =
+            "its name was removed and the device cannot be opened; run as root, or detach it";
+        let source = io::Error::new(io::ErrorKind::PermissionDenied, reason);
+        Err(unknown(path, format!("the file under /dev/{name}"), source))
+    }
+}
+
+/// Asks the loop device; `None` where its node cannot be opened or is another device's.
+fn ask(roots: &Roots, number: Option<DevId>, name: &str) -> Option<FileId> {
+    let node = File::open(roots.dev.join(name)).ok()?;
+    let opened = device_number(node.metadata().ok()?.rdev());
+    let Backing { dev, ino, rdev } = backing(&node).ok().filter(|_| Some(opened) == number)?;
+    Some(match rdev {
+        0 => FileId::File { dev, ino },
+        // A loop device stands on a regular file or a block device.
+        rdev => FileId::Device(device_number(rdev)),
+    })
+}
+
+/// The least size of the file under a loop device, bytes: the device's offset and size.
+fn least(disk: &Path) -> u64 {
+    let value = |name: &str| attr::value::<u64>(&disk.join(name)).unwrap_or(0);
+    let sectors = value("size");
+    value("loop/offset").saturating_add(sectors.saturating_mul(512))
 }
 
 #[cfg(test)]

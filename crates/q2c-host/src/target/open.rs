@@ -6,7 +6,7 @@ use crate::{Roots, attr};
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind};
 use rustix::fs::OFlags;
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -51,34 +51,43 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     let path = &wanted.path;
     // The file is looked at without being opened: opening a fifo would wait, and opening some
     // devices has effects.
-    let looked = look(path)?;
+    let looked = fs::metadata(path).map_err(|e| call("find the target", path, e))?;
     let id = FileId::from_metadata(&looked);
-    if let Some(character_device) = character_device(roots, id) {
+    if let FileId::Character(dev) = id
+        && let Some(character_device) = CharacterDevice::of_number(roots, dev)
+    {
         return open_namespace(roots, wanted, character_device, leave);
     }
     let kind = kind(path, &looked)?;
     if wanted.write {
         if !leave.covers(id) {
-            return Err(TargetError::NoLeave { path: path.clone() });
+            return Err(TargetError::NoLeave(path.clone()));
         }
         refuse_occupied(roots, path, id)?;
     }
     let file = open_direct(wanted, kind)?;
-    let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
-    if FileId::from_metadata(&meta) != id {
-        return Err(TargetError::Replaced { path: path.clone() });
-    }
-    if wanted.write && kind == Kind::File {
+    let meta = check_same(&file, path, id)?;
+    if wanted.write && kind == TargetKind::File {
         lock(roots, &file, path, &meta)?;
     }
     let size = size(&file, path)?;
     check_size(wanted, size)?;
-    let disk = disk(roots, &meta);
-    let mut facts = facts(roots, wanted, kind, size, &disk);
+    let disk = block::of_metadata(roots, &meta);
+    let mut facts = Target {
+        path: path.display().to_string(),
+        kind,
+        size,
+        device: disk.as_ref().ok().map(|disk| block::device(roots, disk)),
+        unproved: match &disk {
+            Ok(target_disk) => target_disk.unproved.clone(),
+            Err(reason) => vec![format!("that I/O reaches a device; failed to {reason}")],
+        },
+        ..Target::default()
+    };
     let alignment = direct::alignment(&file, path, facts.device.as_ref())?;
     check_block(wanted, alignment)?;
     direct::probe(&file, path, alignment)?;
-    if kind == Kind::File {
+    if kind == TargetKind::File {
         facts.file_system = file_system(roots, &meta);
         facts.unproved.extend(written::check(&file, path, size.0)?);
     } else if !wanted.write {
@@ -93,14 +102,6 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
         id,
         held_device: None,
     })
-}
-
-/// The NVMe namespace of a character device; `None` when the target is something else.
-fn character_device(roots: &Roots, id: FileId) -> Option<CharacterDevice> {
-    match id {
-        FileId::Character(dev) => CharacterDevice::of_number(roots, dev),
-        _ => None,
-    }
 }
 
 fn open_namespace(
@@ -119,8 +120,6 @@ fn open_namespace(
     };
     check_block(wanted, alignment)?;
     let target_disk = namespace::target_disk(roots, &open.character_device);
-    let missing =
-        || "that its counters are known: sysfs shows no block device beside it".to_owned();
     let facts = Target {
         path: wanted.path.display().to_string(),
         kind: TargetKind::NvmeGeneric,
@@ -128,7 +127,9 @@ fn open_namespace(
         device: target_disk.as_ref().map(|disk| block::device(roots, disk)),
         unproved: match &target_disk {
             Some(target_disk) => target_disk.unproved.clone(),
-            None => vec![missing()],
+            None => vec![
+                "that its counters are known: sysfs shows no block device beside it".to_owned(),
+            ],
         },
         ..Target::default()
     };
@@ -142,12 +143,6 @@ fn open_namespace(
     })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    File,
-    Block,
-}
-
 pub(super) fn call(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
     TargetError::Call {
         what,
@@ -156,25 +151,28 @@ pub(super) fn call(what: &'static str, path: &Path, source: impl Into<io::Error>
     }
 }
 
-fn look(path: &Path) -> Result<Metadata, TargetError> {
-    std::fs::metadata(path).map_err(|e| call("find the target", path, e))
+/// Checks that the open file is still the one that was looked at, and returns what it is now.
+pub(super) fn check_same(file: &File, path: &Path, id: FileId) -> Result<Metadata, TargetError> {
+    let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
+    if FileId::from_metadata(&meta) == id {
+        Ok(meta)
+    } else {
+        Err(TargetError::Replaced(path.to_owned()))
+    }
 }
 
-fn kind(path: &Path, meta: &Metadata) -> Result<Kind, TargetError> {
+fn kind(path: &Path, meta: &Metadata) -> Result<TargetKind, TargetError> {
     let t = meta.file_type();
     let kind = match () {
-        () if t.is_file() => return Ok(Kind::File),
-        () if t.is_block_device() => return Ok(Kind::Block),
+        () if t.is_file() => return Ok(TargetKind::File),
+        () if t.is_block_device() => return Ok(TargetKind::Block),
         () if t.is_dir() => "folder",
         () if t.is_fifo() => "fifo",
         () if t.is_socket() => "socket",
         () if t.is_char_device() => "character device",
         () => "thing of unknown kind",
     };
-    Err(TargetError::Kind {
-        path: path.to_owned(),
-        kind,
-    })
+    Err(TargetError::Kind(path.to_owned(), kind))
 }
 
 /// Locks a file that is to be written, so that no other run writes it at the same time. The lock
@@ -182,10 +180,10 @@ fn kind(path: &Path, meta: &Metadata) -> Result<Kind, TargetError> {
 fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), TargetError> {
     match file.try_lock() {
         // A comparison may open one file several times.
-        Err(TryLockError::WouldBlock) if !locked_here(roots, meta) => Err(TargetError::Occupied {
-            path: path.to_owned(),
-            found: "another run of q2c, or another program, has locked it".to_owned(),
-        }),
+        Err(TryLockError::WouldBlock) if !locked_here(roots, meta) => Err(TargetError::Occupied(
+            path.to_owned(),
+            "another run of q2c, or another program, has locked it".to_owned(),
+        )),
         _ => Ok(()),
     }
 }
@@ -194,7 +192,7 @@ fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), 
 /// WRITE 812 08:01:4711 0 EOF`.
 fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
     let (pid, inode) = (std::process::id().to_string(), meta.ino().to_string());
-    let locks = std::fs::read_to_string(roots.proc("locks")).unwrap_or_default();
+    let locks = fs::read_to_string(roots.proc("locks")).unwrap_or_default();
     locks.lines().any(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let locked_inode = fields.get(5).and_then(|file| file.rsplit(':').next());
@@ -204,26 +202,25 @@ fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
     })
 }
 
-fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
+fn open_direct(wanted: &Wanted, kind: TargetKind) -> Result<File, TargetError> {
     let mut flags = OFlags::DIRECT | OFlags::CLOEXEC;
-    if wanted.write && kind == Kind::Block {
+    if wanted.write && kind == TargetKind::Block {
         // O_EXCL without O_CREAT on a block device: the call fails while a file system or another
         // exclusive user has it.
         flags |= OFlags::EXCL;
     }
     let mut options = OpenOptions::new();
-    options.read(true).write(wanted.write);
-    options.custom_flags(flags.bits() as i32);
+    options
+        .read(true)
+        .write(wanted.write)
+        .custom_flags(flags.bits() as i32);
     let path = &wanted.path;
     options.open(path).map_err(|e| match e.kind() {
-        io::ErrorKind::InvalidInput => TargetError::NoDirect {
-            path: path.clone(),
-            found: e.to_string(),
-        },
-        io::ErrorKind::ResourceBusy => TargetError::Occupied {
-            path: path.clone(),
-            found: format!("the kernel has it in exclusive use ({e})"),
-        },
+        io::ErrorKind::InvalidInput => TargetError::NoDirect(path.clone(), e.to_string()),
+        io::ErrorKind::ResourceBusy => TargetError::Occupied(
+            path.clone(),
+            format!("the kernel has it in exclusive use ({e})"),
+        ),
         _ if wanted.write => call("open for reading and writing", path, e),
         _ => call("open for reading", path, e),
     })
@@ -237,24 +234,19 @@ pub(super) fn hold_exclusively(
 ) -> Result<File, TargetError> {
     let flags = OFlags::CLOEXEC | OFlags::EXCL;
     let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    options.custom_flags(flags.bits() as i32);
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(flags.bits() as i32);
     let file = options.open(device).map_err(|e| match e.kind() {
-        io::ErrorKind::ResourceBusy => TargetError::Occupied {
-            path: target.to_owned(),
-            found: format!("the kernel has {} in exclusive use ({e})", device.display()),
-        },
+        io::ErrorKind::ResourceBusy => TargetError::Occupied(
+            target.to_owned(),
+            format!("the kernel has {} in exclusive use ({e})", device.display()),
+        ),
         _ => call("open for an exclusive hold", device, e),
     })?;
-    let meta = file.metadata();
-    let meta = meta.map_err(|e| call("ask about", device, e))?;
-    if FileId::from_metadata(&meta) == id {
-        Ok(file)
-    } else {
-        Err(TargetError::Replaced {
-            path: device.to_owned(),
-        })
-    }
+    check_same(&file, device, id)?;
+    Ok(file)
 }
 
 /// The size of a target, from the position of its end, which works for block devices as well as for
@@ -290,38 +282,6 @@ fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError>
             block,
             needed: alignment.offset,
         }),
-    }
-}
-
-fn disk(roots: &Roots, meta: &Metadata) -> Result<TargetDisk, block::NoDisk> {
-    let raw = if meta.file_type().is_block_device() {
-        meta.rdev()
-    } else {
-        meta.dev()
-    };
-    block::of_device(roots, device_number(raw))
-}
-
-fn facts(
-    roots: &Roots,
-    wanted: &Wanted,
-    kind: Kind,
-    size: Bytes,
-    disk: &Result<TargetDisk, block::NoDisk>,
-) -> Target {
-    Target {
-        path: wanted.path.display().to_string(),
-        kind: match kind {
-            Kind::File => TargetKind::File,
-            Kind::Block => TargetKind::Block,
-        },
-        size,
-        device: disk.as_ref().ok().map(|disk| block::device(roots, disk)),
-        unproved: match disk {
-            Ok(target_disk) => target_disk.unproved.clone(),
-            Err(reason) => vec![format!("that I/O reaches a device; failed to {reason}")],
-        },
-        ..Target::default()
     }
 }
 

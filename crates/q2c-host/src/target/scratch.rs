@@ -90,10 +90,7 @@ impl Scratch {
             written.map_err(|e| call("write the scratch file", self.path(), e))?;
             done = (done + CHUNK.0).min(size.0);
             if !progress(Bytes(done)) {
-                return Err(TargetError::Stopped {
-                    path: self.path().to_owned(),
-                    done: Bytes(done),
-                });
+                return Err(TargetError::Stopped(self.path().to_owned(), Bytes(done)));
             }
         }
         let end = file.set_len(size.0).and_then(|()| file.sync_all());

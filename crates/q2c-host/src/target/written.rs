@@ -5,7 +5,6 @@ use q2c_model::Bytes;
 use q2c_result::{Target, Warning};
 use q2c_sys::fiemap::{self, Extent};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -33,16 +32,16 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
     }
     let extents = match extents {
         Ok(extents) => extents,
-        Err(e) => return Ok(vec![unasked(&e)]),
+        Err(e) => {
+            let text = format!("{UNASKED}: its file system does not tell where it lies ({e})");
+            return Ok(vec![text]);
+        }
     };
-    if let Some((what, at)) = gap(&extents, size) {
-        return Err(TargetError::NotWritten {
-            path: path.to_owned(),
-            what,
-            at,
-        });
-    }
-    Ok(transformed(&extents))
+    let Some((what, at)) = gap(&extents, size) else {
+        return Ok(transformed(&extents));
+    };
+    let path = path.to_owned();
+    Err(TargetError::NotWritten { path, what, at })
 }
 
 /// Looks at some blocks all over a device. Where half of them or more hold zeros only, they were
@@ -78,28 +77,23 @@ pub fn never_written(target: &Target) -> Option<Warning> {
     ))
 }
 
-fn unasked(error: &io::Error) -> String {
-    format!("{UNASKED}: its file system does not tell where it lies ({error})")
-}
-
 /// The first part of the file that a read would not find on the device, in words, and its offset.
 fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
+    let hole = |from, to| Some((format!("a hole of {}", Bytes(to - from)), from));
     let mut covered = 0;
     for extent in extents.iter().take_while(|e| e.logical < size) {
         if extent.logical > covered {
-            return Some((hole(covered, extent.logical), covered));
+            return hole(covered, extent.logical);
         }
         if let Some(what) = unfit(extent) {
-            let what = format!("{what} of {}", Bytes(extent.length));
-            return Some((what, extent.logical));
+            return Some((
+                format!("{what} of {}", Bytes(extent.length)),
+                extent.logical,
+            ));
         }
         covered = extent.end();
     }
-    (covered < size).then(|| (hole(covered, size), covered))
-}
-
-fn hole(from: u64, to: u64) -> String {
-    format!("a hole of {}", Bytes(to - from))
+    (covered < size).then(|| hole(covered, size))?
 }
 
 /// What makes an extent unfit as a target, in words; `None` for a fit one.

@@ -15,7 +15,6 @@ use crate::tree::SysProcTree;
 use CheckVerdict::{Invalidates, Pass, Unknown, Warn};
 use q2c_host::Roots;
 use q2c_host::doctor::{DoctorFacts, RingProbe, ToolCosts, run};
-use q2c_host::restore::Owner;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::{Check, CheckVerdict, CpuTrial, Device, Target, TargetKind};
 use std::collections::BTreeSet;
@@ -110,14 +109,18 @@ const CHEAP: ToolCosts = ToolCosts {
 /// second cannot be known of a block device.
 const NEVER_WELL: [&str; 2] = ["hybrid-kernel", "target-written"];
 
+/// The verdict of one check on a good machine with this target.
+fn verdict(target: &Target, id: &str) -> CheckVerdict {
+    find(&report(&SysProcTree::new(GOOD), target, None), id).verdict
+}
+
 fn report(tree: &SysProcTree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
     let roots = tree.roots();
-    let facts = DoctorFacts::new(&roots, Some(target)).with_journal(&tree.path("journal"));
-    let facts = facts.with_costs(CHEAP);
-    let report = match ring {
-        Some(ring) => run(&facts.with_ring(ring)),
-        None => run(&facts),
-    };
+    let mut facts = DoctorFacts::new(&roots, Some(target));
+    facts.journal = Some(tree.path("journal"));
+    facts.costs = Some(CHEAP);
+    facts.ring = ring;
+    let report = run(&facts);
     assert_eq!(report.schema, "q2c.doctor/1");
     report.checks
 }
@@ -138,11 +141,8 @@ fn remove(path: &std::path::Path) {
 
 #[test]
 fn the_good_machine_passes() {
-    let checks = report(
-        &SysProcTree::new(GOOD),
-        &good_target(),
-        Some(RingProbe::Works),
-    );
+    let tree = SysProcTree::new(GOOD);
+    let checks = report(&tree, &good_target(), Some(RingProbe::Works));
     let is_well = |check: &&Check| !NEVER_WELL.contains(&check.id.as_str());
     for check in checks.iter().filter(is_well) {
         assert_eq!(check.verdict, Pass, "{check:?}");
@@ -156,11 +156,8 @@ fn the_good_machine_passes() {
 /// A check on a machine whose CPUs were measured to be so busy at rest, or were not measured.
 fn at_rest(tree: &SysProcTree, busy: Option<f64>, id: &str) -> Option<Check> {
     let roots = tree.roots();
-    let facts = DoctorFacts::new(&roots, None);
-    let facts = match busy {
-        Some(cpus) => facts.with_busy_at_rest(cpus),
-        None => facts,
-    };
+    let mut facts = DoctorFacts::new(&roots, None);
+    facts.busy_at_rest = busy;
     let mut checks = run(&facts).checks.into_iter();
     checks.find(|check| check.id == id)
 }
@@ -207,25 +204,20 @@ fn a_tried_ring_decides() {
     assert_eq!(find(&tried, "io-uring").verdict, Pass);
 }
 
-fn of_target(change: fn(&mut Target), id: &str) -> CheckVerdict {
-    let mut target = good_target();
-    change(&mut target);
-    find(&report(&SysProcTree::new(GOOD), &target, None), id).verdict
-}
-
 #[test]
 fn targets() {
-    let on = |system: Option<&str>| Target {
-        kind: TargetKind::File,
-        file_system: system.map(str::to_owned),
-        ..good_target()
+    let kind = |system: Option<&str>| {
+        let on = Target {
+            kind: TargetKind::File,
+            file_system: system.map(str::to_owned),
+            ..good_target()
+        };
+        verdict(&on, "target-kind")
     };
-    let kind = |system| {
-        find(
-            &report(&SysProcTree::new(GOOD), &on(system), None),
-            "target-kind",
-        )
-        .verdict
+    let of_target = |change: fn(&mut Target), id| {
+        let mut target = good_target();
+        change(&mut target);
+        verdict(&target, id)
     };
     let kinds = [kind(Some("ext4")), kind(Some("btrfs")), kind(None)];
     assert_eq!(kinds, [Pass, Invalidates, Unknown]);
@@ -249,31 +241,30 @@ fn targets() {
 /// zram has no interrupts, and `iostats` of any device can be off.
 #[test]
 fn what_is_not_counted_is_no_proof() {
-    const NO_LINE: &str = "proc/interrupts =  CPU0 CPU1\\n 9: 5 6 MSI 1-edge eth0";
-    const NO_REQUESTS: &str = "sys/devices/pci0/nvme0/nvme0n1/queue/iostats = 0";
-    let no_lines = |tree: &SysProcTree| {
-        remove(&tree.path("sys/devices/pci0/nvme0/msi_irqs"));
-        tree.add(NO_LINE);
-    };
-    let no_requests = |tree: &SysProcTree| tree.add(NO_REQUESTS);
-    let proved = |changes: &[&dyn Fn(&SysProcTree)], others: [CheckVerdict; 2]| {
+    for (irqs, iostats, verdict, words) in [
+        (Unknown, Pass, Warn, "its interrupts cannot"),
+        (Pass, Warn, Warn, "its requests cannot"),
+        (
+            Unknown,
+            Warn,
+            Invalidates,
+            "neither interrupts nor requests",
+        ),
+    ] {
         let tree = SysProcTree::new(GOOD);
-        changes.iter().for_each(|change| change(&tree));
+        if irqs == Unknown {
+            remove(&tree.path("sys/devices/pci0/nvme0/msi_irqs"));
+            tree.add("proc/interrupts =  CPU0 CPU1\\n 9: 5 6 MSI 1-edge eth0");
+        }
+        if iostats == Warn {
+            tree.add("sys/devices/pci0/nvme0/nvme0n1/queue/iostats = 0");
+        }
         let checks = report(&tree, &good_target(), None);
-        let lines = ["irq-cpus", "iostats"].map(|id| find(&checks, id).verdict);
-        assert_eq!(lines, others);
-        let check = find(&checks, "target-proved");
-        (check.verdict, check.means.clone())
-    };
-    let (verdict, means) = proved(&[&no_lines], [Unknown, Pass]);
-    assert_eq!(verdict, Warn);
-    assert!(means.contains("its interrupts cannot"), "{means}");
-    let (verdict, means) = proved(&[&no_requests], [Pass, Warn]);
-    assert_eq!(verdict, Warn);
-    assert!(means.contains("its requests cannot"), "{means}");
-    let (verdict, means) = proved(&[&no_lines, &no_requests], [Unknown, Warn]);
-    assert_eq!(verdict, Invalidates);
-    assert!(means.contains("neither interrupts nor requests"), "{means}");
+        let verdicts = ["irq-cpus", "iostats", "target-proved"].map(|id| find(&checks, id).verdict);
+        assert_eq!(verdicts, [irqs, iostats, verdict]);
+        let means = &find(&checks, "target-proved").means;
+        assert!(means.contains(words), "{means}");
+    }
 }
 
 #[test]
@@ -306,15 +297,7 @@ fn without_a_target_its_checks_are_left_out() {
 fn settings_left_by_a_killed_run() {
     let tree = SysProcTree::new(GOOD);
     tree.add("proc/sys/kernel/random/boot_id = this-boot");
-    let owner = Owner {
-        boot_id: "this-boot".into(),
-        pid: 4_000_000,
-        start_time: 1,
-    };
-    let line = format!(
-        r#"{{"event":"change","seq":0,"boot_id":"{}","pid":{},"start_time":{},"object":"/sys/x","old":"1","written":"2"}}"#,
-        owner.boot_id, owner.pid, owner.start_time
-    );
+    let line = r#"{"event":"change","seq":0,"boot_id":"this-boot","pid":4000000,"start_time":1,"object":"/sys/x","old":"1","written":"2"}"#;
     tree.add(&format!("journal/4000000-1.jsonl = {line}"));
     let checks = report(&tree, &good_target(), None);
     let check = find(&checks, "restore-pending");

@@ -13,6 +13,8 @@ mod tasks;
 mod topology;
 mod tree;
 
+use q2c_host::Roots;
+
 /// Reports that the rest of a test is left out, and counts it as a skip.
 fn skip(reason: &str) {
     q2c_testkit::skip("host", reason);

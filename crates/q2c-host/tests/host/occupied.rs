@@ -35,17 +35,21 @@ fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
     tree.add(&format!(
         "proc/self/mountinfo = 27 1 {mounted} / /data\\040dir rw - ext4 /dev/q2c-none rw"
     ));
-    let id = FileId::Device(DevId {
-        major: device.0,
-        minor: device.1,
-    });
-    user(&tree, id)
+    let (major, minor) = device;
+    user(&tree, FileId::Device(DevId { major, minor }))
+}
+
+/// Why the file may not be written; `None` if it may.
+fn refused(roots: &Roots, path: &Path) -> Option<String> {
+    let id = FileId::from_path(path).unwrap();
+    let refused = refuse_occupied(roots, path, id);
+    refused.err().map(|error| error.to_string())
 }
 
 fn user(tree: &SysProcTree, id: FileId) -> Option<String> {
     match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
         Ok(()) => None,
-        Err(TargetError::Occupied { found, .. }) => Some(found),
+        Err(TargetError::Occupied(_, found)) => Some(found),
         Err(other) => panic!("{other}"),
     }
 }
@@ -70,12 +74,7 @@ fn swap_and_loop_files() {
     let tree = SysProcTree::new(DISKS);
     tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     tree.add("swap file = x\n looped = x\n free = x");
-    let refused = |name: &str| {
-        let path = tree.path(name);
-        let id = FileId::from_path(&path).unwrap();
-        let refused = refuse_occupied(&tree.roots(), &path, id);
-        refused.err().map(|e| e.to_string())
-    };
+    let refused = |name: &str| refused(&tree.roots(), &tree.path(name));
     assert_eq!(refused("swap file"), None);
     let named = |name: &str| tree.path(name).display().to_string();
     let swap = named("swap file").replace(' ', "\\040");
@@ -100,11 +99,7 @@ fn loop_files_of_other_names() {
     std::fs::create_dir(&looped).unwrap();
     let line = format!("{}\n", blank.display());
     std::fs::write(looped.join("backing_file"), line).unwrap();
-    let refused = |path: &Path| {
-        let id = FileId::from_path(path).unwrap();
-        let refused = refuse_occupied(&tree.roots(), path, id);
-        refused.err().map(|e| e.to_string()).unwrap_or_default()
-    };
+    let refused = |path: &Path| refused(&tree.roots(), path).unwrap_or_default();
     let message = refused(&blank);
     assert!(message.contains("backs the loop device loop0"), "{message}");
     // Here the device cannot be asked. A file that is too small is not the one under it.
@@ -157,12 +152,7 @@ fn a_loop_device_over_one_that_is_in_use() {
     };
     let node = |device: &TestLoopDevice| PathBuf::from(format!("/dev/{}", device.name));
     let upper = TestLoopDevice::over(&node(&lower)).expect("a loop device over another one");
-    let refused = || {
-        let path = node(&upper);
-        let id = FileId::from_path(&path).unwrap();
-        let refused = refuse_occupied(&Roots::live(), &path, id);
-        refused.err().map(|e| e.to_string())
-    };
+    let refused = || refused(&Roots::live(), &node(&upper));
     assert_eq!(refused(), None);
     let second = TestLoopDevice::over(&node(&lower)).expect("a second one over it");
     let message = refused().expect("a refusal");
@@ -181,14 +171,12 @@ fn a_removed_name_hides_no_loop_device() {
     let (backing, second) = (dir.path().join("backing"), dir.path().join("second"));
     std::fs::hard_link(&backing, &second).unwrap();
     std::fs::remove_file(&backing).unwrap();
-    let id = FileId::from_path(&second).unwrap();
-    let refused = refuse_occupied(&Roots::live(), &second, id).unwrap_err();
+    let message = refused(&Roots::live(), &second).expect("a refusal");
     let expected = format!("backs the loop device {}", device.name);
-    assert!(refused.to_string().contains(&expected), "{refused}");
+    assert!(message.contains(&expected), "{message}");
     // Another file is free.
     std::fs::write(&backing, vec![0; 1 << 20]).unwrap();
-    let id = FileId::from_path(&backing).unwrap();
-    refuse_occupied(&Roots::live(), &backing, id).unwrap();
+    assert_eq!(refused(&Roots::live(), &backing), None);
 }
 
 #[test]

@@ -76,6 +76,15 @@ impl RestoreBench {
         path
     }
 
+    /// Writes a journal of this process as that of one that has ended.
+    fn leave_ended(&self, journal: &str) -> PathBuf {
+        let live = Owner::current(&Roots::live()).unwrap().start_time;
+        let ended = journal.replace(&live.to_string(), &dead().start_time.to_string());
+        let left = self.journal.join("1-2-0.jsonl");
+        fs::write(&left, ended).unwrap();
+        left
+    }
+
     fn outcomes(&self) -> Vec<UndoOutcome> {
         let items = self.restore().items.into_iter();
         items.map(|item| item.outcome).collect()
@@ -126,7 +135,7 @@ fn values_set_by_others_are_left_alone() {
     guard.set(&bench.a(), "2").unwrap();
     fs::write(bench.a(), "7\n").unwrap();
     let ends = guard.undo();
-    assert!(matches!(&ends[0].1, UndoOutcome::Foreign { present } if present == "7"));
+    assert!(matches!(&ends[0].1, UndoOutcome::Foreign(present) if present == "7"));
     assert_eq!(bench.value("sys/a"), "7");
     assert!(bench.journals().is_empty());
 }
@@ -191,52 +200,42 @@ fn settings_that_cannot_be_changed_say_so() {
     assert_eq!(guard.undo()[0].1, UndoOutcome::Gone);
 }
 
+/// What a dead owner left is undone, the last change first, unless it was never made, was undone
+/// before the kill, or somebody else has set the value since. A value that the kernel rounded is
+/// the owner's.
 #[test]
-fn what_a_dead_owner_left_is_undone_last_first() {
-    let bench = RestoreBench::new();
-    bench.leave(&dead(), &[("sys/a", "1", "2"), ("sys/a", "2", "3")], "");
-    fs::write(bench.a(), "3").unwrap();
-    let file = fs::canonicalize(bench.a()).unwrap();
-    let left = pending(&Roots::live(), &bench.journal).unwrap();
-    assert_eq!(left.changes[0].0.file, file);
-    let refused = bench.guard().set(&file, "5").unwrap_err();
-    assert!(matches!(refused, RestoreError::Pending { .. }), "{refused}");
-    assert_eq!(
-        bench.outcomes(),
-        [UndoOutcome::Restored, UndoOutcome::Restored]
-    );
-    assert_eq!(bench.value("sys/a"), "1");
-    assert!(bench.journals().is_empty());
-}
-
-#[test]
-fn a_change_announced_and_never_made_needs_nothing() {
-    let bench = RestoreBench::new();
-    bench.leave(&dead(), &[("sys/a", "1", "2")], "");
-    assert_eq!(bench.outcomes(), [UndoOutcome::AlreadyOld]);
-    assert_eq!(bench.value("sys/a"), "1");
-}
-
-#[test]
-fn rounded_values_are_ours_and_undone_ones_are_not() {
-    let bench = RestoreBench::new();
+fn what_a_dead_owner_left_is_undone() {
+    use UndoOutcome::{AlreadyOld, Foreign, Restored};
+    let twice: &[_] = &[("sys/a", "1", "2"), ("sys/a", "2", "3")];
+    let rounded: &[_] = &[("sys/a", "1", "127"), ("sys/b", "none", "mq-deadline")];
     let settled = r#"{"event":"settled","seq":0,"value":"124"}"#;
     let tail = format!("{settled}\n{{\"event\":\"undone\",\"seq\":1}}\n");
-    let changes = [("sys/a", "1", "127"), ("sys/b", "none", "mq-deadline")];
-    bench.leave(&dead(), &changes, &tail);
-    fs::write(bench.a(), "124").unwrap();
-    fs::write(bench.b(), "none [mq-deadline]").unwrap();
-    assert_eq!(bench.outcomes(), [UndoOutcome::Restored]);
-    assert_eq!(bench.values(), ["1", "none [mq-deadline]"]);
-}
-
-#[test]
-fn a_dead_owner_never_overrides_what_is_there_now() {
-    let bench = RestoreBench::new();
-    bench.leave(&dead(), &[("sys/a", "1", "2")], "");
-    fs::write(bench.a(), "5").unwrap();
-    assert!(matches!(&bench.outcomes()[..], [UndoOutcome::Foreign { present }] if present == "5"));
-    assert_eq!(bench.value("sys/a"), "5");
+    let foreign = Foreign("5".to_owned());
+    for (changes, tail, present, outcomes, after) in [
+        (twice, "", ["3", "[none]"], vec![Restored, Restored], "1"),
+        (&twice[..1], "", ["1", "[none]"], vec![AlreadyOld], "1"),
+        (&twice[..1], "", ["5", "[none]"], vec![foreign], "5"),
+        (
+            rounded,
+            tail.as_str(),
+            ["124", "[mq-deadline]"],
+            vec![Restored],
+            "1",
+        ),
+    ] {
+        let bench = RestoreBench::new();
+        bench.leave(&dead(), changes, tail);
+        fs::write(bench.a(), present[0]).unwrap();
+        fs::write(bench.b(), present[1]).unwrap();
+        let file = fs::canonicalize(bench.a()).unwrap();
+        let left = pending(&Roots::live(), &bench.journal).unwrap();
+        assert_eq!(left.changes[0].0.file, file);
+        let refused = bench.guard().set(&file, "9").unwrap_err();
+        assert!(matches!(refused, RestoreError::Pending { .. }), "{refused}");
+        assert_eq!(bench.outcomes(), outcomes);
+        assert_eq!(bench.values(), [after, present[1]]);
+        assert!(bench.journals().is_empty());
+    }
 }
 
 #[test]
@@ -489,13 +488,9 @@ fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     assert!(matches!(other, Err(RestoreError::Busy { .. })), "{other:?}");
 
     // The same journal of a server that has ended.
-    let start = dead().start_time;
-    let live = Owner::current(&Roots::live()).unwrap().start_time;
-    let ended = written.replace(&live.to_string(), &start.to_string());
     guard.not_made().unwrap();
     drop(guard);
-    let left = bench.journal.join("1-2-0.jsonl");
-    fs::write(&left, ended).unwrap();
+    let left = bench.leave_ended(&written);
     assert_eq!(bench.outcomes(), [UndoOutcome::Gone]);
     assert!(!left.exists());
 }
@@ -514,10 +509,7 @@ fn folders_of_mounts_are_removed_while_they_are_empty() {
     drop(guard);
     assert!(!point.exists());
 
-    let live = Owner::current(&Roots::live()).unwrap().start_time;
-    let ended = written.replace(&live.to_string(), &dead().start_time.to_string());
-    let left = bench.journal.join("1-2-0.jsonl");
-    fs::write(&left, ended).unwrap();
+    let left = bench.leave_ended(&written);
     fs::create_dir_all(point.join("kept")).unwrap();
     assert!(matches!(bench.outcomes()[..], [UndoOutcome::Failed { .. }]));
     fs::remove_dir(point.join("kept")).unwrap();

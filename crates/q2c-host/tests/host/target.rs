@@ -49,11 +49,8 @@ fn scratch_files_are_fit_targets() {
     let bytes = fs::read(made.path()).unwrap();
     let ones = |block: &[u8]| block.iter().map(|b| b.count_ones()).sum::<u32>();
     // Random bits give 16384 +- 90.5 ones per block; ten standard deviations are never reached.
-    assert!(
-        bytes
-            .chunks(4096)
-            .all(|block| ones(block).abs_diff(16384) < 905)
-    );
+    let mut blocks = bytes.chunks(4096);
+    assert!(blocks.all(|block| ones(block).abs_diff(16384) < 905));
     let path = made.path().to_owned();
     drop((made, target));
     assert!(!path.exists());
@@ -123,8 +120,7 @@ fn things_that_are_no_target() {
         assert!(message.contains(&format!("it is a {name}")), "{message}");
         assert_eq!(Fault::from(refused).exit(), Exit::Target);
     }
-    let missing = read(&dir.path().join("missing")).unwrap_err();
-    let missing = missing.to_string();
+    let missing = read(&dir.path().join("missing")).unwrap_err().to_string();
     assert!(missing.starts_with("find the target"), "{missing}");
 }
 
@@ -147,12 +143,10 @@ fn files_not_fully_written() {
     let path = dir.path().join("f");
     let file = File::create(&path).unwrap();
     file.set_len(1 << 20).unwrap();
-    let hole = read(&path).unwrap_err();
-    let hole = hole.to_string();
+    let hole = read(&path).unwrap_err().to_string();
     assert!(hole.contains("a hole of 1 MiB at byte 0"), "{hole}");
     rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, 1 << 20).unwrap();
-    let unwritten = read(&path).unwrap_err();
-    let unwritten = unwritten.to_string();
+    let unwritten = read(&path).unwrap_err().to_string();
     assert!(unwritten.contains("an unwritten extent"), "{unwritten}");
     // Data that are written but have no place on the device yet are written back; then the file is
     // fit.
@@ -180,13 +174,7 @@ fn sizes_and_alignment() {
     let needed = Bytes(3_153_920);
     assert!(matches!(small, TargetError::TooSmall { needed: n, .. } if n == needed));
     let odd = with(4096, 100, 1).unwrap_err();
-    assert!(matches!(
-        odd,
-        TargetError::Misaligned {
-            block: Bytes(100),
-            ..
-        }
-    ));
+    assert!(matches!(odd, TargetError::Misaligned { block, .. } if block == Bytes(100)));
 }
 
 #[test]

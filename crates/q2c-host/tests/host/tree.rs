@@ -1,4 +1,4 @@
-use q2c_host::Roots;
+use crate::Roots;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

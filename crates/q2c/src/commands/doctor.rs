@@ -76,24 +76,20 @@ pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> 
     let stop = signals.stop();
     let busy = busy_at_rest(&roots, REST);
     let target = named.map(|path| target(&roots, path, &stop)).transpose()?;
-    let facts = facts(&roots, target.as_ref(), args);
-    let facts = facts.with_abilities(abilities::ask(&roots));
-    let mut report = doctor::run(&match busy {
-        Some(cpus) => facts.with_busy_at_rest(cpus),
-        None => facts,
-    });
+    let mut facts = facts(&roots, target.as_ref(), args);
+    facts.abilities = Some(abilities::ask(&roots));
+    facts.busy_at_rest = busy;
+    let mut report = doctor::run(&facts);
     report.checks.push(configuration(config));
     let report = doctor::by_use(report);
     show(&report, args.json).map(Exit::code)
 }
 
 fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {
-    let facts = doctor_facts(roots, target, &[], &Clock::new().into());
-    match restore::folder(args.journal.as_deref()) {
-        Ok(journal) => facts.with_journal(&journal),
-        // Without a folder nothing can have been left there.
-        Err(_) => facts,
-    }
+    let mut facts = doctor_facts(roots, target, &[], &Clock::new().into());
+    // Without a folder nothing can have been left there.
+    facts.journal = restore::folder(args.journal.as_deref()).ok();
+    facts
 }
 
 /// The check of the configuration file: which one holds, and what it sets.

@@ -1,6 +1,6 @@
 use super::super::entry::{RestoreChange, RestoreLine};
 use super::super::journal::Journal;
-use super::super::lock::SettingLock;
+use super::super::journal::SettingLock;
 use super::super::task_affinity::{self, TaskId};
 use super::super::{ChangeKind, RestoreError, UndoOutcome, sweep};
 use super::{Applied, Guard};
@@ -33,15 +33,12 @@ impl Guard {
         match self.place_of(task) {
             Some(at) => self.add_value(at, &value)?,
             None => {
-                let old = cpu_list::show(old);
-                let started = Some(task.start_time);
-                let kind = ChangeKind::TaskAffinity;
+                let (kind, old) = (ChangeKind::TaskAffinity, cpu_list::show(old));
                 let change = RestoreChange {
-                    started,
+                    started: Some(task.start_time),
                     ..self.change(kind, &folder, &old, &value)
                 };
-                let change = self.announce(change)?;
-                self.note_applied(change, None);
+                self.apply(change, None)?;
             }
         }
         match task_affinity::allow(task, cpus) {
@@ -50,11 +47,10 @@ impl Guard {
                 self.forget(task)?;
                 Ok(false)
             }
-            Err(source) => Err(RestoreError::Setting {
-                what: format!("give CPUs {value} to"),
-                path: folder,
-                source,
-            }),
+            Err(e) => Err(RestoreError::setting(
+                format!("give CPUs {value} to"),
+                &folder,
+            )(e)),
         }
     }
 
@@ -77,10 +73,8 @@ impl Guard {
         let Some(at) = self.place_of(task) else {
             return Ok(());
         };
-        let gone = self.applied.remove(at);
-        self.log(&RestoreLine::Undone {
-            seq: gone.change.seq,
-        })?;
+        let seq = self.applied.remove(at).change.seq;
+        self.log(&RestoreLine::Undone { seq })?;
         self.compact()
     }
 
@@ -103,11 +97,12 @@ impl Guard {
         for at in 0..self.applied.len() {
             let Applied { change, others, .. } = &self.applied[at];
             let seq = change.seq;
-            let mut lines = vec![RestoreLine::Change(change.clone())];
-            for value in others.iter().cloned() {
-                lines.push(RestoreLine::Settled { seq, value });
-            }
-            lines.iter().try_for_each(|line| self.log(line))?;
+            let change = RestoreLine::Change(change.clone());
+            let settled = others.clone().into_iter();
+            let settled = settled.map(|value| RestoreLine::Settled { seq, value });
+            std::iter::once(change)
+                .chain(settled)
+                .try_for_each(|line| self.log(&line))?;
         }
         old.map_or(Ok(()), Journal::remove)
     }

@@ -38,7 +38,8 @@ fn able() -> MachineAbilities {
 
 fn sorted(tree: &SysProcTree, abilities: MachineAbilities) -> DoctorReport {
     let roots = tree.roots();
-    let facts = DoctorFacts::new(&roots, None).with_abilities(abilities);
+    let mut facts = DoctorFacts::new(&roots, None);
+    facts.abilities = Some(abilities);
     by_use(run(&facts))
 }
 

@@ -29,9 +29,10 @@ fn jobs_far_from_the_device_and_on_one_core() {
     let tree = two_nodes();
     let (roots, target) = (tree.roots(), good_target());
     let with = |jobs: &[u32], id: &str| {
-        let jobs: Vec<CpuId> = jobs.iter().copied().map(CpuId).collect();
-        let report = run(&DoctorFacts::new(&roots, Some(&target)).with_jobs(&jobs));
-        let check = find(&report.checks, id);
+        let mut facts = DoctorFacts::new(&roots, Some(&target));
+        facts.jobs = jobs.iter().copied().map(CpuId).collect();
+        let checks = run(&facts).checks;
+        let check = find(&checks, id);
         (check.verdict, check.found.clone())
     };
     let near = (Pass, "nvme0n1 is on node 0 (CPUs 0,2)".into());

@@ -1,0 +1,170 @@
+use super::{RestoreChange, UndoOutcome};
+use crate::Roots;
+use q2c_sys::ublk::{Control, DeviceInfo};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+/// How long the kernel may take to end a server and to delete its device.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The token as the journal has it.
+pub(super) fn words(token: u64) -> String {
+    format!("ublk:{token:016x}")
+}
+
+/// The number in a path such as `/dev/ublkc7`.
+fn number(file: &Path) -> Option<u32> {
+    file.to_str()?.strip_prefix("/dev/ublkc")?.parse().ok()
+}
+
+/// Deletes the device of `change` where it is still the one that was made, and no other process
+/// serves it.
+pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
+    let Some(id) = number(&change.file) else {
+        return UndoOutcome::failed("the journal names no ublk device");
+    };
+    let mut control = match Control::open() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,
+        Err(e) => return UndoOutcome::failed(&e),
+        Ok(control) => control,
+    };
+    let info = match control.info(id) {
+        Err(e) if is_gone(&e) => return UndoOutcome::Gone,
+        Err(e) => return UndoOutcome::failed(&e),
+        Ok(info) => info,
+    };
+    match not_ours(roots, change, &info) {
+        Some(outcome) => outcome,
+        None => delete_ours(&mut control, id, &change.file),
+    }
+}
+
+/// ENODEV for a number without a device, EINVAL for one beyond all devices.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(19 | 22))
+}
+
+/// Why the device is left as it is: it is not the one of `change`, or has another server now.
+fn not_ours(roots: &Roots, change: &RestoreChange, info: &DeviceInfo) -> Option<UndoOutcome> {
+    let present = words(info.token);
+    if present != change.written {
+        return Some(UndoOutcome::Foreign(present));
+    }
+    let server = info.server.filter(|&pid| pid != change.owner.pid)?;
+    let lives = roots.proc(&format!("{server}/stat")).exists();
+    (info.live && lives).then_some(UndoOutcome::Served(server))
+}
+
+fn delete_ours(control: &mut Control, id: u32, file: &Path) -> UndoOutcome {
+    let end = Instant::now() + PATIENCE;
+    match delete_device(control, id, end) {
+        Ok(()) if wait_until_gone(file, end) => UndoOutcome::Deleted,
+        Ok(()) => UndoOutcome::failed("some process still has its file open"),
+        Err(e) => UndoOutcome::failed(&e),
+    }
+}
+
+/// Deletes a ublk device, also one whose server the kernel is still ending: it refuses to stop the
+/// device until then.
+pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io::Result<()> {
+    loop {
+        match control.stop(id).and_then(|()| control.delete(id)) {
+            Err(e) if is_gone(&e) => return Ok(()),
+            Err(e) if Instant::now() >= end => return Err(e),
+            Err(_) => thread::sleep(LOOK),
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// Waits until the file of a device is gone. False where it is still there at `end`.
+pub(crate) fn wait_until_gone(file: &Path, end: Instant) -> bool {
+    while file.exists() && Instant::now() < end {
+        thread::sleep(LOOK);
+    }
+    !file.exists()
+}
+
+/// How long others, such as udev, may still look at a device that was closed a moment ago.
+const OTHERS: Duration = Duration::from_secs(5);
+
+/// What the journal has until the module is loaded.
+pub(super) const LOADING: &str = "loading";
+
+/// The loaded module as the journal has it: sysfs gives its folder another inode at each loading.
+pub(super) fn module_words(folder: &Path) -> io::Result<String> {
+    Ok(format!("module:{}", fs::metadata(folder)?.ino()))
+}
+
+/// Unloads the module of `change` where it is still the one that was loaded. `others` are the words
+/// of that one; none where the owner ended before it could write them.
+pub(super) fn unload(change: &RestoreChange, others: &[String]) -> UndoOutcome {
+    let present = match module_words(&change.file) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,
+        Err(e) => return UndoOutcome::failed(&e),
+        Ok(present) => present,
+    };
+    if !others.is_empty() && !others.contains(&present) {
+        return UndoOutcome::Foreign(present);
+    }
+    let Some(name) = change.file.file_name() else {
+        return UndoOutcome::failed("the journal names no module");
+    };
+    let end = Instant::now() + OTHERS;
+    loop {
+        let reason = match Command::new("rmmod").arg(name).output() {
+            Err(error) => format!("run rmmod: {error}"),
+            Ok(done) if done.status.success() => return UndoOutcome::Deleted,
+            Ok(done) => String::from_utf8_lossy(&done.stderr).trim().to_owned(),
+        };
+        if Instant::now() >= end {
+            return UndoOutcome::failed(&reason);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::restore::{Guard, restore_all};
+
+    #[test]
+    fn only_paths_of_ublk_devices_have_a_number() {
+        assert_eq!(number(Path::new("/dev/ublkc12")), Some(12));
+        for wrong in ["/dev/ublkb1", "/dev/ublkc", "/dev/sda1", "ublkc1"] {
+            assert_eq!(number(Path::new(wrong)), None, "{wrong}");
+        }
+    }
+
+    /// Before it is loaded there is nothing to unload; another one is left alone. Unloading itself
+    /// is tried in a guest.
+    #[test]
+    fn only_the_module_that_was_loaded_is_unloaded() {
+        let dir = tempfile::tempdir().unwrap();
+        let (roots, journal) = (Roots::live(), dir.path().join("journal"));
+        let mut guard = Guard::new(&roots, &journal).unwrap();
+        let module_folder = dir.path().join("module/made_up");
+        guard.module(&module_folder).unwrap();
+        let second = Guard::new(&roots, &journal).unwrap().module(&module_folder);
+        assert!(second.unwrap_err().to_string().contains("holds"));
+        assert_eq!(guard.undo(), [(module_folder.clone(), UndoOutcome::Gone)]);
+
+        fs::create_dir_all(&module_folder).unwrap();
+        guard.module(&module_folder).unwrap();
+        guard.module_is_loaded().unwrap();
+        // While the first folder is there, the next one has another inode.
+        fs::rename(&module_folder, dir.path().join("earlier")).unwrap();
+        fs::create_dir_all(&module_folder).unwrap();
+        let present = module_words(&module_folder).unwrap();
+        assert_eq!(
+            guard.undo(),
+            [(module_folder, UndoOutcome::Foreign(present))]
+        );
+        assert!(restore_all(&roots, &journal).unwrap().is_complete());
+    }
+}
