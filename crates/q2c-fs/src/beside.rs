@@ -38,8 +38,7 @@ pub(crate) fn watched<T>(
     let begun = Instant::now();
     let (done, late) = beats(trial);
     let wall_s = begun.elapsed().as_secs_f64();
-    let after = CpuTimes::read(roots).ok();
-    let both = before.zip(after);
+    let both = before.zip(CpuTimes::read(roots).ok());
     let late_s = late.as_secs_f64();
     let figures = done?;
     if late_s > LATE_S[1] {
@@ -85,8 +84,8 @@ pub(crate) fn warnings<C, T>(
     own: impl Fn(&C) -> u32,
 ) -> Vec<Warning> {
     let trials = || {
-        runs.iter()
-            .flat_map(|runs| runs.outcomes().map(|trial| (&runs.plan, trial)))
+        let runs = runs.iter();
+        runs.flat_map(|runs| runs.outcomes().map(|trial| (&runs.plan, trial)))
     };
     let hiding = trials().filter_map(|(plan, trial)| {
         let others = Others {

@@ -8,16 +8,13 @@ use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
 
-pub(crate) type FsRuns = [CellRuns<FsPoint, FsMeasurement<FsTrial>>];
+type Runs = CellRuns<FsPoint, FsMeasurement<FsTrial>>;
 
-pub(crate) fn cells(runs: &FsRuns) -> Vec<FsCell> {
-    fn known(
-        runs: &CellRuns<FsPoint, FsMeasurement<FsTrial>>,
-        figure: fn(&FsTrial) -> Option<f64>,
-    ) -> Vec<f64> {
+pub(crate) fn cells(runs: &[Runs]) -> Vec<FsCell> {
+    let known = |runs: &Runs, figure: fn(&FsTrial) -> Option<f64>| -> Vec<f64> {
         runs.outcomes().filter_map(|t| figure(&t.figures)).collect()
-    }
-    let cell = |runs: &CellRuns<FsPoint, FsMeasurement<FsTrial>>| FsCell {
+    };
+    let cell = |runs: &Runs| FsCell {
         point: runs.plan.cell.clone(),
         iops: runs.interval(|trial| trial.figures.iops),
         in_flight: Interval::from_samples(&known(runs, |trial| trial.in_flight)),
@@ -32,28 +29,25 @@ pub(crate) fn cells(runs: &FsRuns) -> Vec<FsCell> {
     runs.iter().map(cell).collect()
 }
 
-pub(crate) fn ratios(runs: &FsRuns, control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
+pub(crate) fn ratios(runs: &[Runs], control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
     let shared = runs.iter().map(|runs| &runs.plan.cell);
     let shared = shared.filter(|point| point.sharing != Sharing::Private);
     let ratio = |point: &FsPoint| {
+        let mut beside = point.clone();
         let control = control.filter(|&control| control != point.fs);
-        let of_control = |fs| {
-            let point = FsPoint {
-                fs,
-                ..point.clone()
-            };
-            ratio(runs, &point, seed)
-        };
         Some(SharedRatio {
             point: point.clone(),
             shared_to_private: ratio(runs, point, seed)?,
-            of_control: control.and_then(of_control),
+            of_control: control.and_then(|control| {
+                beside.fs = control;
+                ratio(runs, &beside, seed)
+            }),
         })
     };
     shared.filter_map(ratio).collect()
 }
 
-fn ratio(runs: &FsRuns, shared: &FsPoint, seed: u64) -> Option<Ratio> {
+fn ratio(runs: &[Runs], shared: &FsPoint, seed: u64) -> Option<Ratio> {
     let private = FsPoint {
         sharing: Sharing::Private,
         ..shared.clone()
@@ -91,16 +85,15 @@ pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> 
 const FROM_DEVICE: f64 = 0.9;
 
 fn cached(cells: &[FsCell]) -> Option<Warning> {
-    let few = |cell: &&FsCell| {
-        cell.from_device
-            .is_some_and(|share| share.median < FROM_DEVICE)
+    let share = |cell: &FsCell| cell.from_device.map(|share| share.median);
+    let few = || {
+        let cells = cells.iter();
+        cells.filter(|cell| share(cell).is_some_and(|share| share < FROM_DEVICE))
     };
-    let few: Vec<&FsCell> = cells.iter().filter(few).collect();
-    let first = few.first()?;
     let finding = format!(
         "{} of the scans read less than 90 % of their bytes from the device, the first {}",
-        few.len(),
-        label(&first.point)
+        few().count(),
+        label(&few().next()?.point)
     );
     Some(Warning::new(
         "cached",
@@ -118,11 +111,7 @@ mod tests {
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching};
 
-    fn runs(
-        fs: FileSystem,
-        sharing: Sharing,
-        iops: f64,
-    ) -> CellRuns<FsPoint, FsMeasurement<FsTrial>> {
+    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> Runs {
         let point = FsPoint {
             fs,
             sharing,

@@ -4,7 +4,7 @@ use q2c_model::stats::Rng;
 use q2c_model::{Bytes, Exit, Fault, OrFault};
 use q2c_result::fs::{Access, Caching, FsPoint, Sharing};
 use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,12 @@ pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Resul
     let private_files = (0..jobs).map(|job| (private(folder, job), size.0));
     let shared = (shared(folder), size.0 * u64::from(jobs));
     for (path, size) in private_files.chain([shared]) {
-        fill(&path, size, &chunk).or_fault(
-            Exit::Environment,
-            format_args!(
-                "write {} ({} of data; --size makes the file system larger)",
-                path.display(),
-                Bytes(size)
-            ),
-        )?;
+        let tried = format_args!(
+            "write {} ({} of data; --size makes the file system larger)",
+            path.display(),
+            Bytes(size)
+        );
+        fill(&path, size, &chunk).or_fault(Exit::Environment, tried)?;
     }
     Ok(())
 }
@@ -55,23 +53,15 @@ fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
 
 /// One description for each job. A file that is appended to is empty then.
 pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, Fault> {
-    (0..point.jobs)
-        .map(|job| {
-            let path = path(folder, point, job);
-            let file = open_one(&path, point, job);
-            let file = file.or_fault(
-                Exit::Environment,
-                format_args!(
-                    "open {} for {} {}s",
-                    path.display(),
-                    point.caching,
-                    point.access
-                ),
-            )?;
-            let (base, span) = part(point, job, size);
-            Ok(JobFile { file, base, span })
-        })
-        .collect()
+    let open = |job| {
+        let path = path(folder, point, job);
+        let (caching, access) = (point.caching, point.access);
+        let tried = format_args!("open {} for {caching} {access}s", path.display());
+        let file = open_one(&path, point, job).or_fault(Exit::Environment, tried)?;
+        let (base, span) = part(point, job, size);
+        Ok(JobFile { file, base, span })
+    };
+    (0..point.jobs).map(open).collect()
 }
 
 /// Removes the files of a point that were appended to, which would leave no room for the next one.
@@ -81,36 +71,29 @@ pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
     }
     for job in 0..point.jobs {
         let path = path(folder, point, job);
+        let tried = format_args!("remove {}", path.display());
         match fs::remove_file(&path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                let tried = format_args!("remove {}", path.display());
-                return Err(e).or_fault(Exit::Environment, tried);
-            }
-            _ => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.or_fault(Exit::Environment, tried)?,
         }
     }
     Ok(())
 }
 
 fn open_one(path: &Path, point: &FsPoint, job: u32) -> io::Result<File> {
-    let mut flags = OFlags::empty();
-    if point.caching == Caching::Direct {
-        flags |= OFlags::DIRECT;
+    let direct = match point.caching {
+        Caching::Direct => OFlags::DIRECT,
+        Caching::Buffered => OFlags::empty(),
+    };
+    let append = point.access == Access::Append;
+    let mut options = File::options();
+    options.read(true).append(append).create(append);
+    if point.access == Access::Write {
+        options.write(true);
     }
-    let mut options = OpenOptions::new();
-    options.read(true);
-    match point.access {
-        Access::Read | Access::Scan => {}
-        Access::Write => {
-            options.write(true);
-        }
-        Access::Append => {
-            options.append(true).create(true);
-        }
-    }
-    let file = options.custom_flags(flags.bits() as i32).open(path)?;
+    let file = options.custom_flags(direct.bits() as i32).open(path)?;
     let first = point.sharing == Sharing::Private || job == 0;
-    if point.access == Access::Append && first {
+    if append && first {
         file.set_len(0)?;
     }
     Ok(file)

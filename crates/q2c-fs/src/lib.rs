@@ -10,16 +10,14 @@ mod locks;
 mod made;
 mod maker;
 mod mix;
-mod one_file;
 mod plan;
 mod program;
 mod readahead;
 mod scan;
 mod spec;
 
-pub use made::Place;
+pub use made::{OneFile, Place};
 pub use maker::{MakerFound, makers};
-pub use one_file::OneFile;
 pub use spec::FsSettings;
 
 use beside::FsMeasurement;
@@ -31,18 +29,16 @@ use program::ProgramPlan;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::target::WriteLeave;
-use q2c_model::{CpuId, Exit, Fault, OrFault};
+use q2c_model::{Bytes, CpuId, Exit, Fault};
 use q2c_result::fs::{
-    FileSystem, FsCell, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, MadeFs,
-    ProgramPoint, SCHEMA, SharedRatio,
+    FileSystem, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, ProgramPoint, SCHEMA,
 };
 use q2c_result::{Machine, Warning};
 use q2c_run::RunDir;
 use q2c_run::run_dir::RunState;
-use q2c_run::runner::{Event, Progress, Runner, Settings, Summary, SystemClock};
-use q2c_sys::{Clock, mounts};
+use q2c_run::runner::{CellError, Event, Plan, Progress, Runner, Settings, SystemClock};
+use q2c_sys::Clock;
 use q2c_workbench::examine;
-use spec::ProgramSpec;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -79,13 +75,18 @@ impl MadeAll {
     }
 }
 
-struct FsFigures {
-    state: RunState,
-    cells: Vec<FsCell>,
-    ratios: Vec<SharedRatio>,
-    program: Option<FsProgram>,
-    left_out: Vec<FsLeftOut>,
-    warnings: Vec<Warning>,
+/// What plans run on: the benchmark's settings and its file systems.
+#[derive(Clone, Copy)]
+struct Bed<'a> {
+    bench: &'a FsBench<'a>,
+    made: &'a [MountedFs],
+}
+
+impl<'a> Bed<'a> {
+    fn find(self, fs: FileSystem) -> Result<&'a MountedFs, CellError> {
+        let made = self.made.iter().find(|made| made.facts.fs == fs);
+        made.ok_or_else(|| CellError::Cell(format!("find {fs}")))
+    }
 }
 
 /// A run that gave a result.
@@ -106,10 +107,7 @@ impl FsBench<'_> {
         for &fs in self.spec.fs.iter().flatten() {
             FsMaker::for_file_system(fs).find()?;
         }
-        mounts::own_mounts().or_fault(
-            Exit::Environment,
-            "give the run mounts of its own (which takes root)",
-        )?;
+        made::own_mounts()?;
         let (mut made, mut left_out) = (Vec::new(), Vec::new());
         for &fs in &self.spec.file_systems {
             if self.spec.device.is_none() {
@@ -128,13 +126,11 @@ impl FsBench<'_> {
                 }),
             }
         }
-        match (made.is_empty(), left_out.first()) {
-            (true, Some(left)) => {
-                let text = format!("find a file system to measure: {}", left.reason);
-                Err(Fault::new(Exit::Environment, text))
-            }
-            _ => Ok(MadeAll { made, left_out }),
+        if let ([], [left, ..]) = (&made[..], &left_out[..]) {
+            let text = format_args!("find a file system to measure: {}", left.reason);
+            return Err(Fault::new(Exit::Environment, text));
         }
+        Ok(MadeAll { made, left_out })
     }
 
     fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<MountedFs, Fault> {
@@ -145,7 +141,7 @@ impl FsBench<'_> {
         };
         let made = match &spec.device {
             None => {
-                let least = q2c_model::Bytes(FsMaker::for_file_system(fs).least_mib << 20);
+                let least = Bytes(FsMaker::for_file_system(fs).least_mib << 20);
                 MountedFs::on_loop(place, fs, folder, spec.size.max(least))?
             }
             Some(device) => MountedFs::on_device(place, fs, Path::new(device), self.leave)?,
@@ -164,52 +160,73 @@ impl FsBench<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Done, Fault> {
         let begun = Instant::now();
-        let idle = busy_at_rest(self.roots, REST).unwrap_or(0.0);
-        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let spec = self.spec;
         let settings = Settings {
-            trials: self.spec.trials,
-            seed: self.spec.run.seed,
-            all_trials: self.spec.all_trials,
+            trials: spec.trials,
+            seed: spec.run.seed,
+            all_trials: spec.all_trials,
             ..Settings::default()
         };
-        let mut runner = Runner {
-            settings: &settings,
-            cancel: self.stop,
-            clock: &SystemClock::default(),
-            progress,
+        let mut run = FsRun {
+            bed: Bed {
+                bench: self,
+                made: &all.made,
+            },
+            idle: busy_at_rest(self.roots, REST).unwrap_or(0.0),
+            runner: Runner {
+                settings: &settings,
+                cancel: self.stop,
+                clock: &SystemClock::default(),
+                progress,
+            },
+            folder,
+            result: self.empty_result(all),
         };
-        let figures = match &self.spec.program() {
-            None if self.spec.mix => self.by_mix(all, idle, &mut runner, folder)?,
-            None => self.by_jobs(all, idle, &mut runner, folder)?,
-            Some(program) => self.by_program(program, all, idle, &mut runner, folder)?,
+        let state = if spec.mix {
+            run.by_program(MixPlan(run.bed), None, MixPlan::UNIT)?
+        } else if let Some(command) = &spec.program {
+            let plan = ProgramPlan::new(run.bed, command)?;
+            run.by_program(plan, Some(command.clone()), spec.metric())?
+        } else {
+            run.by_jobs()?
         };
-        let facts: Vec<MadeFs> = all.made.iter().map(|made| made.facts.clone()).collect();
-        let mut warnings = conclude::warnings(self.spec, &facts, &figures.cells);
-        warnings.extend(self.of_machine());
-        warnings.extend(figures.warnings);
-        let more = all.left_out.iter().cloned();
-        let left_out = figures.left_out.into_iter().chain(more);
-        let result = FsResult {
+        let mut result = run.result;
+        let warnings = conclude::warnings(spec, &result.file_systems, &result.cells);
+        let warnings = warnings.into_iter().chain(self.of_machine());
+        result.warnings.splice(0..0, warnings);
+        result.left_out.extend_from_slice(&all.left_out);
+        result.seconds = begun.elapsed().as_secs_f64();
+        result.complete = state == RunState::Complete;
+        Ok(Done { result, state })
+    }
+
+    /// The result without figures.
+    fn empty_result(&self, all: &MadeAll) -> FsResult {
+        let spec = self.spec;
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        FsResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_s: started.map_or(0, |time| time.as_secs()),
-            seconds: begun.elapsed().as_secs_f64(),
-            complete: figures.state == RunState::Complete,
-            seed: self.spec.run.seed,
+            seconds: 0.0,
+            complete: false,
+            seed: spec.run.seed,
             machine: self.machine.clone(),
-            file_systems: facts,
-            control: self.spec.control.filter(|fs| all.kinds().contains(fs)),
-            job: self.job(),
-            ratios: figures.ratios,
-            cells: figures.cells,
-            program: figures.program,
-            left_out: left_out.collect(),
-            warnings,
-        };
-        Ok(Done {
-            result,
-            state: figures.state,
-        })
+            file_systems: all.made.iter().map(|made| made.facts.clone()).collect(),
+            control: spec.control.filter(|fs| all.kinds().contains(fs)),
+            job: FsJob {
+                trial_seconds: spec.seconds,
+                warm_up_seconds: spec.warm_up,
+                trials: spec.trials,
+                file: spec.file,
+                cpus: spec.cpus.iter().copied().map(CpuId).collect(),
+            },
+            cells: Vec::new(),
+            ratios: Vec::new(),
+            program: None,
+            left_out: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Warns of each check of the doctor that invalidates throughput on this machine.
@@ -226,66 +243,56 @@ impl FsBench<'_> {
         })
         .collect()
     }
+}
 
-    fn by_jobs(
-        &self,
-        all: &MadeAll,
-        idle: f64,
-        runner: &mut Runner<'_>,
-        folder: &mut RunDir,
-    ) -> Result<FsFigures, Fault> {
-        let there = all.kinds();
-        let (points, left_out) = self.spec.points(&there);
+/// A run under way, and the result that it fills.
+struct FsRun<'a, 'r> {
+    bed: Bed<'a>,
+    /// CPUs that were busy before the plan.
+    idle: f64,
+    runner: Runner<'r>,
+    folder: &'r mut RunDir,
+    result: FsResult,
+}
+
+impl FsRun<'_, '_> {
+    fn by_jobs(&mut self) -> Result<RunState, Fault> {
+        let spec = self.bed.bench.spec;
+        let kinds = self.result.file_systems.iter().map(|made| made.fs);
+        let (points, left_out) = spec.points(&kinds.collect::<Vec<_>>());
         let mut plan = FsPlan {
-            spec: self.spec,
+            bed: self.bed,
             points: &points,
-            made: &all.made,
             clock: Clock::new(),
-            roots: self.roots,
-            restore_dir: self.restore_dir,
         };
-        let summary = runner.run(&mut plan, folder)?;
-        let control = self.spec.control.filter(|fs| there.contains(fs));
-        let mut cells = conclude::cells(&summary.cells);
+        let summary = self.runner.run(&mut plan, self.folder)?;
+        self.result.cells = conclude::cells(&summary.cells);
         let mut state = summary.state();
-        if self.spec.locks && state == RunState::Complete {
-            state = self.watch_locks(&plan, &mut cells, runner, folder)?;
+        if spec.locks && state == RunState::Complete {
+            state = self.watch_locks(&plan)?;
         }
-        let beside = beside::warnings(idle, &summary.cells, |point| point.jobs);
-        Ok(FsFigures {
-            state,
-            cells,
-            ratios: conclude::ratios(&summary.cells, control, self.spec.run.seed),
-            program: None,
-            left_out,
-            warnings: beside.into_iter().chain(summary.warnings).collect(),
-        })
+        let control = self.result.control;
+        self.result.ratios = conclude::ratios(&summary.cells, control, spec.run.seed);
+        self.result.left_out = left_out;
+        self.result.warnings = beside::warnings(self.idle, &summary.cells, |point| point.jobs);
+        self.result.warnings.extend(summary.warnings);
+        Ok(state)
     }
 
     /// Makes a run of each point with its waits for locks watched. Returns how these runs ended.
-    fn watch_locks(
-        &self,
-        points: &FsPlan<'_>,
-        cells: &mut [FsCell],
-        runner: &mut Runner<'_>,
-        folder: &mut RunDir,
-    ) -> Result<RunState, Fault> {
+    fn watch_locks(&mut self, points: &FsPlan<'_>) -> Result<RunState, Fault> {
         let once = Settings {
             trials: 1,
-            ..runner.settings.clone()
+            ..self.runner.settings.clone()
         };
         let mut runner = Runner {
             settings: &once,
-            cancel: runner.cancel,
-            clock: runner.clock,
-            progress: &mut *runner.progress,
+            cancel: self.runner.cancel,
+            clock: self.runner.clock,
+            progress: &mut *self.runner.progress,
         };
-        let mut plan = LocksPlan {
-            points,
-            roots: self.roots,
-        };
-        let summary = runner.run(&mut plan, folder)?;
-        for (cell, runs) in cells.iter_mut().zip(&summary.cells) {
+        let summary = runner.run(&mut LocksPlan(points), self.folder)?;
+        for (cell, runs) in self.result.cells.iter_mut().zip(&summary.cells) {
             let failed = || runs.failures().next().map(str::to_owned);
             let watched = runs.outcomes().next();
             let locks = watched.map(|watched| watched.locks.clone());
@@ -296,60 +303,22 @@ impl FsBench<'_> {
         Ok(summary.state())
     }
 
+    /// Runs a command, or the built-in mix, with its figures and what was seen beside its trials.
     fn by_program(
-        &self,
-        program: &ProgramSpec,
-        all: &MadeAll,
-        idle: f64,
-        runner: &mut Runner<'_>,
-        folder: &mut RunDir,
-    ) -> Result<FsFigures, Fault> {
-        let mut plan = ProgramPlan::new(self.spec, program, &all.made, self.roots)?;
-        let summary = runner.run(&mut plan, folder)?;
-        let figures = program::conclude(program, &summary.cells);
-        Ok(of_program(figures, idle, summary))
-    }
-
-    fn by_mix(
-        &self,
-        all: &MadeAll,
-        idle: f64,
-        runner: &mut Runner<'_>,
-        folder: &mut RunDir,
-    ) -> Result<FsFigures, Fault> {
-        let mut plan = MixPlan {
-            spec: self.spec,
-            made: &all.made,
-            roots: self.roots,
-        };
-        let summary = runner.run(&mut plan, folder)?;
-        Ok(of_program(mix::conclude(&summary.cells), idle, summary))
-    }
-
-    fn job(&self) -> FsJob {
-        FsJob {
-            trial_seconds: self.spec.seconds,
-            warm_up_seconds: self.spec.warm_up,
-            trials: self.spec.trials,
-            file: self.spec.file,
-            cpus: self.spec.cpus.iter().copied().map(CpuId).collect(),
-        }
-    }
-}
-
-/// A program's figures, with the warnings of what was seen beside its trials.
-fn of_program(
-    program: FsProgram,
-    idle: f64,
-    summary: Summary<ProgramPoint, FsMeasurement<f64>>,
-) -> FsFigures {
-    let beside = beside::warnings(idle, &summary.cells, |point| point.cpus);
-    FsFigures {
-        state: summary.state(),
-        cells: Vec::new(),
-        ratios: Vec::new(),
-        program: Some(program),
-        left_out: Vec::new(),
-        warnings: beside.into_iter().chain(summary.warnings).collect(),
+        &mut self,
+        mut plan: impl Plan<Cell = ProgramPoint, Outcome = FsMeasurement<f64>>,
+        command: Option<String>,
+        metric: &str,
+    ) -> Result<RunState, Fault> {
+        let summary = self.runner.run(&mut plan, self.folder)?;
+        self.result.program = Some(FsProgram {
+            command,
+            metric: metric.to_owned(),
+            cells: program::cells(&summary.cells),
+        });
+        self.result.warnings = beside::warnings(self.idle, &summary.cells, |point| point.cpus);
+        let state = summary.state();
+        self.result.warnings.extend(summary.warnings);
+        Ok(state)
     }
 }

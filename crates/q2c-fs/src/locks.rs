@@ -1,7 +1,7 @@
 //! Which code waited for locks: the function that wanted a lock, and the layer that it is in.
 
 use q2c_capture::cpu_profile::{CpuProfileCounts, SampledBy, StackSamples};
-use q2c_capture::lock_waits::{Function, LockWait, LockWaitCounts};
+use q2c_capture::lock_waits::{Function, LockWaitCounts};
 use q2c_result::fs::{
     LockKind, LockLayer, LockSite, ProfiledBy, ProfiledFunction, SeenLocks, SeenProfile,
 };
@@ -17,53 +17,29 @@ const LOCKS: &str = "_raw_ __raw_ queued_ native_queued_ __pv_queued_ pv_ do_raw
                      __lock_ lock_acquire";
 
 /// Begins of the names of a layer's functions, where they are in the kernel itself.
-const LAYERS: [(&str, LockLayer); 34] = [
-    ("ext4_", LockLayer::Ext4),
-    ("__ext4_", LockLayer::Ext4),
-    ("jbd2_", LockLayer::Ext4),
-    ("__jbd2_", LockLayer::Ext4),
-    ("xfs_", LockLayer::Xfs),
-    ("xlog_", LockLayer::Xfs),
-    ("btrfs_", LockLayer::Btrfs),
-    ("__btrfs_", LockLayer::Btrfs),
-    ("f2fs_", LockLayer::F2fs),
-    ("__f2fs_", LockLayer::F2fs),
-    ("filemap_", LockLayer::PageCache),
-    ("folio_", LockLayer::PageCache),
-    ("__folio_", LockLayer::PageCache),
-    ("page_cache_", LockLayer::PageCache),
-    ("writeback_", LockLayer::PageCache),
-    ("balance_dirty_", LockLayer::PageCache),
-    ("generic_file_", LockLayer::PageCache),
-    ("lru_", LockLayer::PageCache),
-    ("blk_", LockLayer::Block),
-    ("__blk_", LockLayer::Block),
-    ("bio_", LockLayer::Block),
-    ("submit_bio", LockLayer::Block),
-    ("__submit_bio", LockLayer::Block),
-    ("sbitmap_", LockLayer::Block),
-    ("dd_", LockLayer::Block),
-    ("wbt_", LockLayer::Block),
-    ("loop_", LockLayer::Driver),
-    ("lo_", LockLayer::Driver),
-    ("nvme_", LockLayer::Driver),
-    ("virtblk_", LockLayer::Driver),
-    ("iomap_", LockLayer::Vfs),
-    ("vfs_", LockLayer::Vfs),
-    ("inode_", LockLayer::Vfs),
-    ("touch_atime", LockLayer::Vfs),
+const LAYERS: [(LockLayer, &str); 8] = [
+    (LockLayer::Ext4, "ext4_ __ext4_ jbd2_ __jbd2_"),
+    (LockLayer::Xfs, "xfs_ xlog_"),
+    (LockLayer::Btrfs, "btrfs_ __btrfs_"),
+    (LockLayer::F2fs, "f2fs_ __f2fs_"),
+    (
+        LockLayer::PageCache,
+        "filemap_ folio_ __folio_ page_cache_ writeback_ balance_dirty_ generic_file_ lru_",
+    ),
+    (
+        LockLayer::Block,
+        "blk_ __blk_ bio_ submit_bio __submit_bio sbitmap_ dd_ wbt_",
+    ),
+    (LockLayer::Driver, "loop_ lo_ nvme_ virtblk_"),
+    (LockLayer::Vfs, "iomap_ vfs_ inode_ touch_atime"),
 ];
 
-const MODULES: [(&str, LockLayer); 9] = [
-    ("ext4", LockLayer::Ext4),
-    ("jbd2", LockLayer::Ext4),
-    ("xfs", LockLayer::Xfs),
-    ("btrfs", LockLayer::Btrfs),
-    ("f2fs", LockLayer::F2fs),
-    ("loop", LockLayer::Driver),
-    ("nvme", LockLayer::Driver),
-    ("virtio_blk", LockLayer::Driver),
-    ("ramdisk_mq", LockLayer::Driver),
+const MODULES: [(LockLayer, &str); 5] = [
+    (LockLayer::Ext4, "ext4 jbd2"),
+    (LockLayer::Xfs, "xfs"),
+    (LockLayer::Btrfs, "btrfs"),
+    (LockLayer::F2fs, "f2fs"),
+    (LockLayer::Driver, "loop nvme virtio_blk ramdisk_mq"),
 ];
 
 /// `LCB_F_...` of the kernel's include/trace/events/lock.h.
@@ -92,47 +68,45 @@ fn kind(flags: u32) -> LockKind {
 
 fn layer(function: &Function) -> Option<LockLayer> {
     let of_module = function.module.as_deref().and_then(|module| {
-        let known = MODULES.iter().find(|(name, _)| *name == module);
-        known.map(|(_, layer)| *layer)
+        let known = MODULES.iter();
+        known
+            .copied()
+            .find(|(_, names)| names.split(' ').any(|name| name == module))
     });
-    let by_name = || {
-        let known = LAYERS
-            .iter()
-            .find(|(begin, _)| function.name.starts_with(begin));
-        known.map(|(_, layer)| *layer)
-    };
-    of_module.or_else(by_name)
+    let mut known = LAYERS.iter().copied();
+    let by_name = || known.find(|(_, begins)| begins_with_one_of(&function.name, begins));
+    of_module.or_else(by_name).map(|(layer, _)| layer)
+}
+
+fn begins_with_one_of(name: &str, begins: &str) -> bool {
+    begins.split(' ').any(|begin| name.starts_with(begin))
 }
 
 /// The functions from the one that wanted the lock on.
 fn below(stack: &[Function]) -> &[Function] {
-    let begins = |function: &Function, with: &str| {
-        let mut with = with.split(' ');
-        with.any(|begin| function.name.starts_with(begin))
-    };
+    let begins = |function: &Function, with| begins_with_one_of(&function.name, with);
     let last_telling = stack.iter().rposition(|function| begins(function, TELLING));
     let stack = &stack[last_telling.map_or(0, |at| at + 1)..];
     let wanted = stack.iter().position(|function| !begins(function, LOCKS));
     &stack[wanted.unwrap_or(stack.len())..]
 }
 
+/// The function on top of a stack, and the first layer from there on.
+fn place(stack: &[Function]) -> (String, LockLayer) {
+    let function = stack.first().map_or("unknown", |function| &function.name);
+    let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
+    (function.to_owned(), layer)
+}
+
 /// Adds waits up by the code that wanted the lock, the longest first.
 pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
     let mut waits_by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
-    for LockWait {
-        stack,
-        flags,
-        waits,
-        ns,
-    } in &counts.waits
-    {
-        let stack = below(stack);
-        let site = stack.first().map_or("unknown", |function| &function.name);
-        let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
+    for wait in &counts.waits {
+        let (site, layer) = place(below(&wait.stack));
         let sum = waits_by_site
-            .entry((site.to_owned(), layer, kind(*flags)))
+            .entry((site, layer, kind(wait.flags)))
             .or_default();
-        *sum = (sum.0 + waits, sum.1 + ns);
+        *sum = (sum.0 + wait.waits, sum.1 + wait.ns);
     }
     let site = |((site, layer, kind), (waits, wait_ns))| LockSite {
         site,
@@ -154,11 +128,7 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
 pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
     let mut samples_by_function: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
     for StackSamples { stack, samples } in &counts.kernel {
-        let function = stack.first().map_or("unknown", |function| &function.name);
-        let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
-        *samples_by_function
-            .entry((function.to_owned(), layer))
-            .or_default() += samples;
+        *samples_by_function.entry(place(stack)).or_default() += samples;
     }
     let function = |((function, layer), samples)| ProfiledFunction {
         function,
@@ -182,6 +152,7 @@ pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_capture::lock_waits::LockWait;
 
     fn stack(names: &str) -> Vec<Function> {
         let function = |name: &str| {

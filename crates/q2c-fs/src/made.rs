@@ -1,18 +1,19 @@
 //! A file system that was made for a run, mounted where nobody else sees it.
 
 use crate::maker::FsMaker;
-use crate::readahead;
+use crate::{files, readahead};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_host::target::{self, Wanted, WriteLeave};
 use q2c_model::{Bytes, Exit, Fault, OrFault};
-use q2c_result::fs::{FileSystem, MadeFs};
+use q2c_result::fs::{Access, Caching, FileSystem, FsPoint, MadeFs, Sharing};
 use q2c_sys::loop_device::{self, LoopDevice};
-use q2c_sys::mounts::Mounted;
-use std::fs;
+use q2c_sys::mounts::{self, Mounted};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file system that is there for as long as this value lives.
 #[derive(Debug)]
@@ -38,14 +39,14 @@ impl MountPoint {
     /// Makes one with a name that nobody can foresee and take before.
     fn make(place: Place<'_>, fs: FileSystem) -> Result<Self, Fault> {
         let folder = std::env::temp_dir();
-        let failed = |source: io::Error| {
-            let text = format!("make a folder in {}: {source}", folder.display());
-            Fault::new(Exit::Environment, text).with_source(source)
-        };
-        let none = || io::Error::other("there is no folder for the journal of settings");
-        let journal = place.journal.ok_or_else(|| failed(none()))?;
+        let tried = format_args!("make a folder in {}", folder.display());
+        let none = "there is no folder for the journal of settings";
+        let journal = place
+            .journal
+            .ok_or(none)
+            .or_fault(Exit::Environment, tried)?;
         let guard = Guard::new(place.roots, journal);
-        let mut guard = guard.map_err(|error| failed(io::Error::other(error)))?;
+        let mut guard = guard.or_fault(Exit::Environment, tried)?;
         let made = tempfile::Builder::new()
             .prefix(&format!("q2c-{fs}-"))
             .make_in(&folder, |path| {
@@ -56,9 +57,9 @@ impl MountPoint {
                 }
                 made
             });
-        let path = made.map_err(failed)?.into_temp_path();
+        let path = made.and_then(|made| Ok(made.into_temp_path().keep()?));
         Ok(MountPoint {
-            path: path.keep().map_err(|error| failed(error.error))?,
+            path: path.or_fault(Exit::Environment, tried)?,
             _guard: guard,
         })
     }
@@ -82,10 +83,8 @@ impl MountedFs {
         size: Bytes,
     ) -> Result<Self, Fault> {
         // Without a name it is gone when the loop device over it is.
-        let file = tempfile::tempfile_in(folder).or_fault(
-            Exit::Environment,
-            format_args!("make a file in {}", folder.display()),
-        )?;
+        let tried = format_args!("make a file in {}", folder.display());
+        let file = tempfile::tempfile_in(folder).or_fault(Exit::Environment, tried)?;
         file.set_len(size.0)
             .or_fault(Exit::Environment, format_args!("make a file of {size}"))?;
         let device = loop_device::attach(&file)
@@ -113,10 +112,8 @@ impl MountedFs {
         let open = target::open(place.roots, &wanted, leave)?;
         let metadata = open.file.metadata();
         let is_device = metadata.map(|m| m.file_type().is_block_device());
-        if !is_device.or_fault(
-            Exit::Environment,
-            format_args!("ask about {}", device.display()),
-        )? {
+        let asked = format_args!("ask about {}", device.display());
+        if !is_device.or_fault(Exit::Environment, asked)? {
             let text = format!(
                 "use {}: expected a block device, found a file; without a device, files with loop devices are used",
                 device.display()
@@ -140,19 +137,17 @@ impl MountedFs {
         maker.make(&program, path)?;
         let point = MountPoint::make(place, fs)?;
         let roots = place.roots;
-        let mounted = Mounted::mount(path, &point.path, fs.name()).map_err(|source| {
-            let text = match source.raw_os_error() {
-                Some(NO_FILE_SYSTEM) => {
-                    format!("mount {fs}: this kernel has no {fs}, built in or as a module")
-                }
-                _ => format!("mount {fs} of {}: {source}", path.display()),
-            };
-            Fault::new(Exit::Environment, text).with_source(source)
-        })?;
-        let statistics = statistics(roots, path).or_fault(
-            Exit::Environment,
-            format_args!("ask about {}", path.display()),
-        )?;
+        let mounted = Mounted::mount(path, &point.path, fs.name());
+        if let Err(error) = &mounted
+            && error.raw_os_error() == Some(NO_FILE_SYSTEM)
+        {
+            let text = format_args!("mount {fs}: this kernel has no {fs}, built in or as a module");
+            return Err(Fault::new(Exit::Environment, text));
+        }
+        let tried = format_args!("mount {fs} of {}", path.display());
+        let mounted = mounted.or_fault(Exit::Environment, tried)?;
+        let asked = format_args!("ask about {}", path.display());
+        let statistics = statistics(roots, path).or_fault(Exit::Environment, asked)?;
         let direct = fs::read_to_string(statistics.join("loop/dio")).ok();
         Ok(MountedFs {
             readahead: readahead::setting(roots, fs, &statistics),
@@ -192,4 +187,59 @@ fn options(roots: &Roots, path: &Path) -> String {
         (fields.next()? == path).then(|| fields.nth(1))?
     });
     options.unwrap_or("unknown").to_owned()
+}
+
+/// Gives the calling thread mounts that nobody else sees.
+pub(crate) fn own_mounts() -> Result<(), Fault> {
+    mounts::own_mounts().or_fault(
+        Exit::Environment,
+        "give the run mounts of its own (which takes root)",
+    )
+}
+
+/// A file on a file system of its own. The file system is gone with this value.
+#[derive(Debug)]
+pub struct OneFile {
+    // Dropped in this order: the file, then its file system.
+    file: Arc<File>,
+    _made: MountedFs,
+}
+
+impl OneFile {
+    /// Makes the file system on a loop device over a file in `folder`, with a file of `size` full
+    /// of random data. From here on the calling thread has mounts of its own.
+    pub fn make(
+        place: Place<'_>,
+        fs: FileSystem,
+        folder: &Path,
+        size: Bytes,
+        seed: u64,
+    ) -> Result<Self, Fault> {
+        let maker = FsMaker::for_file_system(fs);
+        maker.find()?;
+        own_mounts()?;
+        // One file for the job and one to share are made, and a file system takes room itself.
+        let room = size.0 * 2 + size.0 / 4 + (maker.least_mib << 20);
+        let made = MountedFs::on_loop(place, fs, folder, Bytes(room))?;
+        files::prepare(made.path(), 1, size, seed)?;
+        let point = FsPoint {
+            fs,
+            sharing: Sharing::Blocks,
+            access: Access::Read,
+            caching: Caching::Direct,
+            jobs: 1,
+            bs: Bytes(4096),
+            readahead: None,
+        };
+        let mut opened = files::open(made.path(), &point, size)?;
+        Ok(OneFile {
+            file: Arc::new(opened.remove(0).file),
+            _made: made,
+        })
+    }
+
+    /// The file, open past the page cache.
+    pub fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
 }

@@ -9,7 +9,7 @@ pub(crate) struct FsMaker {
     pub fs: FileSystem,
     pub program: &'static str,
     /// Options that make it say nothing and not ask.
-    options: &'static [&'static str],
+    options: &'static str,
     /// The option that makes it tell its version.
     version: &'static str,
     package: &'static str,
@@ -17,40 +17,43 @@ pub(crate) struct FsMaker {
     pub least_mib: u64,
 }
 
+const fn maker(
+    fs: FileSystem,
+    [program, options, version, package]: [&'static str; 4],
+    least_mib: u64,
+) -> FsMaker {
+    FsMaker {
+        fs,
+        program,
+        options,
+        version,
+        package,
+        least_mib,
+    }
+}
+
 /// All of them. `mke2fs -t ext4` is what `mkfs.ext4` is.
 const MAKERS: [FsMaker; 4] = [
-    FsMaker {
-        fs: FileSystem::Ext4,
-        program: "mke2fs",
-        options: &["-q", "-F", "-t", "ext4"],
-        version: "-V",
-        package: "e2fsprogs",
-        least_mib: 16,
-    },
-    FsMaker {
-        fs: FileSystem::Xfs,
-        program: "mkfs.xfs",
-        options: &["-q", "-f"],
-        version: "-V",
-        package: "xfsprogs",
-        least_mib: 300,
-    },
-    FsMaker {
-        fs: FileSystem::Btrfs,
-        program: "mkfs.btrfs",
-        options: &["-q", "-f"],
-        version: "--version",
-        package: "btrfs-progs",
-        least_mib: 128,
-    },
-    FsMaker {
-        fs: FileSystem::F2fs,
-        program: "mkfs.f2fs",
-        options: &["-q", "-f"],
-        version: "-V",
-        package: "f2fs-tools",
-        least_mib: 64,
-    },
+    maker(
+        FileSystem::Ext4,
+        ["mke2fs", "-q -F -t ext4", "-V", "e2fsprogs"],
+        16,
+    ),
+    maker(
+        FileSystem::Xfs,
+        ["mkfs.xfs", "-q -f", "-V", "xfsprogs"],
+        300,
+    ),
+    maker(
+        FileSystem::Btrfs,
+        ["mkfs.btrfs", "-q -f", "--version", "btrfs-progs"],
+        128,
+    ),
+    maker(
+        FileSystem::F2fs,
+        ["mkfs.f2fs", "-q -f", "-V", "f2fs-tools"],
+        64,
+    ),
 ];
 
 /// Folders of programs for administrators, which a user's PATH may lack.
@@ -80,7 +83,7 @@ impl FsMaker {
     /// Makes the file system on `device`, over whatever is there.
     pub(crate) fn make(&self, program: &Path, device: &Path) -> Result<(), Fault> {
         let mut command = Command::new(program);
-        let output = command.args(self.options).arg(device).output();
+        let output = command.args(self.options.split(' ')).arg(device).output();
         let output = output.or_fault(
             Exit::Environment,
             format_args!("start {}", program.display()),

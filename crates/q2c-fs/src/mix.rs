@@ -4,14 +4,12 @@
 //! for as long as a trial lasts; jobs per minute count whole operations, so that a job that is cut
 //! off counts by its part.
 
-use crate::beside::{FsMeasurement, watched};
-use crate::made::MountedFs;
-use crate::spec::FsSettings;
-use q2c_host::Roots;
+use crate::beside::FsMeasurement;
+use crate::{Bed, program};
 use q2c_model::stats::Rng;
 use q2c_model::{Bytes, CpuId};
-use q2c_result::fs::{FsProgram, ProgramPoint};
-use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
+use q2c_result::fs::ProgramPoint;
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sys::thread::pin;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -39,11 +37,7 @@ const SYNC_EVERY: u32 = 5;
 /// of both.
 const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
 
-pub(crate) struct MixPlan<'a> {
-    pub spec: &'a FsSettings,
-    pub made: &'a [MountedFs],
-    pub roots: &'a Roots,
-}
+pub(crate) struct MixPlan<'a>(pub Bed<'a>);
 
 impl Plan for MixPlan<'_> {
     type Cell = ProgramPoint;
@@ -51,22 +45,11 @@ impl Plan for MixPlan<'_> {
     const UNIT: &'static str = "jobs per minute";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
-        let points = self.made.iter().flat_map(|made| {
-            let fs = made.facts.fs;
-            let numbers = self.spec.jobs().iter();
-            numbers.map(move |&cpus| ProgramPoint { fs, cpus })
-        });
-        let cell = |point: ProgramPoint| {
+        let spec = self.0.bench.spec;
+        program::plans(self.0, spec.warm_up + spec.seconds + 0.1, |point| {
             let s = if point.cpus == 1 { "" } else { "s" };
-            let label = format!("{} mix, {} task{s}", point.fs, point.cpus);
-            CellPlan {
-                key: label.clone(),
-                label,
-                seconds: self.spec.warm_up + self.spec.seconds + 0.1,
-                cell: point,
-            }
-        };
-        points.map(cell).collect()
+            format!("{} mix, {} task{s}", point.fs, point.cpus)
+        })
     }
 
     fn metric(&self, trial: &FsMeasurement<f64>) -> f64 {
@@ -78,31 +61,26 @@ impl Plan for MixPlan<'_> {
         cell: &CellPlan<ProgramPoint>,
         context: &mut Context<'_>,
     ) -> Result<FsMeasurement<f64>, CellError> {
-        let point = &cell.cell;
-        let made = self.made.iter().find(|made| made.facts.fs == point.fs);
-        let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
-        let folder = made.path().join("mix");
         let failed = |error: io::Error| CellError::Trial(format!("run the mix: {error}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).map_err(failed)?;
-        let done = watched(self.roots, || {
-            self.trial(&folder, point.cpus, context).map_err(failed)
+        let done = program::in_folder(self.0, cell.cell.fs, "mix", failed, |folder| {
+            let trial = self.trial(folder, cell.cell.cpus, context);
+            trial.map_err(failed)
         });
-        fs::remove_dir_all(&folder).map_err(failed)?;
-        if context.cancelled() {
-            return Err(CellError::Cancelled);
+        match done {
+            Err(CellError::Cell(_)) => done,
+            _ if context.cancelled() => Err(CellError::Cancelled),
+            _ => done,
         }
-        done
     }
 }
 
 impl MixPlan<'_> {
     /// Jobs per minute of all tasks together.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
-        let begun = Instant::now();
-        let from = begun + Duration::from_secs_f64(self.spec.warm_up);
-        let to = from + Duration::from_secs_f64(self.spec.seconds);
-        let cpus = &self.spec.cpus;
+        let spec = self.0.bench.spec;
+        let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
+        let to = from + Duration::from_secs_f64(spec.seconds);
+        let cpus = &spec.cpus;
         thread::scope(|scope| {
             let start = |task: u32| {
                 let cpu = CpuId(cpus[task as usize % cpus.len()]);
@@ -288,14 +266,6 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
             0 => return Ok(()),
             length => to.write_all(&buffer[..length])?,
         }
-    }
-}
-
-pub(crate) fn conclude(runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>]) -> FsProgram {
-    FsProgram {
-        command: None,
-        metric: MixPlan::UNIT.to_owned(),
-        cells: crate::program::cells(runs),
     }
 }
 

@@ -3,16 +3,13 @@
 use crate::beside::{FsMeasurement, watched};
 use crate::files::{self, JobFile};
 use crate::locks::{attributed, profiled};
-use crate::made::MountedFs;
 use crate::readahead::HeldReadahead;
-use crate::scan;
-use crate::spec::FsSettings;
+use crate::{Bed, scan};
 use q2c_capture::cpu_profile::CpuProfile;
 use q2c_capture::lock_waits::LockWaits;
 use q2c_engine::{
     Activity, EngineSpec, JobPlan, LaneData, Medium, Observer, Pattern, RunData, RunPlan, Wait,
 };
-use q2c_host::Roots;
 use q2c_host::block::DiskStats;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::fs::{Access, Caching, FsLocks, FsPoint, FsProfile};
@@ -39,12 +36,9 @@ pub struct FsTrial {
 }
 
 pub(crate) struct FsPlan<'a> {
-    pub spec: &'a FsSettings,
+    pub bed: Bed<'a>,
     pub points: &'a [FsPoint],
-    pub made: &'a [MountedFs],
     pub clock: Clock,
-    pub roots: &'a Roots,
-    pub restore_dir: Option<&'a Path>,
 }
 
 impl Plan for FsPlan<'_> {
@@ -54,10 +48,11 @@ impl Plan for FsPlan<'_> {
     const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<FsPoint>> {
+        let spec = self.bed.bench.spec;
         let cell = |point: &FsPoint| CellPlan {
             key: label(point),
             label: label(point),
-            seconds: self.spec.seconds + self.spec.warm_up + 0.1,
+            seconds: spec.seconds + spec.warm_up + 0.1,
             cell: point.clone(),
         };
         self.points.iter().map(cell).collect()
@@ -76,7 +71,8 @@ impl Plan for FsPlan<'_> {
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
     ) -> Result<Self::Outcome, CellError> {
-        watched(self.roots, || Ok(self.run_trial(&cell.cell, context)?.0))
+        let roots = self.bed.bench.roots;
+        watched(roots, || Ok(self.run_trial(&cell.cell, context)?.0))
     }
 }
 
@@ -87,22 +83,19 @@ impl FsPlan<'_> {
         point: &FsPoint,
         context: &Context<'_>,
     ) -> Result<(FsTrial, f64), CellError> {
-        let made = self.made.iter().find(|made| made.facts.fs == point.fs);
-        let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
+        let made = self.bed.find(point.fs)?;
+        let bench = self.bed.bench;
         let setting = made.readahead.as_deref();
         let readahead =
-            HeldReadahead::begin(self.roots, self.restore_dir, setting, point.readahead)
+            HeldReadahead::begin(bench.roots, bench.restore_dir, setting, point.readahead)
                 .map_err(CellError::Cell)?;
-        let files = files::open(made.path(), point, self.spec.file)
+        let files = files::open(made.path(), point, bench.spec.file)
             .map_err(|error| CellError::Cell(error.to_string()))?;
-        let done = match (point.access, point.caching) {
-            (Access::Scan, Caching::Buffered) => {
-                self.scan(point, &files, &made.statistics, context)
-            }
-            _ => {
-                let jobs = self.jobs(point, files, context.seed >> 1)?;
-                self.trial(jobs, &made.statistics, context)
-            }
+        let done = if (point.access, point.caching) == (Access::Scan, Caching::Buffered) {
+            self.scan(point, &files, &made.statistics, context)
+        } else {
+            let jobs = self.jobs(point, files, context.seed >> 1)?;
+            self.trial(jobs, &made.statistics, context)
         };
         readahead.end().map_err(CellError::Trial)?;
         files::remove_logs(made.path(), point)
@@ -122,9 +115,10 @@ impl FsPlan<'_> {
         statistics: &Path,
         context: &Context<'_>,
     ) -> Result<(FsTrial, f64), CellError> {
-        let done = scan::trial(files, point.bs, self.spec, statistics, context.cancel);
+        let spec = self.bed.bench.spec;
+        let done = scan::trial(files, point.bs, spec, statistics, context.cancel);
         let done = done.map_err(|error| CellError::Trial(format!("read a file: {error}")))?;
-        let job_s = self.spec.warm_up + self.spec.seconds;
+        let job_s = spec.warm_up + spec.seconds;
         let done = done.ok_or(CellError::Cancelled)?;
         Ok((done, f64::from(point.jobs) * job_s))
     }
@@ -139,7 +133,7 @@ impl FsPlan<'_> {
         let engine: EngineSpec = "pvsync2"
             .parse()
             .map_err(|error| CellError::Cell(format!("{error}")))?;
-        let cpu = |job: usize| CpuId(self.spec.cpus[job % self.spec.cpus.len()]);
+        let cpus = &self.bed.bench.spec.cpus;
         let plan = |(job, file): (usize, JobFile)| JobPlan {
             name: format!("job {job}"),
             engine: engine.clone(),
@@ -149,7 +143,7 @@ impl FsPlan<'_> {
             base: file.base,
             span: file.span,
             depth: 1,
-            cpu: cpu(job),
+            cpu: CpuId(cpus[job % cpus.len()]),
             seed: seed.wrapping_add(job as u64 * 7919),
             activities: vec![Activity::Start(Wait::Interrupt), Activity::Continue],
             capacity: 0,
@@ -172,7 +166,8 @@ impl FsPlan<'_> {
             clock: self.clock,
             all: Vec::with_capacity(3),
         };
-        let lengths = [self.spec.warm_up.max(0.01), self.spec.seconds];
+        let spec = self.bed.bench.spec;
+        let lengths = [spec.warm_up.max(0.01), spec.seconds];
         let plan = RunPlan {
             phases: lengths.map(Nanos::from_secs_f64).to_vec(),
             jobs,
@@ -190,7 +185,7 @@ impl FsPlan<'_> {
         }
         let trial = FsTrial {
             iops: iops(&data).ok_or_else(|| {
-                let asked = self.spec.seconds;
+                let asked = spec.seconds;
                 CellError::Trial(format!(
                     "measure: a job had no I/O that ended in the {asked} s; raise --seconds"
                 ))
@@ -252,10 +247,7 @@ pub(crate) struct FsLockProfile {
 }
 
 /// One run of each point with locks and CPU time watched, which takes time at each wait.
-pub(crate) struct LocksPlan<'p, 'a> {
-    pub points: &'p FsPlan<'a>,
-    pub roots: &'p Roots,
-}
+pub(crate) struct LocksPlan<'p, 'a>(pub &'p FsPlan<'a>);
 
 impl Plan for LocksPlan<'_, '_> {
     type Cell = FsPoint;
@@ -268,7 +260,7 @@ impl Plan for LocksPlan<'_, '_> {
             label: format!("{LOCKS_OF}{}", cell.label),
             ..cell
         };
-        self.points.cells().into_iter().map(named).collect()
+        self.0.cells().into_iter().map(named).collect()
     }
 
     fn owns(&self, key: &str) -> bool {
@@ -287,26 +279,24 @@ impl Plan for LocksPlan<'_, '_> {
         cell: &CellPlan<FsPoint>,
         context: &mut Context<'_>,
     ) -> Result<FsLockProfile, CellError> {
-        let locks = LockWaits::attach(self.roots);
-        let profile = CpuProfile::attach(self.roots);
+        let roots = self.0.bed.bench.roots;
+        let (locks, profile) = (LockWaits::attach(roots), CpuProfile::attach(roots));
         if let (Err(locks), Err(profile)) = (&locks, &profile) {
             return Ok(FsLockProfile {
                 locks: FsLocks::Unseen(locks.to_string()),
                 profile: FsProfile::Unseen(profile.to_string()),
             });
         }
-        let (_, thread_seconds) = self.points.run_trial(&cell.cell, context)?;
-        let locks = locks.and_then(|probe| probe.read());
-        let profile = profile.and_then(|probe| probe.read());
+        let (_, thread_seconds) = self.0.run_trial(&cell.cell, context)?;
         Ok(FsLockProfile {
-            locks: locks.map_or_else(
-                |error| FsLocks::Unseen(error.to_string()),
-                |counts| FsLocks::Seen(attributed(&counts, thread_seconds)),
-            ),
-            profile: profile.map_or_else(
-                |error| FsProfile::Unseen(error.to_string()),
-                |counts| FsProfile::Seen(profiled(&counts)),
-            ),
+            locks: match locks.and_then(|probe| probe.read()) {
+                Ok(counts) => FsLocks::Seen(attributed(&counts, thread_seconds)),
+                Err(error) => FsLocks::Unseen(error.to_string()),
+            },
+            profile: match profile.and_then(|probe| probe.read()) {
+                Ok(counts) => FsProfile::Seen(profiled(&counts)),
+                Err(error) => FsProfile::Unseen(error.to_string()),
+            },
         })
     }
 }

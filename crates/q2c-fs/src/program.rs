@@ -1,12 +1,10 @@
 //! A program of the user's on the file systems, under several numbers of CPUs.
 
+use crate::Bed;
 use crate::beside::{FsMeasurement, watched};
-use crate::made::MountedFs;
-use crate::spec::{FsSettings, ProgramSpec};
-use q2c_host::Roots;
 use q2c_host::program::{shell, start_on, wait};
-use q2c_model::{CpuId, Exit, Fault};
-use q2c_result::fs::{FsProgram, ProgramCell, ProgramPoint};
+use q2c_model::{CpuId, Exit, Fault, OrFault};
+use q2c_result::fs::{FileSystem, ProgramCell, ProgramPoint};
 use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, Plan};
 use regex_lite::Regex;
 use std::fs;
@@ -22,45 +20,65 @@ const LAST: usize = 3;
 
 /// The runner's plan. The metric is the program's own.
 pub(crate) struct ProgramPlan<'a> {
-    spec: &'a FsSettings,
+    bed: Bed<'a>,
     command: &'a str,
     metric: Regex,
-    made: &'a [MountedFs],
-    roots: &'a Roots,
 }
 
 impl<'a> ProgramPlan<'a> {
-    pub(crate) fn new(
-        spec: &'a FsSettings,
-        program: &'a ProgramSpec,
-        made: &'a [MountedFs],
-        roots: &'a Roots,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn new(bed: Bed<'a>, command: &'a str) -> Result<Self, Fault> {
+        let metric = metric(bed.bench.spec.metric())?;
         Ok(ProgramPlan {
-            spec,
-            command: &program.command,
-            metric: metric(&program.metric)?,
-            made,
-            roots,
+            bed,
+            command,
+            metric,
         })
     }
 }
 
+/// The cells of work on each file system under each number of CPUs.
+pub(crate) fn plans(
+    bed: Bed<'_>,
+    seconds: f64,
+    label: impl Fn(&ProgramPoint) -> String,
+) -> Vec<CellPlan<ProgramPoint>> {
+    let numbers = bed.bench.spec.jobs();
+    let points = bed.made.iter().flat_map(|made| {
+        let fs = made.facts.fs;
+        numbers.iter().map(move |&cpus| ProgramPoint { fs, cpus })
+    });
+    let cell = |cell: ProgramPoint| CellPlan {
+        key: label(&cell),
+        label: label(&cell),
+        seconds,
+        cell,
+    };
+    points.map(cell).collect()
+}
+
+/// Runs `work` in an empty folder of a file system, which is removed then.
+pub(crate) fn in_folder(
+    bed: Bed<'_>,
+    fs: FileSystem,
+    name: &str,
+    failed: impl Fn(io::Error) -> CellError,
+    work: impl FnOnce(&Path) -> Result<f64, CellError>,
+) -> Result<FsMeasurement<f64>, CellError> {
+    let folder = bed.find(fs)?.path().join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).map_err(&failed)?;
+    let done = watched(bed.bench.roots, || work(&folder));
+    fs::remove_dir_all(&folder).map_err(failed)?;
+    done
+}
+
 /// The expression, which must have a group.
 pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
-    let wrong = |reason: String| {
-        Fault::new(
-            Exit::Usage,
-            format!("understand --metric `{text}`: {reason}"),
-        )
-    };
-    let regex = Regex::new(text).map_err(|error| wrong(error.to_string()))?;
-    match regex.captures_len() {
-        0 | 1 => Err(wrong(
-            "expected a group in parentheses around the number, found none".to_owned(),
-        )),
-        _ => Ok(regex),
-    }
+    let tried = format_args!("understand --metric `{text}`");
+    let regex = Regex::new(text).or_fault(Exit::Usage, tried)?;
+    let grouped = (regex.captures_len() > 1).then_some(regex);
+    let none = "expected a group in parentheses around the number, found none";
+    grouped.ok_or(none).or_fault(Exit::Usage, tried)
 }
 
 impl Plan for ProgramPlan<'_> {
@@ -69,24 +87,10 @@ impl Plan for ProgramPlan<'_> {
     const UNIT: &'static str = "as printed";
 
     fn cells(&self) -> Vec<CellPlan<ProgramPoint>> {
-        let points = self.made.iter().flat_map(|made| {
-            let fs = made.facts.fs;
-            self.spec
-                .jobs()
-                .iter()
-                .map(move |&cpus| ProgramPoint { fs, cpus })
-        });
-        let cell = |point: ProgramPoint| {
+        plans(self.bed, EXPECTED_S, |point| {
             let cpus = if point.cpus == 1 { "CPU" } else { "CPUs" };
-            let label = format!("{} on {} {cpus}", point.fs, point.cpus);
-            CellPlan {
-                key: label.clone(),
-                label,
-                seconds: EXPECTED_S,
-                cell: point,
-            }
-        };
-        points.map(cell).collect()
+            format!("{} on {} {cpus}", point.fs, point.cpus)
+        })
     }
 
     fn metric(&self, trial: &FsMeasurement<f64>) -> f64 {
@@ -98,21 +102,13 @@ impl Plan for ProgramPlan<'_> {
         cell: &CellPlan<ProgramPoint>,
         context: &mut Context<'_>,
     ) -> Result<FsMeasurement<f64>, CellError> {
-        let point = &cell.cell;
-        let made = self.made.iter().find(|made| made.facts.fs == point.fs);
-        let made = made.ok_or_else(|| CellError::Cell(format!("find {}", point.fs)))?;
         let failed = |error: io::Error| CellError::Trial(format!("run the program: {error}"));
-        let folder = made.path().join("program");
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).map_err(failed)?;
-        let cpus = &self.spec.cpus[..point.cpus as usize];
-        let done = watched(self.roots, || {
-            let ended = run(self.command, &folder, cpus, context.cancel).map_err(failed)?;
+        in_folder(self.bed, cell.cell.fs, "program", failed, |folder| {
+            let cpus = &self.bed.bench.spec.cpus[..cell.cell.cpus as usize];
+            let ended = run(self.command, folder, cpus, context.cancel).map_err(failed)?;
             let (status, output) = ended.ok_or(CellError::Cancelled)?;
             read(&self.metric, status, &output).map_err(CellError::Trial)
-        });
-        fs::remove_dir_all(&folder).map_err(failed)?;
-        done
+        })
     }
 }
 
@@ -129,15 +125,16 @@ fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String>
         return Err(format!("run the program: it ended with {status}: {last}"));
     }
     let last_match = metric.captures_iter(output).last();
-    let number = last_match
-        .and_then(|groups| groups.get(1))
-        .map(|group| group.as_str());
+    let number = last_match.and_then(|groups| groups.get(1));
     let number = number
-        .ok_or_else(|| format!("find the metric `{metric}` in what the program printed: {last}"))?;
-    let value: Option<f64> = number.replace(',', "").parse().ok();
-    value
-        .filter(|value| value.is_finite())
-        .ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
+        .ok_or_else(|| format!("find the metric `{metric}` in what the program printed: {last}"))?
+        .as_str();
+    let value = number
+        .replace(',', "")
+        .parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
 }
 
 /// Returns the status with all that was printed; `None` when it was stopped.
@@ -163,17 +160,6 @@ fn run(
     output.rewind()?;
     output.read_to_end(&mut text)?;
     Ok(Some((status, String::from_utf8_lossy(&text).into_owned())))
-}
-
-pub(crate) fn conclude(
-    program: &ProgramSpec,
-    runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>],
-) -> FsProgram {
-    FsProgram {
-        command: Some(program.command.clone()),
-        metric: program.metric.clone(),
-        cells: cells(runs),
-    }
 }
 
 pub(crate) fn cells(runs: &[CellRuns<ProgramPoint, FsMeasurement<f64>>]) -> Vec<ProgramCell> {

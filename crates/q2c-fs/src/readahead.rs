@@ -25,11 +25,12 @@ impl HeldReadahead {
             setting.ok_or("set readahead: this kernel has no such setting for the file system")?;
         let journal =
             journal.ok_or("set readahead: there is no folder for the journal of settings")?;
-        let mut guard = Guard::new(roots, journal).map_err(|error| error.to_string())?;
         let kib = (wanted.0 >> 10).to_string();
-        guard
-            .keep(setting, &kib)
-            .map_err(|error| error.to_string())?;
+        let guard = Guard::new(roots, journal).and_then(|mut guard| {
+            guard.keep(setting, &kib)?;
+            Ok(guard)
+        });
+        let guard = guard.map_err(|error| error.to_string())?;
         Ok(HeldReadahead(Some(guard)))
     }
 

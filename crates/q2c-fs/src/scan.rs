@@ -28,11 +28,6 @@ struct ScanTimes<'a> {
     stop: &'a AtomicBool,
 }
 
-struct ScanTotals {
-    blocks: u64,
-    seconds: f64,
-}
-
 /// One trial. `None` when it was stopped.
 pub(crate) fn trial(
     files: &[JobFile],
@@ -44,7 +39,7 @@ pub(crate) fn trial(
     let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
     let to = from + Duration::from_secs_f64(spec.seconds);
     let times = ScanTimes { from, to, stop };
-    let (reads, disk) = thread::scope(|scope| {
+    let (reads, [before, after]) = thread::scope(|scope| {
         let start = |(job, file)| {
             let cpu = CpuId(spec.cpus[job % spec.cpus.len()]);
             scope.spawn(move || {
@@ -58,27 +53,22 @@ pub(crate) fn trial(
             let ended = job.join();
             ended.unwrap_or_else(|_| Err(io::Error::other("a job ended early")))
         });
-        ended
-            .collect::<io::Result<Vec<ScanTotals>>>()
-            .map(|reads| (reads, disk))
+        let reads: io::Result<Vec<(u64, f64)>> = ended.collect();
+        Ok::<_, io::Error>((reads?, disk))
     })?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    if reads.iter().any(|read| read.blocks == 0) {
+    if reads.iter().any(|(blocks, _)| *blocks == 0) {
         return Err(io::Error::other(
             "a job had no read that ended in the counted time; raise --seconds",
         ));
     }
-    let blocks: u64 = reads.iter().map(|read| read.blocks).sum();
-    let [before, after] = disk;
+    let blocks: u64 = reads.iter().map(|(blocks, _)| blocks).sum();
     let both = before.zip(after);
     let seconds = spec.seconds;
     Ok(Some(FsTrial {
-        iops: reads
-            .iter()
-            .map(|read| read.blocks as f64 / read.seconds)
-            .sum(),
+        iops: reads.iter().map(|&(n, seconds)| n as f64 / seconds).sum(),
         in_flight: both.and_then(|(before, after)| {
             let added = after.queue_ms.checked_sub(before.queue_ms)?;
             Some(added as f64 / 1e3 / seconds)
@@ -90,8 +80,9 @@ pub(crate) fn trial(
     }))
 }
 
-/// Reads a file's part in order, again and again, each time from the device.
-fn passes(file: &JobFile, bs: Bytes, times: ScanTimes<'_>) -> io::Result<ScanTotals> {
+/// Reads a file's part in order, again and again, each time from the device. Returns the blocks
+/// that were read in the counted time, and its length in seconds.
+fn passes(file: &JobFile, bs: Bytes, times: ScanTimes<'_>) -> io::Result<(u64, f64)> {
     let mut buffer = vec![0; bs.0 as usize];
     let end = file.base.0 + file.span.0 / bs.0 * bs.0;
     let (mut at, mut blocks, mut since) = (end, 0, None);
@@ -102,7 +93,7 @@ fn passes(file: &JobFile, bs: Bytes, times: ScanTimes<'_>) -> io::Result<ScanTot
         }
         if now >= times.to || times.stop.load(Ordering::Relaxed) {
             let seconds = since.map_or(0.0, |since| (now - since).as_secs_f64());
-            return Ok(ScanTotals { blocks, seconds });
+            return Ok((blocks, seconds));
         }
         if at >= end {
             let length = NonZeroU64::new(file.span.0);

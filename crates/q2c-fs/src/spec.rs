@@ -131,14 +131,6 @@ fn size_or_none(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// A program of the user's.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ProgramSpec {
-    pub command: String,
-    /// Regular expression whose first group is the figure in what the program prints.
-    pub metric: String,
-}
-
 const LONGEST: f64 = 3600.0;
 const JOBS: u32 = 1024;
 const TRIALS: u32 = 10_000;
@@ -163,16 +155,13 @@ impl FsSettings {
         self.jobs.as_deref().unwrap_or_default()
     }
 
-    /// The program to run instead of the jobs of q2c.
-    pub(crate) fn program(&self) -> Option<ProgramSpec> {
-        let command = self.program.clone()?;
-        let metric = self.metric.clone().unwrap_or_default();
-        Some(ProgramSpec { command, metric })
+    /// Regular expression whose first group is the figure in what the program prints.
+    pub(crate) fn metric(&self) -> &str {
+        self.metric.as_deref().unwrap_or_default()
     }
 
     /// Checks what was asked for.
     pub fn check(&self) -> Result<(), Fault> {
-        let wrong = |text: String| Err(Fault::new(Exit::Usage, format!("begin: {text}")));
         each_once("--fs", &self.file_systems)?;
         each_once("--sharing", &self.sharing)?;
         each_once("--rw", &self.rw)?;
@@ -180,28 +169,31 @@ impl FsSettings {
         each_once("--jobs", self.jobs())?;
         each_once("--bs", &self.bs)?;
         if self.jobs().iter().any(|jobs| !(1..=JOBS).contains(jobs)) {
-            return wrong(format!("expected 1 to {JOBS} jobs"));
+            return usage(format_args!("expected 1 to {JOBS} jobs"));
         }
         if !(0.05..=LONGEST).contains(&self.seconds) || !(0.0..=LONGEST).contains(&self.warm_up) {
-            return wrong(format!("expected trials of 0.05 to {LONGEST} s"));
+            return usage(format_args!("expected trials of 0.05 to {LONGEST} s"));
         }
         self.check_readahead()?;
         if !(1..=TRIALS).contains(&self.trials) {
-            return wrong(format!("expected 1 to {TRIALS} trials"));
+            return usage(format_args!("expected 1 to {TRIALS} trials"));
         }
         if let Some(bs) = self.bs.iter().find(|bs| bs.0 == 0 || **bs > self.file) {
-            return wrong(format!("blocks of {bs} do not fit files of {}", self.file));
+            return usage(format_args!(
+                "blocks of {bs} do not fit files of {}",
+                self.file
+            ));
         }
         if self.device.is_some() && self.file_systems.len() != 1 {
-            return wrong("a device takes one file system at a time; name it with --fs".to_owned());
+            return usage("a device takes one file system at a time; name it with --fs");
         }
-        if let Some(program) = self.program() {
-            return self.check_program(&program);
+        if self.program.is_some() {
+            return self.check_program();
         }
         self.check_pairs()?;
         let needed = if self.mix { Bytes(0) } else { self.room() };
         if self.device.is_none() && needed > self.size {
-            return wrong(format!(
+            return usage(format_args!(
                 "the files of {} jobs need {needed}, and the file system has {}; raise --size or lower --file",
                 self.most_jobs(),
                 self.size
@@ -211,35 +203,26 @@ impl FsSettings {
     }
 
     fn check_readahead(&self) -> Result<(), Fault> {
-        let wrong = |text: &str| {
-            Err(Fault::new(
-                Exit::Usage,
-                format!("begin: --readahead: {text}"),
-            ))
-        };
-        let scans = self.rw.contains(&Access::Scan) && self.io.contains(&Caching::Buffered);
         if self.readahead.is_empty() {
             return Ok(());
         }
         each_once("--readahead", &self.readahead)?;
-        if !scans {
-            wrong("only scans through the page cache read ahead: --rw scan --io buffered")
+        let wrong = if !(self.rw.contains(&Access::Scan) && self.io.contains(&Caching::Buffered)) {
+            "only scans through the page cache read ahead: --rw scan --io buffered"
         } else if self.readahead.iter().all(|bytes| bytes.0 % 4096 == 0) {
-            Ok(())
+            return Ok(());
         } else {
-            wrong("expected multiples of 4 KiB")
-        }
+            "expected multiples of 4 KiB"
+        };
+        usage(format_args!("--readahead: {wrong}"))
     }
 
-    fn check_program(&self, program: &ProgramSpec) -> Result<(), Fault> {
-        metric(&program.metric)?;
+    fn check_program(&self) -> Result<(), Fault> {
+        metric(self.metric())?;
         let cpus = self.cpus.len();
         match self.jobs().iter().find(|&&jobs| jobs as usize > cpus) {
-            Some(jobs) => Err(Fault::new(
-                Exit::Usage,
-                format!(
-                    "begin: --jobs {jobs}: a program runs on that many CPUs, and there are {cpus}"
-                ),
+            Some(jobs) => usage(format_args!(
+                "--jobs {jobs}: a program runs on that many CPUs, and there are {cpus}"
             )),
             None => Ok(()),
         }
@@ -261,34 +244,31 @@ impl FsSettings {
         for &fs in made {
             for &access in &self.rw {
                 for &sharing in &self.sharing {
-                    if let Some(reason) = senseless(access, sharing) {
-                        left_out.push(FsLeftOut {
+                    match senseless(access, sharing) {
+                        None => points.extend(self.points_of(fs, sharing, access)),
+                        Some(reason) => left_out.push(FsLeftOut {
                             fs,
                             what: Some(format!("{access} {sharing}")),
                             reason: reason.to_owned(),
-                        });
-                        continue;
+                        }),
                     }
-                    self.rest(fs, sharing, access, &mut points);
                 }
             }
         }
         (points, left_out)
     }
 
-    fn ahead(&self, access: Access, caching: Caching) -> Vec<Option<Bytes>> {
-        let ahead = access == Access::Scan && caching == Caching::Buffered;
-        if ahead && !self.readahead.is_empty() {
-            self.readahead.iter().copied().map(Some).collect()
-        } else {
-            vec![None]
-        }
-    }
-
-    fn rest(&self, fs: FileSystem, sharing: Sharing, access: Access, points: &mut Vec<FsPoint>) {
+    fn points_of(&self, fs: FileSystem, sharing: Sharing, access: Access) -> Vec<FsPoint> {
+        let mut points = Vec::new();
         for &caching in &self.io {
+            let ahead = match (access, caching) {
+                (Access::Scan, Caching::Buffered) if !self.readahead.is_empty() => {
+                    self.readahead.iter().copied().map(Some).collect()
+                }
+                _ => vec![None],
+            };
             for &bs in &self.bs {
-                for readahead in self.ahead(access, caching) {
+                for &readahead in &ahead {
                     points.extend(self.jobs().iter().map(|&jobs| FsPoint {
                         fs,
                         sharing,
@@ -301,10 +281,9 @@ impl FsSettings {
                 }
             }
         }
+        points
     }
-}
 
-impl FsSettings {
     /// Checks that some access has points at some level of sharing.
     fn check_pairs(&self) -> Result<(), Fault> {
         let reasons_by_level = |&access: &Access| {
@@ -314,8 +293,7 @@ impl FsSettings {
         let reasons: Option<Vec<&str>> = self.rw.iter().flat_map(reasons_by_level).collect();
         match reasons.as_deref() {
             Some([reason, ..]) if !self.mix => {
-                let text = format!("begin: {reason}; name other levels with --sharing");
-                Err(Fault::new(Exit::Usage, text))
+                usage(format_args!("{reason}; name other levels with --sharing"))
             }
             _ => Ok(()),
         }
@@ -334,18 +312,22 @@ fn senseless(access: Access, sharing: Sharing) -> Option<&'static str> {
 }
 
 fn each_once<T: PartialEq + Display>(option: &str, values: &[T]) -> Result<(), Fault> {
-    let begin = |reason: String| Fault::new(Exit::Usage, format!("begin: {option}: {reason}"));
+    let twice = |&(at, value): &(usize, &T)| values[..at].contains(value);
     if values.is_empty() {
-        return Err(begin("expected an entry at least, found none".to_owned()));
+        usage(format_args!(
+            "{option}: expected an entry at least, found none"
+        ))
+    } else if let Some((_, value)) = values.iter().enumerate().find(twice) {
+        usage(format_args!(
+            "{option}: expected each entry once, found {value} twice"
+        ))
+    } else {
+        Ok(())
     }
-    for (at, value) in values.iter().enumerate() {
-        if values[..at].contains(value) {
-            return Err(begin(format!(
-                "expected each entry once, found {value} twice"
-            )));
-        }
-    }
-    Ok(())
+}
+
+fn usage(wrong: impl Display) -> Result<(), Fault> {
+    Err(Fault::new(Exit::Usage, format_args!("begin: {wrong}")))
 }
 
 #[cfg(test)]
