@@ -3,7 +3,6 @@
 //! clients are answered by threads of their own, which give up on slow ones.
 
 mod answer;
-mod request;
 
 use answer::{Clients, answer};
 use std::io::{self, ErrorKind};

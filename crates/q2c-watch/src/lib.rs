@@ -7,7 +7,6 @@
 //! says so.
 
 mod beside;
-mod counters;
 pub mod endpoint;
 mod gather;
 pub mod kernel;
@@ -21,8 +20,7 @@ pub(crate) use beside::SideThread;
 pub use numbers::{counts, latency, mode, numbers};
 pub use summary::by_method;
 
-use counters::DeviceCounters;
-use gather::SliceGatherer;
+use gather::{DeviceCounters, SliceGatherer};
 use late::LateView;
 use q2c_engine::measure::PhaseStats;
 use q2c_engine::{Activity, Live, LiveAnswer, LivePlan, RunError, Sample, live};

@@ -15,8 +15,10 @@ mod steering;
 
 pub use daemon::{Daemon, Pulse};
 
-pub(crate) use daemon::look_time;
+pub(crate) use daemon::{SteerSource, look_time};
 pub use held::HeldPolling;
 pub use log::Log;
 pub use steering::Steering;
 pub(crate) use steering::class_of;
+#[cfg(test)]
+pub(crate) use steering::polled_read;

@@ -25,20 +25,14 @@ pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) ->
 
 /// Of several that are equally frequent it is the one that came first.
 fn most_frequent(intervals: &[&WatchInterval]) -> Option<WaitMode> {
-    let count = |was: &WaitMode| {
-        let same = intervals.iter().filter(|i| i.was.as_ref() == Some(was));
-        same.count()
-    };
-    let mut best: Option<(&WaitMode, usize)> = None;
+    let mut counts: Vec<(&WaitMode, usize)> = Vec::new();
     for was in intervals.iter().filter_map(|i| i.was.as_ref()) {
-        if best.is_some_and(|(first, _)| first == was) {
-            continue;
-        }
-        let n = count(was);
-        if best.is_none_or(|(_, most)| n > most) {
-            best = Some((was, n));
+        match counts.iter_mut().find(|(mode, _)| *mode == was) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((was, 1)),
         }
     }
+    let best = counts.into_iter().rev().max_by_key(|(_, count)| *count);
     best.map(|(was, _)| was.clone())
 }
 

@@ -8,14 +8,10 @@
 //! and stay until the end, so every method pays the same for them.
 
 mod calibrate;
-mod candidates;
 mod conclude;
 mod lanes;
-mod looked;
 mod rig;
-mod spec;
 mod tune;
 
 pub use rig::Rig;
-pub use spec::TuneKernelSpec;
-pub use tune::TuneKernel;
+pub use tune::{TuneKernel, TuneKernelSpec};

@@ -22,13 +22,9 @@ pub enum KernelSleeps {
         polled: u64,
         /// Polled requests for which a thread slept first.
         slept: u64,
-        /// Misses / polled requests.
-        miss_rate: f64,
-        /// Sum of sleeps asked / polled requests, ns.
-        effective_sleep_ns: f64,
-        /// Mean sleep from the timer's start to the next poll call, ns; `None` when no end was
-        /// seen.
-        slept_ns: Option<f64>,
+        /// Misses and sleeps.
+        #[serde(flatten)]
+        figures: SleepFigures,
         /// The figures by interval, from the first in which a polled request completed.
         series: Vec<KernelInterval>,
     },
@@ -37,7 +33,7 @@ pub enum KernelSleeps {
 }
 
 /// Misses and sleeps of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SleepFigures {
     /// Misses / polled requests.
     pub miss_rate: f64,
@@ -55,9 +51,11 @@ impl KernelSleeps {
             (Some(miss_rate), Some(effective_sleep_ns)) => KernelSleeps::Seen {
                 polled: total.polled,
                 slept: total.slept,
-                miss_rate,
-                effective_sleep_ns,
-                slept_ns: total.slept_ns,
+                figures: SleepFigures {
+                    miss_rate,
+                    effective_sleep_ns,
+                    slept_ns: total.slept_ns,
+                },
                 series,
             },
             _ => KernelSleeps::Unseen("no polled request completed".to_owned()),
@@ -66,17 +64,8 @@ impl KernelSleeps {
 
     /// Misses and sleeps; `None` without counts.
     pub fn figures(&self) -> Option<SleepFigures> {
-        match *self {
-            KernelSleeps::Seen {
-                miss_rate,
-                effective_sleep_ns,
-                slept_ns,
-                ..
-            } => Some(SleepFigures {
-                miss_rate,
-                effective_sleep_ns,
-                slept_ns,
-            }),
+        match self {
+            KernelSleeps::Seen { figures, .. } => Some(*figures),
             KernelSleeps::Unseen(_) => None,
         }
     }
@@ -104,12 +93,13 @@ pub fn seen_beside<T, E>(
         |source| ProbeError::Thread { source },
     );
     let unseen = |error: ProbeError| KernelSleeps::Unseen(error.to_string());
-    let beside = match begun {
-        Ok(beside) => beside,
-        Err(error) => return Ok((unseen(error), None)),
-    };
-    let ran = run()?;
-    Ok((beside.end().unwrap_or_else(unseen), Some(ran)))
+    match begun {
+        Err(error) => Ok((unseen(error), None)),
+        Ok(beside) => {
+            let ran = run()?;
+            Ok((beside.end().unwrap_or_else(unseen), Some(ran)))
+        }
+    }
 }
 
 fn follow(
@@ -151,12 +141,9 @@ mod tests {
     /// 50 of 200 requests were slept for, 40 ns each, so the effective sleep is 10 ns.
     #[test]
     fn figures_of_the_probe() {
-        let series = vec![
-            interval(0, 0, 0.0),
-            interval(200, 20, 2_000.0),
-            interval(0, 0, 0.0),
-        ];
-        let seen = KernelSleeps::from_intervals(&interval(200, 20, 2_000.0), series);
+        let (none, some) = (interval(0, 0, 0.0), interval(200, 20, 2_000.0));
+        let series = vec![none.clone(), some.clone(), none];
+        let seen = KernelSleeps::from_intervals(&some, series);
         let figures = seen.figures().expect("counted");
         let sleep = (figures.effective_sleep_ns, figures.slept_ns);
         assert_eq!((figures.miss_rate, sleep), (0.1, (10.0, Some(60.0))));

@@ -1,7 +1,7 @@
 //! The daemon: it reads latencies and writes values of the setting, under the restore guard.
 
 use super::log::{Log, SteerLogEntry};
-use super::steering::{Steering, UnfitRule, delay_of};
+use super::steering::{Steering, delay_of};
 use crate::kernel::own_cpu;
 use q2c_capture::kernel_hybrid::{Delay, check};
 use q2c_capture::latency::{Completion, LatencyProbe};
@@ -20,8 +20,6 @@ const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
 const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
 /// While one value is held: the probe's ring of 1 MiB does not fill at 2 M completions a second.
 const FIXED_LOOK: Duration = Duration::from_millis(5);
-
-const LOG: &str = "write the log";
 
 /// The daemon's activity since the pulse before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,10 +51,10 @@ impl Pulse {
 }
 
 /// A device that is being steered by [`Daemon::turn`] again and again. Its setting is put back when
-/// this value is dropped; [`Daemon::follow`] and [`Daemon::hold`] change the rule, and the probe
-/// stays.
+/// this value is dropped.
 pub struct Daemon {
-    course: SteerSource,
+    /// May be changed between two turns.
+    pub(crate) course: SteerSource,
     probe: LatencyProbe,
     guard: Guard,
     file: PathBuf,
@@ -72,7 +70,7 @@ pub struct Daemon {
 }
 
 /// What the setting follows.
-enum SteerSource {
+pub(crate) enum SteerSource {
     /// A rule, which is looked at again after this time.
     Rule(Box<Steering>, Nanos),
     /// One value.
@@ -80,11 +78,10 @@ enum SteerSource {
 }
 
 impl SteerSource {
-    fn from_policy(policy: &PolicySpec) -> Result<SteerSource, UnfitRule> {
-        Ok(SteerSource::Rule(
-            Box::new(Steering::new(policy)?),
-            look_time(policy),
-        ))
+    /// A rule that has seen no completion yet.
+    pub(crate) fn from_policy(policy: &PolicySpec) -> Result<SteerSource, Fault> {
+        let steering = Steering::new(policy).or_exit(Exit::Usage)?;
+        Ok(SteerSource::Rule(Box::new(steering), look_time(policy)))
     }
 }
 
@@ -97,21 +94,11 @@ impl Daemon {
         journal: &Path,
         log: Log,
     ) -> Result<Daemon, Fault> {
-        let course = SteerSource::from_policy(policy).or_exit(Exit::Usage)?;
+        let course = SteerSource::from_policy(policy)?;
         Daemon::begin_course(roots, disk, course, journal, log)
     }
 
-    /// As [`Daemon::begin`], with one value in place of a rule.
-    pub(crate) fn begin_at(
-        roots: &Roots,
-        disk: &Disk,
-        delay: Delay,
-        journal: &Path,
-    ) -> Result<Daemon, Fault> {
-        Daemon::begin_course(roots, disk, SteerSource::Value(delay), journal, Log::none())
-    }
-
-    fn begin_course(
+    pub(crate) fn begin_course(
         roots: &Roots,
         disk: &Disk,
         course: SteerSource,
@@ -138,17 +125,6 @@ impl Daemon {
         })
     }
 
-    /// Follows this rule from the next turn on. The rule has seen no completion yet.
-    pub(crate) fn follow(&mut self, policy: &PolicySpec) -> Result<(), Fault> {
-        self.course = SteerSource::from_policy(policy).or_exit(Exit::Usage)?;
-        Ok(())
-    }
-
-    /// Holds this value from the next turn on.
-    pub(crate) fn hold(&mut self, delay: Delay) {
-        self.course = SteerSource::Value(delay);
-    }
-
     /// Sleeps until the next look, and writes the rule's value when it has changed.
     pub fn turn(&mut self) -> Result<(), Fault> {
         self.turn_with(&mut |_| ())
@@ -168,9 +144,7 @@ impl Daemon {
             };
             if let Some(at) = counted {
                 self.pulse.completions += 1;
-                self.log
-                    .line(&SteerLogEntry::Complete(at, done))
-                    .or_fault(Exit::Device, LOG)?;
+                self.log.line(&SteerLogEntry::Complete(at, done))?;
             }
         }
         let now = Nanos(kernel_ns());
@@ -185,22 +159,19 @@ impl Daemon {
         if self.written != Some(delay) {
             self.check_ours()?;
             if let Some(line) = line {
-                self.log.line(&line).or_fault(Exit::Device, LOG)?;
+                self.log.line(&line)?;
             }
             self.write(delay)?;
             self.written = Some(delay);
             self.pulse.writes += 1;
         }
-        self.log.flush().or_fault(Exit::Device, LOG)
+        self.log.flush()
     }
 
     fn write(&mut self, delay: Delay) -> Result<(), Fault> {
-        let refused = match self.guard.vary(&self.file, &delay.0.to_string()) {
-            Ok(()) => return Ok(()),
-            Err(refused) => refused,
-        };
+        let varied = self.guard.vary(&self.file, &delay.0.to_string());
         // The device may have gone since the check.
-        self.check_ours().and(Err(refused.into()))
+        varied.or_else(|refused| self.check_ours().and(Err(refused.into())))
     }
 
     /// The daemon's activity since the last pulse.
@@ -209,24 +180,20 @@ impl Daemon {
         let lost = self.probe.lost()?.no_room;
         let new = lost - self.lost;
         if new > 0 {
-            self.log
-                .line(&SteerLogEntry::Lost(Nanos(now), new))
-                .or_fault(Exit::Device, LOG)?;
+            self.log.line(&SteerLogEntry::Lost(Nanos(now), new))?;
         }
         self.lost = lost;
         let ns = now.saturating_sub(self.since.0).max(1);
+        let (classes, unpolled) = match &mut self.course {
+            SteerSource::Rule(steering, _) => steering.take_counts(),
+            SteerSource::Value(_) => Default::default(),
+        };
         let pulse = Pulse {
             length_s: ns as f64 / 1e9,
             lost: new,
             delay: self.written.unwrap_or(Delay::CLASSIC).0,
-            classes: match &mut self.course {
-                SteerSource::Rule(steering, _) => steering.take_classes(),
-                SteerSource::Value(_) => [0; BUCKETS],
-            },
-            unpolled: match &mut self.course {
-                SteerSource::Rule(steering, _) => steering.take_unpolled(),
-                SteerSource::Value(_) => 0,
-            },
+            classes,
+            unpolled,
             own_cpu_pct: (used - self.since.1).0 as f64 / ns as f64 * 100.0,
             ..std::mem::take(&mut self.pulse)
         };
@@ -246,19 +213,17 @@ impl Daemon {
 
 /// Checks that the value found was written last; before the first decision every one is ours.
 fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
-    match (found, written) {
-        (None, _) => {
-            let text = format!("steer {disk}: the device went away");
-            Err(Fault::new(Exit::Device, text))
-        }
+    let (exit, wrong) = match (found, written) {
+        (None, _) => (Exit::Device, "the device went away".to_owned()),
         (Some(Delay(found)), Some(Delay(wanted))) if found != wanted => {
-            let text = format!(
-                "steer {disk}: somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
+            let wrong = format!(
+                "somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
             );
-            Err(Fault::new(Exit::Target, text))
+            (Exit::Target, wrong)
         }
-        _ => Ok(()),
-    }
+        _ => return Ok(()),
+    };
+    Err(Fault::new(exit, format_args!("steer {disk}: {wrong}")))
 }
 
 /// Half the rule's period, or 10 ms without one, from 1 to 20 ms: the setting is that late.

@@ -13,7 +13,7 @@
 
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
-use q2c_model::Nanos;
+use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_policy::Decision;
 use std::fmt;
 use std::io::{self, Write};
@@ -62,33 +62,30 @@ impl Log {
         Ok(Log(Some(out)))
     }
 
-    pub(super) fn line(&mut self, entry: &SteerLogEntry) -> io::Result<()> {
-        match &mut self.0 {
-            Some(out) => writeln!(out, "{entry}"),
-            None => Ok(()),
-        }
+    pub(super) fn line(&mut self, entry: &SteerLogEntry) -> Result<(), Fault> {
+        self.write(|out| writeln!(out, "{entry}"))
     }
 
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), |out| out.flush())
+    pub(super) fn flush(&mut self) -> Result<(), Fault> {
+        self.write(|out| out.flush())
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+        let written = self.0.as_mut().map_or(Ok(()), |out| write(out));
+        written.or_fault(Exit::Device, "write the log")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steer::steering::polled_read;
     use q2c_model::Op;
 
     #[test]
     fn lines() {
-        let done = Completion {
-            at: Nanos(5),
-            latency: Nanos(81_500),
-            bytes: 4_096,
-            op: Op::Write,
-            tid: 1,
-            polled: true,
-        };
+        let mut done = polled_read(Nanos(5), Nanos(81_500));
+        done.op = Op::Write;
         let complete = SteerLogEntry::Complete(Nanos(7), done).to_string();
         assert_eq!(complete, "complete,7,81500,write,4096");
         let write = |at, decision, delay| {

@@ -6,6 +6,7 @@ use q2c_model::{Nanos, Op};
 use q2c_policy::{
     BUCKETS, Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Statistic, bucket_of,
 };
+use std::mem::take;
 
 /// Rules that need nothing but the times of a window, as the file's one value can carry out.
 const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
@@ -28,9 +29,9 @@ pub struct Steering {
     lane: Box<dyn Lane>,
     /// The latest time that the rule was given. Times given to the rule never go back.
     now: Nanos,
-    /// Requests of each of the kernel's classes since the last [`Steering::take_classes`].
+    /// Requests of each of the kernel's classes since the last [`Steering::take_counts`].
     classes: [u64; BUCKETS],
-    /// Reads and writes that nobody polled for since the last [`Steering::take_unpolled`].
+    /// Reads and writes that nobody polled for since the last [`Steering::take_counts`].
     unpolled: u64,
 }
 
@@ -51,30 +52,24 @@ fn transfer(done: &Completion) -> Option<usize> {
 impl Steering {
     /// A rule that has seen no completion yet.
     pub fn new(policy: &PolicySpec) -> Result<Steering, UnfitRule> {
-        let unfit = |reason| {
-            Err(UnfitRule {
-                policy: policy.to_string(),
-                why: reason,
-            })
-        };
         let reads = policy.formula().map(|f| f.statistics()).unwrap_or_default();
-        if reads.contains(&Statistic::Misses) {
-            return unfit("misses are not known to one who sees latencies only");
-        }
-        if policy.rule().name == "recent" {
-            return unfit(
-                "its windows are a number of I/Os, and the setting is written after windows of time",
-            );
-        }
-        if !FITTING.contains(&policy.rule().name) {
-            return unfit("it decides by more than the times of a device's last window");
-        }
-        let mut lanes = policy.build(1);
-        Ok(Steering {
-            lane: lanes.remove(0),
-            now: Nanos::ZERO,
-            classes: [0; BUCKETS],
-            unpolled: 0,
+        let reason = if reads.contains(&Statistic::Misses) {
+            "misses are not known to one who sees latencies only"
+        } else if policy.rule().name == "recent" {
+            "its windows are a number of I/Os, and the setting is written after windows of time"
+        } else if !FITTING.contains(&policy.rule().name) {
+            "it decides by more than the times of a device's last window"
+        } else {
+            return Ok(Steering {
+                lane: policy.build(1).remove(0),
+                now: Nanos::ZERO,
+                classes: [0; BUCKETS],
+                unpolled: 0,
+            });
+        };
+        Err(UnfitRule {
+            policy: policy.to_string(),
+            why: reason,
         })
     }
 
@@ -103,14 +98,10 @@ impl Steering {
         (self.now, self.lane.decide(ANY, self.now).0)
     }
 
-    /// Takes out the number of requests of each class of the kernel since the last call.
-    pub(crate) fn take_classes(&mut self) -> [u64; BUCKETS] {
-        std::mem::take(&mut self.classes)
-    }
-
-    /// Takes out the number of reads and writes that nobody polled for, since the last call.
-    pub(crate) fn take_unpolled(&mut self) -> u64 {
-        std::mem::take(&mut self.unpolled)
+    /// Takes out the number of requests of each class of the kernel, and of the reads and writes
+    /// that nobody polled for, since the last call.
+    pub(crate) fn take_counts(&mut self) -> ([u64; BUCKETS], u64) {
+        (take(&mut self.classes), take(&mut self.unpolled))
     }
 }
 
@@ -119,6 +110,19 @@ pub(crate) fn delay_of(decision: Decision) -> Delay {
     match decision {
         Decision::Poll | Decision::Interrupt => Delay::CLASSIC,
         Decision::Sleep(time) => Delay(KernelSleep::whole_us(time).into()),
+    }
+}
+
+/// A polled read of 4 KiB by a thread 1.
+#[cfg(test)]
+pub(crate) fn polled_read(at: Nanos, latency: Nanos) -> Completion {
+    Completion {
+        at,
+        latency,
+        bytes: 4_096,
+        op: Op::Read,
+        tid: 1,
+        polled: true,
     }
 }
 
@@ -132,14 +136,7 @@ mod tests {
     }
 
     fn read(at_us: u64, latency_ns: u64) -> Completion {
-        Completion {
-            at: Nanos::from_micros(at_us),
-            latency: Nanos(latency_ns),
-            bytes: 4_096,
-            op: Op::Read,
-            tid: 1,
-            polled: true,
-        }
+        polled_read(Nanos::from_micros(at_us), Nanos(latency_ns))
     }
 
     /// The value in force at `at_us` after completions at some us with a latency in ns.
@@ -176,25 +173,13 @@ mod tests {
     #[test]
     fn what_is_no_read_or_write_does_not_count() {
         let mut steering = steering("min:70%,10ms");
-        let flush = Completion {
-            op: Op::Flush,
-            bytes: 0,
-            ..read(1_000, 10)
-        };
-        let discard = Completion {
-            op: Op::Discard,
-            ..flush
-        };
-        let passthrough = Completion {
-            bytes: 4_096,
-            op: Op::Other,
-            ..flush
-        };
-        for other in [flush, discard, passthrough] {
+        for (op, bytes) in [(Op::Flush, 0), (Op::Discard, 0), (Op::Other, 4_096)] {
+            let mut other = read(1_000, 10);
+            (other.op, other.bytes) = (op, bytes);
             assert_eq!(steering.complete(&other), None);
         }
         assert_eq!(value(&mut steering, &[(1_000, 10_000)], 12_000), 7);
-        let classes = steering.take_classes();
+        let (classes, _) = steering.take_counts();
         let total: u64 = classes.iter().sum();
         assert_eq!((classes[6], total), (1, 1), "4 KiB reads");
     }
@@ -258,15 +243,13 @@ mod tests {
         let mut steering = steering("mean:50%,10ms");
         for n in 0..100 {
             let at = 1_000 + n * 100;
-            let beside = Completion {
-                polled: false,
-                ..read(at + 10, 500_000)
-            };
+            let mut beside = read(at + 10, 500_000);
+            beside.polled = false;
             assert!(steering.complete(&read(at, 100_000)).is_some());
             assert_eq!(steering.complete(&beside), None);
         }
         assert_eq!(value(&mut steering, &[], 12_000), 50);
-        assert_eq!(steering.take_unpolled(), 100);
-        assert_eq!(steering.take_unpolled(), 0);
+        assert_eq!(steering.take_counts().1, 100);
+        assert_eq!(steering.take_counts().1, 0);
     }
 }

@@ -8,7 +8,7 @@
 //! device is while the CPU sleeps until about the completion.
 
 use super::rig::{Rig, Stretch};
-use super::spec::TuneKernelSpec;
+use super::tune::TuneKernelSpec;
 use q2c_model::stats::{Shape, mean, median, percentile, sorted};
 use q2c_model::{Bytes, CostModel, Curve, Fault, Nanos, WakeDelay};
 use q2c_policy::{KernelSleep, Method};
@@ -50,20 +50,6 @@ struct KernelSleepPoint {
     classic_waits: Vec<f64>,
 }
 
-struct ClassicLevels {
-    levels: RequestCost,
-    waits: Vec<f64>,
-}
-
-impl ClassicLevels {
-    fn from_stretch(stretch: &Stretch) -> Self {
-        ClassicLevels {
-            levels: RequestCost::from_stretch(stretch),
-            waits: stretch.waits(),
-        }
-    }
-}
-
 /// CPU and time of one request in a stretch, ns.
 #[derive(Clone, Copy)]
 struct RequestCost {
@@ -89,8 +75,7 @@ impl RequestCost {
         }
     }
 
-    fn between(two: [RequestCost; 2]) -> Self {
-        let [a, b] = two;
+    fn between([a, b]: [RequestCost; 2]) -> Self {
         let middle = |value: fn(&RequestCost) -> f64| f64::midpoint(value(&a), value(&b));
         RequestCost {
             cpu: middle(|l| l.cpu),
@@ -110,11 +95,11 @@ pub(crate) fn calibrate(
     let enough = Nanos((median(&sorted(recorded)) * WANTED) as u64);
     let length = spec.calibrate.max(enough);
     let mut stretch = |method: &Method| rig.stretch(method, SETTLE, length, (1, "calibrating"));
-    let mut before = ClassicLevels::from_stretch(&stretch(&Method::POLL)?);
+    let mut before = stretch(&Method::POLL)?;
     let mut points = Vec::new();
     for asked in ladder(recorded) {
         let slept = stretch(&Method::HybridKernel(KernelSleep::Fixed(asked)))?;
-        let after = ClassicLevels::from_stretch(&stretch(&Method::POLL)?);
+        let after = stretch(&Method::POLL)?;
         points.push(KernelSleepPoint::new(asked, slept, [&before, &after]));
         before = after;
     }
@@ -128,26 +113,22 @@ pub(crate) fn calibrate(
 fn ladder(recorded: &[f64]) -> Vec<u32> {
     let waits = sorted(recorded);
     let p10 = percentile(&waits, 0.1);
-    let shorter = SHORTER.map(|share| p10 * share);
-    let sleeps_ns = shorter
-        .into_iter()
-        .chain([percentile(&waits, 0.9) * OUTLIVES]);
-    let mut ladder: Vec<u32> = sleeps_ns
-        .map(|ns| KernelSleep::whole_us(Nanos(ns as u64)))
-        .collect();
+    let shorter = SHORTER.iter().map(|share| p10 * share);
+    let sleeps_ns = shorter.chain([percentile(&waits, 0.9) * OUTLIVES]);
+    let whole_us = |ns| KernelSleep::whole_us(Nanos(ns as u64));
+    let mut ladder: Vec<u32> = sleeps_ns.map(whole_us).collect();
     ladder.dedup();
     ladder
 }
 
 impl KernelSleepPoint {
     /// A sleep of `asked` us, with classic polling before and after it.
-    fn new(asked: u32, slept: Stretch, beside: [&ClassicLevels; 2]) -> KernelSleepPoint {
-        let waits = beside.map(|classic| &classic.waits[..]).concat();
+    fn new(asked: u32, slept: Stretch, beside: [&Stretch; 2]) -> KernelSleepPoint {
         KernelSleepPoint {
             asked: f64::from(asked) * 1e3,
             levels: RequestCost::from_stretch(&slept),
-            classic: RequestCost::between(beside.map(|classic| classic.levels)),
-            classic_waits: sorted(&waits),
+            classic: RequestCost::between(beside.map(RequestCost::from_stretch)),
+            classic_waits: sorted(&beside.map(Stretch::waits).concat()),
             slept,
         }
     }
@@ -219,11 +200,8 @@ fn fit(points: &[KernelSleepPoint]) -> CostModel {
         let cost = slept.cpu - (classic.cpu - classic.wait) - polled;
         (point.asked, cost.max(0.0))
     };
-    let sleep_cpu_hit = {
-        let classic = outlives.classic;
-        let cost = outlives.levels.cpu - (classic.cpu - classic.wait);
-        cost.max(0.0)
-    };
+    let classic = outlives.classic;
+    let sleep_cpu_hit = (outlives.levels.cpu - (classic.cpu - classic.wait)).max(0.0);
     let other =
         |value: fn(&KernelSleepPoint) -> f64| mean(&points.iter().map(value).collect::<Vec<_>>());
     let base = |point: &KernelSleepPoint| late.middle + point.delay() - outlives.delay();

@@ -181,38 +181,33 @@ fn decide(methods: &[KernelMethod], floor: f64, goal: &Goal) -> (Verdict, Method
 fn warnings(of: &KernelTuneData) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if of.recorded.sizes.len() > 1 {
-        warnings.push(Warning {
-            id: "one-sleep-for-all-sizes".to_owned(),
-            found: format!("{} sizes of requests", of.recorded.sizes.len()),
-            means: "a steered rule has one sleep for all of them: a rule on the shortest sleeps too short for the longer ones"
-                .to_owned(),
-            todo: "compare with the kernel's own sleep, which has one for each size".to_owned(),
-        });
+        warnings.push(Warning::new(
+            "one-sleep-for-all-sizes",
+            format!("{} sizes of requests", of.recorded.sizes.len()),
+            "a steered rule has one sleep for all of them: a rule on the shortest sleeps too short for the longer ones",
+            "compare with the kernel's own sleep, which has one for each size",
+        ));
     }
     let unknown: u64 = of.tried.iter().flat_map(totals).map(|t| t.unknown).sum();
     if unknown > 0 {
-        warnings.push(Warning {
-            id: "unknown-outcomes".to_owned(),
-            found: format!(
+        warnings.push(Warning::new(
+            "unknown-outcomes",
+            format!(
                 "{unknown} requests were slept for, and it is not known whether they were missed"
             ),
-            means: "the measured miss rates are too low by up to that share".to_owned(),
-            todo: "run fewer threads on the device, or take the miss rate with that doubt"
-                .to_owned(),
-        });
+            "the measured miss rates are too low by up to that share",
+            "run fewer threads on the device, or take the miss rate with that doubt",
+        ));
     }
     let outlived = of.calibrated.points.last().map_or(1.0, |p| p.miss_rate);
     if outlived < 0.85 {
         let percent = outlived * 100.0;
-        warnings.push(Warning {
-            id: "lateness-not-seen".to_owned(),
-            found: format!(
-                "of the longest calibrated sleeps {percent:.0} % outlived their request"
-            ),
-            means: "the lateness of wake-ups is known from these only, and predictions are worse"
-                .to_owned(),
-            todo: "run again while the device's latency is steadier".to_owned(),
-        });
+        warnings.push(Warning::new(
+            "lateness-not-seen",
+            format!("of the longest calibrated sleeps {percent:.0} % outlived their request"),
+            "the lateness of wake-ups is known from these only, and predictions are worse",
+            "run again while the device's latency is steadier",
+        ));
     }
     warnings
 }

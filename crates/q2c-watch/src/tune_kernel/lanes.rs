@@ -1,9 +1,9 @@
 //! Completions of the block layer as lanes that can be simulated.
 
-use crate::steer::class_of;
+use crate::steer::{class_of, look_time};
 use q2c_capture::latency::Completion;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, OpFlags, Sectors, TakenAs};
-use q2c_policy::Io;
+use q2c_policy::{Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Token};
 use q2c_sim::{LaneRecording, Recordings, Taking};
 
 /// The request that stands for every other one where the kernel has one sleep for all.
@@ -58,21 +58,65 @@ fn issued(done: &Completion) -> u64 {
     done.at.0.saturating_sub(done.latency.0)
 }
 
+/// A rule whose decision reaches the device, in whole microseconds, when the daemon looks.
+struct DaemonRule {
+    rule: Box<dyn Lane>,
+    every: Nanos,
+    /// Number of the last look, and the decision that stands since.
+    stands: Option<(u64, Decision)>,
+}
+
+/// The handles of a rule, one per lane, as [`crate::steer::Daemon`] carries it out.
+pub(crate) fn looked(policy: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let every = look_time(policy);
+    let stands = None;
+    let one = |rule| {
+        Box::new(DaemonRule {
+            rule,
+            every,
+            stands,
+        }) as Box<dyn Lane>
+    };
+    policy.build(lanes).into_iter().map(one).collect()
+}
+
+impl Lane for DaemonRule {
+    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        let look = now.0 / self.every.0;
+        let (new, token) = self.rule.decide(io, now);
+        let stands = match self.stands {
+            Some((at, decision)) if at == look => decision,
+            _ => carried_out(new),
+        };
+        self.stands = Some((look, stands));
+        (stands, token)
+    }
+
+    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
+        self.rule.complete(io, token, outcome, now);
+    }
+}
+
+fn carried_out(decision: Decision) -> Decision {
+    match decision {
+        Decision::Sleep(time) => {
+            let us = KernelSleep::whole_us(time);
+            Decision::Sleep(Nanos::from_micros(us.into()))
+        }
+        Decision::Poll | Decision::Interrupt => Decision::Poll,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steer::polled_read;
     use proptest::prelude::*;
-    use q2c_model::{Nanos, Op};
+    use q2c_model::{Direction, Nanos, Op};
 
     fn done(tid: u32, issued: u64, at: u64) -> Completion {
-        Completion {
-            at: Nanos(at),
-            latency: Nanos(at - issued),
-            bytes: 4_096,
-            op: Op::Read,
-            tid,
-            polled: true,
-        }
+        let read = polled_read(Nanos(at), Nanos(at - issued));
+        Completion { tid, ..read }
     }
 
     /// Thread 8 has two requests in flight from 110 to 150. Every lane lasts until the end, 400.
@@ -101,19 +145,10 @@ mod tests {
 
     #[test]
     fn what_the_kernel_does_not_sleep_for_is_left_out() {
-        let polled = done(7, 0, 100);
-        let others = [
-            Completion {
-                polled: false,
-                ..polled
-            },
-            Completion {
-                op: Op::Flush,
-                bytes: 0,
-                ..polled
-            },
-        ];
-        assert!(lanes(&others).0.is_empty());
+        let [mut unpolled, mut flush] = [done(7, 0, 100); 2];
+        unpolled.polled = false;
+        (flush.op, flush.bytes) = (Op::Flush, 0);
+        assert!(lanes(&[unpolled, flush]).0.is_empty());
     }
 
     proptest! {
@@ -133,5 +168,36 @@ mod tests {
             let total: f64 = lanes.iter().flat_map(|lane| lane.wait.iter()).map(|&w| f64::from(w)).sum();
             prop_assert_eq!(total as u64, requests.iter().map(|(_, _, took)| took).sum::<u64>());
         }
+    }
+
+    const READ: Io = Io {
+        direction: Direction::Read,
+        bytes: 4_096,
+    };
+
+    /// The daemon looks every 5 ms; a window of 10 ms counts from the first look after its end.
+    #[test]
+    fn a_value_stands_until_the_next_look() {
+        let policy: PolicySpec = "min:50%,10ms".parse().unwrap();
+        let mut lane = looked(&policy, 1).remove(0);
+        let mut at = |us: u64, latency_ns: u64| {
+            let now = Nanos::from_micros(us);
+            let (decision, token) = lane.decide(READ, now);
+            let outcome = Outcome {
+                observed: Nanos(latency_ns),
+                missed: false,
+            };
+            let done = Nanos(now.0 + latency_ns);
+            lane.complete(READ, token, outcome, done);
+            decision
+        };
+        let sleep = |us| Decision::Sleep(Nanos::from_micros(us));
+        assert_eq!(at(5_100, 100_700), Decision::Poll);
+        assert_eq!(at(9_000, 100_700), Decision::Poll);
+        // Half of 100.7 us in whole microseconds.
+        assert_eq!(at(16_000, 60_000), sleep(50));
+        assert_eq!(at(19_000, 60_000), sleep(50));
+        // The window has ended, and the look after it has come.
+        assert_eq!(at(26_500, 60_000), sleep(30));
     }
 }

@@ -1,7 +1,7 @@
 //! The daemon that sets the device's sleep, and the watch of what the kernel does.
 
 use crate::kernel::KernelWatch;
-use crate::steer::{Daemon, class_of};
+use crate::steer::{Daemon, Log, SteerSource, class_of};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
 use q2c_host::Roots;
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Fewest polled requests in a stretch that is measured.
 const ENOUGH: u64 = 10;
+const CLASSIC: SteerSource = SteerSource::Value(Delay::CLASSIC);
 
 /// One stretch of time in which the kernel polled by one method.
 pub(crate) struct Stretch {
@@ -27,10 +28,8 @@ pub(crate) struct Stretch {
 impl Stretch {
     /// D2C of each polled request in the order of completion, ns.
     pub(crate) fn waits(&self) -> Vec<f64> {
-        self.completions
-            .iter()
-            .map(|done| done.latency.0 as f64)
-            .collect()
+        let completions = self.completions.iter();
+        completions.map(|done| done.latency.0 as f64).collect()
     }
 }
 
@@ -53,7 +52,7 @@ impl<'a> Rig<'a> {
     ) -> Result<Rig<'a>, Fault> {
         let watch = KernelWatch::begin(roots, disk)?;
         Ok(Rig {
-            daemon: Daemon::begin_at(roots, disk, Delay::CLASSIC, journal)?,
+            daemon: Daemon::begin_course(roots, disk, CLASSIC, journal, Log::none())?,
             watch,
             disk: disk.name.clone(),
             stop,
@@ -120,14 +119,15 @@ impl<'a> Rig<'a> {
 
     /// Classic polling for any method that is not the kernel's own.
     fn set(&mut self, method: &Method) -> Result<(), Fault> {
-        let delay = match method {
+        self.daemon.course = match method {
             Method::HybridKernel(KernelSleep::Steered(policy)) => {
-                return self.daemon.follow(&policy.fresh());
+                SteerSource::from_policy(&policy.fresh())?
             }
-            Method::HybridKernel(sleep) => Delay::from_sleep(sleep).unwrap_or(Delay::CLASSIC),
-            _ => Delay::CLASSIC,
+            Method::HybridKernel(sleep) => {
+                Delay::from_sleep(sleep).map_or(CLASSIC, SteerSource::Value)
+            }
+            _ => CLASSIC,
         };
-        self.daemon.hold(delay);
         Ok(())
     }
 
@@ -139,12 +139,12 @@ impl<'a> Rig<'a> {
     }
 
     fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
-        let stopped = "tune the kernel's polling: stopped by a signal";
         if self.stop.load(Ordering::Relaxed) {
-            Err(Fault::stopped(stopped))
-        } else {
-            self.daemon.turn_with(seen)
+            return Err(Fault::stopped(
+                "tune the kernel's polling: stopped by a signal",
+            ));
         }
+        self.daemon.turn_with(seen)
     }
 
     fn no_load(&self, doing: &'static str, found: u64, waited: Nanos) -> Fault {

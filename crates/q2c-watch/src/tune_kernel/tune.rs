@@ -1,22 +1,20 @@
 //! The phases of a run.
 
 use super::calibrate::calibrate;
-use super::candidates::candidates;
 use super::conclude::{KernelTuneData, conclude};
-use super::lanes::{lanes, of_one_class};
-use super::looked::looked;
+use super::lanes::{lanes, looked, of_one_class};
 use super::rig::{Rig, Stretch};
-use super::spec::TuneKernelSpec;
+use crate::steer::Steering;
 use q2c_advice::{PUBLISHED, settling};
 use q2c_model::stats::{Rng, percentile, sorted};
-use q2c_model::{Bytes, CostModel, Fault, Nanos, SimulatedFigures};
+use q2c_model::{Bytes, CostModel, Exit, Fault, Nanos, SimulatedFigures};
 use q2c_policy::{KernelSleep, LINUX, Method, PolicySpec};
 use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::role::Role;
 use q2c_result::sweep::SweepInput;
 use q2c_result::{Device, Machine};
-use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, Waiting};
+use q2c_sim::{Arrival, Configuration, Drive, Grid, LaneRecording, Limits, Objective, Waiting};
 use q2c_study::{SimTrace, Study, Timing};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -293,4 +291,81 @@ fn recorded(disk: &str, stretch: &Stretch) -> KernelRecording {
 
 fn p50(waits: &[f64]) -> Nanos {
     Nanos(percentile(&sorted(waits), 0.5) as u64)
+}
+
+/// How long each phase lasts, which rules are simulated, and which of them is best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TuneKernelSpec {
+    /// Longest wait for the load's first polled requests.
+    pub patience: Nanos,
+    /// Length of the recording under classic polling.
+    pub record: Nanos,
+    /// Length of each stretch of the calibration.
+    pub calibrate: Nanos,
+    /// Length of a trial, without the time in which the rule settles.
+    pub trial: Nanos,
+    /// Trials of each method.
+    pub trials: u32,
+    /// Rules to simulate; empty for the standard grid. Those that do not fit are counted.
+    pub policies: Vec<PolicySpec>,
+    /// The figure by which the best rule is chosen.
+    pub objective: Objective,
+    /// The limits that the best rule must keep.
+    pub limits: Limits,
+    /// Seed of the draws and of the order of the trials.
+    pub seed: u64,
+}
+
+/// The daemon looks every half window, and every millisecond at most.
+pub(crate) const SHORTEST_WINDOW: Nanos = Nanos::from_millis(2);
+
+/// The named ones, or the standard grid; and the number of those that the kernel cannot follow.
+pub(crate) fn candidates(
+    named: &[PolicySpec],
+    p50: Nanos,
+) -> Result<(Vec<PolicySpec>, usize), Fault> {
+    let mut policies = match named {
+        [] => Grid::standard(p50).policies,
+        named => named.to_vec(),
+    };
+    let count = policies.len();
+    policies.retain(can_be_followed);
+    if policies.is_empty() {
+        let text = format!(
+            "tune the kernel's polling: expected rules that the kernel can follow (mean, min, quantile, fixed or a formula, with \
+             windows of {SHORTEST_WINDOW} or more), found none among the {count} named"
+        );
+        return Err(Fault::new(Exit::Usage, text));
+    }
+    let left_out = count - policies.len();
+    Ok((policies, left_out))
+}
+
+fn can_be_followed(policy: &PolicySpec) -> bool {
+    let short = |(name, ns): (&str, f64)| name == "period" && (ns as u64) < SHORTEST_WINDOW.0;
+    Steering::new(policy).is_ok() && !policy.params().into_iter().any(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_grid_keeps_what_the_kernel_can_follow() {
+        let (fitting, left_out) = candidates(&[], Nanos(80_000)).unwrap();
+        // mean and min over 19 ratios and the 7 periods from 2 ms on, and ten fixed sleeps.
+        assert_eq!(fitting.len(), 2 * 19 * 7 + 10);
+        // The periods of 1 ms, pas and uring.
+        assert_eq!(left_out, 2 * 19 + 2);
+    }
+
+    #[test]
+    fn rules_that_need_more_are_refused() {
+        let pas = ["pas".parse().unwrap()];
+        let message = candidates(&pas, Nanos(80_000)).unwrap_err().to_string();
+        assert!(message.contains("none among the 1 named"), "{message}");
+        let two = ["pas".parse().unwrap(), "min:70%,10ms".parse().unwrap()];
+        let (fitting, left_out) = candidates(&two, Nanos(80_000)).unwrap();
+        assert_eq!((fitting.len(), left_out), (1, 1));
+    }
 }

@@ -1,7 +1,7 @@
 use super::*;
+use crate::steer::polled_read;
 use crate::tune_kernel::lanes::lanes;
-use q2c_capture::latency::Completion;
-use q2c_model::{Op, Rates};
+use q2c_model::Rates;
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_sim::{Drive, Waiting, simulate};
 
@@ -74,14 +74,7 @@ impl Truth {
             cpu += request.cpu;
             missed += u64::from(request.missed);
             slept += request.slept;
-            completions.push(Completion {
-                at: Nanos(at as u64),
-                latency: Nanos(request.d2c as u64),
-                bytes: 4_096,
-                op: Op::Read,
-                tid: 9,
-                polled: true,
-            });
+            completions.push(polled_read(Nanos(at as u64), Nanos(request.d2c as u64)));
         }
         let requests = REQUESTS as f64;
         Stretch {
@@ -111,7 +104,7 @@ fn recorded() -> Vec<f64> {
 }
 
 fn cost(machine: Truth) -> CostModel {
-    let classic = ClassicLevels::from_stretch(&machine.stretch(0.0));
+    let classic = machine.stretch(0.0);
     let point = |us: u32| {
         let slept = machine.stretch(f64::from(us) * 1e3);
         KernelSleepPoint::new(us, slept, [&classic, &classic])
