@@ -65,11 +65,11 @@ impl Assessment {
             let carries = contender.carries.iter().map(factor);
             carries.chain(std::iter::repeat(1.0))
         };
-        let ratios = trials
-            .iter()
-            .map(TrialFigures::relative_iops)
-            .zip(carried(|c| c.iops));
-        let ratios: Vec<f64> = ratios.map(|(ratio, by)| ratio * by).collect();
+        let ratios = trials.iter().map(TrialFigures::relative_iops);
+        let ratios = ratios
+            .zip(carried(|c| c.iops))
+            .map(|(ratio, by)| ratio * by);
+        let ratios: Vec<f64> = ratios.collect();
         let cores = trials.iter().map(|trial| trial.per_core(cores));
         let cores = cores.zip(carried(|c| c.per_core));
         let cores: Vec<f64> = cores.filter_map(|(gain, by)| Some(gain? * by)).collect();
@@ -132,12 +132,8 @@ impl Assessment {
 
     /// The logarithm of the objective, less the penalty of a rule that does not follow the device.
     pub(crate) fn gain(&self) -> f64 {
-        let penalty = if self.follows {
-            0.0
-        } else {
-            NOT_FOLLOWING_PENALTY
-        };
-        self.value.log - penalty
+        let follows = self.follows;
+        self.value.log - if follows { 0.0 } else { NOT_FOLLOWING_PENALTY }
     }
 
     pub(crate) fn score(&self) -> f64 {

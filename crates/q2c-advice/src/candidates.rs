@@ -54,10 +54,8 @@ fn best<'a>(
 fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
     let mut families: BTreeMap<&str, Vec<&Outlook>> = BTreeMap::new();
     for outlook in outlooks {
-        families
-            .entry(outlook.policy.rule().name)
-            .or_default()
-            .push(outlook);
+        let family = families.entry(outlook.policy.rule().name);
+        family.or_default().push(outlook);
     }
     families.into_values().collect()
 }

@@ -37,13 +37,11 @@ const CONTRADICTED: f64 = 0.25;
 
 impl Correction {
     /// The contradiction in the delay of a wake-up, if it is off by more than a quarter.
-    #[must_use]
     pub fn of_wake(&self) -> Option<Contradiction> {
         contradiction(self.wake, PRIOR[2])
     }
 
     /// The contradiction in the thread CPU of a sleep; `None` as for [`Correction::of_wake`].
-    #[must_use]
     pub fn of_sleep_cpu(&self) -> Option<Contradiction> {
         contradiction(self.sleep_cpu, PRIOR[3])
     }
@@ -64,7 +62,6 @@ impl Correction {
     }
 
     /// Returns the corrected costs on a device whose median latency is `latency_ns`.
-    #[must_use]
     pub(crate) fn apply(&self, cost: &CostModel, latency_ns: f64) -> CostModel {
         if *self == Correction::default() {
             return cost.clone();

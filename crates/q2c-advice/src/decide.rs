@@ -66,17 +66,14 @@ const RATIO_SEED: u64 = 1;
 const NEARLY: f64 = 0.02;
 
 /// Decides by the trials so far; an answer needs `wanted` of them.
-#[must_use]
 pub fn decide(
     contenders: &[MethodContender],
     goal: &Goal,
     noise: &Noise,
     wanted: u32,
 ) -> AdviceDecision {
-    let polled = contenders
-        .iter()
-        .flat_map(|c| c.trials.iter().map(|t| t.beside.iops));
-    let poll_iops: Vec<f64> = polled.collect();
+    let trials = contenders.iter().flat_map(|c| &c.trials);
+    let poll_iops: Vec<f64> = trials.map(|t| t.beside.iops).collect();
     let floor = goal.floor(median(&sorted(&poll_iops)));
     let cores = cores_of_all(contenders);
     let tried = contenders.iter().enumerate();
@@ -87,12 +84,10 @@ pub fn decide(
     let winner = winner(&assessed);
     let chosen = winner.map(|w| w.index);
     let verdict = verdict(contenders, &assessed, winner);
-    let nearest = match verdict {
-        Verdict::TradeOff => nearest(&assessed).map(|v| v.index),
-        _ => None,
-    };
-    let chosen_is_fixed =
-        chosen.is_some_and(|index| !contenders[index].method.follows_the_device());
+    let trade_off = verdict == Verdict::TradeOff;
+    let nearest = nearest(&assessed).filter(|_| trade_off).map(|v| v.index);
+    let is_fixed = |index: usize| !contenders[index].method.follows_the_device();
+    let chosen_is_fixed = chosen.is_some_and(is_fixed);
     let keeps = |v: &&Assessment| v.floor_kept && v.pays && v.sleeps && v.follows;
     let following = assessed.iter().filter(keeps);
     let following = best(following).filter(|_| chosen_is_fixed).map(|v| v.index);
@@ -169,9 +164,8 @@ fn verdict(
 /// The best of those that pay and lose about the least IOPS; it may be interrupts.
 fn nearest(assessed: &[Assessment]) -> Option<&Assessment> {
     let paying = || assessed.iter().filter(|v| v.pays && v.limits_kept);
-    let most = paying()
-        .map(|v| v.iops.log)
-        .fold(f64::NEG_INFINITY, f64::max);
+    let iops = paying().map(|v| v.iops.log);
+    let most = iops.fold(f64::NEG_INFINITY, f64::max);
     best(paying().filter(|v| v.iops.log >= most - NEARLY))
 }
 
@@ -213,7 +207,6 @@ fn open(
 
 impl AdviceDecision {
     /// The decision as a result, with the arguments of [`decide`]; `asked` is the floor as written.
-    #[must_use]
     pub fn recommendation(
         &self,
         bs: Bytes,

@@ -53,7 +53,6 @@ pub struct TrialFigures {
 
 impl TrialFigures {
     /// True if the trial and its slices can be compared: all have I/Os and CPU time.
-    #[must_use]
     pub(crate) fn is_whole(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
@@ -61,7 +60,8 @@ impl TrialFigures {
 
     /// The most thread CPU with which a rule has left it, percent: a share of polling's.
     pub(crate) fn saving(&self) -> f64 {
-        if self.beside.thinks {
+        let thinks = self.beside.thinks;
+        if thinks {
             SAVING / 100.0 * self.beside.cpu_pct
         } else {
             SAVING
@@ -69,13 +69,11 @@ impl TrialFigures {
     }
 
     /// IOPS over those of polling beside it.
-    #[must_use]
     pub fn relative_iops(&self) -> f64 {
         self.rates.iops / self.beside.iops
     }
 
     /// KIOPS/core over that of polling beside it, by the machine's busy CPUs where they are known.
-    #[must_use]
     pub fn relative_per_core(&self) -> Option<f64> {
         let busy = self.busy_cpus.filter(|&busy| busy > 0.0)?;
         let beside = self.beside.busy_cpus.filter(|&busy| busy > 0.0)?;
@@ -90,7 +88,6 @@ impl TrialFigures {
     }
 
     /// KIOPS/core over that of polling beside it, by the submitting threads alone.
-    #[must_use]
     pub fn relative_per_thread_cpu(&self) -> f64 {
         self.relative_iops() * self.beside.cpu_pct / self.rates.cpu_pct
     }
@@ -103,17 +100,13 @@ pub(crate) fn middle(trials: &[TrialFigures], of: impl Fn(&TrialFigures) -> f64)
 /// What KIOPS/core divides by: the machine's CPUs when most trials of every method have them. All
 /// methods divide by the same, since interrupts that belong to no thread would make one look
 /// better.
-#[must_use]
 pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [TrialFigures]>) -> PerCore {
     let seen = |trials: &[TrialFigures]| {
-        let known = trials
-            .iter()
-            .filter_map(TrialFigures::relative_per_core)
-            .count();
-        2 * known > trials.len()
+        let known = trials.iter().filter_map(TrialFigures::relative_per_core);
+        2 * known.count() > trials.len()
     };
-    let all_known = methods.filter(|trials| !trials.is_empty()).all(seen);
-    if all_known {
+    let known = methods.filter(|trials| !trials.is_empty()).all(seen);
+    if known {
         PerCore::Machine
     } else {
         PerCore::Threads
@@ -121,14 +114,11 @@ pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [TrialFigures]>) -> PerCor
 }
 
 pub(crate) fn per_core(trials: &[TrialFigures], cores: PerCore) -> Vec<f64> {
-    trials
-        .iter()
-        .filter_map(|trial| trial.per_core(cores))
-        .collect()
+    let trials = trials.iter();
+    trials.filter_map(|trial| trial.per_core(cores)).collect()
 }
 
 /// The relative figures of a cell as a result; `cores` is that of all cells compared.
-#[must_use]
 pub fn relative(trials: &[TrialFigures], cores: PerCore) -> Option<Relative> {
     let iops: Vec<f64> = trials.iter().map(TrialFigures::relative_iops).collect();
     (!trials.is_empty()).then(|| Relative {
@@ -151,7 +141,6 @@ const OF_MEDIAN: f64 = 1.25;
 
 impl Estimate {
     /// Estimates the median of ratios whose logarithms scatter by `sd`, if it is above 0.
-    #[must_use]
     pub(crate) fn from_ratios(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
         let middle = median(&ratios);
@@ -167,13 +156,11 @@ impl Estimate {
     }
 
     /// The estimated ratio itself.
-    #[must_use]
     pub(crate) fn ratio(&self) -> f64 {
         self.log.exp()
     }
 
     /// Joins two estimates, each weighted by the inverse of its squared error.
-    #[must_use]
     pub(crate) fn joined(self, other: Option<Estimate>) -> Estimate {
         let Some(other) = other else { return self };
         let (a, b) = (1.0 / self.se.powi(2), 1.0 / other.se.powi(2));
@@ -184,7 +171,6 @@ impl Estimate {
     }
 
     /// How many standard errors the estimate lies above a ratio; negative when it lies below.
-    #[must_use]
     pub(crate) fn above(&self, ratio: f64) -> f64 {
         (self.log - ratio.ln()) / self.se.max(f64::MIN_POSITIVE)
     }
@@ -205,7 +191,6 @@ const WEIGHT: f64 = 1.0;
 
 impl Noise {
     /// Pools the scatter within each cell over the trials of all cells.
-    #[must_use]
     pub fn from_cells<'a>(cells: impl Iterator<Item = &'a [TrialFigures]> + Clone) -> Self {
         let iops =
             |trials: &[TrialFigures]| trials.iter().map(TrialFigures::relative_iops).collect();

@@ -15,7 +15,6 @@ pub struct Goal {
 
 impl Goal {
     /// The floor as a share of polling's IOPS, which are `poll_iops`.
-    #[must_use]
     pub fn floor(&self, poll_iops: f64) -> f64 {
         match self.limits.min_iops {
             None => FLOOR,
@@ -25,7 +24,6 @@ impl Goal {
     }
 
     /// Whether the medians of the trials keep the bounds on p99 latency and thread CPU.
-    #[must_use]
     pub(crate) fn other_limits_kept(&self, trials: &[TrialFigures]) -> bool {
         let within = |limit: Option<f64>, of: fn(&TrialFigures) -> f64| {
             limit.is_none_or(|most| middle(trials, of) <= most)

@@ -39,7 +39,6 @@ impl KernelWay<'_> {
 
 /// The best way among those that pay and keep `floor` of classic polling's IOPS and the limits.
 /// Without one, the verdict says what is missing.
-#[must_use]
 pub fn best_of_kernel<'a>(
     ways: &[KernelWay<'a>],
     floor: f64,

@@ -15,7 +15,6 @@ mod fit;
 mod goal;
 mod kernel;
 mod outlook;
-mod predict;
 mod referee;
 mod states;
 
@@ -26,7 +25,6 @@ pub use evidence::{
 };
 pub use goal::{FLOOR, Goal, SAVING, WORTH};
 pub use kernel::{KernelWay, best_of_kernel};
-pub use outlook::{Outlook, SimulationInputs};
-pub use predict::{predict, settling};
+pub use outlook::{Outlook, SimulationInputs, predict, settling};
 pub use referee::{COMPARED, Order, PUBLISHED, Referee, RefereeQuestion};
 pub use states::Carry;

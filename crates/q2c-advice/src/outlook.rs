@@ -1,16 +1,17 @@
-//! Simulates every rule of the grid on resampled recordings with costs varied as far as uncertain.
+//! Predicts the figures of a method on polled recordings, and simulates every rule of the grid on
+//! resampled ones with costs varied as far as uncertain.
 
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::FittedCorrection;
 use crate::goal::{Goal, SAVING};
-use crate::predict::period_ns;
 use q2c_model::stats::{Rng, mean};
-use q2c_model::{CostModel, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_model::{CostModel, CpuId, Nanos};
+use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_sim::answers::sensitivity;
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, LaneRecording, Objective, SimOutcome, Waiting, sweep,
+    Arrival, Configuration, Drive, LaneRecording, Objective, SimOutcome, Waiting, simulate,
+    standard_grid, sweep,
 };
 
 /// The inputs of the simulations.
@@ -66,15 +67,13 @@ const PART: f64 = 0.6;
 const EDGE: i32 = 12;
 const OWN_WEIGHT: f64 = 2.0;
 
-pub(crate) fn grid(setting: &SimulationInputs) -> Grid {
-    let mut grid = Grid::standard(Nanos(setting.latency_ns as u64));
-    grid.policies
-        .retain(|policy| period_ns(policy).is_none_or(|ns| PERIODS_MS.contains(&(ns / 1e6))));
+pub(crate) fn grid(setting: &SimulationInputs) -> Vec<PolicySpec> {
+    let mut grid = standard_grid(Nanos(setting.latency_ns as u64));
+    grid.retain(|policy| period_ns(policy).is_none_or(|ns| PERIODS_MS.contains(&(ns / 1e6))));
     let between = (0..10).map(|n| setting.latency_ns * (f64::from(n) + 0.5) / 10.0);
     let fixed = between.map(|ns| format!("fixed:{}ns", (ns as u64).max(1)));
-    let fixed = fixed.map(|text| text.parse().expect("a fixed sleep of 1 ns or more"));
-    grid.policies.extend(fixed);
-    grid.policies.extend(setting.own.iter().cloned());
+    grid.extend(fixed.map(|text| text.parse().expect("a fixed sleep of 1 ns or more")));
+    grid.extend(setting.own.iter().cloned());
     grid
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn outlooks(
     let mut rng = Rng::new(setting.seed);
     let draws = (0..count).map(|n| draw(setting, fitted, &grid, n, &mut rng));
     let draws: Vec<OutlookDraw> = draws.collect();
-    let values = (0..grid.policies.len()).map(|i| over(&draws, |d| utility(d, i, goal)));
+    let values = (0..grid.len()).map(|i| over(&draws, |d| utility(d, i, goal)));
     let values: Vec<f64> = values.collect();
     let form_sd = fitted.form_sd;
     let cpu_pct = |i: usize| over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
@@ -113,9 +112,9 @@ pub(crate) fn outlooks(
         sleep_ns: over(&draws, |d| d.cells[i].gives.rates.effective_sleep_ns),
         miss_rate: over(&draws, |d| d.cells[i].gives.rates.miss_rate),
         value: over(&draws, |d| value(d, i, goal)),
-        robust: with_neighbours(&grid.policies, i, &values),
+        robust: with_neighbours(&grid, i, &values),
     };
-    grid.policies.iter().enumerate().map(outlook).collect()
+    grid.iter().enumerate().map(outlook).collect()
 }
 
 fn saving(setting: &SimulationInputs, polled_pct: f64) -> f64 {
@@ -131,7 +130,7 @@ fn saving(setting: &SimulationInputs, polled_pct: f64) -> f64 {
 fn draw(
     setting: &SimulationInputs,
     fitted: &FittedCorrection,
-    grid: &Grid,
+    grid: &[PolicySpec],
     n: usize,
     rng: &mut Rng,
 ) -> OutlookDraw {
@@ -158,7 +157,7 @@ fn draw(
         drive,
         arrival: Arrival::Think,
     };
-    let cells = sweep(&grid.policies, &on);
+    let cells = sweep(grid, &on);
     let poll = on.simulate(Waiting::poll(lanes.len()));
     OutlookDraw { cells, poll }
 }
@@ -224,4 +223,37 @@ fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
         log: middle,
         se: (variance + form_sd.powi(2)).sqrt(),
     }
+}
+
+const SETTLE_PERIODS: u64 = 2;
+const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
+
+pub(crate) fn period_ns(policy: &PolicySpec) -> Option<f64> {
+    let mut params = policy.params().into_iter();
+    params.find(|(name, _)| *name == "period").map(|(_, ns)| ns)
+}
+
+/// How long a rule runs before its figures count, in live trials and in simulations alike.
+pub fn settling(policy: &PolicySpec) -> Nanos {
+    let periods = period_ns(policy).map_or(0, |ns| ns as u64 * SETTLE_PERIODS);
+    Nanos(periods.max(SETTLE_LEAST.0))
+}
+
+/// Simulates a method on polled recordings, one per lane, with the lanes on `cpus`, for the time
+/// `measure` after the rule has settled.
+pub fn predict(
+    method: &LaneMethod,
+    lanes: &[LaneRecording],
+    cpus: &[CpuId],
+    cost: &CostModel,
+    measure: Nanos,
+    seed: u64,
+) -> SimOutcome {
+    let warm_up = method.policy().map_or(Nanos::ZERO, settling);
+    let drive = Drive {
+        warm_up,
+        measure,
+        seed,
+    };
+    simulate(lanes, cost, Waiting::Lanes(method.build_on(cpus)), drive)
 }

@@ -6,8 +6,7 @@ use crate::decide::{AdviceDecision, MethodContender, decide};
 use crate::evidence::{Noise, PollingBaseline, TrialFigures, cores_of};
 use crate::fit::{FitFigures, FittedCorrection, Observed, fit};
 use crate::goal::{Goal, WORTH};
-use crate::outlook::{Outlook, SimulationInputs, outlooks};
-use crate::predict::predict;
+use crate::outlook::{Outlook, SimulationInputs, outlooks, predict};
 use crate::states::{Carry, DeviceStates};
 use q2c_model::stats::{median, sorted};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
@@ -80,7 +79,6 @@ const PROMISE: f64 = 0.01;
 
 impl Referee {
     /// A referee before its first round.
-    #[must_use]
     pub fn new(subject: RefereeQuestion) -> Self {
         Referee {
             subject,
@@ -100,7 +98,8 @@ impl Referee {
     /// The next round of at most `most` trials; empty when the answer is clear or none is left.
     pub fn next(&mut self, most: u32) -> Vec<Order> {
         self.learn();
-        let orders = if self.corrections.is_empty() {
+        let begins = self.corrections.is_empty();
+        let orders = if begins {
             self.opening()
         } else {
             self.further(most)
@@ -135,31 +134,26 @@ impl Referee {
     }
 
     /// The round that was planned last, from 0.
-    #[must_use]
     pub fn round(&self) -> u32 {
         self.corrections.len().saturating_sub(1) as u32
     }
 
     /// Number of trials taken so far, those that cannot be compared included.
-    #[must_use]
     pub fn spent(&self) -> u32 {
         self.spent
     }
 
     /// The correction that was fitted when the last round was planned.
-    #[must_use]
     pub fn correction(&self) -> Correction {
         self.fitted.correction
     }
 
     /// The corrected costs. The trials of the round that was planned last are predicted with them.
-    #[must_use]
     pub fn cost(&self) -> CostModel {
         self.corrected(&self.fitted.correction)
     }
 
     /// The simulated figures of every rule of the grid, as of the last planning.
-    #[must_use]
     pub fn outlooks(&self) -> &[Outlook] {
         &self.outlooks
     }
@@ -171,7 +165,6 @@ impl Referee {
     }
 
     /// The verdict by the trials so far. Its indices are those of [`Referee::tried`].
-    #[must_use]
     pub fn decision(&self) -> AdviceDecision {
         self.decision_on(&self.contenders())
     }
@@ -182,19 +175,16 @@ impl Referee {
     }
 
     /// The scatter of single trials.
-    #[must_use]
     pub(crate) fn noise(&self) -> Noise {
         Noise::from_cells(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
     /// The CPU time that KIOPS/core of all methods divides by.
-    #[must_use]
     pub fn cores(&self) -> PerCore {
         cores_of(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
     /// The verdict in the form of a result. `asked` is the floor as the user wrote it.
-    #[must_use]
     pub fn recommendation(&self, bs: Bytes, asked: &str) -> Recommendation {
         let contenders = self.contenders();
         let decision = self.decision_on(&contenders);
@@ -265,7 +255,7 @@ impl Referee {
         let tried = self.tried.iter().filter_map(|t| t.method.policy().cloned());
         let mut policies = self.subject.setting.own.clone();
         let grid = crate::outlook::grid(&self.subject.setting);
-        policies.extend(tried.filter(|policy| !grid.policies.contains(policy)));
+        policies.extend(tried.filter(|policy| !grid.contains(policy)));
         policies
     }
 
@@ -363,8 +353,8 @@ impl Referee {
 
     fn proposed(&self, taken: &[PolicySpec], floor: f64) -> Vec<Order> {
         let setting = &self.subject.setting;
-        candidates(&self.outlooks, floor, &setting.own, taken)
-            .into_iter()
+        let proposed = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
+        proposed
             .map(|(policy, role)| once(LaneMethod::Hybrid(policy), role))
             .collect()
     }
@@ -381,11 +371,8 @@ impl Referee {
 
     fn further(&self, most: u32) -> Vec<Order> {
         let round = self.corrections.len();
-        let (trials, methods) = if round < SINGLE_ROUNDS {
-            (1, AGAIN)
-        } else {
-            (2, FOCUS)
-        };
+        let single = round < SINGLE_ROUNDS;
+        let (trials, methods) = if single { (1, AGAIN) } else { (2, FOCUS) };
         let decision = self.decision();
         let again = decision.open.iter().take(methods).map(|&i| &self.tried[i]);
         let again = again.map(|t| Order {

@@ -7,7 +7,7 @@
 //! (docs/journal/2026-11-28-states.md).
 
 use crate::evidence::{PollingBaseline, WAITS};
-use crate::predict::predict;
+use crate::outlook::predict;
 use q2c_model::stats::Rng;
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::LaneMethod;
@@ -121,15 +121,7 @@ mod tests {
 
     fn like() -> LaneRecording {
         let mut like = LaneRecording::default();
-        like.push(
-            Io {
-                bytes: 4096,
-                ..Io::default()
-            },
-            0.0,
-            1.0,
-            0.0,
-        );
+        like.push(Io::READ_4K, 0.0, 1.0, 0.0);
         like
     }
 

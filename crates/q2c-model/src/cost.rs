@@ -229,16 +229,15 @@ impl WakeDelay {
         self.spread_ns.check(&part("spread_ns"), 0.0)?;
         self.least_ns.check(&part("least_ns"), -MOST_NS)?;
         self.most_ns.check(&part("most_ns"), -MOST_NS)?;
-        if self.z.len() > MOST_POINTS {
-            let draws = self.z.len();
+        let draws = self.z.len();
+        if draws > MOST_POINTS {
             return Err(format!(
                 "{name}.z: expected up to {MOST_POINTS} draws, found {draws}"
             ));
         }
         let z = part("z");
-        self.z
-            .iter()
-            .try_for_each(|&draw| within(&z, draw, -MOST_NS))
+        let mut draws = self.z.iter();
+        draws.try_for_each(|&draw| within(&z, draw, -MOST_NS))
     }
 
     /// The delay at `x` for the draw `z`.
@@ -250,10 +249,11 @@ impl WakeDelay {
 
     /// Smallest and largest delay at `x`, ns. The largest is infinite where `most_ns` is empty.
     pub fn bounds(&self, x: f64) -> (f64, f64) {
-        let most = if self.most_ns.x.is_empty() {
-            f64::INFINITY
-        } else {
+        let bounded = !self.most_ns.x.is_empty();
+        let most = if bounded {
             self.most_ns.delay_at(x)
+        } else {
+            f64::INFINITY
         };
         (self.least_ns.delay_at(x).max(0.0), most)
     }

@@ -4,15 +4,25 @@
 //! The crate is pure data: it reads no clock and touches no device.
 
 /// What works alike on every field of a struct whose fields all have its type parameter.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! each_field {
     ($kind:ident, $($field:ident),+) => {
         impl<T> $kind<T> {
             /// Applies `f` to each field.
+            #[inline(always)]
             pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> $kind<U> {
                 $kind { $($field: f(self.$field)),+ }
             }
 
+            /// References to the fields.
+            #[inline(always)]
+            pub fn each_ref(&self) -> $kind<&T> {
+                $kind { $($field: &self.$field),+ }
+            }
+
             /// Pairs each field with the same field of `other`.
+            #[inline(always)]
             pub fn zip<U>(self, other: $kind<U>) -> $kind<(T, U)> {
                 $kind { $($field: (self.$field, other.$field)),+ }
             }
@@ -21,7 +31,7 @@ macro_rules! each_field {
         /// Several runs, each field as the series of its values in the order of the runs.
         impl<T> FromIterator<$kind<T>> for $kind<Vec<T>> {
             fn from_iter<I: IntoIterator<Item = $kind<T>>>(runs: I) -> Self {
-                let mut columns: Self = $kind::default();
+                let mut columns = Self::default();
                 for run in runs {
                     $(columns.$field.push(run.$field);)+
                 }
@@ -35,10 +45,8 @@ mod cost;
 mod exit;
 pub mod facts;
 mod fault;
-mod fleet;
 pub mod lost;
 mod op;
-mod parts;
 mod rates;
 mod record;
 pub mod replay;
@@ -53,15 +61,13 @@ mod values;
 pub use cost::{CostModel, Curve, WakeDelay};
 pub use exit::Exit;
 pub use fault::{Fault, OrFault};
-pub use fleet::FleetMeta;
-pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
-pub use parts::U2cParts;
-pub use rates::{Latencies, Rates, SimulatedFigures};
+pub use op::{Direction, Layer, Op, OpFlags};
+pub use rates::{Latencies, Rates, SimulatedFigures, U2cParts};
 pub use record::{IoRecord, TraceMeta};
-pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size, parse_time};
+pub use size::{ParseTextError, parse_duration, parse_percent, parse_size, parse_time};
 pub use taken::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
-pub use trace_summary::{TraceLatency, TraceSummary};
-pub use units::{Bytes, CpuId, DevId, Nanos, ParseDevIdError, Sectors};
+pub use trace_summary::{FleetMeta, TraceLatency, TraceSummary};
+pub use units::{Bytes, CpuId, DevId, Nanos, Sectors};
 pub use values::{
     List, parse_budget, parse_counts, parse_cpus, parse_names, parse_numbers, seconds_within,
     time_within,

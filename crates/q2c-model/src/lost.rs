@@ -89,9 +89,8 @@ impl Losses {
 
     /// Whether a reason counts lost I/Os or events.
     pub fn counts(reason: &str) -> bool {
-        IOS.iter()
-            .chain([&EVENTS])
-            .any(|loss| loss.reason == reason)
+        let mut losses = IOS.iter().chain([&EVENTS]);
+        losses.any(|loss| loss.reason == reason)
     }
 }
 

@@ -1,15 +1,18 @@
 //! The operation and the flags of an I/O, and the layer in which it was seen.
 
+use crate::ParseTextError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use thiserror::Error;
 
 /// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     /// Reads data from the device.
+    #[default]
     Read,
     /// Writes data to the device.
     Write,
@@ -52,21 +55,17 @@ impl fmt::Display for Op {
     }
 }
 
-/// A text that is no name of an operation.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected one of read, write, flush, discard, other, found `{0}`")]
-pub struct ParseOpError(pub String);
-
 impl FromStr for Op {
-    type Err = ParseOpError;
+    type Err = ParseTextError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const NAMES: &str = "one of read, write, flush, discard, other";
         match text.to_ascii_lowercase().as_str() {
             "read" | "r" => Ok(Op::Read),
             "write" | "w" => Ok(Op::Write),
             "flush" | "f" => Ok(Op::Flush),
             "discard" | "trim" | "d" => Ok(Op::Discard),
             "other" => Ok(Op::Other),
-            _ => Err(ParseOpError(text.to_owned())),
+            _ => Err(ParseTextError::new(NAMES, text)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// One request. Times count from the trace's start on the trace's clock. A column is `None` when
 /// the source lacks it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoRecord {
     /// Number of the request in the trace, from 0, unique.
     pub id: u64,
@@ -87,31 +87,10 @@ impl IoRecord {
             layer,
             device,
             op,
-            flags: OpFlags::default(),
             sector,
             bytes,
-            lane: 0,
             depth_at_submit: 1,
-            queue_ns: None,
-            getrq_ns: None,
-            insert_ns: None,
-            issue_ns: None,
-            complete_ns: None,
-            submit_ns: None,
-            submit_end_ns: None,
-            reap_ns: None,
-            sleep_asked_ns: None,
-            slept_ns: None,
-            missed: None,
-            pid: None,
-            comm: None,
-            cpu_submit: None,
-            cpu_complete: None,
-            hctx: None,
-            tag: None,
-            cgroup: None,
-            error: None,
-            merged_into: None,
+            ..IoRecord::default()
         }
     }
 

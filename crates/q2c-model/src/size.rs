@@ -4,14 +4,24 @@
 use crate::{Bytes, Nanos};
 use thiserror::Error;
 
-/// A text that is not a quantity of the wanted kind.
+/// A text that is no value of the wanted kind.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected {expected}, found `{found}`")]
-pub struct ParseUnitError {
+pub struct ParseTextError {
     /// What would have been accepted, in words and with an example.
     pub expected: &'static str,
     /// The text as given.
     pub found: String,
+}
+
+impl ParseTextError {
+    /// For `text`, where `expected` was to come.
+    pub fn new(expected: &'static str, text: &str) -> Self {
+        ParseTextError {
+            expected,
+            found: text.to_owned(),
+        }
+    }
 }
 
 /// A number and its unit, or `None` when the number is missing, negative or not finite.
@@ -27,11 +37,8 @@ fn scaled(
     text: &str,
     expected: &'static str,
     unit: impl Fn(&str) -> Option<f64>,
-) -> Result<f64, ParseUnitError> {
-    let error = || ParseUnitError {
-        expected,
-        found: text.to_owned(),
-    };
+) -> Result<f64, ParseTextError> {
+    let error = || ParseTextError::new(expected, text);
     let (number, suffix) = split(text).ok_or_else(error)?;
     let value = number * unit(&suffix.to_ascii_lowercase()).ok_or_else(error)?;
     (value <= 2f64.powi(63)).then_some(value).ok_or_else(error)
@@ -39,7 +46,7 @@ fn scaled(
 
 /// Reads a size: `512`, `4k`, `64KiB`, `1g`. Units are powers of 1024, as block sizes are meant.
 /// Zero is refused.
-pub fn parse_size(text: &str) -> Result<Bytes, ParseUnitError> {
+pub fn parse_size(text: &str) -> Result<Bytes, ParseTextError> {
     const EXPECTED: &str = "a size such as 4k, 64k or 1m";
     let bytes = scaled(text, EXPECTED, |unit| {
         Some(match unit {
@@ -52,17 +59,14 @@ pub fn parse_size(text: &str) -> Result<Bytes, ParseUnitError> {
         })
     })?;
     if bytes < 1.0 || bytes.fract() != 0.0 {
-        return Err(ParseUnitError {
-            expected: EXPECTED,
-            found: text.to_owned(),
-        });
+        return Err(ParseTextError::new(EXPECTED, text));
     }
     Ok(Bytes(bytes as u64))
 }
 
 /// Reads a duration with its unit: `40us`, `100ms`, `2s`, `1m`. A bare number is refused, except
 /// zero.
-pub fn parse_duration(text: &str) -> Result<Nanos, ParseUnitError> {
+pub fn parse_duration(text: &str) -> Result<Nanos, ParseTextError> {
     const EXPECTED: &str = "a duration with its unit, such as 40us, 100ms or 2s";
     if text.trim() == "0" {
         return Ok(Nanos::ZERO);
@@ -82,7 +86,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, ParseUnitError> {
 
 /// Reads how long something goes on, as [`parse_duration`]; a bare number is of seconds: `10`,
 /// `0.5`, `500ms`, `2m`.
-pub fn parse_time(text: &str) -> Result<Nanos, ParseUnitError> {
+pub fn parse_time(text: &str) -> Result<Nanos, ParseTextError> {
     match text.trim().parse::<f64>() {
         Ok(_) => parse_duration(&format!("{}s", text.trim())),
         Err(_) => parse_duration(text),
@@ -95,12 +99,9 @@ pub fn parse_time(text: &str) -> Result<Nanos, ParseUnitError> {
 /// # Errors
 /// When the text is no number, or a bare number above 1, where a percent sign was probably
 /// forgotten.
-pub fn parse_percent(text: &str) -> Result<f64, ParseUnitError> {
+pub fn parse_percent(text: &str) -> Result<f64, ParseTextError> {
     const EXPECTED: &str = "a share such as 70% or 0.7";
-    let error = || ParseUnitError {
-        expected: EXPECTED,
-        found: text.to_owned(),
-    };
+    let error = || ParseTextError::new(EXPECTED, text);
     match split(text).ok_or_else(error)? {
         (number, "%") => Ok(number / 100.0),
         (number, "") if number <= 1.0 => Ok(number),

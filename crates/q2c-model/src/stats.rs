@@ -20,12 +20,10 @@ mod ratio;
 mod rng;
 pub mod scaling;
 mod shape;
-mod step;
 
-pub use histogram::{Histogram, HistogramError};
+pub use histogram::{Histogram, HistogramError, HistogramStep, coarser};
 pub use interval::{CLEAR_TRIALS, Interval};
 pub use percentile::{mean, median, percentile, quantiles, sorted};
 pub use ratio::{Ratio, ratio_of_medians};
 pub use rng::Rng;
 pub use shape::Shape;
-pub use step::{HistogramStep, coarser};

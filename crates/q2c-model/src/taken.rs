@@ -59,10 +59,8 @@ impl fmt::Display for DeviceTime {
 impl FromStr for DeviceTime {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::BLOCK
-            .into_iter()
-            .find(|time| time.name() == text)
-            .ok_or("expected d2c, i2c or q2c")
+        let known = Self::BLOCK.into_iter().find(|time| time.name() == text);
+        known.ok_or("expected d2c, i2c or q2c")
     }
 }
 

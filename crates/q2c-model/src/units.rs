@@ -1,11 +1,11 @@
 //! Units as types, so that a number with a unit is never passed between crates as a bare integer.
 
+use crate::ParseTextError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
-use thiserror::Error;
 
 /// A duration or an instant on one clock, in nanoseconds.
 ///
@@ -177,20 +177,16 @@ impl fmt::Display for DevId {
     }
 }
 
-/// A text that is no number of a device.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected the numbers of a device as MAJOR:MINOR, such as 259:0, found `{0}`")]
-pub struct ParseDevIdError(pub String);
-
 impl FromStr for DevId {
-    type Err = ParseDevIdError;
+    type Err = ParseTextError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "the numbers of a device as MAJOR:MINOR, such as 259:0";
         let numbers = text.split_once(':');
         let parsed = numbers.and_then(|(major, minor)| {
             let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
             Some(DevId { major, minor })
         });
-        parsed.ok_or_else(|| ParseDevIdError(text.to_owned()))
+        parsed.ok_or_else(|| ParseTextError::new(EXPECTED, text))
     }
 }
 

@@ -5,7 +5,7 @@
 //! contains the closing of windows.
 #![expect(clippy::print_stdout, reason = "the figure is the result")]
 
-use q2c_model::{Direction, Nanos};
+use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, RULES};
 use std::hint::black_box;
 use std::time::Instant;
@@ -24,10 +24,7 @@ fn main() {
 }
 
 fn pass(lane: &mut dyn Lane, first: u64) -> f64 {
-    let io = Io {
-        direction: Direction::Read,
-        bytes: 4096,
-    };
+    let io = Io::READ_4K;
     let start = Instant::now();
     for i in first..first + ROUNDS {
         let now = Nanos(i * 10_000);

@@ -12,7 +12,6 @@ const SIZES: u32 = 8;
 /// The bucket of `io`, below [`BUCKETS`]: `direction + 2 * floor(log2(sectors))`, the largest size
 /// class open upwards. `None` for less than a sector (block/blk-mq.c until Linux 6.3).
 #[inline]
-#[must_use]
 pub fn bucket_of(io: Io) -> Option<usize> {
     let size = (io.bytes >> 9).checked_ilog2()?.min(SIZES - 1);
     Some(size as usize * 2 + usize::from(io.direction == Direction::Write))

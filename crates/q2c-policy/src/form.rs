@@ -1,15 +1,14 @@
 //! The parts of rules for an engine that advances many configurations and keeps their state itself:
 //! the arithmetic stays in this crate, the engine brings the statistics.
 
-use crate::MAX_SLEEP;
 use crate::rules::share::Share;
 use crate::windowed::{BucketWindow, Gather, WindowRule};
+use crate::{Lane, MAX_SLEEP};
 use q2c_model::Nanos;
 
 pub use crate::rules::pas::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
 /// What a rule with its parameters consists of; see [`PolicySpec::form`](crate::PolicySpec::form).
-#[derive(Clone, Debug)]
 pub enum Form {
     /// The sleep is always this long.
     Fixed(Nanos),
@@ -19,18 +18,21 @@ pub enum Form {
     Window(WindowRule),
     /// The sleep follows the feedback of `pas`, per bucket and lane.
     Pas(Sensitivity),
-    /// The rule has none of these forms and can be used through its [`Lane`](crate::Lane) only.
-    Opaque,
+    /// The rule has none of these forms and can be used through its lanes only: this makes one.
+    Opaque(Box<dyn Fn() -> Box<dyn Lane>>),
 }
 
 impl Form {
+    pub(crate) fn opaque<L: Lane + 'static>(new: impl Fn() -> L + 'static) -> Form {
+        Form::Opaque(Box::new(move || Box::new(new())))
+    }
+
     /// The function of the last window, for a rule that is one.
-    #[must_use]
     pub fn window_rule(self) -> Option<WindowRule> {
         match self {
             Form::Window(rule) => Some(rule),
             Form::Windowed(form) => Some(form.rule()),
-            Form::Fixed(_) | Form::Pas(_) | Form::Opaque => None,
+            Form::Fixed(_) | Form::Pas(_) | Form::Opaque(_) => None,
         }
     }
 }
@@ -57,15 +59,13 @@ pub struct WindowForm {
 impl WindowForm {
     /// The sleep after a window whose statistic is `value`.
     #[inline]
-    #[must_use]
     pub fn sleep(&self, value: Nanos) -> Nanos {
         self.share.apply(value).min(MAX_SLEEP)
     }
 
     /// The share in parts per billion: a sleep is `(value * share + 5e8) / 1e9`, rounded down.
-    #[must_use]
     pub fn parts_per_billion(&self) -> u64 {
-        self.share.parts_per_billion()
+        self.share.0
     }
 
     pub(crate) fn rule(self) -> WindowRule {

@@ -5,26 +5,21 @@
 //! times, and the whole gives a time. At run time only arithmetic can go wrong: a division by zero
 //! or an overflow gives no number, and the rule then does not sleep.
 
-mod error;
 mod expr;
-mod kind;
 mod node;
 mod parse;
 mod statistic;
-mod written;
 
-pub use error::FormulaError;
 pub use statistic::Statistic;
-pub use written::FormulaCounts;
-
-pub(crate) use error::Mistake;
-pub(crate) use written::Written;
 
 use crate::SpecError;
 use expr::FormulaExpr;
 use q2c_model::Nanos;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A checked formula over the statistics of one window that gives a sleep.
 #[derive(Clone, Debug)]
@@ -44,6 +39,13 @@ pub enum FormulaResult {
     Undefined,
 }
 
+/// A mistake in a formula, at a byte of its text.
+#[derive(Debug)]
+pub(crate) struct Mistake {
+    pub(crate) at: usize,
+    pub(crate) error: String,
+}
+
 impl Formula {
     pub(crate) fn read(text: &str) -> Result<Self, Mistake> {
         let expr = parse::formula(text)?;
@@ -52,7 +54,6 @@ impl Formula {
     }
 
     /// The result for a window in which each statistic has the value of `of`, times in ns.
-    #[must_use]
     pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> FormulaResult {
         match self.expr.value(&of) {
             None => FormulaResult::Undefined,
@@ -62,7 +63,6 @@ impl Formula {
     }
 
     /// The statistics that the formula reads, each once, in the order of [`Statistic`].
-    #[must_use]
     pub fn statistics(&self) -> Vec<Statistic> {
         let mut statistics = Vec::new();
         self.expr.statistics(&mut statistics);
@@ -88,5 +88,74 @@ impl fmt::Display for Formula {
 impl PartialEq for Formula {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
+    }
+}
+
+/// How often a formula was calculated, and how often the result was no time. Counts are over all
+/// lanes that were built from one specification and its clones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FormulaCounts {
+    /// Windows for which the formula was calculated; each bucket counts on its own.
+    pub windows: u64,
+    /// Those of `windows` with a negative time, after which the rule does not sleep.
+    pub negative: u64,
+    /// Those of `windows` whose result is no number; the rule does not sleep after them.
+    pub undefined: u64,
+}
+
+#[derive(Debug, Default)]
+struct SharedCounts {
+    windows: AtomicU64,
+    negative: AtomicU64,
+    undefined: AtomicU64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    formula: Arc<Formula>,
+    counts: Arc<SharedCounts>,
+}
+
+impl Written {
+    pub(crate) fn new(formula: Formula) -> Self {
+        Written {
+            formula: Arc::new(formula),
+            counts: Arc::default(),
+        }
+    }
+
+    pub(crate) fn anew(&self) -> Self {
+        Written {
+            formula: Arc::clone(&self.formula),
+            counts: Arc::default(),
+        }
+    }
+
+    pub(crate) fn formula(&self) -> &Formula {
+        &self.formula
+    }
+
+    pub(crate) fn tally(&self) -> FormulaCounts {
+        FormulaCounts {
+            windows: self.counts.windows.load(Relaxed),
+            negative: self.counts.negative.load(Relaxed),
+            undefined: self.counts.undefined.load(Relaxed),
+        }
+    }
+
+    /// The sleep after a window, which is counted; zero when the formula gives no time.
+    pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
+        let SharedCounts {
+            windows,
+            negative,
+            undefined,
+        } = &*self.counts;
+        windows.fetch_add(1, Relaxed);
+        match self.formula.answer(of) {
+            FormulaResult::Sleep(time) => return time,
+            FormulaResult::Negative => negative.fetch_add(1, Relaxed),
+            FormulaResult::Undefined => undefined.fetch_add(1, Relaxed),
+        };
+        Nanos::ZERO
     }
 }

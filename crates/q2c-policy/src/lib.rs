@@ -48,10 +48,10 @@ mod spec;
 pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
-pub use formula::{Formula, FormulaCounts, FormulaError, FormulaResult, Statistic};
+pub use formula::{Formula, FormulaCounts, FormulaResult, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
 pub use registry::{Kind, LINUX, Learning, Param, RULES, Scope, SleepRule, find};
-pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError, SpecErrorKind};
+pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError};
 
 use q2c_model::{Direction, Nanos};
 
@@ -87,6 +87,14 @@ pub struct Io {
     pub bytes: u32,
 }
 
+impl Io {
+    /// A read of 4 KiB.
+    pub const READ_4K: Io = Io {
+        direction: Direction::Read,
+        bytes: 4096,
+    };
+}
+
 /// A rule's private mark on an I/O, which the caller gives back at the completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub u64);
@@ -116,11 +124,11 @@ pub trait Lane: Send {
         None
     }
 
-    /// Goes on from what another lane of the same rule has [`learned`](Lane::learned). Returns
-    /// false where these are no numbers of this rule; the lane must not be used then.
+    /// Goes on from what another lane of the same rule has [`learned`](Lane::learned). `None` where
+    /// these are no numbers of this rule; the lane must not be used then.
     #[must_use]
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let _ = learned;
-        false
+        None
     }
 }

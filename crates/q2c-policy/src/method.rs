@@ -79,13 +79,11 @@ impl KernelSleep {
     pub(crate) const LONGEST_US: u32 = i32::MAX as u32 / 1_000;
 
     /// The nearest whole microsecond from 1 to [`Self::LONGEST_US`]: what the setting can hold.
-    #[must_use]
     pub fn whole_us(sleep: Nanos) -> u32 {
         (sleep.0.saturating_add(500) / 1_000).clamp(1, Self::LONGEST_US.into()) as u32
     }
 
     /// A fixed sleep of [`Self::whole_us`].
-    #[must_use]
     pub fn fixed(sleep: Nanos) -> Self {
         KernelSleep::Fixed(Self::whole_us(sleep))
     }
@@ -93,7 +91,6 @@ impl KernelSleep {
 
 impl LaneMethod {
     /// The sleep rule, where there is one.
-    #[must_use]
     pub fn policy(&self) -> Option<&PolicySpec> {
         match self {
             LaneMethod::Hybrid(policy) => Some(policy),
@@ -102,7 +99,6 @@ impl LaneMethod {
     }
 
     /// The same method; its rule's windows are counted apart from those so far.
-    #[must_use]
     pub fn fresh(&self) -> Self {
         match self {
             LaneMethod::Hybrid(policy) => LaneMethod::Hybrid(policy.fresh()),
@@ -111,14 +107,12 @@ impl LaneMethod {
     }
 
     /// Whether the sleep adapts to the device; see [`PolicySpec::follows_the_device`].
-    #[must_use]
     pub fn follows_the_device(&self) -> bool {
         self.policy().is_none_or(PolicySpec::follows_the_device)
     }
 
     /// One [`Wait`] for each thread, all for one device; threads on the same CPU share the state of
     /// a rule of scope per CPU.
-    #[must_use]
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Wait> {
         match self {
             LaneMethod::Interrupt => cpus.iter().map(|_| Wait::Interrupt).collect(),
@@ -131,7 +125,6 @@ impl LaneMethod {
     }
 
     /// The same for `lanes` threads, each on a CPU of its own.
-    #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Wait> {
         let cpus: Vec<CpuId> = (0..lanes as u32).map(CpuId).collect();
         self.build_on(&cpus)
@@ -145,7 +138,6 @@ impl Method {
     pub const POLL: Method = Method::Lane(LaneMethod::Poll);
 
     /// The method, where q2c's own thread carries it out.
-    #[must_use]
     pub fn lane(&self) -> Option<&LaneMethod> {
         match self {
             Method::Lane(method) => Some(method),
@@ -154,7 +146,6 @@ impl Method {
     }
 
     /// The name without a rule or a sleep, as results have it in `method`.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Method::Lane(LaneMethod::Interrupt) => "interrupt",
@@ -168,7 +159,6 @@ impl Method {
     }
 
     /// What stands behind the name: the rule, or the kernel's fixed sleep (`57us`).
-    #[must_use]
     pub fn detail(&self) -> String {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy))
@@ -179,7 +169,6 @@ impl Method {
     }
 
     /// For people who know what is compared: only the rule where q2c's thread sleeps.
-    #[must_use]
     pub fn brief(&self) -> String {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy)) => policy.to_string(),
@@ -188,7 +177,6 @@ impl Method {
     }
 
     /// Whether two methods differ at most in numbers; a formula is a rule of its own.
-    #[must_use]
     pub fn alike(&self, other: &Method) -> bool {
         use KernelSleep::{Fixed, Steered};
         use LaneMethod::Hybrid;
@@ -201,7 +189,6 @@ impl Method {
     }
 
     /// The shortest time between two changes of the sleep by windows of time.
-    #[must_use]
     pub fn period(&self) -> Option<Nanos> {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy))
@@ -215,7 +202,6 @@ impl Method {
     }
 
     /// Whether the thread or the kernel sleeps by a timer before it looks for the completion.
-    #[must_use]
     pub fn sleeps(&self) -> bool {
         matches!(
             self,

@@ -16,10 +16,8 @@ pub(crate) fn by_cpu(
     if distinct.len() == cpus.len() {
         return build(cpus.len());
     }
-    let lanes: Vec<_> = build(distinct.len())
-        .into_iter()
-        .map(SharedLane::new)
-        .collect();
+    let lanes = build(distinct.len()).into_iter();
+    let lanes: Vec<SharedLane> = lanes.map(SharedLane::new).collect();
     let handle = |cpu| -> Box<dyn Lane> {
         let place = distinct.binary_search(cpu);
         Box::new(lanes[place.expect("every CPU is among the distinct")].clone())
@@ -71,10 +69,7 @@ mod tests {
     fn threads_of_one_cpu_learn_together() {
         let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");
         let mut lanes = spec.build_on(&[CpuId(3), CpuId(0), CpuId(3)]);
-        let io = Io {
-            bytes: 4096,
-            ..Io::default()
-        };
+        let io = Io::READ_4K;
         let early = Outcome {
             observed: Nanos(50_000),
             missed: false,

@@ -1,19 +1,20 @@
 //! A rule with its parameters: `mean:50%,100ms` or `mean:ratio=50%,period=100ms`.
 
-mod error;
 mod parse;
 mod range;
 
-pub use error::{SpecError, SpecErrorKind};
 pub use range::{Family, FamilyError, MOST_CONFIGURATIONS};
 
 use crate::form::Form;
-use crate::formula::{Formula, FormulaCounts, Written};
+use crate::formula::{Formula, FormulaCounts, Mistake, Written};
 use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::rules::{fixed::FixedSleep, pas::Pas};
+use crate::windowed::WindowRule;
 use crate::{Lane, rules, shared};
 use q2c_model::{CpuId, Nanos};
 use std::fmt;
 use std::str::FromStr;
+use thiserror::Error;
 
 /// A rule and a value for each of its parameters.
 ///
@@ -36,7 +37,6 @@ const NO_NUMBER: f64 = 0.0;
 
 impl PolicySpec {
     /// The rule, as the registry describes it.
-    #[must_use]
     pub fn rule(&self) -> &'static SleepRule {
         self.rule
     }
@@ -73,7 +73,6 @@ impl PolicySpec {
     }
 
     /// Parameters that are numbers, by name: fractions, nanoseconds, bytes, switches as 0 or 1.
-    #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let params = self.rule.params.iter().zip(&self.values);
         let numbers = params.filter(|(param, _)| param.kind != Kind::Formula);
@@ -81,19 +80,16 @@ impl PolicySpec {
     }
 
     /// The formula, for a rule that takes one.
-    #[must_use]
     pub fn formula(&self) -> Option<&Formula> {
         self.written.as_ref().map(Written::formula)
     }
 
     /// The counts of the formula's results so far, over all lanes and clones.
-    #[must_use]
     pub fn tally(&self) -> Option<FormulaCounts> {
         self.written.as_ref().map(Written::tally)
     }
 
     /// The same rule, whose windows are counted apart from those so far.
-    #[must_use]
     pub fn fresh(&self) -> Self {
         PolicySpec {
             written: self.written.as_ref().map(Written::anew),
@@ -107,7 +103,7 @@ impl PolicySpec {
     /// # Errors
     /// When the rule has no such parameter or `value` is outside its range.
     pub fn with(&self, name: &str, value: f64) -> Result<Self, SpecError> {
-        let fail = |kind| SpecError::new(format!("{name}={value}"), 0, kind);
+        let fail = |reason| SpecError::new(format!("{name}={value}"), 0, reason);
         let index = parse::index_of(self.rule, name).map_err(fail)?;
         let mut changed = self.clone();
         changed.values[index] = within(&self.rule.params[index], value).map_err(fail)?;
@@ -117,13 +113,22 @@ impl PolicySpec {
 
     /// One lane per submitting thread, each on a CPU of its own. A rule of scope per device shares
     /// its state among the lanes of one call, so call it once for each device.
-    #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
-        (self.rule.build)(self, lanes)
+        let windowed = |rule: WindowRule| match self.rule.scope {
+            Scope::PerDevice => rule.build(lanes),
+            _ => (0..lanes).flat_map(|_| rule.build(1)).collect(),
+        };
+        let lanes_of = |new: &dyn Fn() -> Box<dyn Lane>| (0..lanes).map(|_| new()).collect();
+        match self.form() {
+            Form::Fixed(sleep) => lanes_of(&|| Box::new(FixedSleep(sleep))),
+            Form::Pas(sensitivity) => lanes_of(&|| Box::new(Pas::new(sensitivity))),
+            Form::Opaque(new) => lanes_of(&*new),
+            Form::Windowed(form) => windowed(form.rule()),
+            Form::Window(rule) => windowed(rule),
+        }
     }
 
     /// [`build`](Self::build) for threads bound to CPUs, for rules of scope per CPU.
-    #[must_use]
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
         match self.rule.scope {
             Scope::PerCpu => shared::by_cpu(cpus, |lanes| self.build(lanes)),
@@ -133,7 +138,6 @@ impl PolicySpec {
 
     /// Whether the sleep adapts to the device: a fixed sleep does not, nor does io_uring's
     /// estimate, which never rises again, nor a formula without a statistic.
-    #[must_use]
     pub fn follows_the_device(&self) -> bool {
         let reads = self.formula().map(|formula| formula.statistics());
         self.rule.follows_device && reads.is_none_or(|statistics| !statistics.is_empty())
@@ -141,7 +145,6 @@ impl PolicySpec {
 
     /// The shortest length of the windows of time after which the rule changes its sleep; `None`
     /// for a rule that does not look at windows of time, or whose sleep they do not change.
-    #[must_use]
     pub fn period(&self) -> Option<Nanos> {
         let period = self.params().into_iter().find(|(key, _)| *key == PERIOD);
         let period = period.filter(|_| self.follows_the_device());
@@ -149,7 +152,6 @@ impl PolicySpec {
     }
 
     /// Whether both are the same rule, with the same formula if it takes one.
-    #[must_use]
     pub(crate) fn alike(&self, other: &Self) -> bool {
         self.rule.name == other.rule.name && self.formula() == other.formula()
     }
@@ -160,7 +162,6 @@ impl PolicySpec {
     }
 
     /// The parts of the rule with these parameters, as far as the rule has a known form.
-    #[must_use]
     pub fn form(&self) -> Form {
         (self.rule.form)(self)
     }
@@ -179,22 +180,53 @@ impl PolicySpec {
     }
 }
 
+/// A text that is no policy.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("parse sleep rule `{text}` at character {position}: {reason}")]
+pub struct SpecError {
+    /// The whole text as given.
+    pub text: String,
+    /// The place of the mistake in the text, in characters from 1.
+    pub position: usize,
+    /// The mistake, in words.
+    pub reason: String,
+}
+
+impl SpecError {
+    fn new(text: impl Into<String>, offset: usize, reason: String) -> Self {
+        let text = text.into();
+        let position = text[..offset].chars().count() + 1;
+        SpecError {
+            text,
+            position,
+            reason,
+        }
+    }
+
+    pub(crate) fn formula(text: impl Into<String>, offset: usize, mistake: Mistake) -> Self {
+        Self::new(text, offset + mistake.at, mistake.error)
+    }
+
+    /// Two lines that show the place: the text, and a caret below the character.
+    pub fn pointer(&self) -> String {
+        let blank = |c: char| c.is_whitespace() || c.is_control();
+        let text = self.text.replace(blank, " ");
+        format!("{text}\n{:>1$}", '^', self.position)
+    }
+}
+
 /// `value` as the parameter holds it, durations in whole nanoseconds.
-fn within(param: &Param, value: f64) -> Result<f64, SpecErrorKind> {
+fn within(param: &Param, value: f64) -> Result<f64, String> {
+    let name = param.name;
     if param.kind == Kind::Formula {
-        let reason = "expected a formula, found a number".to_owned();
-        let param = param.name;
-        return Err(SpecErrorKind::BadValue { param, reason });
+        return Err(format!("{name}: expected a formula, found a number"));
     }
     let value = param.kind.quantised(value);
     if (param.min..=param.max).contains(&value) {
         return Ok(value);
     }
-    Err(SpecErrorKind::OutOfRange {
-        param: param.name,
-        range: param.range(),
-        found: param.kind.show(value),
-    })
+    let shown = param.kind.show(value);
+    Err(format!("{name} must be {}, found {shown}", param.range()))
 }
 
 impl FromStr for PolicySpec {

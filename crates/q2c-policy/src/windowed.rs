@@ -29,14 +29,12 @@ mod merge;
 mod rule;
 mod slot;
 mod times;
-mod window;
 
-pub use gathered::Gathered;
+pub use gathered::{BucketWindow, Gathered};
 pub use rule::WindowRule;
-pub use window::BucketWindow;
 
 use crate::bucket::{BUCKETS, bucket_of};
-use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
+use crate::{Decision, Io, Lane, Outcome, Token};
 use merge::SlotMerger;
 use q2c_model::Nanos;
 use slot::{LaneSlot, SlotSample};
@@ -75,7 +73,7 @@ fn word_of(decision: Decision) -> u64 {
     match decision {
         Decision::Poll => POLL,
         Decision::Interrupt => INTERRUPT,
-        Decision::Sleep(time) => time.min(MAX_SLEEP).0,
+        Decision::Sleep(time) => time.0,
     }
 }
 
@@ -87,28 +85,15 @@ fn decision_of(word: u64) -> Decision {
     }
 }
 
-struct WindowedDevice<R> {
+struct WindowedDevice {
     board: DecisionBoard,
     merge: SlotMerger,
-    period: u64,
-    rule: R,
+    rule: WindowRule,
 }
 
-/// Builds the lanes of a rule that decides by each bucket's last window, of at least `period`. It
-/// is called at most once per bucket and window.
-pub(crate) fn build<R, D>(
-    rule: R,
-    gather: Gather,
-    period: Nanos,
-    lanes: usize,
-) -> Vec<Box<dyn Lane>>
-where
-    R: Fn(&BucketWindow<'_>) -> D + Send + Sync + 'static,
-    D: Into<Decision>,
-{
-    let slots: Vec<Arc<LaneSlot>> = (0..lanes)
-        .map(|_| Arc::new(LaneSlot::new(gather)))
-        .collect();
+fn build(rule: WindowRule, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let slot = |_| Arc::new(LaneSlot::new(rule.gather));
+    let slots: Vec<Arc<LaneSlot>> = (0..lanes).map(slot).collect();
     let device = Arc::new(WindowedDevice {
         board: DecisionBoard {
             end: AtomicU64::new(IDLE),
@@ -116,8 +101,7 @@ where
             means: Default::default(),
         },
         merge: SlotMerger::new(slots.clone()),
-        period: period.0.max(1),
-        rule: move |window: &BucketWindow<'_>| rule(window).into(),
+        rule,
     });
     let lane = |slot| -> Box<dyn Lane> {
         let device = Arc::clone(&device);
@@ -126,7 +110,7 @@ where
     slots.into_iter().map(lane).collect()
 }
 
-impl<R: Fn(&BucketWindow<'_>) -> Decision> WindowedDevice<R> {
+impl WindowedDevice {
     #[cold]
     fn close_at(&self, now: u64, end: u64) {
         if end != IDLE && now >= end && self.claim(end) {
@@ -138,7 +122,7 @@ impl<R: Fn(&BucketWindow<'_>) -> Decision> WindowedDevice<R> {
     /// Closes a window that is over at `now`, opens one if none is open, and returns its end.
     #[cold]
     fn open_at(&self, now: u64, mut end: u64) -> u64 {
-        let next = now.saturating_add(self.period).min(CLOSING - 1);
+        let next = now.saturating_add(self.rule.period.0).min(CLOSING - 1);
         loop {
             if end != IDLE && now < end {
                 return end;
@@ -170,18 +154,18 @@ impl<R: Fn(&BucketWindow<'_>) -> Decision> WindowedDevice<R> {
             decisions, means, ..
         } = &self.board;
         self.merge.windows(end, means, |window| {
-            let word = word_of((self.rule)(window));
+            let word = word_of(self.rule.decide(window));
             decisions[window.bucket].store(word, Ordering::Relaxed);
         });
     }
 }
 
-struct WindowedLane<R> {
-    device: Arc<WindowedDevice<R>>,
+struct WindowedLane {
+    device: Arc<WindowedDevice>,
     slot: Arc<LaneSlot>,
 }
 
-impl<R: Fn(&BucketWindow<'_>) -> Decision + Send + Sync> Lane for WindowedLane<R> {
+impl Lane for WindowedLane {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         let board = &self.device.board;
         let end = board.end.load(Ordering::Acquire);

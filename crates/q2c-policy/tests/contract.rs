@@ -205,10 +205,7 @@ fn builds_any_number_of_lanes() {
 
 #[test]
 fn outcomes_that_cannot_be_are_survived() {
-    let io = Io {
-        bytes: 4096,
-        ..Io::default()
-    };
+    let io = Io::READ_4K;
     let lie = Outcome {
         observed: Nanos(u64::MAX),
         missed: false,

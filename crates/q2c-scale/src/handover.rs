@@ -31,7 +31,6 @@ pub struct Lock {
 
 impl Lock {
     /// Times per ns that `jobs` jobs take the lock, being elsewhere for `other_ns` on average.
-    #[must_use]
     pub fn rate(&self, jobs: usize, other_ns: f64) -> f64 {
         let sigma = self.cv.powi(2).ln_1p().sqrt();
         let nodes = NODES.map(|(z, weight)| ((sigma * z - sigma * sigma / 2.0).exp(), weight));
@@ -45,7 +44,6 @@ impl Lock {
     }
 
     /// The mean time of a visit, waiting included.
-    #[must_use]
     pub(crate) fn stay_ns(&self, jobs: usize, other_ns: f64) -> f64 {
         jobs as f64 / self.rate(jobs, other_ns) - other_ns
     }

@@ -51,7 +51,6 @@ pub struct DeviceModel {
 
 impl QueueTags {
     /// Requests that `jobs` jobs can have, which are spread evenly over the queues.
-    #[must_use]
     pub(crate) fn within_reach(&self, jobs: u32) -> u64 {
         u64::from(self.queues.min(jobs)) * u64::from(self.per_queue)
     }
@@ -80,7 +79,6 @@ impl DeviceModel {
 
 impl MachineModel {
     /// I/Os per second of `jobs` jobs, from 1.
-    #[must_use]
     pub fn iops(&self, jobs: u32) -> f64 {
         let solved = self.product_form(jobs);
         if self.device.cv >= 1.0 || self.device.parallel.is_none() || !self.outside_waits(jobs) {
@@ -102,7 +100,6 @@ impl MachineModel {
     }
 
     /// As if `resource` had no limit; what it costs an I/O alone stays.
-    #[must_use]
     pub(crate) fn without(&self, resource: Resource) -> MachineModel {
         let mut free = self.clone();
         match resource {

@@ -13,13 +13,11 @@ pub struct Station(Vec<f64>);
 
 impl Station {
     /// A station at which nobody waits: each customer stays for `time` on average, in any unit.
-    #[must_use]
     pub fn delay(time: f64, population: usize) -> Station {
         Station::of_rates(population, |j| j as f64 / time)
     }
 
     /// A station that serves at `rate(j)` while `j` customers are there, from 1 to `population`.
-    #[must_use]
     pub fn of_rates(population: usize, rate: impl Fn(usize) -> f64) -> Station {
         let mut log = 0.0;
         let behind = (1..=population).map(|j| {
@@ -30,20 +28,17 @@ impl Station {
     }
 
     /// Both stations, one after the other, as one.
-    #[must_use]
     pub fn and(&self, other: &Station) -> Station {
         let population = self.population().min(other.population());
         Station((0..=population).map(|n| self.joint(other, n)).collect())
     }
 
     /// Passages per unit of time when `n` customers go from its end to its beginning at once.
-    #[must_use]
     pub fn closed(&self, n: usize) -> f64 {
         (self.0[n - 1] - self.0[n]).exp()
     }
 
     /// As `self.and(other).closed(n)`, without the other populations.
-    #[must_use]
     pub fn closed_with(&self, other: &Station, n: usize) -> f64 {
         (self.joint(other, n - 1) - self.joint(other, n)).exp()
     }
@@ -65,7 +60,6 @@ impl Station {
 
 /// Throughput of `n` customers between two parts, each standing as its rate over the customers in
 /// it: a flow-equivalent server (Chandy, Herzog and Woo 1975).
-#[must_use]
 pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f64) -> f64 {
     // The states are those of a birth-death process: k customers are in the first part.
     let mut logs = Vec::with_capacity(n + 1);
@@ -88,7 +82,6 @@ pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f
 }
 
 /// Mean stay of each of `n` customers that spend `other` elsewhere without waiting there.
-#[must_use]
 pub(crate) fn stay(n: usize, other: f64, rate: impl Fn(usize) -> f64) -> f64 {
     let there = Station::of_rates(n, rate);
     n as f64 / Station::delay(other, n).closed_with(&there, n) - other

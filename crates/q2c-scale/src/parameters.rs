@@ -35,25 +35,17 @@ fn default_depth() -> u32 {
 
 /// A number, or a number with its interval.
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 enum Number {
     Exact(f64),
-    Between(ParameterInterval),
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ParameterInterval {
-    value: f64,
-    low: f64,
-    high: f64,
+    Between { value: f64, low: f64, high: f64 },
 }
 
 impl Number {
     fn value(self) -> Value {
         match self {
             Number::Exact(value) => Value::exact(value),
-            Number::Between(ParameterInterval { value, low, high }) => Value { value, low, high },
+            Number::Between { value, low, high } => Value { value, low, high },
         }
     }
 }
@@ -66,6 +58,8 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
     let file: ParameterFile = toml::from_str(text).map_err(|error| syntax(text, &error))?;
     let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
     let parallel = |n: Number| within("device_parallel", n.value(), 0.25, 1e6);
+    let queues = file.queues.map(|n| count_within("queues", n, 4_096));
+    let tags = file.tags.map(|n| count_within("tags", n, 1 << 20));
     let parameters = Parameters {
         depth: count_within("depth", file.depth, MOST_DEPTH)?,
         cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
@@ -74,14 +68,8 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
         lock_ns: within("lock_ns", or_zero(file.lock_ns), 0.0, LONGEST_NS)?,
         lock_growth: within("lock_growth", or_zero(file.lock_growth), 0.0, 100.0)?,
         lock_cv: cv("lock_cv", file.lock_cv)?,
-        queues: file
-            .queues
-            .map(|n| count_within("queues", n, 4_096))
-            .transpose()?,
-        tags: file
-            .tags
-            .map(|n| count_within("tags", n, 1 << 20))
-            .transpose()?,
+        queues: queues.transpose()?,
+        tags: tags.transpose()?,
         device_ns: within("device_ns", or_zero(file.device_ns), 0.0, LONGEST_NS)?,
         device_parallel: file.device_parallel.map(parallel).transpose()?,
         device_cv: cv("device_cv", file.device_cv)?,
@@ -104,23 +92,20 @@ fn syntax(text: &str, error: &toml::de::Error) -> Fault {
 
 fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
     if (1..=most).contains(&value) {
-        Ok(value)
-    } else {
-        let text = format!("expected {key} from 1 to {most}, found {value}");
-        Err(Fault::new(Exit::Input, text))
+        return Ok(value);
     }
+    let text = format!("expected {key} from 1 to {most}, found {value}");
+    Err(Fault::new(Exit::Input, text))
 }
 
 fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
     let (v, low, high) = (value.value, value.low, value.high);
     if least <= low && low <= v && v <= high && high <= most {
-        Ok(value)
-    } else {
-        let text = format!(
-            "expected {key} from {least} to {most}, and low <= value <= high, found {v} in [{low}, {high}]"
-        );
-        Err(Fault::new(Exit::Input, text))
+        return Ok(value);
     }
+    let range = format!("{key} from {least} to {most}, and low <= value <= high");
+    let text = format!("expected {range}, found {v} in [{low}, {high}]");
+    Err(Fault::new(Exit::Input, text))
 }
 
 fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
@@ -157,7 +142,6 @@ fn machine_by(
 }
 
 /// The machine of these parameters on so many cores.
-#[must_use]
 pub(crate) fn machine(parameters: &Parameters, cores: u32) -> MachineModel {
     machine_by(parameters, cores, |value| value.value)
 }
@@ -167,17 +151,12 @@ pub(crate) fn drawn(parameters: &Parameters, cores: u32, rng: &mut Rng) -> Machi
 }
 
 pub(crate) fn is_uncertain(parameters: &Parameters) -> bool {
-    [
-        parameters.cpu_ns,
-        parameters.rest_ns,
-        parameters.line_ns,
-        parameters.lock_ns,
-        parameters.lock_growth,
-        parameters.device_ns,
-    ]
-    .into_iter()
-    .chain(parameters.device_parallel)
-    .any(|value| value.low < value.high)
+    let mut uncertain = false;
+    machine_by(parameters, 1, |value| {
+        uncertain |= value.low < value.high;
+        value.value
+    });
+    uncertain
 }
 
 #[cfg(test)]

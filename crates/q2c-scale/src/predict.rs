@@ -65,7 +65,6 @@ pub struct Range {
 }
 
 /// Predicts from measured points, of which there are at least [`LEAST_POINTS`].
-#[must_use]
 pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction {
     let structure = Structure::from_evidence(evidence);
     let on = |mut machine: MachineModel| {
@@ -122,7 +121,6 @@ fn regular(evidence: &CurveEvidence, prediction: &CurvePrediction) -> bool {
 }
 
 /// From a known machine; `drawn` are others that it might be, `error_pct` widens both sides.
-#[must_use]
 pub fn from_machine(
     machine: &MachineModel,
     drawn: Vec<MachineModel>,

@@ -47,7 +47,6 @@ pub(crate) struct BenchCurve<'a> {
 }
 
 /// Physical cores of a machine. Where its threads per core are not known each CPU counts as one.
-#[must_use]
 pub(crate) fn physical_cores(machine: &Machine) -> u32 {
     machine.cpus_online.len() as u32 / machine.threads_per_core.unwrap_or(1).max(1)
 }

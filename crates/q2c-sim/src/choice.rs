@@ -1,11 +1,11 @@
-//! The choice of the best configuration, by an objective and under limits.
+//! The choice of the best configuration, by an objective and under limits, and the Pareto front:
+//! configurations that no other beats in both IOPS and CPU.
 
 use crate::outcome::SimOutcome;
-use q2c_model::Nanos;
+use q2c_model::{Nanos, ParseTextError};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
-use thiserror::Error;
 
 /// The figure by which the best configuration is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,30 +19,26 @@ pub enum Objective {
     Cpu,
 }
 
-/// A text that is no objective.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected kiops-per-core, iops or cpu, found `{0}`")]
-pub struct ParseObjectiveError(String);
+impl Objective {
+    const NAMES: [(&'static str, Objective); 3] = [
+        ("kiops-per-core", Objective::KiopsPerCore),
+        ("iops", Objective::Iops),
+        ("cpu", Objective::Cpu),
+    ];
+}
 
 impl FromStr for Objective {
-    type Err = ParseObjectiveError;
+    type Err = ParseTextError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "kiops-per-core" => Ok(Objective::KiopsPerCore),
-            "iops" => Ok(Objective::Iops),
-            "cpu" => Ok(Objective::Cpu),
-            _ => Err(ParseObjectiveError(text.to_owned())),
-        }
+        let known = Objective::NAMES.iter().find(|(name, _)| *name == text);
+        let objective = known.map(|(_, objective)| *objective);
+        objective.ok_or_else(|| ParseTextError::new("kiops-per-core, iops or cpu", text))
     }
 }
 
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Objective::KiopsPerCore => "kiops-per-core",
-            Objective::Iops => "iops",
-            Objective::Cpu => "cpu",
-        })
+        f.write_str(Objective::NAMES[*self as usize].0)
     }
 }
 
@@ -55,28 +51,22 @@ pub enum MinIops {
     OfPolling(f64),
 }
 
-/// A text that is no floor.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected IOPS such as 9300, or a share of polling's up to 100% such as 93%, found `{0}`")]
-pub struct ParseMinIopsError(String);
-
 impl FromStr for MinIops {
-    type Err = ParseMinIopsError;
+    type Err = ParseTextError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "IOPS such as 9300, or a share of polling's up to 100% such as 93%";
         let number = |text: &str| text.trim_end().parse::<f64>().ok();
         let read = match text.strip_suffix('%') {
             Some(share) => number(share).map(|pct| MinIops::OfPolling(pct / 100.0)),
             None => number(text).map(MinIops::Iops),
         };
-        let sensible = |min: &MinIops| {
-            match min {
-                MinIops::Iops(iops) => iops.is_finite() && *iops >= 0.0,
-                // Polling would break a floor above its own IOPS, too.
-                MinIops::OfPolling(share) => (0.0..=1.0).contains(share),
-            }
+        let sensible = |min: &MinIops| match min {
+            MinIops::Iops(iops) => iops.is_finite() && *iops >= 0.0,
+            // Polling would break a floor above its own IOPS, too.
+            MinIops::OfPolling(share) => (0.0..=1.0).contains(share),
         };
         read.filter(sensible)
-            .ok_or_else(|| ParseMinIopsError(text.to_owned()))
+            .ok_or_else(|| ParseTextError::new(EXPECTED, text))
     }
 }
 
@@ -94,7 +84,6 @@ impl fmt::Display for MinIops {
 
 impl MinIops {
     /// The floor in IOPS where classic polling gives `poll_iops`.
-    #[must_use]
     pub(crate) fn floor_at(&self, poll_iops: f64) -> f64 {
         match self {
             MinIops::Iops(iops) => *iops,
@@ -103,15 +92,12 @@ impl MinIops {
     }
 
     /// The floor in words: `9300 IOPS`, `93 % of classic polling`.
-    #[must_use]
     pub fn in_words(&self) -> String {
         match self {
             MinIops::Iops(iops) => format!("{iops:.0} IOPS"),
             MinIops::OfPolling(_) => {
-                format!(
-                    "{} % of classic polling",
-                    self.to_string().trim_end_matches('%')
-                )
+                let share = self.to_string();
+                format!("{} % of classic polling", share.trim_end_matches('%'))
             }
         }
     }
@@ -130,7 +116,6 @@ pub struct Limits {
 
 impl Limits {
     /// Whether a cell keeps the limits. `floor_iops` takes the place of `min_iops`.
-    #[must_use]
     pub fn kept_by(&self, cell: &SimOutcome, floor_iops: f64) -> bool {
         let (rates, p99) = (&cell.gives.rates, cell.gives.latencies.p99_ns);
         rates.iops >= floor_iops
@@ -141,24 +126,18 @@ impl Limits {
     /// The largest excess of a figure over its limit; at most 1 for a cell that keeps them.
     fn excess(&self, cell: &SimOutcome, floor_iops: f64) -> f64 {
         let gives = &cell.gives;
-        let p99 = self
-            .max_p99_ns
-            .map_or(0.0, |most| gives.latencies.p99_ns / most);
-        let cpu = self
-            .max_cpu_pct
-            .map_or(0.0, |most| gives.rates.cpu_pct / most);
+        let over = |figure: f64, limit: Option<f64>| limit.map_or(0.0, |most| figure / most);
+        let p99 = over(gives.latencies.p99_ns, self.max_p99_ns);
+        let cpu = over(gives.rates.cpu_pct, self.max_cpu_pct);
         (floor_iops / gives.rates.iops).max(p99).max(cpu)
     }
 
     /// The limits that are set, in words.
-    #[must_use]
     pub fn in_words(&self) -> Vec<String> {
-        let iops = self
-            .min_iops
-            .map(|min| format!("at least {}", min.in_words()));
-        let p99 = self
-            .max_p99_ns
-            .map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
+        let iops = self.min_iops;
+        let iops = iops.map(|min| format!("at least {}", min.in_words()));
+        let p99 = self.max_p99_ns.map(|ns| Nanos(ns as u64));
+        let p99 = p99.map(|most| format!("p99 at most {most}"));
         let cpu = self.max_cpu_pct.map(|pct| format!("CPU at most {pct} %"));
         [iops, p99, cpu].into_iter().flatten().collect()
     }
@@ -183,7 +162,6 @@ pub struct Choice {
 }
 
 /// The best of the `cells` that are `eligible`; `poll` is classic polling on the same recording.
-#[must_use]
 pub fn choose(
     cells: &[SimOutcome],
     eligible: &[bool],
@@ -196,19 +174,14 @@ pub fn choose(
     let kept: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
     let score = |i: usize| score(&cells[i], objective);
     let iops = |i: usize| cells[i].gives.rates.iops;
-    let top = kept
-        .iter()
-        .map(|&i| score(i))
-        .fold(f64::NEG_INFINITY, f64::max);
-    let equal = kept
-        .into_iter()
-        .filter(|&i| score(i) >= top * (1.0 - EQUAL));
+    let scores = kept.iter().map(|&i| score(i));
+    let least = scores.fold(f64::NEG_INFINITY, f64::max) * (1.0 - EQUAL);
+    let equal = kept.into_iter().filter(|&i| score(i) >= least);
     let misses = |i: usize| cells[i].gives.rates.miss_rate;
     let fewer_misses = |&a: &usize, &b: &usize| {
-        misses(a)
-            .total_cmp(&misses(b))
-            .then(score(b).total_cmp(&score(a)))
-            .then(iops(b).total_cmp(&iops(a)))
+        let by_misses = misses(a).total_cmp(&misses(b));
+        let by_score = by_misses.then(score(b).total_cmp(&score(a)));
+        by_score.then(iops(b).total_cmp(&iops(a)))
     };
     Choice {
         best: equal.min_by(fewer_misses),
@@ -218,7 +191,6 @@ pub fn choose(
 }
 
 /// The eligible cell with most of the objective, limits or not; then fewest misses, then IOPS.
-#[must_use]
 pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Option<usize> {
     let rank_key = |&i: &usize| {
         let rates = &cells[i].gives.rates;
@@ -233,7 +205,6 @@ pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Op
 }
 
 /// The eligible cell nearest to the limits; `floor_iops` takes the place of `min_iops`.
-#[must_use]
 pub fn nearest(
     cells: &[SimOutcome],
     eligible: &[bool],
@@ -247,7 +218,6 @@ pub fn nearest(
 
 /// The objective as a number, larger for a better cell, never below 0. It is finite where a rule
 /// takes no CPU (all I/Os oversleep), so that its share of the best is one.
-#[must_use]
 pub fn score(cell: &SimOutcome, objective: Objective) -> f64 {
     let gives = &cell.gives;
     match objective {
@@ -256,6 +226,22 @@ pub fn score(cell: &SimOutcome, objective: Objective) -> f64 {
         Objective::Iops => gives.rates.iops,
         Objective::Cpu => 1.0 / gives.rates.cpu_pct.max(f64::MIN_POSITIVE),
     }
+}
+
+/// The objective of each cell that is eligible and keeps the limits; `floor_iops` takes the place
+/// of `min_iops`.
+pub fn scores(
+    cells: &[SimOutcome],
+    eligible: &[bool],
+    objective: Objective,
+    limits: &Limits,
+    floor_iops: f64,
+) -> Vec<Option<f64>> {
+    let score = |(cell, &eligible): (&SimOutcome, &bool)| {
+        let keeps = eligible && limits.kept_by(cell, floor_iops);
+        keeps.then(|| score(cell, objective))
+    };
+    cells.iter().zip(eligible).map(score).collect()
 }
 
 fn floor(
@@ -288,9 +274,33 @@ fn floor(
     (FLOOR_SHARE * iops, format!("{share:.0} % of {reference}"))
 }
 
+/// [`pareto_front`] of the outcomes.
+pub fn pareto_front_of(outcomes: &[SimOutcome]) -> Vec<usize> {
+    let rates = outcomes.iter().map(|outcome| &outcome.gives.rates);
+    let points: Vec<(f64, f64)> = rates.map(|rates| (rates.iops, rates.cpu_pct)).collect();
+    pareto_front(&points)
+}
+
+/// Indices of the points (IOPS, CPU) that no other beats, ascending by CPU; the first of equals.
+pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by(|&a, &b| {
+        let by_cpu = points[a].1.total_cmp(&points[b].1);
+        by_cpu.then(points[b].0.total_cmp(&points[a].0))
+    });
+    let mut best = f64::NEG_INFINITY;
+    order.retain(|&i| {
+        let better = points[i].0 > best;
+        best = best.max(points[i].0);
+        better
+    });
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use q2c_model::{Rates, SimulatedFigures};
 
     fn cell(iops: f64, cpu_pct: f64, miss_rate: f64) -> SimOutcome {
@@ -406,5 +416,30 @@ mod tests {
         assert_eq!(nearest(&cells, &eligible, &limits, 100.0), Some(2));
         assert_eq!(nearest(&cells[..2], &eligible, &limits, 100.0), Some(1));
         assert_eq!(nearest(&cells, &[false; 4], &limits, 100.0), None);
+    }
+
+    #[test]
+    fn three_of_five() {
+        let points = [
+            (10.0, 100.0),
+            (9.0, 50.0),
+            (8.0, 60.0),
+            (5.0, 20.0),
+            (9.0, 50.0),
+        ];
+        assert_eq!(pareto_front(&points), [3, 1, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_definition(points in prop::collection::vec((0u8..20, 0u8..20), 0..40)) {
+            let points: Vec<(f64, f64)> = points.iter().map(|&(a, b)| (a.into(), b.into())).collect();
+            let beaten = |p: (f64, f64)| points.iter().any(|q| q.0 >= p.0 && q.1 <= p.1 && *q != p);
+            let mut wanted: Vec<(f64, f64)> = points.iter().copied().filter(|&p| !beaten(p)).collect();
+            wanted.sort_by(|a, b| a.1.total_cmp(&b.1));
+            wanted.dedup();
+            let front: Vec<(f64, f64)> = pareto_front(&points).iter().map(|&i| points[i]).collect();
+            prop_assert_eq!(front, wanted);
+        }
     }
 }

@@ -4,10 +4,9 @@
 use crate::outcome::{SimOutcome, SimTally};
 use crate::recording::{LaneRecording, RecordingColumns, unpack};
 use crate::turns::Turns;
-use crate::waiting::Waiting;
 use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::{Decision, Io, Outcome as Seen, Token, Wait};
+use q2c_policy::{Decision, Io, Lane, LaneMethod, Outcome as Seen, Token, Wait};
 
 /// How long to simulate, and the seed of the draws.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +24,6 @@ impl Drive {
     pub const ONE_PASS: Nanos = Nanos(u64::MAX);
 
     /// Replays each recording once and counts all of it.
-    #[must_use]
     pub fn once(seed: u64) -> Self {
         Drive {
             warm_up: Nanos::ZERO,
@@ -52,7 +50,6 @@ pub enum Arrival {
 }
 
 /// [`simulate_with`] in a closed loop, with its panics.
-#[must_use]
 pub fn simulate(
     lanes: &[LaneRecording],
     cost: &CostModel,
@@ -65,7 +62,6 @@ pub fn simulate(
 /// Replays the lanes through a method, the recordings repeated as long as needed or once
 /// ([`Drive::ONE_PASS`]). Empty without a lane, or with one that has no I/O that takes time. Panics
 /// when `waiting` has methods for fewer lanes than there are.
-#[must_use]
 pub fn simulate_with(
     arrival: Arrival,
     lanes: &[LaneRecording],
@@ -78,11 +74,9 @@ pub fn simulate_with(
     }
     let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(LaneRecording::columns).collect();
     let mut machine = SimulatedMachine::new(cost, waiting, drive, lanes.len());
-    let mut clocks: Vec<LaneClock> = lanes
-        .iter()
-        .enumerate()
-        .map(|(n, lane)| LaneClock::new(n, lane))
-        .collect();
+    let clocks = lanes.iter().enumerate();
+    let clocks = clocks.map(|(n, lane)| LaneClock::new(n, lane));
+    let mut clocks: Vec<LaneClock> = clocks.collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = if once {
         f64::INFINITY
@@ -239,11 +233,8 @@ struct SimulatedMachine<'a> {
 impl<'a> SimulatedMachine<'a> {
     fn new(cost: &'a CostModel, waiting: Waiting, drive: Drive, lanes: usize) -> Self {
         if let Waiting::Lanes(waits) = &waiting {
-            assert!(
-                waits.len() >= lanes,
-                "{} methods for {lanes} lanes",
-                waits.len()
-            );
+            let methods = waits.len();
+            assert!(methods >= lanes, "{methods} methods for {lanes} lanes");
         }
         SimulatedMachine {
             cost,
@@ -293,12 +284,10 @@ impl<'a> SimulatedMachine<'a> {
         };
         let gap = f64::from(recording.gap[i]);
         if clock.start >= self.warm_up {
-            let loops = match arrival {
-                Arrival::Think => match recording.gap_cpu {
-                    None => gap,
-                    Some(most) => gap.min(most.0 as f64),
-                },
-                Arrival::Recorded => 0.0,
+            let loops = match (arrival, recording.gap_cpu) {
+                (Arrival::Recorded, _) => 0.0,
+                (Arrival::Think, None) => gap,
+                (Arrival::Think, Some(most)) => gap.min(most.0 as f64),
             };
             let waited = (clock.start - clock.due).max(0.0);
             self.tally
@@ -324,15 +313,15 @@ impl<'a> SimulatedMachine<'a> {
     }
 
     fn count_in(&mut self, end: IoEnd, submit: f64, latency: f64, gap: f64) {
-        let tally = &mut self.tally;
-        tally.misses += u64::from(end.missed);
-        tally.asked += end.asked;
+        let sums = &mut self.tally.sums;
+        sums.misses += f64::from(end.missed);
+        sums.asked += end.asked;
         // A sleep too short to leave the CPU cannot cost more CPU than it lasts.
-        tally.cpu += submit + end.cpu.min(end.observed) + gap;
-        tally.other_cpu += end.other_cpu;
-        tally.device += latency;
-        tally.polled += end.polled;
-        tally.late += (end.observed - latency).max(0.0);
+        sums.cpu += submit + end.cpu.min(end.observed) + gap;
+        sums.other_cpu += end.other_cpu;
+        sums.device += latency;
+        sums.polled += end.polled;
+        sums.late += (end.observed - latency).max(0.0);
     }
 }
 
@@ -469,16 +458,53 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     if asked <= 0.0 {
         return polled(cost, latency);
     }
-    let sleep = SleepCosts::for_sleep(cost, asked);
     // Not paid: the latency that a sleep adds, since a shorter one might not have added it.
     let sleep = SleepCosts {
         added_latency: 0.0,
-        ..sleep
+        ..SleepCosts::for_sleep(cost, asked)
     };
     let end = slept(cost, &sleep, latency, draw);
     if end.missed || end.cpu >= latency {
         polled(cost, latency)
     } else {
         end
+    }
+}
+
+/// How completions are waited for, made ready for each lane.
+pub enum Waiting {
+    /// By a method of q2c's own threads, one entry per lane.
+    Lanes(Vec<Wait>),
+    /// The bound: it knows each latency and wake delay, and sleeps whenever that saves CPU.
+    Oracle,
+}
+
+impl Waiting {
+    /// A method on so many lanes, each on a CPU of its own.
+    pub fn from_method(method: &LaneMethod, lanes: usize) -> Self {
+        Waiting::Lanes(method.build(lanes))
+    }
+
+    /// Classic polling on so many lanes.
+    pub fn poll(lanes: usize) -> Self {
+        Waiting::from_method(&LaneMethod::Poll, lanes)
+    }
+
+    /// Interrupts on so many lanes.
+    pub fn interrupt(lanes: usize) -> Self {
+        Waiting::from_method(&LaneMethod::Interrupt, lanes)
+    }
+
+    /// Sleep rules, one handle per lane.
+    pub fn rules(handles: Vec<Box<dyn Lane>>) -> Self {
+        Waiting::Lanes(handles.into_iter().map(Wait::Hybrid).collect())
+    }
+
+    /// `None` is the oracle.
+    pub(crate) fn of_lane(&mut self, lane: usize) -> Option<&mut Wait> {
+        match self {
+            Waiting::Lanes(waits) => Some(&mut waits[lane]),
+            Waiting::Oracle => None,
+        }
     }
 }

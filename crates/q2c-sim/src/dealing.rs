@@ -169,9 +169,7 @@ impl Dealing {
     }
 
     pub(crate) fn owners(&self, group: RequestGroup) -> usize {
-        self.owners
-            .keys()
-            .filter(|(owner_group, _)| *owner_group == group)
-            .count()
+        let owners = self.owners.keys();
+        owners.filter(|(owned, _)| *owned == group).count()
     }
 }

@@ -35,28 +35,23 @@ mod closed;
 mod column;
 mod dealing;
 mod outcome;
-mod pareto;
 mod recording;
 mod recordings;
 mod sweep;
 mod sweep_state;
-mod threads;
 mod timeline;
 mod turns;
-mod waiting;
 
-pub use batch::{Batch, BatchError};
+pub use batch::Batch;
 pub use choice::{
-    Choice, Limits, MinIops, Objective, ParseMinIopsError, choose, most, nearest, score,
+    Choice, Limits, MinIops, Objective, choose, most, nearest, pareto_front, pareto_front_of,
+    score, scores,
 };
-pub use closed::{Arrival, Drive, simulate, simulate_with};
+pub use closed::{Arrival, Drive, Waiting, simulate, simulate_with};
 pub use column::{ExternalValues, IoColumn};
 pub use outcome::SimOutcome;
-pub use pareto::{pareto_front, pareto_front_of};
 pub use recording::{LaneRecording, PackedIo, RecordingError, unpack};
 pub use recordings::{Closed, Recordings, Taking};
-pub use sweep::{Bounds, Configuration, Grid, sweep};
+pub use sweep::{Bounds, Configuration, ThreadsError, standard_grid, start_threads, sweep};
 pub use sweep_state::{ResumableSweep, SweptVolumes};
-pub use threads::{ThreadsError, start_threads};
 pub use timeline::{TimelineIo, timeline};
-pub use waiting::Waiting;

@@ -21,7 +21,14 @@ pub(crate) struct SimTally {
     /// All latencies in classes, once there are [`EXACT`] of them.
     classes: Option<Histogram>,
     sum: f64,
-    pub misses: u64,
+    pub sums: OutcomeSums,
+}
+
+/// Over the I/Os that count: their number, that of the misses, and times, ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OutcomeSums {
+    pub ios: f64,
+    pub misses: f64,
     pub asked: f64,
     pub cpu: f64,
     pub other_cpu: f64,
@@ -30,51 +37,61 @@ pub(crate) struct SimTally {
     pub polled: f64,
 }
 
+impl OutcomeSums {
+    /// In `wall` ns of `lanes` lanes; `latencies` is asked only where I/Os count.
+    pub(crate) fn outcome(
+        &self,
+        wall: f64,
+        lanes: usize,
+        latencies: impl FnOnce(f64) -> Latencies<f64>,
+    ) -> SimOutcome {
+        let ios = self.ios;
+        if ios == 0.0 || wall <= 0.0 {
+            return SimOutcome::default();
+        }
+        let iops = ios / wall * 1e9;
+        SimOutcome {
+            ios: ios as u64,
+            gives: SimulatedFigures {
+                rates: Rates {
+                    iops,
+                    cpu_pct: self.cpu / wall / lanes as f64 * 100.0,
+                    miss_rate: self.misses / ios,
+                    effective_sleep_ns: self.asked / ios,
+                },
+                cpu_ns_per_io: self.cpu / ios,
+                kiops_per_core: iops / 1e3 / ((self.cpu + self.other_cpu) / wall),
+                t_over: self.late / self.device,
+                t_under: self.polled / self.device,
+                latencies: latencies(ios),
+            },
+        }
+    }
+}
+
 impl SimTally {
     pub(crate) fn latency(&mut self, ns: f32) {
         self.sum += f64::from(ns);
+        self.sums.ios += 1.0;
         match &mut self.classes {
             Some(classes) => classes.record(ns as u64),
             None => {
                 self.latencies.push(ns);
                 if self.latencies.len() == EXACT {
                     let classes = self.classes.insert(Histogram::default());
-                    let latencies = std::mem::take(&mut self.latencies);
-                    latencies
-                        .into_iter()
-                        .for_each(|ns| classes.record(ns as u64));
+                    for ns in std::mem::take(&mut self.latencies) {
+                        classes.record(ns as u64);
+                    }
                 }
             }
         }
     }
 
     pub(crate) fn outcome(mut self, wall: f64, lanes: usize) -> SimOutcome {
-        let ios = match &self.classes {
-            Some(classes) => classes.count(),
-            None => self.latencies.len() as u64,
-        };
-        if ios == 0 || wall <= 0.0 {
-            return SimOutcome::default();
-        }
-        let n = ios as f64;
-        let iops = n / wall * 1e9;
-        let busy = (self.cpu + self.other_cpu) / wall;
-        SimOutcome {
-            ios,
-            gives: SimulatedFigures {
-                rates: Rates {
-                    iops,
-                    cpu_pct: self.cpu / wall / lanes as f64 * 100.0,
-                    miss_rate: self.misses as f64 / n,
-                    effective_sleep_ns: self.asked / n,
-                },
-                cpu_ns_per_io: self.cpu / n,
-                kiops_per_core: iops / 1e3 / busy,
-                t_over: self.late / self.device,
-                t_under: self.polled / self.device,
-                latencies: Latencies::from_percentiles(self.sum / n, |share| self.rank(share)),
-            },
-        }
+        let sums = self.sums;
+        sums.outcome(wall, lanes, |ios| {
+            Latencies::from_percentiles(self.sum / ios, |share| self.rank(share))
+        })
     }
 
     /// The nearest-rank percentile, ns, by selection instead of a full sort.

@@ -6,6 +6,7 @@ use q2c_model::{DeviceTime, Direction, IoRecord, LeftOut, Nanos};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 use thiserror::Error;
 
 /// One lane of depth 1: 16 bytes per I/O. Times in nanoseconds.
@@ -32,18 +33,11 @@ pub type PackedIo = u32;
 const WRITE: PackedIo = 1 << 31;
 
 /// Packs an I/O into one word. A length from 2 GiB on becomes the greatest that fits.
-#[must_use]
 pub(crate) fn pack(io: Io) -> PackedIo {
-    let write = if io.direction == Direction::Write {
-        WRITE
-    } else {
-        0
-    };
-    write | io.bytes.min(!WRITE)
+    u32::from(io.direction == Direction::Write) << 31 | io.bytes.min(!WRITE)
 }
 
 /// The I/O that [`pack`] put into a word.
-#[must_use]
 pub fn unpack(word: PackedIo) -> Io {
     let direction = if word & WRITE == 0 {
         Direction::Read
@@ -174,28 +168,24 @@ impl LaneRecording {
         self.gap.push(gap);
     }
 
-    /// A copy of the first `most` I/Os.
-    #[must_use]
-    pub(crate) fn first(&self, most: usize) -> LaneRecording {
-        let most = most.min(self.len());
+    /// A copy of the I/Os in `range`; the time before the first I/O stays with it.
+    pub fn part(&self, range: Range<usize>) -> LaneRecording {
         LaneRecording {
-            ios: self.ios[..most].to_vec().into(),
-            submit: self.submit[..most].to_vec().into(),
-            wait: self.wait[..most].to_vec().into(),
-            gap: self.gap[..most].to_vec().into(),
-            first_at: self.first_at,
+            ios: self.ios[range.clone()].to_vec().into(),
+            submit: self.submit[range.clone()].to_vec().into(),
+            wait: self.wait[range.clone()].to_vec().into(),
+            gap: self.gap[range.clone()].to_vec().into(),
+            first_at: if range.start == 0 { self.first_at } else { 0.0 },
             gap_cpu: self.gap_cpu,
         }
     }
 
     /// Number of I/Os.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.wait.len()
     }
 
     /// Whether the recording has no I/O.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wait.is_empty()
     }

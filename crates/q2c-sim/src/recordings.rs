@@ -2,17 +2,15 @@
 
 mod closing;
 mod lane;
-mod tally;
 
 pub use closing::Closed;
 
 use crate::dealing::{Dealing, Dealt, DealtRequest, OpenRequests};
 use crate::recording::LaneRecording;
-use lane::{HeldLane, LaneGroup};
+use lane::{GroupTally, HeldLane, LaneGroup};
 use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tally::GroupTally;
 
 /// What to take of a trace, and as what.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +63,6 @@ impl Default for Recordings {
 
 impl Recordings {
     /// Collects what `taking` asks for.
-    #[must_use]
     pub fn new(taking: Taking) -> Self {
         Recordings {
             taking,
@@ -179,7 +176,6 @@ impl Recordings {
     }
 
     /// Number of I/Os held, all lanes together.
-    #[must_use]
     pub fn held(&self) -> usize {
         let lanes = self.lanes.iter().map(|lane| lane.recording.len());
         lanes.sum::<usize>() + self.open.len()

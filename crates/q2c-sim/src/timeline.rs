@@ -1,8 +1,7 @@
 //! One configuration I/O by I/O: the sleep that the rule asked, and how the I/O ended.
 
-use crate::closed::{Arrival, Drive, simulate_with};
+use crate::closed::{Arrival, Drive, Waiting, simulate_with};
 use crate::recording::LaneRecording;
-use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use std::sync::{Arc, Mutex};
@@ -23,7 +22,6 @@ pub struct TimelineIo {
 }
 
 /// The first `most` I/Os of a lane under a rule, replayed once by the reference simulator.
-#[must_use]
 pub fn timeline(
     arrival: Arrival,
     lane: &LaneRecording,
@@ -32,7 +30,7 @@ pub fn timeline(
     seed: u64,
     most: usize,
 ) -> Vec<TimelineIo> {
-    let part = lane.first(most);
+    let part = lane.part(0..most.min(lane.len()));
     let log = Arc::new(Mutex::new(Vec::with_capacity(part.len())));
     let logged = LoggedLane {
         rule,
@@ -46,11 +44,8 @@ pub fn timeline(
         latency: latency.into(),
         ..moment
     };
-    moments
-        .into_iter()
-        .zip(&*latencies)
-        .map(with_latency)
-        .collect()
+    let moments = moments.into_iter().zip(&*latencies);
+    moments.map(with_latency).collect()
 }
 
 struct LoggedLane {
@@ -93,15 +88,7 @@ mod tests {
     fn by_hand() {
         let mut lane = LaneRecording::default();
         for wait in [30e3, 10e3, 30e3, 30e3] {
-            lane.push(
-                Io {
-                    bytes: 4096,
-                    ..Io::default()
-                },
-                0.0,
-                wait,
-                1e3,
-            );
+            lane.push(Io::READ_4K, 0.0, wait, 1e3);
         }
         let rule: PolicySpec = "fixed:15us".parse().unwrap();
         let cost = CostModel::delayed(Nanos(2_000));

@@ -8,7 +8,7 @@ use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
 use q2c_sim::{Bounds, Choice, Objective, SimOutcome};
-use q2c_sim::{choose, most, nearest, pareto_front_of, score, sweep};
+use q2c_sim::{choose, most, nearest, pareto_front_of, score, scores, sweep};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
@@ -31,7 +31,12 @@ pub(super) fn answer_sweep(
         answers.push(answer);
         choices.push(choice);
     }
-    let scores = scores(study, outcomes, &choices);
+    let eligible = eligible(study);
+    let scored = |(cells, choice): (&Vec<SimOutcome>, &Choice)| {
+        let (objective, limits) = (study.objective, &study.limits);
+        scores(cells, &eligible, objective, limits, choice.floor_iops)
+    };
+    let scores: Vec<_> = outcomes.iter().zip(&choices).map(scored).collect();
     let (best, best_worst_case) = match choices.as_slice() {
         [only] => (only.best.map(|c| best_policy(study, c, 1.0)), None),
         _ => over_all(study, &scores),
@@ -57,28 +62,10 @@ fn best_policy(study: &Study<'_>, configuration: usize, share: f64) -> Best {
     }
 }
 
-fn scores(
-    study: &Study<'_>,
-    outcomes: &[Vec<SimOutcome>],
-    choices: &[Choice],
-) -> Vec<Vec<Option<f64>>> {
-    let eligible = eligible(study);
-    let of_trace = |(cells, choice): (&Vec<SimOutcome>, &Choice)| {
-        let score_of = |(cell, &eligible): (&SimOutcome, &bool)| {
-            let keeps = eligible && study.limits.kept_by(cell, choice.floor_iops);
-            keeps.then(|| score(cell, study.objective))
-        };
-        cells.iter().zip(&eligible).map(score_of).collect()
-    };
-    outcomes.iter().zip(choices).map(of_trace).collect()
-}
-
 fn shares(scores: Vec<Option<f64>>) -> Vec<Option<f64>> {
     let most = scores.iter().flatten().copied().fold(0.0, f64::max);
-    scores
-        .into_iter()
-        .map(|score| score.map(|score| score / most))
-        .collect()
+    let share = |score: Option<f64>| Some(score? / most);
+    scores.into_iter().map(share).collect()
 }
 
 fn over_all(study: &Study<'_>, scores: &[Vec<Option<f64>>]) -> (Option<Best>, Option<Best>) {
@@ -101,7 +88,8 @@ fn answer_trace(
         return Err(nothing_counted(&trace.input.path));
     }
     let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-    let linux = sweep(&[linux], &study.configuration_on(trace))[0];
+    let configuration = study.configuration_on(trace);
+    let linux = sweep(&[linux], &configuration)[0];
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let base = input * study.policies.len();
@@ -111,15 +99,14 @@ fn answer_trace(
     let of_all = |objective| most(cells, &eligible, objective).map(|i| base + i);
     let near = nearest(cells, &eligible, &study.limits, choice.floor_iops).map(|i| base + i);
     let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
+    let of_linux = best.filter(|_| slept).map(over_linux);
+    let pareto = pareto_front_of(cells).into_iter();
     let answer = SweepAnswer {
         input,
         poll: poll.gives,
         linux: linux.gives,
         oracle: oracle.gives,
-        interrupt: study
-            .configuration_on(trace)
-            .interrupts()
-            .map(|outcome| outcome.gives),
+        interrupt: configuration.interrupts().map(|outcome| outcome.gives),
         best: best.map(|b| base + b),
         most_kiops_per_core: of_all(Objective::KiopsPerCore),
         most_iops: of_all(Objective::Iops),
@@ -127,14 +114,8 @@ fn answer_trace(
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
         of_oracle: best.and_then(|b| over_oracle(&cells[b], bounds)),
-        of_linux: best
-            .filter(|_| slept)
-            .map(over_linux)
-            .filter(|over| over.is_finite()),
-        pareto: pareto_front_of(cells)
-            .into_iter()
-            .map(|i| base + i)
-            .collect(),
+        of_linux: of_linux.filter(|over| over.is_finite()),
+        pareto: pareto.map(|i| base + i).collect(),
         neighbours: best.map_or_else(Vec::new, |b| neighbours(study, cells, b, &choice)),
         stability: best.map_or_else(String::new, |b| recovers(study, trace, &study.policies[b])),
         notes: notes(study, trace, cells),
@@ -177,10 +158,8 @@ fn neighbours(
         share: n.share,
         keeps_limits: study.limits.kept_by(&cells[n.cell], choice.floor_iops),
     };
-    sensitivity(study.policies, best, score)
-        .into_iter()
-        .map(neighbour)
-        .collect()
+    let neighbours = sensitivity(study.policies, best, score);
+    neighbours.into_iter().map(neighbour).collect()
 }
 
 pub(super) fn param(policy: &PolicySpec, name: &str) -> Option<f64> {

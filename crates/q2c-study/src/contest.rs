@@ -39,10 +39,10 @@ impl Study<'_> {
         told: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<Vec<GroupLoss>>>, Fault> {
         let cells = self.simulate(stop, told)?;
-        contests
+        let held = contests
             .iter()
-            .map(|contest| self.held(contest, sets, &cells))
-            .collect()
+            .map(|contest| self.held(contest, sets, &cells));
+        held.collect()
     }
 
     fn held(
@@ -78,10 +78,8 @@ fn in_set(losses: &PatternLosses, groups: &[Vec<usize>]) -> Vec<GroupLoss> {
         let several = losses.sources() > 1;
         let chosen = several.then(|| losses.without_source(group)).flatten();
         let left_out = chosen.map(|chosen| {
-            let losses = chosen
-                .iter()
-                .enumerate()
-                .map(|(pattern, &c)| losses.row(c)[pattern]);
+            let chosen = chosen.iter().enumerate();
+            let losses = chosen.map(|(pattern, &c)| losses.row(c)[pattern]);
             mean(&losses.collect::<Vec<_>>())
         });
         Some(GroupLoss {

@@ -54,7 +54,6 @@ impl Costs {
 
     /// The costs file of the `q2c tune` run in whose folder all recordings lie: those that its
     /// trials corrected, else those it measured first.
-    #[must_use]
     pub fn of_run(recordings: &[&Path]) -> Option<PathBuf> {
         let folder = recordings.first()?.parent()?;
         let lies_here = |path: &&Path| path.parent() == Some(folder) && path.is_file();
@@ -73,11 +72,9 @@ impl Costs {
             Costs::Published => published(),
             Costs::Delay(delay) => delayed(*delay),
             Costs::Calibrated { path, text } => {
-                let chosen =
-                    calibration(text, bs, sizes)?.map_err(|reason| unusable(path, reason))?;
-                let (cpu, bs) = (&chosen.cpu, chosen.bs);
+                let Calibration { cost, cpu, bs, .. } = calibration(path, text, bs, sizes)?;
                 let in_words = format!("calibration for {bs} on {cpu} in {}", path.display());
-                (chosen.cost, in_words)
+                (cost, in_words)
             }
         };
         Ok(ChosenCosts {
@@ -88,7 +85,6 @@ impl Costs {
     }
 
     /// The result of the run whose costs the file `costs` has. A run that was broken off has none.
-    #[must_use]
     pub fn result_beside(costs: &Path) -> Option<PathBuf> {
         Some(costs.with_file_name(RESULT_FILE)).filter(|path| path.exists())
     }
@@ -105,11 +101,9 @@ impl Costs {
             unusable(path, reason)
         };
         let mut result: Value = serde_json::from_str(text).map_err(bad)?;
-        let warnings = result
-            .get_mut("warnings")
-            .map(Value::take)
-            .unwrap_or_default();
-        let mut warnings: Vec<Warning> = serde_json::from_value(warnings).map_err(bad)?;
+        let warnings = result.get_mut("warnings").map(Value::take);
+        let warnings = serde_json::from_value(warnings.unwrap_or_default());
+        let mut warnings: Vec<Warning> = warnings.map_err(bad)?;
         warnings.retain(Warning::is_of_disturbance);
         Ok(warnings)
     }
@@ -117,7 +111,6 @@ impl Costs {
     /// The costs where nothing was asked for: those of `run`, read from the file that
     /// [`Costs::of_run`] found, where they have the block size. `disturbed` is from
     /// [`Costs::disturbances`].
-    #[must_use]
     pub fn unasked(
         run: Option<Costs>,
         disturbed: &[Warning],
@@ -152,25 +145,21 @@ fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
     let of_run = unusable.map_or_else(String::new, |reason| {
         format!("; those of the recording's run do not serve: {reason}")
     });
-    Warning {
-        id: "costs-assumed".to_owned(),
-        found: format!("no costs were named: {in_words}{of_run}"),
-        means: "costs decide the answer, and these were not measured: with those of your machine another rule may win, or polling"
-            .to_owned(),
-        todo: "name those of a run of q2c tune, --cost RUN/corrected.json (q2c runs lists the runs), or measure: q2c calibrate TARGET --json > costs.json, then --cost costs.json"
-            .to_owned(),
-    }
+    Warning::new(
+        "costs-assumed",
+        format!("no costs were named: {in_words}{of_run}"),
+        "costs decide the answer, and these were not measured: with those of your machine another rule may win, or polling",
+        "name those of a run of q2c tune, --cost RUN/corrected.json (q2c runs lists the runs), or measure: q2c calibrate TARGET --json > costs.json, then --cost costs.json",
+    )
 }
 
 fn doubt(disturbed: &[Warning]) -> Option<Warning> {
-    let findings: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
-    (!findings.is_empty()).then(|| {
+    (!disturbed.is_empty()).then(|| {
+        let findings: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
+        let findings = findings.join("; ");
         Warning::new(
             "costs-disturbed",
-            format!(
-                "the costs are of a run that was disturbed: {}",
-                findings.join("; ")
-            ),
+            format!("the costs are of a run that was disturbed: {findings}"),
             "with the costs of this machine at rest another rule may win, or polling",
             "run q2c tune again on a quiet machine, and take its recording",
         )
@@ -178,19 +167,18 @@ fn doubt(disturbed: &[Warning]) -> Option<Warning> {
 }
 
 fn calibration(
+    path: &Path,
     text: &str,
     bs: Option<Bytes>,
     sizes: &[Bytes],
-) -> Result<Result<Calibration, String>, Fault> {
-    let calibrations: Vec<Calibration> = match serde_json::from_str(text) {
-        Ok(calibrations) => calibrations,
-        Err(e) => {
-            return Ok(Err(format!(
-                "expected a list of calibrations, found {e}; {}",
-                Costs::FILES
-            )));
-        }
-    };
+) -> Result<Calibration, Fault> {
+    let calibrations: Vec<Calibration> = serde_json::from_str(text).map_err(|e| {
+        let reason = format!(
+            "expected a list of calibrations, found {e}; {}",
+            Costs::FILES
+        );
+        unusable(path, reason)
+    })?;
     let bs = match (bs, sizes) {
         (Some(bs), _) => bs,
         (None, [bs]) => *bs,
@@ -202,22 +190,20 @@ fn calibration(
             return Err(Fault::new(Exit::Usage, text));
         }
     };
-    let Some(chosen) = calibrations.iter().find(|calibration| calibration.bs == bs) else {
+    let Some(chosen) = calibrations.iter().find(|known| known.bs == bs) else {
         let have = list(calibrations.iter().map(|calibration| calibration.bs));
-        return Ok(Err(format!(
-            "expected a calibration for {bs}, found {have}; name another with --bs"
-        )));
+        let reason =
+            format!("expected a calibration for {bs}, found {have}; name another with --bs");
+        return Err(unusable(path, reason));
     };
     let usable = chosen.cost.check();
-    let usable = usable.map_err(|reason| format!("take the costs for {bs}: {reason}"));
-    Ok(usable.map(|()| chosen.clone()))
+    usable.map_err(|reason| unusable(path, format!("take the costs for {bs}: {reason}")))?;
+    Ok(chosen.clone())
 }
 
 fn list(sizes: impl Iterator<Item = Bytes>) -> String {
-    sizes
-        .map(|bs| bs.to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
+    let sizes: Vec<String> = sizes.map(|bs| bs.to_string()).collect();
+    sizes.join(", ")
 }
 
 fn published() -> (CostModel, String) {

@@ -9,10 +9,7 @@ use q2c_result::sweep::SweepInput;
 use q2c_sim::{Arrival, LaneRecording, Limits, Objective};
 use std::collections::BTreeMap;
 
-pub(crate) const READ: Io = Io {
-    direction: q2c_model::Direction::Read,
-    bytes: 4096,
-};
+pub(crate) const READ: Io = Io::READ_4K;
 
 pub(crate) fn trace(name: &str, lanes: Vec<LaneRecording>) -> SimTrace {
     SimTrace {

@@ -1,10 +1,13 @@
-//! Notes on cells whose numbers alone mislead: why rules behave as they do.
+//! Notes on cells whose numbers alone mislead: why rules behave as they do; and warnings of reads
+//! and writes that are not simulated.
 
 use super::answer::{param, recovers};
 use super::source::SimTrace;
 use super::sweep::Study;
-use q2c_model::Nanos;
+use q2c_model::{LeftOut, Nanos};
 use q2c_policy::PolicySpec;
+use q2c_result::Warning;
+use q2c_result::sweep::SweepInput;
 use q2c_sim::SimOutcome;
 
 const MOST: usize = 3;
@@ -19,10 +22,8 @@ pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -
     let configurations: Vec<(&PolicySpec, &SimOutcome)> =
         study.policies.iter().zip(cells).collect();
     let of_kind = |note: &dyn Fn(&PolicySpec, &SimOutcome) -> Option<String>| -> Vec<String> {
-        let mut texts: Vec<String> = configurations
-            .iter()
-            .filter_map(|(p, o)| note(p, o))
-            .collect();
+        let texts = configurations.iter().filter_map(|(p, o)| note(p, o));
+        let mut texts: Vec<String> = texts.collect();
         let more = texts.len().saturating_sub(MOST);
         texts.truncate(MOST);
         if more > 0 {
@@ -98,4 +99,81 @@ fn ratchet(trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> Optio
             Nanos(least as u64)
         )
     })
+}
+
+/// Share of the reads and writes from which on those that are not simulated are told.
+const MANY: f64 = 0.01;
+
+/// Those whose times fall, or of which the recording does not have both ends.
+pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
+    let number_of = |reason: LeftOut| -> u64 {
+        let inputs = inputs.iter();
+        let left_out = inputs.filter_map(|input| input.taken_as.left_out.get(&reason));
+        left_out.sum()
+    };
+    let simulated: u64 = inputs.iter().map(|input| input.ios).sum();
+    let fall = number_of(LeftOut::Disordered);
+    let fall = (fall > 0).then(|| {
+        Warning::new(
+            "times-fall",
+            format!("the times of {fall} requests fall; {simulated} were simulated"),
+            "a clock was set back, CPUs' clocks differ, or several recordings were joined: the think times \
+             around the requests left out are too long",
+            "record with one clock (blktrace -a, q2c trace record)",
+        )
+    });
+    let halves = [LeftOut::NoCompletion, LeftOut::NoBegin, LeftOut::Failed];
+    let [open, begun, failed] = halves.map(number_of);
+    let unseen = open + begun + failed;
+    let many = unseen as f64 > MANY * (unseen + simulated) as f64;
+    let unseen = many.then(|| {
+        Warning::new(
+            "left-out",
+            format!(
+                "{unseen} of {} reads and writes were left out: {open} without a completion, {begun} without a begin, \
+                 {failed} failed",
+                unseen + simulated
+            ),
+            "the slowest ones may be among them, and the think times around them are too long",
+            "record until the device is idle, with larger buffers",
+        )
+    });
+    fall.into_iter().chain(unseen).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(reasons: &[(LeftOut, u64)]) -> Vec<String> {
+        let input = |ios| SweepInput {
+            ios,
+            ..SweepInput::default()
+        };
+        let (mut input, other) = (input(900), input(90));
+        input.taken_as.left_out = reasons.iter().copied().collect();
+        left_out(&[&input, &other])
+            .into_iter()
+            .map(|warning| warning.found)
+            .collect()
+    }
+
+    /// Of 1,000 reads and writes 10 are not many, and 11 of 1,001 are.
+    #[test]
+    fn many_without_an_end_are_told_and_flushes_are_not() {
+        let few = [
+            (LeftOut::NeitherReadNorWrite, 500),
+            (LeftOut::NoCompletion, 10),
+        ];
+        assert!(findings(&few).is_empty());
+        let many = [
+            (LeftOut::NoCompletion, 6),
+            (LeftOut::NoBegin, 3),
+            (LeftOut::Failed, 2),
+        ];
+        let expected = "11 of 1001 reads and writes were left out: 6 without a completion, 3 without a begin, 2 failed";
+        assert_eq!(findings(&many), [expected]);
+        let fall = findings(&[(LeftOut::Disordered, 1)]);
+        assert_eq!(fall, ["the times of 1 requests fall; 990 were simulated"]);
+    }
 }

@@ -14,7 +14,7 @@ use q2c_result::poll_study::{
     LeftOutLosses, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA,
     ScoredPolicy, StudiedPattern, WhyNotRanked,
 };
-use q2c_sim::{Bounds, Choice, SimOutcome, choose, score};
+use q2c_sim::{Bounds, Choice, SimOutcome, choose, score, scores};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,6 @@ pub(crate) struct Ranked<'a> {
 
 impl SimTrace {
     /// The name of the trace as a pattern: that of its file, without the ending.
-    #[must_use]
     pub fn name(&self) -> String {
         let path = Path::new(&self.input.path);
         let name = path.file_stem().unwrap_or(path.as_os_str());
@@ -48,7 +47,6 @@ impl SimTrace {
     }
 
     /// The source of the trace as a pattern: what its facts say, else its name.
-    #[must_use]
     pub fn source(&self) -> String {
         let stated = self.facts.get(&format!("{PREFIX}{SOURCE}"));
         stated.cloned().unwrap_or_else(|| self.name())
@@ -144,15 +142,12 @@ impl<'a> Ranked<'a> {
     pub(crate) fn scored(&self, configuration: usize) -> ScoredPolicy {
         let row = self.losses.row(configuration);
         let losses = &self.kept[configuration];
+        let kept = self.counting.iter().filter(|&&p| losses[p].is_some());
         ScoredPolicy {
             policy: self.policy(configuration).to_string(),
             mean_loss: q2c_model::stats::mean(row),
             worst_loss: greatest(row),
-            kept: self
-                .counting
-                .iter()
-                .filter(|&&p| losses[p].is_some())
-                .count(),
+            kept: kept.count(),
             losses: losses.clone(),
         }
     }
@@ -166,9 +161,8 @@ impl<'a> Ranked<'a> {
                 None => groups.push((name, vec![configuration])),
             }
         }
-        let scored = groups
-            .iter()
-            .filter_map(|(name, members)| self.rule(name, members));
+        let groups = groups.iter();
+        let scored = groups.filter_map(|(name, members)| self.rule(name, members));
         let mut rules: Vec<RuleScore> = scored.collect();
         rules.sort_by(|a, b| ordering_loss(a).total_cmp(&ordering_loss(b)));
         rules
@@ -179,15 +173,14 @@ impl<'a> Ranked<'a> {
         let best = |by| self.losses.best(among, &on, by).map(|c| self.scored(c));
         let several = self.losses.sources() > 1;
         let sources = several.then(|| self.losses.without_source(among)).flatten();
+        let patterns = self.losses.without_pattern(among);
+        let patterns = patterns.map(|chosen| self.left_out(&chosen));
         Some(RuleScore {
             rule: name.to_owned(),
             configurations: among.len(),
             on_average: best(LossAggregate::Mean)?,
             worst_case: best(LossAggregate::Worst)?,
-            patterns_left_out: self
-                .losses
-                .without_pattern(among)
-                .map_or_else(LeftOutLosses::default, |chosen| self.left_out(&chosen)),
+            patterns_left_out: patterns.unwrap_or_default(),
             sources_left_out: sources.map(|chosen| self.left_out(&chosen)),
         })
     }
@@ -207,10 +200,7 @@ impl<'a> Ranked<'a> {
         LeftOutLosses {
             mean_loss: q2c_model::stats::mean(&losses),
             worst_loss: greatest(&losses),
-            kept: patterns
-                .iter()
-                .filter(|pattern| pattern.loss.is_some())
-                .count(),
+            kept: patterns.iter().filter(|p| p.loss.is_some()).count(),
             each: patterns,
         }
     }
@@ -264,41 +254,20 @@ fn on_pattern(
     if bounds.poll.ios == 0 {
         return Err(nothing_counted(&trace.input.path));
     }
-    let choice = choose(
-        outcomes,
-        eligible,
-        &bounds.poll,
-        study.objective,
-        &study.limits,
-    );
-    let scores = scores(study, outcomes, eligible, &choice);
-    let most = scores
-        .iter()
-        .flatten()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
+    let (objective, limits) = (study.objective, &study.limits);
+    let choice = choose(outcomes, eligible, &bounds.poll, objective, limits);
+    let scores = scores(outcomes, eligible, objective, limits, choice.floor_iops);
+    let most = scores.iter().flatten().copied();
+    let most = most.fold(f64::NEG_INFINITY, f64::max);
     let losses = scores.iter().map(|s| s.map(|s| 1.0 - s / most)).collect();
     // `choose` takes of near equals the one that misses least; a loss counts from the very most.
     let best = scores.iter().position(|score| *score == Some(most));
     let own_best = best.map(|best| OwnBest {
         policy: study.policies[best].to_string(),
         gives: outcomes[best].gives,
-        oracle_over: score(&bounds.oracle, study.objective) / most,
+        oracle_over: score(&bounds.oracle, objective) / most,
     });
     Ok((described(study, trace, bounds, &choice, own_best), losses))
-}
-
-fn scores(
-    study: &Study<'_>,
-    outcomes: &[SimOutcome],
-    eligible: &[bool],
-    choice: &Choice,
-) -> Vec<Option<f64>> {
-    let score = |(outcome, &ranked): (&SimOutcome, &bool)| {
-        let counts = ranked && study.limits.kept_by(outcome, choice.floor_iops);
-        counts.then(|| score(outcome, study.objective))
-    };
-    outcomes.iter().zip(eligible).map(score).collect()
 }
 
 fn described(
@@ -338,12 +307,8 @@ pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotR
             Some(WhyNotRanked::DoesNotFollow)
         }
     };
-    study
-        .policies
-        .iter()
-        .zip(eligible(study))
-        .map(reason)
-        .collect()
+    let policies = study.policies.iter().zip(eligible(study));
+    policies.map(reason).collect()
 }
 
 fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {

@@ -2,7 +2,6 @@
 //! near what was best; then their best are opened, once, on patterns of sources that were held out.
 
 mod against;
-mod both;
 mod families;
 
 use crate::poll_study::{Ranked, why_not};
@@ -45,6 +44,7 @@ struct SearchPoint {
     policy: usize,
 }
 
+#[derive(Default)]
 struct Pool {
     policies: Vec<PolicySpec>,
     cells: SimulatedCells,
@@ -53,14 +53,12 @@ struct Pool {
 
 impl Search<'_> {
     /// Cells of the search: each configuration on each searched pattern.
-    #[must_use]
     pub fn cells(&self) -> usize {
         let points = FAMILIES.len() * self.points * self.rounds as usize;
         (self.study.policies.len() + self.references.len() + points) * self.study.traces.len()
     }
 
     /// A sample of the families, for an estimate of the time.
-    #[must_use]
     pub fn sample(&self) -> Vec<PolicySpec> {
         let middle = |family: &RuleFamily| family.policy_at(&vec![0.5; family.numbers()]);
         FAMILIES.iter().filter_map(middle).collect()
@@ -76,11 +74,7 @@ impl Search<'_> {
         stop: &AtomicBool,
         told: &mut dyn FnMut(usize),
     ) -> Result<PollSearchResult, Fault> {
-        let mut pool = Pool {
-            policies: Vec::new(),
-            cells: SimulatedCells::default(),
-            tried: Vec::new(),
-        };
+        let mut pool = Pool::default();
         let known = [self.study.policies, self.references].concat();
         self.simulate(&mut pool, known, stop, told)?;
         let mut rng = Rng::new(self.study.timing.seed);
@@ -119,7 +113,11 @@ impl Search<'_> {
             held_out: opened.patterns,
             rounds: self.rounds,
             configurations: ranked.policies.len(),
-            both: [both::by_pattern(ranked, &pool.cells, false), opened.both].concat(),
+            both: [
+                against::better_than_linux(ranked, &pool.cells, false),
+                opened.both,
+            ]
+            .concat(),
             families,
             contenders: opened.contenders,
             seconds: pool.cells.seconds + opened.seconds,
@@ -180,9 +178,8 @@ impl Search<'_> {
     fn anywhere(&self, rng: &mut Rng) -> Vec<(usize, Vec<f64>)> {
         let families = FAMILIES.iter().enumerate();
         let points = families.flat_map(|family| std::iter::repeat_n(family, self.points));
-        points
-            .map(|(index, family)| (index, family.anywhere(rng)))
-            .collect()
+        let points = points.map(|(index, family)| (index, family.anywhere(rng)));
+        points.collect()
     }
 
     fn near_the_best(
@@ -215,11 +212,8 @@ impl Search<'_> {
                 left_out_loss: score.sources_left_out.map(|left_out| left_out.mean_loss),
             })
         };
-        let mut families: Vec<SearchedFamily> = FAMILIES
-            .iter()
-            .enumerate()
-            .filter_map(searched_family)
-            .collect();
+        let families = FAMILIES.iter().enumerate().filter_map(searched_family);
+        let mut families: Vec<SearchedFamily> = families.collect();
         let loss = |family: &SearchedFamily| family.left_out_loss.unwrap_or(family.best.mean_loss);
         families.sort_by(|a, b| loss(a).total_cmp(&loss(b)));
         families
@@ -234,21 +228,18 @@ impl Search<'_> {
     ) -> Result<against::Opened, Fault> {
         let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
         for (place, family) in families.iter().enumerate() {
-            let finalist = place < self.finalists;
-            let role = if finalist {
-                ContenderRole::Finalist
-            } else {
-                ContenderRole::Other
+            let role = match place {
+                place if place < self.finalists => ContenderRole::Finalist,
+                _ => ContenderRole::Other,
             };
-            contenders.extend(family.best.policy.parse().ok().map(|policy| (policy, role)));
+            let policy = family.best.policy.parse().ok();
+            contenders.extend(policy.map(|policy| (policy, role)));
         }
         let references = self.references.iter().cloned();
         contenders.extend(references.map(|policy| (policy, ContenderRole::Reference)));
-        let policies: Vec<PolicySpec> = contenders
-            .iter()
-            .map(|(policy, _)| policy.clone())
-            .chain(self.study.policies.iter().cloned())
-            .collect();
+        let policies = contenders.iter().map(|(policy, _)| policy);
+        let policies = policies.chain(self.study.policies).cloned();
+        let policies: Vec<PolicySpec> = policies.collect();
         let study = self.with(self.held_out, &policies);
         let cells = study.simulate(stop, &mut |_| {})?;
         let opened = ranked(&study, &cells)?;

@@ -1,6 +1,6 @@
 //! A simulation of classic polling, the oracle and some rules on one trace.
 
-use super::not_simulated::left_out;
+use super::notes::left_out;
 use super::sweep::nothing_counted;
 use super::timing::long_ios;
 use q2c_model::Fault;

@@ -30,7 +30,6 @@ pub struct SourceOptions {
 
 impl SourceOptions {
     /// Takes a trace as it states itself.
-    #[must_use]
     pub fn as_stated(holding: Holding) -> Self {
         SourceOptions {
             format: None,
@@ -183,10 +182,8 @@ fn take(
 
 fn unfit(path: &Path, error: &RecordingError) -> Fault {
     let path = path.display().to_string();
-    Fault::new(
-        Exit::Input,
-        error.to_string().replacen("this trace", &path, 1),
-    )
+    let text = error.to_string().replacen("this trace", &path, 1);
+    Fault::new(Exit::Input, text)
 }
 
 fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
@@ -259,10 +256,8 @@ pub(super) fn span_of(lane: &LaneRecording) -> f64 {
 }
 
 fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
-    let think = lanes
-        .iter()
-        .filter(|lane| lane.gap_cpu.is_none())
-        .flat_map(|lane| lane.gap.iter());
+    let lanes = lanes.iter().filter(|lane| lane.gap_cpu.is_none());
+    let think = lanes.flat_map(|lane| lane.gap.iter());
     let add = |(sum, ios), &ns: &f32| (sum + f64::from(ns), ios + 1.0);
     let (sum, ios) = think.fold((0.0, 0.0), add);
     sum / f64::max(ios, 1.0)

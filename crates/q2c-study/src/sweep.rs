@@ -1,7 +1,7 @@
 //! A sweep: many policies are simulated over one trace or several.
 
 use super::answer;
-use super::not_simulated::left_out;
+use super::notes::left_out;
 use super::source::SimTrace;
 use super::timing::{Timing, long_ios};
 use q2c_model::{CostModel, Exit, Fault};
@@ -72,7 +72,6 @@ const TIMELINE: usize = 4000;
 
 impl Study<'_> {
     /// Number of cells: each policy on each trace.
-    #[must_use]
     pub fn cells(&self) -> usize {
         self.traces.len() * self.policies.len()
     }
@@ -162,6 +161,9 @@ impl Study<'_> {
                 ..cell(input, trace, policy, outcome)
             }));
         }
+        let measured = self.traces.iter();
+        let measured = measured.map(|trace| self.configuration_on(trace).drive.measure);
+        let pareto = answered.answers.iter().flat_map(|a| a.pareto.clone());
         Ok(SweepResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -169,20 +171,12 @@ impl Study<'_> {
             arrival: self.loop_name().to_owned(),
             warm_up_ns: self.timing.warm_up,
             measure_ns: self.timing.measure,
-            measured_ns: self
-                .traces
-                .iter()
-                .map(|t| self.configuration_on(t).drive.measure)
-                .collect(),
+            measured_ns: measured.collect(),
             seed: self.timing.seed,
             objective: self.objective.to_string(),
             limits: self.limits.in_words(),
             timeline: self.timeline(answered.best.as_ref().map(|best| best.policy.as_str())),
-            pareto: answered
-                .answers
-                .iter()
-                .flat_map(|a| a.pareto.clone())
-                .collect(),
+            pareto: pareto.collect(),
             best: answered.best,
             best_worst_case: answered.best_worst_case,
             oracle: answered.oracle,
@@ -215,12 +209,13 @@ impl Study<'_> {
         let taking = self.policies.iter().filter(free);
         let mut rules: Vec<&str> = taking.map(|policy| policy.rule().name).collect();
         rules.dedup();
-        (!rules.is_empty()).then(|| Warning {
-            id: "interrupts-cost-nothing".to_owned(),
-            found: format!("{} may answer I/Os by interrupts", rules.join(", ")),
-            means: "a constant wake-up delay says nothing of what an interrupt costs: their CPU is too low, and none of them is chosen"
-                .to_owned(),
-            todo: "give a calibration with --cost".to_owned(),
+        (!rules.is_empty()).then(|| {
+            Warning::new(
+                "interrupts-cost-nothing",
+                format!("{} may answer I/Os by interrupts", rules.join(", ")),
+                "a constant wake-up delay says nothing of what an interrupt costs: their CPU is too low, and none of them is chosen",
+                "give a calibration with --cost",
+            )
         })
     }
 
@@ -263,6 +258,7 @@ fn cell(input: usize, trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcom
 
 pub(super) fn named_params(policy: &PolicySpec) -> BTreeMap<String, f64> {
     let params = policy.params().into_iter();
-    let named = params.map(|(name, value)| (name.to_owned(), value));
-    named.collect()
+    params
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }

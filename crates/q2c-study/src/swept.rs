@@ -1,9 +1,11 @@
-//! The policies of a sweep, and whether it is worth its time.
+//! The policies of a sweep, and whether it is worth its time, told by a sample of them.
 
-use super::standard::standard;
+use super::source::{SimTrace, span_of};
 use super::sweep::Study;
 use q2c_model::{Exit, Fault, Nanos, OrFault};
-use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
+use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, RULES};
+use q2c_sim::{Configuration, Drive, standard_grid, sweep};
+use std::time::Instant;
 
 /// Policies of each family that are simulated beforehand to estimate the time of a sweep.
 const SAMPLE: u64 = 64;
@@ -41,9 +43,8 @@ impl Swept<'_> {
     /// It is refused, or a family cannot be spelled out.
     pub fn worth_it(&self, study: &Study<'_>, long: bool) -> Result<(), Fault> {
         let samples = self.families.iter().map(|family| family.sample(SAMPLE));
-        let sample = samples
-            .collect::<Result<Vec<_>, _>>()
-            .or_exit(Exit::Usage)?;
+        let sample: Result<Vec<_>, FamilyError> = samples.collect();
+        let sample = sample.or_exit(Exit::Usage)?;
         let sample = self.or_standard(sample.concat());
         let spelled: u64 = self.families.iter().map(Family::count).sum();
         let count = match spelled + self.own.len() as u64 {
@@ -59,13 +60,12 @@ impl Swept<'_> {
             )));
         }
         let takes = study.expected_s(&sample, count).filter(|s| *s > LONG_S);
-        match takes.filter(|_| !long) {
-            None => Ok(()),
-            Some(takes) => Err(refused(format!(
-                "{cells} cells would take about {}; sweep fewer, give a shorter --measure, or say --yes",
-                Nanos::from_secs_f64(takes)
-            ))),
-        }
+        takes.filter(|_| !long).map_or(Ok(()), |takes| {
+            let takes = Nanos::from_secs_f64(takes);
+            Err(refused(format!(
+                "{cells} cells would take about {takes}; sweep fewer, give a shorter --measure, or say --yes"
+            )))
+        })
     }
 
     fn or_standard(&self, of_families: Vec<PolicySpec>) -> Vec<PolicySpec> {
@@ -78,10 +78,81 @@ impl Swept<'_> {
     }
 }
 
+/// The policies that compete where nothing else is asked for: the simulator's grid for this median
+/// latency, and every other rule with its defaults.
+pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
+    let mut policies = standard_grid(p50);
+    for rule in RULES {
+        if policies
+            .iter()
+            .all(|policy| policy.rule().name != rule.name)
+        {
+            policies.extend(rule.name.parse::<PolicySpec>());
+        }
+    }
+    policies
+}
+
+/// Simulated I/Os of all policies that one core does within seconds: no estimate is worth it.
+const FEW_IOS: f64 = 1e8;
+const SAMPLE_IOS: f64 = 20_000.0;
+
+impl Study<'_> {
+    /// About how long the simulation of `count` policies would take, seconds, told by a short one
+    /// of `sample`; `None` where it is not long. Time goes by the I/Os: by the policies, the
+    /// simulated time and the lanes.
+    pub fn expected_s(&self, sample: &[PolicySpec], count: u64) -> Option<f64> {
+        let total_ios = self.ios_of_a_policy() * count as f64;
+        if total_ios < FEW_IOS || sample.is_empty() {
+            return None;
+        }
+        let begun = Instant::now();
+        let outcomes = self.traces.iter().map(|trace| {
+            let outcomes = sweep(sample, &self.shortly_on(trace));
+            outcomes.iter().map(|outcome| outcome.ios).sum::<u64>()
+        });
+        let done: u64 = outcomes.sum();
+        (done > 0).then(|| begun.elapsed().as_secs_f64() / done as f64 * total_ios)
+    }
+
+    /// At the rate of the recording; a rule that wakes late gets fewer.
+    fn ios_of_a_policy(&self) -> f64 {
+        let ios_on = |trace: &SimTrace| {
+            let Drive {
+                warm_up, measure, ..
+            } = self.configuration_on(trace).drive;
+            rate(trace) * (warm_up.0 as f64 + measure.0 as f64)
+        };
+        self.traces.iter().map(ios_on).sum()
+    }
+
+    fn shortly_on<'t>(&'t self, trace: &'t SimTrace) -> Configuration<'t> {
+        let whole = self.configuration_on(trace);
+        let sample = Nanos((SAMPLE_IOS / rate(trace)) as u64);
+        Configuration {
+            drive: Drive {
+                warm_up: Nanos(0),
+                measure: whole.drive.measure.min(sample),
+                ..whole.drive
+            },
+            ..whole
+        }
+    }
+}
+
+/// Per simulated ns, all lanes together: each goes on at its own rate and is repeated.
+fn rate(trace: &SimTrace) -> f64 {
+    let lanes = trace.lanes.iter();
+    let rates = lanes.map(|lane| lane.len() as f64 / span_of(lane).max(1.0));
+    rates.sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_policy::RULES;
+    use crate::fixtures::{self, trace};
+    use q2c_model::CostModel;
+    use q2c_sim::LaneRecording;
 
     fn policies(families: &[&str], own: &[&str]) -> Vec<PolicySpec> {
         let families: Vec<Family> = families.iter().map(|text| text.parse().unwrap()).collect();
@@ -109,5 +180,43 @@ mod tests {
             let name = rule.rule().name;
             assert!(swept.iter().any(|p| p.rule().name == name), "{name}");
         }
+    }
+
+    fn lane(ios: usize, span: Nanos) -> LaneRecording {
+        let mut lane = LaneRecording::default();
+        let ns_per_io = span.0 as f32 / ios as f32;
+        (0..ios).for_each(|_| lane.push(fixtures::READ, 0.0, 100e3, ns_per_io - 100e3));
+        lane
+    }
+
+    /// A lane of 10 ms beside one of 4 s is repeated 400 times. The simulation itself tells how
+    /// many I/Os that makes: about 40,000, where the recording has 102.
+    #[test]
+    fn a_short_lane_is_repeated() {
+        let second = 1_000_000_000;
+        let short = || lane(100, Nanos(second / 100));
+        let traces = [trace("unequal", vec![short(), lane(2, Nanos(4 * second))])];
+        let cost = CostModel::delayed(Nanos(0));
+        let study = fixtures::study(&traces, &[], &cost, (Nanos(0), None));
+        let rules = ["mean:50%,100ms".parse().unwrap()];
+        let simulated = sweep(&rules, &study.configuration_on(&traces[0]))[0].ios as f64;
+        let expected = study.ios_of_a_policy();
+        assert!(
+            (expected / simulated - 1.0).abs() < 0.05,
+            "{expected} {simulated}"
+        );
+    }
+
+    /// The same beside one of an hour: ten policies go through 360 million I/Os.
+    #[test]
+    fn a_short_lane_beside_one_of_an_hour_takes_long() {
+        let second = 1_000_000_000;
+        let lanes = vec![lane(10_000, Nanos(second)), lane(2, Nanos(3_600 * second))];
+        let traces = [trace("unequal", lanes)];
+        let cost = CostModel::delayed(Nanos(0));
+        let rules = ["mean:50%,100ms".parse().unwrap()];
+        let study = fixtures::study(&traces, &[], &cost, (Nanos(0), None));
+        let expected = study.expected_s(&rules, 10);
+        assert!(expected.is_some_and(|s| s > 0.1), "{expected:?}");
     }
 }

@@ -21,7 +21,6 @@ pub struct Timing {
 
 impl Timing {
     /// The simulated time on a trace of this length, which is repeated as long.
-    #[must_use]
     pub fn drive_for(self, length: Nanos) -> Drive {
         Drive {
             warm_up: self.warm_up,

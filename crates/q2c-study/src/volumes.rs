@@ -8,10 +8,9 @@ use q2c_result::volumes::{
 };
 use q2c_sim::answers::robust;
 use q2c_sim::{Choice, Drive, Limits, Objective, ResumableSweep, SimOutcome, SweptVolumes};
-use q2c_sim::{choose, score};
+use q2c_sim::{choose, scores};
 
 /// The result of a sweep in parts.
-#[must_use]
 pub fn volumes_result(state: &ResumableSweep) -> VolumesResult {
     let Drive {
         warm_up,
@@ -66,17 +65,13 @@ pub fn choose_over(
 ) -> Result<VolumesChoice, Fault> {
     let swept: Vec<SweptVolumes> = states.iter().map(ResumableSweep::finish).collect();
     let refused = |reason: String| {
-        Fault::new(
-            Exit::Usage,
-            format!("choose over volumes: expected {reason}"),
-        )
+        let text = format!("choose over volumes: expected {reason}");
+        Fault::new(Exit::Usage, text)
     };
     let none = || refused("one sweep or more, found none".to_owned());
     let first = swept.first().ok_or_else(none)?;
-    if let Some(other) = swept
-        .iter()
-        .position(|volume| volume.policies != first.policies)
-    {
+    let differs = |volume: &SweptVolumes| volume.policies != first.policies;
+    if let Some(other) = swept.iter().position(differs) {
         return Err(refused(format!(
             "the configurations of the first sweep, found others in number {other}, counted from 0; sweep all volumes alike"
         )));
@@ -89,28 +84,22 @@ pub fn choose_over(
     }
     let policies = &first.policies;
     let mut best = Vec::new();
-    let mut scores = Vec::new();
+    let mut all_scores = Vec::new();
     for (state, volume) in states.iter().zip(&swept) {
         let may = may_be_chosen(policies, state.cost());
-        let known = volume.outcomes.iter().zip(may);
-        let eligible: Vec<bool> = known
-            .map(|(outcome, may)| may && outcome.is_some())
-            .collect();
-        let cells: Vec<SimOutcome> = volume
+        let known = volume.outcomes.iter().map(Option::is_some);
+        let eligible: Vec<bool> = known.zip(may).map(|(known, may)| known && may).collect();
+        let cells = volume
             .outcomes
             .iter()
-            .map(|outcome| outcome.unwrap_or_default())
-            .collect();
+            .map(|outcome| outcome.unwrap_or_default());
+        let cells: Vec<SimOutcome> = cells.collect();
         let Choice {
             best: chosen,
             floor_iops,
             floor,
         } = choose(&cells, &eligible, &volume.poll, objective, limits);
-        let score = |(cell, eligible): (&SimOutcome, &bool)| {
-            let keeps = *eligible && limits.kept_by(cell, floor_iops);
-            keeps.then(|| score(cell, objective))
-        };
-        scores.push(cells.iter().zip(&eligible).map(score).collect::<Vec<_>>());
+        all_scores.push(scores(&cells, &eligible, objective, limits, floor_iops));
         best.push(BestOfVolumes {
             volumes: volume.volumes.clone(),
             policy: chosen.map(|c| policies[c].to_string()),
@@ -118,11 +107,11 @@ pub fn choose_over(
             floor,
         });
     }
-    let winners = robust(&scores);
+    let winners = robust(&all_scores);
     let over = |(c, share): (usize, f64)| OverAll {
         policy: policies[c].to_string(),
         share,
-        regret: regret(&scores, c),
+        regret: regret(&all_scores, c),
     };
     Ok(VolumesChoice {
         schema: CHOICE_SCHEMA.to_owned(),
@@ -156,10 +145,7 @@ mod tests {
         let rules: Vec<PolicySpec> = rules.map(|text| text.parse().unwrap()).to_vec();
         let cost = CostModel::delayed(Nanos(0));
         let mut state = ResumableSweep::new(name, &rules, &cost, Drive::once(1)).unwrap();
-        let io = Io {
-            bytes: 4096,
-            ..Io::default()
-        };
+        let io = Io::READ_4K;
         let mut lane = LaneRecording::default();
         (0..100).for_each(|_| lane.push(io, 0.0, wait, 0.0));
         state.update(&lane).unwrap();

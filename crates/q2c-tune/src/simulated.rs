@@ -8,8 +8,8 @@ use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Sweep, SweepCell};
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, LaneRecording, Limits, MinIops, SimOutcome, Waiting,
-    choose, pareto_front_of, sweep,
+    Arrival, Configuration, Drive, LaneRecording, Limits, MinIops, SimOutcome, Waiting, choose,
+    pareto_front_of, standard_grid, sweep,
 };
 
 const WARM_UP: Nanos = Nanos::from_millis(400);
@@ -40,17 +40,17 @@ pub(super) fn of_first_recording(
         measure: MEASURE,
         seed: tune.spec.workload.run.seed,
     };
-    let mut grid = Grid::standard(Nanos(median_wait(lanes) as u64));
-    grid.policies.extend(tune.spec.policy.iter().cloned());
+    let mut grid = standard_grid(Nanos(median_wait(lanes) as u64));
+    grid.extend(tune.spec.policy.iter().cloned());
     let on = Configuration {
         lanes,
         cost,
         drive,
         arrival: Arrival::Think,
     };
-    let outcomes = sweep(&grid.policies, &on);
+    let outcomes = sweep(&grid, &on);
     let poll = on.simulate(Waiting::poll(lanes.len()));
-    let eligible = grid.policies.iter().map(PolicySpec::follows_the_device);
+    let eligible = grid.iter().map(PolicySpec::follows_the_device);
     let eligible: Vec<bool> = eligible.collect();
     let floor = tune.spec.goal.limits().min_iops;
     let limits = Limits {
@@ -70,7 +70,7 @@ pub(super) fn of_first_recording(
         keeps_limits: Some(limits.kept_by(outcome, choice.floor_iops)),
         gives: outcome.gives.into(),
     };
-    let cells = grid.policies.iter().zip(&outcomes).map(cell).collect();
+    let cells = grid.iter().zip(&outcomes).map(cell).collect();
     Sweep {
         bs,
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),

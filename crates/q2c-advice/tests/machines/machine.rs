@@ -102,10 +102,7 @@ impl DriftingMachine {
     }
 
     fn poll_into(&mut self, recording: &mut LaneRecording, length: f64) {
-        let io = Io {
-            bytes: 4096,
-            ..Io::default()
-        };
+        let io = Io::READ_4K;
         let mut left = length;
         while left > 0.0 {
             let scale = self.drift(STEP_NS.min(left));

@@ -7,8 +7,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::Verdict;
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, LaneRecording, Limits, Objective, SimOutcome, Waiting,
-    choose, simulate, sweep,
+    Arrival, Configuration, Drive, LaneRecording, Limits, Objective, SimOutcome, Waiting, choose,
+    simulate, standard_grid, sweep,
 };
 
 type Ratios = (f64, f64);
@@ -47,17 +47,17 @@ impl MachineTruth {
             floor: FLOOR,
             room: false,
         };
-        let mut grid = Grid::standard(Nanos(machine.latency as u64));
-        grid.policies.extend(own.iter().cloned());
+        let mut grid = standard_grid(Nanos(machine.latency as u64));
+        grid.extend(own.iter().cloned());
         let on = Configuration {
             lanes: &truth.lanes,
             cost: &truth.cost,
             drive: RUN,
             arrival: Arrival::Think,
         };
-        let outcomes = sweep(&grid.policies, &on);
+        let outcomes = sweep(&grid, &on);
         let rules: Vec<Ratios> = outcomes.iter().map(|o| truth.over(o)).collect();
-        for (policy, ratios) in grid.policies.iter().zip(rules) {
+        for (policy, ratios) in grid.iter().zip(rules) {
             truth.consider(policy.to_string(), ratios);
         }
         truth.room = truth.best > WORTH;
@@ -217,7 +217,7 @@ pub(crate) fn by_simulation_alone(seed: u64) -> AnswerScore {
         measure: Nanos::from_millis(2_000),
         seed,
     };
-    let grid = Grid::standard(Nanos(setting.latency_ns as u64));
+    let grid = standard_grid(Nanos(setting.latency_ns as u64));
     let lanes = &setting.recordings[0];
     let on = Configuration {
         lanes,
@@ -225,17 +225,17 @@ pub(crate) fn by_simulation_alone(seed: u64) -> AnswerScore {
         drive,
         arrival: Arrival::Think,
     };
-    let outcomes = sweep(&grid.policies, &on);
+    let outcomes = sweep(&grid, &on);
     let poll = simulate(lanes, &setting.cost, Waiting::poll(1), drive);
     let interrupt = simulate(lanes, &setting.cost, Waiting::interrupt(1), drive);
-    let eligible = grid.policies.iter().map(|p| p.follows_the_device());
+    let eligible = grid.iter().map(|p| p.follows_the_device());
     let eligible: Vec<bool> = eligible.collect();
     let (objective, limits) = (Objective::KiopsPerCore, Limits::default());
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
     let pays = |&i: &usize| outcomes[i].gives.kiops_per_core > poll.gives.kiops_per_core * WORTH;
     let best = choice.best.filter(pays);
     let (verdict, method) = match best {
-        Some(i) => (Verdict::Rule, LaneMethod::Hybrid(grid.policies[i].clone())),
+        Some(i) => (Verdict::Rule, LaneMethod::Hybrid(grid[i].clone())),
         None if interrupt.gives.rates.iops >= choice.floor_iops => {
             (Verdict::NoRoom, LaneMethod::Interrupt)
         }

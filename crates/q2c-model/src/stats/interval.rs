@@ -23,7 +23,6 @@ pub struct Interval {
 
 impl Interval {
     /// The interval of the trials' values. Values that are not finite are left out.
-    #[must_use]
     pub fn from_samples(values: &[f64]) -> Self {
         let values = sorted(values);
         match (values.first(), values.last()) {
@@ -38,7 +37,6 @@ impl Interval {
     }
 
     /// Probability that `[min, max]` covers the true median, 0..1.
-    #[must_use]
     pub fn coverage(&self) -> f64 {
         match self.trials {
             0 => 0.0,
@@ -47,13 +45,11 @@ impl Interval {
     }
 
     /// Whether this interval lies wholly above `other`.
-    #[must_use]
     pub fn above(&self, other: &Interval) -> bool {
         self.min > other.max
     }
 
     /// Probability that all trials of one of two equal sides of this size lie above the other's.
-    #[must_use]
     pub fn above_by_chance(&self, other: &Interval) -> f64 {
         let few = self.trials.min(other.trials);
         let many = f64::from(self.trials.max(other.trials));

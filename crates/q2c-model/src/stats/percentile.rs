@@ -1,7 +1,6 @@
 //! Percentiles by the nearest rank: always a value that was observed.
 
 /// A sorted copy without values that are not finite.
-#[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     values.sort_unstable_by(f64::total_cmp);
@@ -9,7 +8,6 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 }
 
 /// Arithmetic mean; 0 for an empty slice.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
         0.0
@@ -19,7 +17,6 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// Median of sorted values (mean of the middle two for an even count); 0 for an empty slice.
-#[must_use]
 pub fn median(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => 0.0,
@@ -29,7 +26,6 @@ pub fn median(sorted: &[f64]) -> f64 {
 }
 
 /// The smallest value with at least the share `q` (0..=1) of all sorted ones at or below it.
-#[must_use]
 pub fn percentile<T: Copy + Default>(sorted: &[T], q: f64) -> T {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     let index = rank.clamp(1, sorted.len().max(1)) - 1;
@@ -37,7 +33,6 @@ pub fn percentile<T: Copy + Default>(sorted: &[T], q: f64) -> T {
 }
 
 /// `n` quantiles at the midpoints of equal shares: (i + 1/2) / n.
-#[must_use]
 pub fn quantiles<T: Copy + Default>(sorted: &[T], n: usize) -> Vec<T> {
     let share = |i| (i as f64 + 0.5) / n as f64;
     (0..n).map(|i| percentile(sorted, share(i))).collect()

@@ -16,7 +16,6 @@ pub struct Ratio {
 
 /// median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples drawn with
 /// `seed`), which is too narrow for few trials. `None`: an empty side, or a median of b of 0.
-#[must_use]
 pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
     let (a, b) = (sorted(a), sorted(b));
     let base = median(&b);

@@ -8,7 +8,6 @@ pub struct Rng {
 
 impl Rng {
     /// A generator from a seed; any seed is good.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut z = seed;
         let state = std::array::from_fn(|_| {

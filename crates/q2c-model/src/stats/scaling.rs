@@ -6,13 +6,11 @@
 //! device's ceiling, tags that run out). It is therefore fitted to the points up to the first such
 //! step, and its residuals stand beside it.
 
-mod point;
 mod shape;
 mod usl;
 
-pub use point::{Bad, ScalingPoint};
 use serde::{Deserialize, Serialize};
-pub use shape::{KNEE_SHARE, ScalingShape, ScalingStep};
+pub use shape::{Bad, KNEE_SHARE, ScalingPoint, ScalingShape, ScalingStep};
 pub use usl::{Fit, Fitted, Intervals, Refused, ResampledRange, Usl, fit};
 
 /// The analysis of one curve.
@@ -37,7 +35,7 @@ impl Scaling {
         border: Option<u32>,
         seed: u64,
     ) -> Result<Scaling, Bad> {
-        let points = point::in_order(points)?;
+        let points = shape::in_order(points)?;
         let within = points.partition_point(|p| border.is_none_or(|last| p.jobs <= last));
         let (usl, usl_refused) = match usl::fit(&points[..within], seed) {
             Ok(fit) => (Some(fit), None),

@@ -25,7 +25,6 @@ pub struct Shape {
 impl Shape {
     /// Clamps `series` at the percentiles `cuts` (0..1) and keeps at most `kept` deviations from
     /// its middle.
-    #[must_use]
     pub fn from_values(series: &[f64], cuts: [f64; 2], kept: usize) -> Self {
         let ascending = sorted(series);
         let at = |q| percentile(&ascending, q);

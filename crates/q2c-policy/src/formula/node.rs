@@ -1,9 +1,76 @@
 //! The parts of a formula while it is read. Each part is checked when it is put together.
 
-use super::error::{FormulaError, Mistake};
+use super::Mistake;
 use super::expr::{FormulaExpr, FormulaOp};
-use super::kind::ValueKind;
 use super::statistic::Statistic;
+use std::fmt;
+
+/// The kind of a value: every number has its unit, so that `mean - 4` is a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    Truth,
+    /// The number 0, which is zero of any unit.
+    Zero,
+    /// A number with the unit nanoseconds to this power: 0 is a plain number, 1 a time.
+    Power(i32),
+}
+
+impl ValueKind {
+    pub(super) const NUMBER: ValueKind = ValueKind::Power(0);
+    pub(super) const TIME: ValueKind = ValueKind::Power(1);
+
+    pub(super) fn alike(self, other: ValueKind) -> Result<ValueKind, String> {
+        match (self, other) {
+            (ValueKind::Zero, ValueKind::Power(_)) => Ok(other),
+            (ValueKind::Power(_), ValueKind::Zero) => Ok(self),
+            _ if self == other => Ok(self),
+            _ => Err(format!(
+                "expected {self}, as the value before it, found {other}; a time has a unit, as in 4us"
+            )),
+        }
+    }
+
+    pub(super) fn power(self) -> Result<i32, String> {
+        match self {
+            ValueKind::Truth => {
+                let use_if = "if(comparison, value, value) makes a value of it";
+                Err(format!("expected a value, found a comparison; {use_if}"))
+            }
+            ValueKind::Zero => Ok(0),
+            ValueKind::Power(power) => Ok(power),
+        }
+    }
+
+    pub(super) fn truth(self) -> Result<(), String> {
+        match self {
+            ValueKind::Truth => Ok(()),
+            other => Err(format!(
+                "expected a comparison such as p01 > 40us, found {other}"
+            )),
+        }
+    }
+
+    pub(super) fn time(self) -> Result<(), String> {
+        match self {
+            ValueKind::Zero | ValueKind::TIME => Ok(()),
+            other => Err(format!(
+                "expected a formula that gives a time, found {other}; such as 0.7 * min or 40us"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            ValueKind::Truth => f.write_str("a comparison"),
+            ValueKind::Zero => f.write_str("0"),
+            ValueKind::NUMBER => f.write_str("a number without a unit"),
+            ValueKind::TIME => f.write_str("a time"),
+            ValueKind::Power(power) => write!(f, "a time to the power of {power}"),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -12,23 +79,8 @@ pub(super) struct Node {
     pub(super) at: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) enum FormulaFunction {
-    If,
-    Min,
-    Max,
-}
-
-impl FormulaFunction {
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "if" => Some(FormulaFunction::If),
-            "min" => Some(FormulaFunction::Min),
-            "max" => Some(FormulaFunction::Max),
-            _ => None,
-        }
-    }
-}
+/// The functions of formulas.
+pub(super) const FUNCTIONS: [&str; 3] = ["if", "min", "max"];
 
 impl Node {
     pub(super) fn number(value: f64, kind: ValueKind, at: usize) -> Self {
@@ -50,22 +102,16 @@ impl Node {
         Node { expr, kind, at }
     }
 
-    pub(super) fn negative(of: Node, at: usize) -> Result<Self, Mistake> {
-        of.check(ValueKind::power)?;
-        Ok(Node {
-            expr: FormulaExpr::Negative(Box::new(of.expr)),
-            kind: of.kind,
-            at,
-        })
+    pub(super) fn negative(value: Node, at: usize) -> Result<Self, Mistake> {
+        value.check(ValueKind::power)?;
+        let expr = FormulaExpr::Negative(Box::new(value.expr));
+        Ok(Node { expr, at, ..value })
     }
 
-    pub(super) fn not(of: Node, at: usize) -> Result<Self, Mistake> {
-        of.check(ValueKind::truth)?;
-        Ok(Node {
-            expr: FormulaExpr::Not(Box::new(of.expr)),
-            kind: ValueKind::Truth,
-            at,
-        })
+    pub(super) fn not(value: Node, at: usize) -> Result<Self, Mistake> {
+        value.check(ValueKind::truth)?;
+        let expr = FormulaExpr::Not(Box::new(value.expr));
+        Ok(Node { expr, at, ..value })
     }
 
     pub(super) fn binary(op: FormulaOp, left: Node, right: Node) -> Result<Self, Mistake> {
@@ -93,30 +139,21 @@ impl Node {
         })
     }
 
-    pub(super) fn call(
-        function: FormulaFunction,
-        given: Vec<Node>,
-        at: usize,
-    ) -> Result<Self, Mistake> {
+    /// Of one of [`FUNCTIONS`].
+    pub(super) fn call(function: &str, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
         let count = given.len();
-        let wrong = |function, expected| Mistake {
+        let wrong = |expected| Mistake {
             at,
-            error: FormulaError::Arguments {
-                function,
-                expected,
-                found: count,
-            },
+            error: format!("{function} takes {expected}, found {count}"),
         };
         match function {
-            FormulaFunction::If => {
+            "if" => {
                 let parts = <[Node; 3]>::try_from(given);
-                let parts = parts.map_err(|_| wrong("if", "a comparison and two values"))?;
-                Node::choice(parts, at)
+                Node::choice(parts.map_err(|_| wrong("a comparison and two values"))?, at)
             }
-            FormulaFunction::Min if count < 2 => Err(wrong("min", "two or more values")),
-            FormulaFunction::Max if count < 2 => Err(wrong("max", "two or more values")),
-            FormulaFunction::Min => Node::extreme(FormulaExpr::Smallest, given, at),
-            FormulaFunction::Max => Node::extreme(FormulaExpr::Largest, given, at),
+            _ if count < 2 => Err(wrong("two or more values")),
+            "min" => Node::extreme(FormulaExpr::Smallest, given, at),
+            _ => Node::extreme(FormulaExpr::Largest, given, at),
         }
     }
 
@@ -143,7 +180,7 @@ impl Node {
 
     pub(super) fn check<T>(
         &self,
-        check: impl Fn(ValueKind) -> Result<T, FormulaError>,
+        check: impl Fn(ValueKind) -> Result<T, String>,
     ) -> Result<T, Mistake> {
         check(self.kind).map_err(|error| self.mistake(error))
     }
@@ -151,12 +188,12 @@ impl Node {
     fn check_divisor(&self) -> Result<(), Mistake> {
         let zero = |window: &SampleWindow| self.expr.value(&|s| window.statistic(s)) == Some(0.0);
         if SAMPLE_WINDOWS.iter().all(zero) {
-            return Err(self.mistake(FormulaError::ZeroDivisor));
+            return Err(self.mistake("division by zero: this is 0 in every window".to_owned()));
         }
         Ok(())
     }
 
-    fn mistake(&self, error: FormulaError) -> Mistake {
+    fn mistake(&self, error: String) -> Mistake {
         Mistake { at: self.at, error }
     }
 }

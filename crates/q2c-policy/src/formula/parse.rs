@@ -1,11 +1,10 @@
 //! Reads a formula's text into a tree, with winnow's operator-precedence parser. One character
 //! tells what must follow: nothing is tried twice, and a mistake is reported where it is.
 
-use super::error::{FormulaError, Mistake};
+use super::Mistake;
 use super::expr::{FormulaExpr, FormulaOp};
-use super::kind::ValueKind;
-use super::node::{FormulaFunction, Node};
-use super::statistic::Statistic;
+use super::node::{FUNCTIONS, Node, ValueKind};
+use super::statistic::{NAMES, Statistic};
 use winnow::combinator::{Infix, alt, expression, opt, separated};
 use winnow::error::{ErrMode, ParserError};
 use winnow::prelude::*;
@@ -24,14 +23,13 @@ pub(super) fn formula(text: &str) -> Result<FormulaExpr, Mistake> {
         let ends = text.char_indices().map(|(at, _)| at);
         return Err(Mistake {
             at: ends.take_while(|&at| at <= LONGEST).last().unwrap_or(0),
-            error: FormulaError::TooLong(LONGEST),
+            error: format!("longer than {LONGEST} bytes"),
         });
     }
     let mut input = LocatingSlice::new(text);
     let node = complete_formula(&mut input).map_err(|error| {
-        error
-            .into_inner()
-            .expect("the whole text is there, so no more of it can be asked for")
+        let mistake = error.into_inner();
+        mistake.expect("the whole text is there, so no more of it can be asked for")
     })?;
     Ok(node.expr)
 }
@@ -43,7 +41,14 @@ fn complete_formula(input: &mut FormulaInput<'_>) -> Read<Node> {
             node.check(ValueKind::time).map_err(ErrMode::Cut)?;
             Ok(node)
         }
-        Some(',') => cut(input, FormulaError::ParameterBehind),
+        Some(',') => {
+            let example =
+                "parameters stand before the formula, as in rule:period=10ms,sleep=0.7 * min";
+            cut(
+                input,
+                format!("expected an operator or the end, found `,`; {example}"),
+            )
+        }
         Some(_) => unexpected(input, "an operator or the end"),
     }
 }
@@ -89,7 +94,7 @@ fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
     blanks(input)?;
     let at = input.current_token_start();
     if depth > DEEPEST {
-        return cut(input, FormulaError::TooDeep(DEEPEST));
+        return cut(input, format!("nested deeper than {DEEPEST} levels"));
     }
     let node = match input.chars().next() {
         Some('-') => {
@@ -137,42 +142,41 @@ fn number(input: &mut FormulaInput<'_>, at: usize) -> Read<Node> {
         "ms" => (1e6, ValueKind::TIME),
         "s" => (1e9, ValueKind::TIME),
         other => {
-            return Err(mistake(
-                unit_at,
-                FormulaError::UnknownUnit(other.to_owned()),
-            ));
+            let error = format!("unknown unit `{other}`, expected one of ns, us, ms, s, %");
+            return Err(mistake(unit_at, error));
         }
     };
     // A percentage is divided by 100, not multiplied by 0.01, which is no binary fraction.
     let share = if unit == "%" { 100.0 } else { 1.0 };
     match text.parse::<f64>().map(|number| number * factor / share) {
         Ok(number) if number.is_finite() => Ok(Node::number(number, kind, at)),
-        _ => Err(mistake(
-            at,
-            FormulaError::BadNumber(format!("{text}{unit}")),
-        )),
+        _ => {
+            let error = format!("expected a number such as 0.7 or 40us, found `{text}{unit}`");
+            Err(mistake(at, error))
+        }
     }
 }
 
 fn name(input: &mut FormulaInput<'_>, at: usize, depth: usize) -> Read<Node> {
     let name = take_while(1.., is_name).parse_next(input)?;
-    let unknown = |error: fn(String) -> FormulaError| {
-        let error = error(name.to_owned());
+    let unknown = |what: &str, expected: &str| {
+        let error = format!("unknown {what} `{name}`, expected one of {expected}");
         ErrMode::Cut(Mistake { at, error })
     };
     blanks(input)?;
     if opt('(').parse_next(input)?.is_some() {
-        let function = FormulaFunction::from_name(name)
-            .ok_or_else(|| unknown(FormulaError::UnknownFunction))?;
+        if !FUNCTIONS.contains(&name) {
+            return Err(unknown("function", &FUNCTIONS.join(", ")));
+        }
         let given = separated(1.., |i: &mut FormulaInput<'_>| operation(i, depth + 1), ',')
             .parse_next(input)?;
         close(input, "an operator, `,` or `)`")?;
-        return Node::call(function, given, at).map_err(ErrMode::Cut);
+        return Node::call(name, given, at).map_err(ErrMode::Cut);
     }
     if name == "if" {
         return unexpected(input, "`(` behind if");
     }
-    let statistic = Statistic::from_name(name).ok_or_else(|| unknown(FormulaError::UnknownName))?;
+    let statistic = Statistic::from_name(name).ok_or_else(|| unknown("name", NAMES))?;
     Ok(Node::statistic(statistic, at))
 }
 
@@ -186,17 +190,16 @@ fn blanks(input: &mut FormulaInput<'_>) -> Read<()> {
         .parse_next(input)
 }
 
-fn cut<T>(input: &FormulaInput<'_>, error: FormulaError) -> Read<T> {
+fn cut<T>(input: &FormulaInput<'_>, error: String) -> Read<T> {
     let at = input.current_token_start();
     Err(ErrMode::Cut(Mistake { at, error }))
 }
 
 fn unexpected<T>(input: &FormulaInput<'_>, expected: &'static str) -> Read<T> {
-    let error = FormulaError::Unexpected {
-        expected,
-        found: describe_next(input),
-    };
-    cut(input, error)
+    cut(
+        input,
+        format!("expected {expected}, found {}", describe_next(input)),
+    )
 }
 
 fn describe_next(input: &str) -> String {
@@ -213,12 +216,10 @@ impl<'i> ParserError<FormulaInput<'i>> for Mistake {
     type Inner = Self;
 
     fn from_input(input: &FormulaInput<'i>) -> Self {
+        let next = describe_next(input);
         Mistake {
             at: input.current_token_start(),
-            error: FormulaError::Unexpected {
-                expected: "a number, a name or `(`",
-                found: describe_next(input),
-            },
+            error: format!("expected a number, a name or `(`, found {next}"),
         }
     }
 

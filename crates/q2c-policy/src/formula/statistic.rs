@@ -25,22 +25,24 @@ pub enum Statistic {
 
 pub(super) const NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
 
+const NAMED: [(&str, Statistic); 7] = [
+    ("count", Statistic::Count),
+    ("mean", Statistic::Mean),
+    ("min", Statistic::Min),
+    ("max", Statistic::Max),
+    ("last", Statistic::Last),
+    ("lmd", Statistic::Lmd),
+    ("misses", Statistic::Misses),
+];
+
 impl Statistic {
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "count" => Statistic::Count,
-            "mean" => Statistic::Mean,
-            "min" => Statistic::Min,
-            "max" => Statistic::Max,
-            "last" => Statistic::Last,
-            "lmd" => Statistic::Lmd,
-            "misses" => Statistic::Misses,
-            _ => Statistic::Percentile(percent(name)?),
-        })
+        let known = NAMED.iter().find(|(known, _)| *known == name);
+        let known = known.map(|(_, statistic)| *statistic);
+        known.or_else(|| Some(Statistic::Percentile(percent(name)?)))
     }
 
     /// Whether the statistic is a time; else it is a count.
-    #[must_use]
     pub(crate) fn is_time(self) -> bool {
         !matches!(self, Statistic::Count | Statistic::Misses)
     }
@@ -49,24 +51,18 @@ impl Statistic {
 fn percent(name: &str) -> Option<u8> {
     let digits = name.strip_prefix('p').filter(|digits| digits.len() == 2)?;
     let all_digits = digits.bytes().all(|b| b.is_ascii_digit());
-    digits
-        .parse()
-        .ok()
-        .filter(|&percent| all_digits && percent > 0)
+    let percent = digits.parse().ok();
+    percent.filter(|&percent| all_digits && percent > 0)
 }
 
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            Statistic::Count => "count",
-            Statistic::Mean => "mean",
-            Statistic::Min => "min",
-            Statistic::Max => "max",
-            Statistic::Last => "last",
-            Statistic::Percentile(percent) => return write!(f, "p{percent:02}"),
-            Statistic::Lmd => "lmd",
-            Statistic::Misses => "misses",
-        };
-        f.write_str(name)
+        match self {
+            Statistic::Percentile(percent) => write!(f, "p{percent:02}"),
+            other => {
+                let known = NAMED.iter().find(|(_, statistic)| statistic == other);
+                f.write_str(known.map_or("", |(name, _)| name))
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Where polling looks for completions.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
+use std::str::FromStr;
 
 /// Where a polling thread looks, or makes the kernel look, for a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,16 +44,12 @@ const TEXTS: [(Means, &str); 9] = [
 
 impl Means {
     /// Its text in results: `ring`, `iopoll`, ...
-    #[must_use]
     pub fn text(self) -> &'static str {
-        TEXTS
-            .iter()
-            .find(|(means, _)| *means == self)
-            .map_or("", |(_, text)| text)
+        let entry = TEXTS.iter().find(|(means, _)| *means == self);
+        entry.map_or("", |(_, text)| text)
     }
 
     /// Whether the device itself is asked, in the kernel.
-    #[must_use]
     pub fn asks_device(self) -> bool {
         !matches!(
             self,
@@ -62,7 +58,6 @@ impl Means {
     }
 
     /// Whether the kernel sleeps before it asks the device.
-    #[must_use]
     pub fn sleeps(self) -> bool {
         matches!(self, Means::IoPollHybrid | Means::HelperIoPollHybrid)
     }
@@ -74,17 +69,14 @@ impl fmt::Display for Means {
     }
 }
 
-impl Serialize for Means {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
+impl FromStr for Means {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let entry = TEXTS.iter().find(|(_, known)| *known == text);
+        let means = entry.map(|(means, _)| *means);
+        means.ok_or_else(|| format!("`{text}` is no way to look for completions"))
     }
 }
 
-impl<'de> Deserialize<'de> for Means {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let entry = TEXTS.iter().find(|(_, known)| *known == text);
-        let unknown = || de::Error::custom(format!("`{text}` is no way to look for completions"));
-        entry.map(|(means, _)| *means).ok_or_else(unknown)
-    }
-}
+q2c_model::kept_as_text!(Means);

@@ -11,15 +11,11 @@
 //! Between the two the thread polls and holds its CPU, so no other submission on that CPU can see
 //! the difference. The PAS inside has its published steps.
 
-mod mode;
-
-use super::each_lane;
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
 use crate::learned::Numbers;
 use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
-use mode::{DpasMode, ModeFigures, ModeLengths};
 use q2c_model::Nanos;
 
 pub(super) const RULE: SleepRule = SleepRule {
@@ -29,14 +25,13 @@ pub(super) const RULE: SleepRule = SleepRule {
     follows_device: true,
     interrupts: true,
     params: &[
-        Param {
-            name: "theta",
-            summary: "I/Os asleep at once on a CPU above which interrupts are used; 1 for NAND, 3 for 3D XPoint",
-            kind: Kind::Number,
-            default: Some(1.0),
-            min: 0.1,
-            max: 1e6,
-        },
+        Param::new(
+            "theta",
+            "I/Os asleep at once on a CPU above which interrupts are used; 1 for NAND, 3 for 3D XPoint",
+            Kind::Number,
+            Some(1.0),
+            0.1..=1e6,
+        ),
         ios("pas", "I/Os in pas before the next look", 100.0),
         ios("poll", "I/Os in polling before pas again", 1_000.0),
         ios("overload", "I/Os in overload before the next look", 100.0),
@@ -47,8 +42,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         ),
     ],
     example: "dpas:theta=1",
-    build,
-    form: |_| Form::Opaque,
+    form,
 };
 
 const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
@@ -62,7 +56,7 @@ const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
     }
 }
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+fn form(spec: &PolicySpec) -> Form {
     let limits = ModeLengths {
         theta_tenths: (spec.value("theta") * 10.0).round() as u64,
         pas: spec.integer("pas"),
@@ -70,7 +64,7 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
         overload: spec.integer("overload"),
         interrupt: spec.integer("interrupt"),
     };
-    each_lane(lanes, || Dpas {
+    Form::opaque(move || Dpas {
         limits,
         pas: Pas::new(Sensitivity::PUBLISHED),
         mode: DpasMode::Pas,
@@ -78,6 +72,66 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
         depths: 0,
         asleep: 0,
     })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DpasMode {
+    /// It sleeps as PAS says. This is the first mode.
+    Pas,
+    Poll,
+    /// It sleeps as PAS says, while overload is suspected.
+    Overload,
+    /// It waits for interrupts.
+    Interrupt,
+}
+
+#[derive(Clone, Copy)]
+struct ModeLengths {
+    theta_tenths: u64,
+    pas: u64,
+    poll: u64,
+    overload: u64,
+    interrupt: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ModeFigures {
+    depth_tenths: u64,
+    failures: u64,
+}
+
+const ALONE: u64 = 10;
+
+impl ModeLengths {
+    fn length_of(&self, mode: DpasMode) -> u64 {
+        match mode {
+            DpasMode::Pas => self.pas,
+            DpasMode::Poll => self.poll,
+            DpasMode::Overload => self.overload,
+            DpasMode::Interrupt => self.interrupt,
+        }
+    }
+}
+
+impl DpasMode {
+    const ALL: [DpasMode; 4] = [
+        DpasMode::Pas,
+        DpasMode::Poll,
+        DpasMode::Overload,
+        DpasMode::Interrupt,
+    ];
+
+    fn next(self, seen: ModeFigures, limits: &ModeLengths) -> DpasMode {
+        match self {
+            DpasMode::Pas if seen.failures > 0 => DpasMode::Overload,
+            DpasMode::Pas if seen.depth_tenths == ALONE => DpasMode::Poll,
+            DpasMode::Poll => DpasMode::Pas,
+            DpasMode::Overload if seen.depth_tenths <= ALONE => DpasMode::Pas,
+            DpasMode::Overload if seen.depth_tenths > limits.theta_tenths => DpasMode::Interrupt,
+            DpasMode::Interrupt => DpasMode::Overload,
+            DpasMode::Pas | DpasMode::Overload => self,
+        }
+    }
 }
 
 struct Dpas {
@@ -104,16 +158,6 @@ impl Dpas {
         };
         self.mode = self.mode.next(seen, &self.limits);
         (self.ios, self.depths) = (0, 0);
-    }
-
-    fn read(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
-        self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
-        // Modes last for up to 10^9 I/Os, and tenths of the depths are computed.
-        self.ios = numbers.up_to(1 << 32)?;
-        self.depths = numbers.up_to(1 << 48)?;
-        self.asleep = numbers.up_to(1 << 32)?;
-        self.pas.go_on_from(numbers.rest()).then_some(())
     }
 
     fn sleep(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
@@ -153,7 +197,13 @@ impl Lane for Dpas {
         Some(numbers)
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
-        self.read(learned).is_some()
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
+        // Modes last for up to 10^9 I/Os, and tenths of the depths are computed.
+        self.ios = numbers.up_to(1 << 32)?;
+        self.depths = numbers.up_to(1 << 48)?;
+        self.asleep = numbers.up_to(1 << 32)?;
+        self.pas.go_on_from(numbers.rest())
     }
 }

@@ -21,41 +21,32 @@ pub(super) const RULE: SleepRule = SleepRule {
     follows_device: true,
     interrupts: true,
     params: &[
-        Param {
-            name: "ctx",
-            summary: "time of one context switch, measured on the machine",
-            default: Some(1487.0),
-            ..COST
-        },
-        Param {
-            name: "isr",
-            summary: "time of the interrupt's handler, measured on the machine",
-            default: Some(1076.0),
-            ..COST
-        },
-        Param {
-            name: "benefit",
-            summary: "interrupts from this many times 2 x ctx + isr",
-            kind: Kind::Number,
-            default: Some(10.0),
-            min: 1.0,
-            max: 1e9,
-        },
+        cost(
+            "ctx",
+            "time of one context switch, measured on the machine",
+            1487.0,
+        ),
+        cost(
+            "isr",
+            "time of the interrupt's handler, measured on the machine",
+            1076.0,
+        ),
+        Param::new(
+            "benefit",
+            "interrupts from this many times 2 x ctx + isr",
+            Kind::Number,
+            Some(10.0),
+            1.0..=1e9,
+        ),
         PERIOD_10_MS,
     ],
     example: "ehp:ctx=1487ns,isr=1076ns,benefit=10",
-    build: |spec, lanes| rule(spec).build_apart(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 
-const COST: Param = Param {
-    name: "",
-    summary: "",
-    kind: Kind::Duration,
-    default: None,
-    min: 1.0,
-    max: 1e6,
-};
+const fn cost(name: &'static str, summary: &'static str, default: f64) -> Param {
+    Param::new(name, summary, Kind::Duration, Some(default), 1.0..=1e6)
+}
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let cost = 2 * spec.nanos("ctx") + spec.nanos("isr");

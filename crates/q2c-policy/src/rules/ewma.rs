@@ -5,7 +5,6 @@
 //! window, so it sleeps from the second I/O on and follows a change within some 1 / `weight` I/Os,
 //! however fast they come. Like every mean it contains the rule's own oversleep.
 
-use super::each_lane;
 use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -22,23 +21,21 @@ pub(super) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[
         RATIO,
-        Param {
-            name: "weight",
-            summary: "weight of the newest time",
-            kind: Kind::Ratio,
-            default: Some(0.125),
-            min: 0.0001,
-            max: 1.0,
-        },
+        Param::new(
+            "weight",
+            "weight of the newest time",
+            Kind::Ratio,
+            Some(0.125),
+            0.0001..=1.0,
+        ),
     ],
     example: "ewma:ratio=50%,weight=12.5%",
-    build,
-    form: |_| Form::Opaque,
+    form,
 };
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+fn form(spec: &PolicySpec) -> Form {
     let (ratio, weight) = (spec.value("ratio"), spec.value("weight"));
-    each_lane(lanes, || Ewma {
+    Form::opaque(move || Ewma {
         ratio,
         weight,
         means: [None; BUCKETS],
@@ -73,13 +70,7 @@ impl Lane for Ewma {
         Some(self.means.iter().flat_map(encode).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
-        self.read(learned).is_some()
-    }
-}
-
-impl Ewma {
-    fn read(&mut self, learned: &[u64]) -> Option<()> {
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let mut numbers = Numbers::new(learned);
         for mean in &mut self.means {
             let (known, ns) = (numbers.flag()?, numbers.real(0.0, MOST as f64)?);

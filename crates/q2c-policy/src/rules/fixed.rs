@@ -1,7 +1,6 @@
 //! Sleeps always the same time, as Linux' `io_poll_delay` with a positive number of microseconds:
 //! the base line that shows the worth of prediction and, with 1 us, the price of sleeping at all.
 
-use super::each_lane;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
@@ -13,20 +12,18 @@ pub(super) const RULE: SleepRule = SleepRule {
     scope: Scope::PerLane,
     follows_device: false,
     interrupts: false,
-    params: &[Param {
-        name: "sleep",
-        summary: "how long",
-        kind: Kind::Duration,
-        default: None,
-        min: 1.0,
-        max: MAX_SLEEP.0 as f64,
-    }],
+    params: &[Param::new(
+        "sleep",
+        "how long",
+        Kind::Duration,
+        None,
+        1.0..=MAX_SLEEP.0 as f64,
+    )],
     example: "fixed:20us",
-    build: |spec, lanes| each_lane(lanes, || FixedSleep(Nanos(spec.nanos("sleep")))),
     form: |spec| Form::Fixed(Nanos(spec.nanos("sleep"))),
 };
 
-struct FixedSleep(Nanos);
+pub(crate) struct FixedSleep(pub(crate) Nanos);
 
 impl Lane for FixedSleep {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {

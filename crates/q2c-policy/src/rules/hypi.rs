@@ -29,18 +29,16 @@ pub(super) const RULE: SleepRule = SleepRule {
         class("16k"),
         class("32k"),
         class("64k"),
-        Param {
-            name: "interrupt",
-            summary: "interrupts for I/O of this size and more",
-            kind: Kind::Size,
-            default: Some(131_072.0),
-            min: 512.0,
-            max: NEVER,
-        },
+        Param::new(
+            "interrupt",
+            "interrupts for I/O of this size and more",
+            Kind::Size,
+            Some(131_072.0),
+            512.0..=NEVER,
+        ),
         PERIOD,
     ],
     example: "hypi:4k=60%,64k=75%,interrupt=128k",
-    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 

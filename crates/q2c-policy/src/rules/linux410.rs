@@ -6,7 +6,6 @@
 //! decides alone, and the last window's mean stays in use until then. The kernel adds up per
 //! hardware queue; NVMe has one for each CPU, so the state here is per CPU.
 
-use super::each_lane;
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
 use crate::learned::Numbers;
@@ -29,14 +28,13 @@ pub(super) const RULE: SleepRule = SleepRule {
         },
     ],
     example: "linux410",
-    build,
-    form: |_| Form::Opaque,
+    form,
 };
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+fn form(spec: &PolicySpec) -> Form {
     let share = Share::new(spec.value("ratio"));
     let period = spec.nanos("period");
-    each_lane(lanes, || Linux410 {
+    Form::opaque(move || Linux410 {
         share,
         period,
         read: Newest::default(),
@@ -66,17 +64,6 @@ impl Linux410 {
             Direction::Write => &mut self.write,
         }
     }
-    fn take(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
-        for newest in [&mut self.read, &mut self.write] {
-            *newest = Newest {
-                samples: numbers.count()?,
-                sum: numbers.up_to(u64::MAX)?,
-                end: numbers.up_to(u64::MAX)?,
-            };
-        }
-        numbers.end()
-    }
 }
 
 impl Lane for Linux410 {
@@ -104,15 +91,18 @@ impl Lane for Linux410 {
 
     fn learned(&self) -> Option<Vec<u64>> {
         let encode = |newest: &Newest| [newest.samples, newest.sum, newest.end];
-        Some(
-            [&self.read, &self.write]
-                .into_iter()
-                .flat_map(encode)
-                .collect(),
-        )
+        Some([&self.read, &self.write].map(encode).concat())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
-        self.take(learned).is_some()
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        for newest in [&mut self.read, &mut self.write] {
+            *newest = Newest {
+                samples: numbers.count()?,
+                sum: numbers.up_to(u64::MAX)?,
+                end: numbers.up_to(u64::MAX)?,
+            };
+        }
+        numbers.end()
     }
 }

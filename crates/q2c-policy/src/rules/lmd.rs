@@ -20,18 +20,16 @@ pub(super) const RULE: SleepRule = SleepRule {
     follows_device: true,
     interrupts: false,
     params: &[
-        Param {
-            name: "deviations",
-            summary: "how many left mean deviations to stay below the mean",
-            kind: Kind::Count,
-            default: Some(4.0),
-            min: 1.0,
-            max: 100.0,
-        },
+        Param::new(
+            "deviations",
+            "how many left mean deviations to stay below the mean",
+            Kind::Count,
+            Some(4.0),
+            1.0..=100.0,
+        ),
         PERIOD,
     ],
     example: "lmd:deviations=4,period=100ms",
-    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 

@@ -7,8 +7,7 @@
 //! oversleeps for ever when d / (1 - ratio) reaches the device's time.
 
 use super::share::{self, PERIOD, RATIO};
-use crate::PolicySpec;
-use crate::form::{Form, WindowForm, WindowStatistic};
+use crate::form::WindowStatistic;
 use crate::registry::{Scope, SleepRule};
 
 pub(super) const RULE: SleepRule = SleepRule {
@@ -19,10 +18,5 @@ pub(super) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[RATIO, PERIOD],
     example: "mean:50%,100ms",
-    build: |spec, lanes| form(spec).rule().build(lanes),
-    form: |spec| Form::Windowed(form(spec)),
+    form: |spec| share::form(spec, WindowStatistic::Mean),
 };
-
-fn form(spec: &PolicySpec) -> WindowForm {
-    share::form(spec, WindowStatistic::Mean)
-}

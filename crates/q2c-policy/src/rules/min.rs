@@ -6,8 +6,7 @@
 //! grows by that delay in every window.
 
 use super::share::{self, PERIOD_10_MS, RATIO_OF_SHORT};
-use crate::PolicySpec;
-use crate::form::{Form, WindowForm, WindowStatistic};
+use crate::form::WindowStatistic;
 use crate::registry::{Scope, SleepRule};
 
 pub(super) const RULE: SleepRule = SleepRule {
@@ -18,10 +17,5 @@ pub(super) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[RATIO_OF_SHORT, PERIOD_10_MS],
     example: "min:70%,10ms",
-    build: |spec, lanes| form(spec).rule().build(lanes),
-    form: |spec| Form::Windowed(form(spec)),
+    form: |spec| share::form(spec, WindowStatistic::Min),
 };
-
-fn form(spec: &PolicySpec) -> WindowForm {
-    share::form(spec, WindowStatistic::Min)
-}

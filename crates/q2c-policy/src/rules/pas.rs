@@ -12,17 +12,11 @@
 //! With several I/Os in flight only the first completion after a sleep was chosen gives an outcome,
 //! and only the first submission after that changes the sleep; all other I/Os use it unchanged.
 
-mod duration;
-
-pub use duration::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
-
-use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::{MOST, Numbers};
 use crate::registry::{Kind, Param, Scope, SleepRule};
-use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
-use duration::Duration;
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
 pub(super) const RULE: SleepRule = SleepRule {
@@ -32,45 +26,39 @@ pub(super) const RULE: SleepRule = SleepRule {
     follows_device: true,
     interrupts: false,
     params: &[
-        Param {
-            name: "up",
-            summary: "step up after an early wake-up, as a part of 1",
-            kind: Kind::Number,
-            default: Some(0.01),
-            min: 1e-6,
-            max: 1.0,
-        },
-        Param {
-            name: "down",
-            summary: "step down after a late wake-up, as a part of 1",
-            kind: Kind::Number,
-            default: Some(0.1),
-            min: 1e-6,
-            max: 0.9,
-        },
-        Param {
-            name: "adaptive",
-            summary: "let the steps shrink and grow with the outcomes",
-            kind: Kind::Switch,
-            default: Some(1.0),
-            min: 0.0,
-            max: 1.0,
-        },
+        Param::new(
+            "up",
+            "step up after an early wake-up, as a part of 1",
+            Kind::Number,
+            Some(0.01),
+            1e-6..=1.0,
+        ),
+        Param::new(
+            "down",
+            "step down after a late wake-up, as a part of 1",
+            Kind::Number,
+            Some(0.1),
+            1e-6..=0.9,
+        ),
+        Param::new(
+            "adaptive",
+            "let the steps shrink and grow with the outcomes",
+            Kind::Switch,
+            Some(1.0),
+            0.0..=1.0,
+        ),
     ],
     example: "pas:up=0.01,down=0.1",
-    build: |spec, lanes| each_lane(lanes, || Pas::new(sensitivity(spec))),
-    form: |spec| Form::Pas(sensitivity(spec)),
+    form: |spec| {
+        Form::Pas(Sensitivity {
+            up: spec.value("up"),
+            down: spec.value("down"),
+            adaptive: spec.value("adaptive") != 0.0,
+        })
+    },
 };
 
-fn sensitivity(spec: &PolicySpec) -> Sensitivity {
-    Sensitivity {
-        up: spec.value("up"),
-        down: spec.value("down"),
-        adaptive: spec.value("adaptive") != 0.0,
-    }
-}
-
-pub(super) struct Pas {
+pub(crate) struct Pas {
     sensitivity: Sensitivity,
     buckets: [BucketSleep; BUCKETS],
     /// Sleeps that would have become shorter than [`SHORTEST`], not yet taken.
@@ -101,7 +89,7 @@ impl Default for BucketSleep {
 }
 
 impl Pas {
-    pub(super) fn new(sensitivity: Sensitivity) -> Self {
+    pub(crate) fn new(sensitivity: Sensitivity) -> Self {
         Pas {
             sensitivity,
             buckets: Default::default(),
@@ -112,22 +100,6 @@ impl Pas {
     /// Sleeps held at the shortest since the last call: the timer is late, not the device fast.
     pub(super) fn take_failures(&mut self) -> u64 {
         std::mem::take(&mut self.failures)
-    }
-
-    fn read(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
-        self.failures = numbers.count()?;
-        for bucket in &mut self.buckets {
-            *bucket = BucketSleep {
-                generation: numbers.up_to(MOST)?,
-                news: match numbers.up_to(2)? {
-                    2 => News::Awaited,
-                    late => News::Outcome(late == 1),
-                },
-                duration: Duration::read(&mut numbers)?,
-            };
-        }
-        numbers.end()
     }
 }
 
@@ -170,7 +142,179 @@ impl Lane for Pas {
         Some(numbers)
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
-        self.read(learned).is_some()
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
+        let mut numbers = Numbers::new(learned);
+        self.failures = numbers.count()?;
+        for bucket in &mut self.buckets {
+            *bucket = BucketSleep {
+                generation: numbers.up_to(MOST)?,
+                news: match numbers.up_to(2)? {
+                    2 => News::Awaited,
+                    late => News::Outcome(late == 1),
+                },
+                duration: Duration::read(&mut numbers)?,
+            };
+        }
+        numbers.end()
+    }
+}
+
+/// The sleep with which a bucket starts, and the shortest sleep, ns.
+pub const SHORTEST: f64 = 100.0;
+/// A step at or below this counts as used up. Ten steps of 0.1 down from 1 end at 1e-16 in binary,
+/// and at 0 in the kernel's decimals.
+pub const NOTHING: f64 = 1e-9;
+/// The factor by which the sensitivity grows with two equal outcomes.
+pub const HEAT_UP: f64 = 1.05;
+/// The factor by which it shrinks when the outcome changes.
+pub const COOL_DOWN: f64 = 0.9;
+/// The least sensitivity, as a part of the full one.
+pub const COOLEST: f64 = 0.1;
+
+/// The parameters of `pas`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sensitivity {
+    /// Step up after an early wake-up, as a part of 1.
+    pub up: f64,
+    /// Step down after a late wake-up, as a part of 1.
+    pub down: f64,
+    /// Whether the steps shrink and grow with the outcomes.
+    pub adaptive: bool,
+}
+
+impl Sensitivity {
+    pub(super) const PUBLISHED: Sensitivity = Sensitivity {
+        up: 0.01,
+        down: 0.1,
+        adaptive: true,
+    };
+}
+
+struct Duration {
+    ns: f64,
+    /// The factor by which the last outcome moved the sleep; an equal one changes it further.
+    step: f64,
+    /// The present sensitivity as a part of the full one: up and down keep their ratio.
+    heat: f64,
+    late: bool,
+}
+
+impl Default for Duration {
+    fn default() -> Self {
+        Duration {
+            ns: SHORTEST,
+            step: 1.0,
+            heat: 1.0,
+            late: true,
+        }
+    }
+}
+
+impl Duration {
+    /// False when the outcome asks for less than [`SHORTEST`], at which the sleep is then held.
+    fn learn(&mut self, late: bool, sensitivity: &Sensitivity) -> bool {
+        let change = if late {
+            -sensitivity.down
+        } else {
+            sensitivity.up
+        };
+        let from = if self.late == late { self.step } else { 1.0 };
+        let step = from + change * self.heat;
+        self.step = if step <= NOTHING { 1.0 } else { step };
+        let asked = self.ns * self.step;
+        self.ns = asked.clamp(SHORTEST, MAX_SLEEP.0 as f64);
+        if sensitivity.adaptive {
+            self.heat = if self.late == late {
+                (self.heat * HEAT_UP).min(1.0)
+            } else {
+                (self.heat * COOL_DOWN).max(COOLEST)
+            };
+        }
+        self.late = late;
+        asked >= SHORTEST
+    }
+
+    fn learned(&self) -> [u64; 4] {
+        let Duration {
+            ns,
+            step,
+            heat,
+            late,
+        } = self;
+        [ns.to_bits(), step.to_bits(), heat.to_bits(), (*late).into()]
+    }
+
+    fn read(numbers: &mut Numbers<'_>) -> Option<Duration> {
+        Some(Duration {
+            ns: numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?,
+            step: numbers.real(0.0, f64::MAX)?,
+            heat: numbers.real(0.0, 1.0)?,
+            late: numbers.flag()?,
+        })
+    }
+
+    fn sleep(&self) -> Nanos {
+        Nanos((self.ns + 0.5) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIXED: Sensitivity = Sensitivity {
+        adaptive: false,
+        ..Sensitivity::PUBLISHED
+    };
+
+    /// Worked out by hand from 10 us: the outcomes (early, early, late, late, early) give the steps
+    /// 1.01, 1.02, 0.9, 0.8, 1.01.
+    #[test]
+    fn steps_grow_shrink_and_start_anew() {
+        let mut duration = Duration {
+            ns: 10_000.0,
+            ..Duration::default()
+        };
+        let slept = [false, false, true, true, false].map(|late| {
+            duration.learn(late, &FIXED);
+            duration.sleep().0
+        });
+        assert_eq!(slept, [10_100, 10_302, 9_272, 7_417, 7_492]);
+    }
+
+    /// The ninth late outcome after a change leaves a step of 1 - 9 * 0.1 = 0.1, the tenth leaves
+    /// nothing: the step becomes 1 again.
+    #[test]
+    fn ten_late_outcomes_use_the_step_up() {
+        let mut duration = Duration {
+            ns: 1e9,
+            late: false,
+            ..Duration::default()
+        };
+        (0..10).for_each(|_| assert!(duration.learn(true, &FIXED)));
+        assert_eq!(duration.step, 1.0);
+        // 1e9 * 0.9 * 0.8 * ... * 0.1 = 1e9 * 9! / 1e9.
+        assert!((duration.ns - 362_880.0).abs() < 1e-3, "{}", duration.ns);
+    }
+
+    /// From the shortest, 0.1 us, one late outcome asks for 0.09 us.
+    #[test]
+    fn a_sleep_held_at_the_shortest_is_told() {
+        let mut duration = Duration::default();
+        assert!(!duration.learn(true, &FIXED));
+        assert_eq!(duration.sleep(), Nanos(100));
+        assert!(duration.learn(false, &FIXED));
+    }
+
+    #[test]
+    fn adaptive_sensitivity_stays_within_a_tenth_and_all() {
+        let mut duration = Duration::default();
+        let adaptive = Sensitivity::PUBLISHED;
+        for i in 0..100 {
+            duration.learn(i % 2 == 0, &adaptive);
+        }
+        assert!((duration.heat - 0.1).abs() < 1e-12);
+        (0..100).for_each(|_| assert!(duration.learn(false, &adaptive)));
+        assert_eq!(duration.heat, 1.0);
     }
 }

@@ -10,7 +10,6 @@
 //! Until a bucket's first miss the sleep grows by [`START`] with every I/O instead: at a miss rate
 //! of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
 
-use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::Numbers;
@@ -25,35 +24,32 @@ pub(super) const RULE: SleepRule = SleepRule {
     follows_device: true,
     interrupts: false,
     params: &[
-        Param {
-            name: "miss",
-            summary: "miss rate to hold",
-            kind: Kind::Ratio,
-            default: Some(0.02),
-            min: 0.0001,
-            max: 0.9,
-        },
-        Param {
-            name: "gain",
-            summary: "how strongly one outcome moves the sleep",
-            kind: Kind::Number,
-            default: Some(0.1),
-            min: 0.0001,
-            max: 1.0,
-        },
+        Param::new(
+            "miss",
+            "miss rate to hold",
+            Kind::Ratio,
+            Some(0.02),
+            0.0001..=0.9,
+        ),
+        Param::new(
+            "gain",
+            "how strongly one outcome moves the sleep",
+            Kind::Number,
+            Some(0.1),
+            0.0001..=1.0,
+        ),
     ],
     example: "qt:miss=2%",
-    build,
-    form: |_| Form::Opaque,
+    form,
 };
 
 const SHORTEST: f64 = 100.0;
 const START: f64 = 1.1;
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+fn form(spec: &PolicySpec) -> Form {
     let (miss, gain) = (spec.value("miss"), spec.value("gain"));
     let (early, late) = ((gain * miss).exp(), (gain * (miss - 1.0)).exp());
-    each_lane(lanes, || Qt {
+    Form::opaque(move || Qt {
         early,
         late,
         buckets: Default::default(),
@@ -107,13 +103,7 @@ impl Lane for Qt {
         Some(self.buckets.iter().flat_map(encode).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
-        self.read(learned).is_some()
-    }
-}
-
-impl Qt {
-    fn read(&mut self, learned: &[u64]) -> Option<()> {
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let mut numbers = Numbers::new(learned);
         for bucket in &mut self.buckets {
             bucket.ns = numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?;

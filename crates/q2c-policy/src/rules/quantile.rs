@@ -18,19 +18,17 @@ pub(super) const RULE: SleepRule = SleepRule {
     follows_device: true,
     interrupts: false,
     params: &[
-        Param {
-            name: "q",
-            summary: "share of the times that are not longer than the quantile",
-            kind: Kind::Ratio,
-            default: Some(0.05),
-            min: 0.0001,
-            max: 1.0,
-        },
+        Param::new(
+            "q",
+            "share of the times that are not longer than the quantile",
+            Kind::Ratio,
+            Some(0.05),
+            0.0001..=1.0,
+        ),
         RATIO_OF_SHORT,
         PERIOD_10_MS,
     ],
     example: "quantile:q=5%,ratio=70%,period=10ms",
-    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 

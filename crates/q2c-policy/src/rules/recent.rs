@@ -4,7 +4,6 @@
 //!
 //! The rule `rule` takes the same formulas over a window of time, once at its end.
 
-use super::each_lane;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::formula::Written;
@@ -14,14 +13,13 @@ use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token
 use q2c_model::Nanos;
 use std::collections::VecDeque;
 
-pub(crate) const IOS: Param = Param {
-    name: "ios",
-    summary: "number of I/Os in the window",
-    kind: Kind::Count,
-    default: Some(8.0),
-    min: 1.0,
-    max: 1_000.0,
-};
+pub(crate) const IOS: Param = Param::new(
+    "ios",
+    "number of I/Os in the window",
+    Kind::Count,
+    Some(8.0),
+    1.0..=1_000.0,
+);
 
 pub(crate) const RULE: SleepRule = SleepRule {
     name: "recent",
@@ -31,24 +29,22 @@ pub(crate) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[
         IOS,
-        Param {
-            name: "sleep",
-            summary: "how long, such as 0.5 * min",
-            kind: Kind::Formula,
-            default: None,
-            min: 0.0,
-            max: 0.0,
-        },
+        Param::new(
+            "sleep",
+            "how long, such as 0.5 * min",
+            Kind::Formula,
+            None,
+            0.0..=0.0,
+        ),
     ],
     example: "recent:ios=8,sleep=0.5 * min",
-    build,
-    form: |_| Form::Opaque,
+    form,
 };
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let ios = spec.integer(IOS.name) as usize;
-    each_lane(lanes, || Recent {
-        written: spec.written().clone(),
+fn form(spec: &PolicySpec) -> Form {
+    let (ios, written) = (spec.integer(IOS.name) as usize, spec.written().clone());
+    Form::opaque(move || Recent {
+        written: written.clone(),
         buckets: std::array::from_fn(|_| LastIos::new(ios)),
     })
 }
@@ -164,13 +160,7 @@ impl Lane for Recent {
         Some(self.buckets.iter().flat_map(LastIos::numbers).collect())
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
-        self.read(learned).is_some()
-    }
-}
-
-impl Recent {
-    fn read(&mut self, learned: &[u64]) -> Option<()> {
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let mut numbers = Numbers::new(learned);
         for last in &mut self.buckets {
             last.read(&mut numbers)?;
@@ -183,10 +173,7 @@ impl Recent {
 mod tests {
     use super::*;
 
-    const READ: Io = Io {
-        direction: q2c_model::Direction::Read,
-        bytes: 4096,
-    };
+    const READ: Io = Io::READ_4K;
 
     fn sleeps(rule: &str, times: &[u64]) -> Vec<u64> {
         let spec: PolicySpec = rule.parse().expect(rule);

@@ -15,17 +15,15 @@ pub(crate) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[
         PERIOD_10_MS,
-        Param {
-            name: "sleep",
-            summary: "how long, such as if(p01 > 40us, p01 - 4us, 0)",
-            kind: Kind::Formula,
-            default: None,
-            min: 0.0,
-            max: 0.0,
-        },
+        Param::new(
+            "sleep",
+            "how long, such as if(p01 > 40us, p01 - 4us, 0)",
+            Kind::Formula,
+            None,
+            0.0..=0.0,
+        ),
     ],
     example: "rule:period=10ms,sleep=0.7 * min",
-    build: |spec, lanes| rule(spec).build(lanes),
     form: |spec| Form::Window(rule(spec)),
 };
 

@@ -1,27 +1,25 @@
 //! A share of a time, and the parameters and functions that the rules built on it have in common.
 
 use crate::PolicySpec;
-use crate::form::{WindowForm, WindowStatistic};
+use crate::form::{Form, WindowForm, WindowStatistic};
 use crate::registry::{Kind, Param};
 use q2c_model::Nanos;
 
-pub(super) const RATIO: Param = Param {
-    name: "ratio",
-    summary: "share of the statistic to sleep",
-    kind: Kind::Ratio,
-    default: Some(0.5),
-    min: 0.0001,
-    max: 1.0,
-};
+pub(super) const RATIO: Param = Param::new(
+    "ratio",
+    "share of the statistic to sleep",
+    Kind::Ratio,
+    Some(0.5),
+    0.0001..=1.0,
+);
 
-pub(crate) const PERIOD: Param = Param {
-    name: "period",
-    summary: "shortest length of a window",
-    kind: Kind::Duration,
-    default: Some(100e6),
-    min: 1e3,
-    max: 3_600e9,
-};
+pub(crate) const PERIOD: Param = Param::new(
+    "period",
+    "shortest length of a window",
+    Kind::Duration,
+    Some(100e6),
+    1e3..=3_600e9,
+);
 
 /// [`RATIO`] of the rules on a short time, which other load disturbs less than the mean.
 pub(super) const RATIO_OF_SHORT: Param = Param {
@@ -35,17 +33,17 @@ pub(super) const PERIOD_10_MS: Param = Param {
     ..PERIOD
 };
 
-pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> WindowForm {
-    WindowForm {
+pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> Form {
+    Form::Windowed(WindowForm {
         statistic,
         period: Nanos(spec.nanos("period").max(1)),
         share: Share::new(spec.value("ratio")),
-    }
+    })
 }
 
 /// A ratio in parts per billion: exact for every percentage that a person types.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Share(u64);
+pub(crate) struct Share(pub(crate) u64);
 
 const ONE: u64 = 1_000_000_000;
 /// A time below this one, 8.6 s in ns, times [`ONE`] fits into 64 bits.
@@ -54,10 +52,6 @@ const SHORT: u64 = 1 << 33;
 impl Share {
     pub(super) fn new(fraction: f64) -> Self {
         Share((fraction * ONE as f64).round() as u64)
-    }
-
-    pub(crate) fn parts_per_billion(self) -> u64 {
-        self.0
     }
 
     /// This share of `time`, halves rounded up. For one half it is Linux' `(time + 1) / 2`.

@@ -13,7 +13,6 @@
 //! that waits for its completions (each request is found by the call that slept for it), and is an
 //! upper bound of the sleep for one that enters without waiting.
 
-use super::each_lane;
 use crate::form::Form;
 use crate::registry::{Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
@@ -27,8 +26,7 @@ pub(super) const RULE: SleepRule = SleepRule {
     interrupts: false,
     params: &[],
     example: "uring",
-    build: |_, lanes| each_lane(lanes, || Uring { shortest: INFINITE }),
-    form: |_| Form::Opaque,
+    form: |_| Form::opaque(|| Uring { shortest: INFINITE }),
 };
 
 const INFINITE: u64 = u64::MAX;
@@ -55,11 +53,11 @@ impl Lane for Uring {
         Some(vec![self.shortest])
     }
 
-    fn go_on_from(&mut self, learned: &[u64]) -> bool {
+    fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let [shortest] = learned else {
-            return false;
+            return None;
         };
         self.shortest = *shortest;
-        true
+        Some(())
     }
 }

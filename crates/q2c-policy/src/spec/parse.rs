@@ -1,6 +1,6 @@
 //! Reads the text of a policy.
 
-use super::{NO_NUMBER, PolicySpec, SpecError, SpecErrorKind, within};
+use super::{NO_NUMBER, PolicySpec, SpecError, within};
 use crate::formula::{Formula, Written};
 use crate::registry::{Kind, LINUX, LINUX_NAME, RULES, SleepRule, find};
 
@@ -21,7 +21,7 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let mut offset = begins;
     for part in params.split(',').filter(|_| !params.is_empty()) {
         let taken = given.take(part.trim());
-        taken.map_err(|kind| SpecError::new(text, offset + leading_space(part), kind))?;
+        taken.map_err(|reason| SpecError::new(text, offset + leading_space(part), reason))?;
         offset += part.len() + 1;
     }
     if let Some((at, formula)) = formula {
@@ -32,7 +32,7 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let end = text.trim_end().len();
     given
         .finish()
-        .map_err(|kind| SpecError::new(text, end, kind))
+        .map_err(|reason| SpecError::new(text, end, reason))
 }
 
 fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
@@ -40,11 +40,8 @@ fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
         return spec(LINUX);
     }
     let offset = text.len() - params.trim_start().len();
-    let kind = SpecErrorKind::TooMany {
-        rule: LINUX_NAME,
-        expected: "none".to_owned(),
-    };
-    Err(SpecError::new(text, offset, kind))
+    let reason = format!("too many parameters for {LINUX_NAME}, expected none");
+    Err(SpecError::new(text, offset, reason))
 }
 
 /// The parameters before the formula, and the text from the comma before it on; `None` without a
@@ -87,24 +84,24 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-pub(super) fn index_of(rule: &'static SleepRule, name: &str) -> Result<usize, SpecErrorKind> {
+pub(super) fn index_of(rule: &'static SleepRule, name: &str) -> Result<usize, String> {
     let named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
-    rule.params
-        .iter()
-        .position(named)
-        .ok_or_else(|| SpecErrorKind::UnknownParam {
-            rule: rule.name,
-            found: name.to_owned(),
-            expected: expected(rule),
-        })
+    let index = rule.params.iter().position(named);
+    index.ok_or_else(|| {
+        let expected = expected(rule);
+        format!(
+            "unknown parameter `{name}` of {}, expected {expected}",
+            rule.name
+        )
+    })
 }
 
-fn unknown_rule(found: &str) -> SpecErrorKind {
+fn unknown_rule(found: &str) -> String {
     let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
-    SpecErrorKind::UnknownRule {
-        found: found.to_owned(),
-        expected: names.join(", "),
-    }
+    format!(
+        "unknown rule `{found}`, expected one of {}",
+        names.join(", ")
+    )
 }
 
 fn expected(rule: &SleepRule) -> String {
@@ -135,24 +132,24 @@ impl SpecDraft {
         }
     }
 
-    fn take(&mut self, part: &str) -> Result<(), SpecErrorKind> {
+    fn take(&mut self, part: &str) -> Result<(), String> {
         let (index, text) = match part.split_once('=') {
             Some((name, value)) => {
                 self.named = true;
                 (index_of(self.rule, name.trim_end())?, value.trim_start())
             }
-            None if self.named => return Err(SpecErrorKind::NameMissing(part.to_owned())),
+            None if self.named => {
+                let hint = format!("give it a name too, as in name={part}");
+                return Err(format!("`{part}` stands after a named parameter, {hint}"));
+            }
             None => (self.place()?, part),
         };
         self.seen += 1;
         let param = &self.rule.params[index];
-        let bad = |reason| SpecErrorKind::BadValue {
-            param: param.name,
-            reason,
-        };
-        let value = param.kind.parse(text).map_err(bad)?;
+        let value = param.kind.parse(text);
+        let value = value.map_err(|reason| format!("{}: {reason}", param.name))?;
         match self.values[index].replace(within(param, value)?) {
-            Some(_) => Err(SpecErrorKind::Twice(param.name)),
+            Some(_) => Err(format!("{} is given twice, keep one of them", param.name)),
             None => Ok(()),
         }
     }
@@ -164,23 +161,22 @@ impl SpecDraft {
         }
     }
 
-    fn place(&self) -> Result<usize, SpecErrorKind> {
+    fn place(&self) -> Result<usize, String> {
         if self.seen < self.rule.params.len() {
             return Ok(self.seen);
         }
-        Err(SpecErrorKind::TooMany {
-            rule: self.rule.name,
-            expected: expected(self.rule),
-        })
+        let (rule, expected) = (self.rule.name, expected(self.rule));
+        Err(format!(
+            "too many parameters for {rule}, expected {expected}"
+        ))
     }
 
-    fn finish(self) -> Result<PolicySpec, SpecErrorKind> {
+    fn finish(self) -> Result<PolicySpec, String> {
         let (rule, params) = (self.rule, self.rule.params.iter());
         let values = params.zip(self.values).map(|(param, given)| {
-            given.or(param.default).ok_or(SpecErrorKind::Missing {
-                param: param.name,
-                example: rule.example,
-            })
+            let (name, example) = (param.name, rule.example);
+            let missing = || format!("{name} is missing, give it as in `{example}`");
+            given.or(param.default).ok_or_else(missing)
         });
         Ok(PolicySpec {
             rule,

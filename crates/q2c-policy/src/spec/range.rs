@@ -12,31 +12,13 @@ use thiserror::Error;
 
 /// A text that is no family, or a family that cannot be spelled out.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FamilyError {
-    /// A part of the text is no range.
-    #[error("understand `{part}` of `{text}`: {why}; write A..B/STEP, A..B*FACTOR or A|B|C")]
-    Range {
-        /// The whole text.
-        text: String,
-        /// The part of it that is no range.
-        part: String,
-        /// What is wrong with the part, in words.
-        why: &'static str,
-    },
-    /// One of the configurations is no policy.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// The family has too many configurations.
-    #[error(
-        "spell out `{text}`: it has {count} configurations, at most {MOST_CONFIGURATIONS} are possible"
-    )]
-    TooMany {
-        /// The whole text.
-        text: String,
-        /// The number of configurations.
-        count: u64,
-    },
+#[error("{0}")]
+pub struct FamilyError(String);
+
+impl From<SpecError> for FamilyError {
+    fn from(error: SpecError) -> Self {
+        FamilyError(error.to_string())
+    }
 }
 
 /// The largest number of configurations in a family: a result takes about a KiB for each.
@@ -45,7 +27,6 @@ pub const MOST_CONFIGURATIONS: u64 = 4_000_000;
 /// A family whose configurations are built when they are asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    text: String,
     head: String,
     parts: Vec<Alternatives>,
 }
@@ -113,22 +94,18 @@ impl Family {
             }
             _ => (text.to_owned(), Vec::new()),
         };
-        let family = Family {
-            text: text.to_owned(),
-            head,
-            parts,
-        };
+        let family = Family { head, parts };
         let count = family.count();
         if count > MOST_CONFIGURATIONS {
-            let text = family.text;
-            return Err(FamilyError::TooMany { text, count });
+            return Err(FamilyError(format!(
+                "spell out `{text}`: it has {count} configurations, at most {MOST_CONFIGURATIONS} are possible"
+            )));
         }
         family.nth(0)?;
         Ok(family)
     }
 
     /// The number of configurations.
-    #[must_use]
     pub fn count(&self) -> u64 {
         let lengths = self.parts.iter().map(Alternatives::count);
         lengths.fold(1, u64::saturating_mul)
@@ -187,10 +164,9 @@ fn alternatives(text: &str, part: &str) -> Result<Alternatives, FamilyError> {
         Some((name, value)) => (format!("{name}="), value),
         None => (String::new(), part),
     };
-    let wrong = |why| FamilyError::Range {
-        text: text.to_owned(),
-        part: part.to_owned(),
-        why,
+    let wrong = |reason: &str| {
+        let how = "write A..B/STEP, A..B*FACTOR or A|B|C";
+        FamilyError(format!("understand `{part}` of `{text}`: {reason}; {how}"))
     };
     Ok(match value.split_once("..") {
         Some((from, rest)) => Alternatives::Range {
@@ -248,10 +224,8 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
 
 fn nanoseconds(unit: &str) -> Option<f64> {
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, ns)| *ns)
+    let known = units.iter().find(|(name, _)| *name == unit);
+    known.map(|(_, ns)| *ns)
 }
 
 /// Rounds to nine decimals, so that 0.30000000000000004 is shown as 0.3.
@@ -261,9 +235,8 @@ fn tidy(value: f64) -> f64 {
 
 fn number(text: &str) -> Result<(f64, &str), &'static str> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
-        .unwrap_or(text.len());
+    let unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let end = unit.unwrap_or(text.len());
     let value = text[..end].parse().map_err(|_| "a number is missing")?;
     Ok((value, &text[end..]))
 }

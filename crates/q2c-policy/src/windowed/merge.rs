@@ -19,16 +19,7 @@ pub(super) struct SlotMerger {
 
 struct MergedSlot {
     slot: Arc<LaneSlot>,
-    done: [MergedTotals; BUCKETS],
-}
-
-#[derive(Default)]
-struct MergedTotals {
-    samples: AtomicU64,
-    sum: AtomicU64,
-    misses: AtomicU64,
-    shortfall: AtomicU64,
-    misses_below: AtomicU64,
+    done: [SlotTotals<AtomicU64>; BUCKETS],
 }
 
 #[derive(Default)]
@@ -80,7 +71,12 @@ impl SlotMerger {
             let Some(reading) = lane.slot.read(bucket, end) else {
                 continue;
             };
-            let done = lane.done[bucket].replace(reading.totals);
+            let done = lane.done[bucket].each_ref().zip(reading.totals);
+            let done = done.map(|(total, now)| {
+                let before = total.load(Relaxed);
+                total.store(now, Relaxed);
+                before
+            });
             let new = reading.totals.since(done);
             sums.totals = sums.totals.plus(new);
             if new.samples > 0 {
@@ -131,23 +127,6 @@ impl NewSamples {
             shortfall,
             misses_below,
             times,
-        }
-    }
-}
-
-impl MergedTotals {
-    fn replace(&self, now: SlotTotals) -> SlotTotals {
-        let swap = |total: &AtomicU64, now| {
-            let before = total.load(Relaxed);
-            total.store(now, Relaxed);
-            before
-        };
-        SlotTotals {
-            samples: swap(&self.samples, now.samples),
-            sum: swap(&self.sum, now.sum),
-            misses: swap(&self.misses, now.misses),
-            shortfall: swap(&self.shortfall, now.shortfall),
-            misses_below: swap(&self.misses_below, now.misses_below),
         }
     }
 }

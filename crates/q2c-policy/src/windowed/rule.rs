@@ -43,7 +43,6 @@ impl WindowRule {
     }
 
     /// The decision for a bucket after `window`.
-    #[must_use]
     pub fn decide(&self, window: &BucketWindow<'_>) -> Decision {
         match (self.decide)(window) {
             Decision::Sleep(time) => time.min(crate::MAX_SLEEP).into(),
@@ -52,16 +51,13 @@ impl WindowRule {
     }
 
     /// Whether `io` is left to the interrupt because of its length.
-    #[must_use]
     pub fn is_large(&self, io: Io) -> bool {
         self.interrupts_from
             .is_some_and(|from| u64::from(io.bytes) >= from)
     }
 
     pub(crate) fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
-        let rule = self.clone();
-        let decide = move |window: &BucketWindow<'_>| rule.decide(window);
-        let inner = windowed::build(decide, self.gather, self.period, lanes);
+        let inner = windowed::build(self.clone(), lanes);
         if self.interrupts_from.is_none() {
             return inner;
         }
@@ -70,10 +66,6 @@ impl WindowRule {
             Box::new(WithoutLarge { inner, rule })
         };
         inner.into_iter().map(lane).collect()
-    }
-
-    pub(crate) fn build_apart(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
-        (0..lanes).flat_map(|_| self.build(1)).collect()
     }
 }
 

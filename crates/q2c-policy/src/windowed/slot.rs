@@ -4,7 +4,7 @@ use super::times::TimeBins;
 use super::{CLOSING, Gather};
 use crate::Outcome;
 use crate::bucket::BUCKETS;
-use q2c_model::Nanos;
+use q2c_model::{Nanos, each_field};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
@@ -25,11 +25,7 @@ pub(super) struct LaneSlot {
 
 #[derive(Default)]
 struct BucketCounters {
-    samples: AtomicU64,
-    sum: AtomicU64,
-    misses: AtomicU64,
-    shortfall: AtomicU64,
-    misses_below: AtomicU64,
+    totals: SlotTotals<AtomicU64>,
     last: AtomicU64,
     last_at: AtomicU64,
     min: AtomicU64,
@@ -37,13 +33,15 @@ struct BucketCounters {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SlotTotals {
-    pub(super) samples: u64,
-    pub(super) sum: u64,
-    pub(super) misses: u64,
-    pub(super) shortfall: u64,
-    pub(super) misses_below: u64,
+pub(super) struct SlotTotals<T = u64> {
+    pub(super) samples: T,
+    pub(super) sum: T,
+    pub(super) misses: T,
+    pub(super) shortfall: T,
+    pub(super) misses_below: T,
 }
+
+each_field! { SlotTotals, samples, sum, misses, shortfall, misses_below }
 
 #[derive(Clone, Copy)]
 pub(super) struct SlotSample {
@@ -61,11 +59,8 @@ pub(super) struct SlotReading {
 
 impl LaneSlot {
     pub(super) fn new(gather: Gather) -> Self {
-        let tallies = if gather == Gather::Quantiles {
-            BUCKETS
-        } else {
-            0
-        };
+        let gathers = gather == Gather::Quantiles;
+        let tallies = if gathers { BUCKETS } else { 0 };
         LaneSlot {
             version: AtomicU64::default(),
             window: AtomicU64::default(),
@@ -148,13 +143,13 @@ impl BucketCounters {
             now,
             mean_before,
         } = sample;
-        let ns = outcome.observed.0;
-        raise(&self.samples, 1);
-        raise(&self.sum, ns);
-        raise(&self.misses, u64::from(outcome.missed));
+        let (ns, totals) = (outcome.observed.0, &self.totals);
+        raise(&totals.samples, 1);
+        raise(&totals.sum, ns);
+        raise(&totals.misses, u64::from(outcome.missed));
         if ns < mean_before {
-            raise(&self.shortfall, mean_before - ns);
-            raise(&self.misses_below, u64::from(outcome.missed));
+            raise(&totals.shortfall, mean_before - ns);
+            raise(&totals.misses_below, u64::from(outcome.missed));
         }
         self.last.store(ns, Relaxed);
         self.last_at.store(now.0, Relaxed);
@@ -169,13 +164,7 @@ impl BucketCounters {
     fn read(&self) -> SlotReading {
         let (min, max) = (self.min.load(Relaxed), self.max.load(Relaxed));
         SlotReading {
-            totals: SlotTotals {
-                samples: self.samples.load(Relaxed),
-                sum: self.sum.load(Relaxed),
-                misses: self.misses.load(Relaxed),
-                shortfall: self.shortfall.load(Relaxed),
-                misses_below: self.misses_below.load(Relaxed),
-            },
+            totals: self.totals.each_ref().map(|total| total.load(Relaxed)),
             last: (self.last_at.load(Relaxed), self.last.load(Relaxed)),
             extremes: (min <= max).then_some((min, max)),
         }
@@ -189,20 +178,11 @@ fn raise(total: &AtomicU64, by: u64) {
 
 impl SlotTotals {
     pub(super) fn since(self, earlier: SlotTotals) -> SlotTotals {
-        self.with(earlier, u64::wrapping_sub)
+        let both = self.zip(earlier);
+        both.map(|(now, before)| now.wrapping_sub(before))
     }
 
     pub(super) fn plus(self, other: SlotTotals) -> SlotTotals {
-        self.with(other, u64::wrapping_add)
-    }
-
-    fn with(self, other: SlotTotals, both: fn(u64, u64) -> u64) -> SlotTotals {
-        SlotTotals {
-            samples: both(self.samples, other.samples),
-            sum: both(self.sum, other.sum),
-            misses: both(self.misses, other.misses),
-            shortfall: both(self.shortfall, other.shortfall),
-            misses_below: both(self.misses_below, other.misses_below),
-        }
+        self.zip(other).map(|(a, b)| a.wrapping_add(b))
     }
 }

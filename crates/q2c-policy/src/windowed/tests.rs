@@ -1,12 +1,9 @@
 use super::*;
+use crate::MAX_SLEEP;
 use proptest::prelude::*;
 use q2c_model::Direction;
 use std::sync::{Barrier, Mutex};
 
-const READ_4K: Io = Io {
-    direction: Direction::Read,
-    bytes: 4096,
-};
 const PERIOD: Nanos = Nanos(1_000);
 
 type WindowLog = Arc<Mutex<Vec<BucketWindow<'static>>>>;
@@ -19,7 +16,10 @@ fn noting(lanes: usize) -> (WindowLog, Vec<Box<dyn Lane>>) {
         notes.push(without_times(window));
         window.mean()
     };
-    (windows, build(rule, Gather::Totals, PERIOD, lanes))
+    (
+        windows,
+        WindowRule::new(rule, Gather::Totals, PERIOD).build(lanes),
+    )
 }
 
 fn without_times(window: &BucketWindow<'_>) -> BucketWindow<'static> {
@@ -65,17 +65,21 @@ fn sleep(ns: u64) -> Decision {
 fn a_window_opens_with_a_completion_and_lasts_a_period() {
     let (windows, mut lanes) = noting(1);
     let lane = &mut lanes[0];
-    assert_eq!(asked(lane, READ_4K, 0), Decision::Poll);
-    done(lane, READ_4K, 100, false, 500);
-    done(lane, READ_4K, 301, true, 1_499);
-    assert_eq!(asked(lane, READ_4K, 1_499), Decision::Poll, "still open");
-    assert_eq!(asked(lane, READ_4K, 1_500), Decision::Sleep(Nanos(200)));
+    assert_eq!(asked(lane, Io::READ_4K, 0), Decision::Poll);
+    done(lane, Io::READ_4K, 100, false, 500);
+    done(lane, Io::READ_4K, 301, true, 1_499);
+    assert_eq!(
+        asked(lane, Io::READ_4K, 1_499),
+        Decision::Poll,
+        "still open"
+    );
+    assert_eq!(asked(lane, Io::READ_4K, 1_500), Decision::Sleep(Nanos(200)));
     // The lane is idle until 9 000: the next window lasts to 10 000, and the completion that ends
     // it opens its own.
-    done(lane, READ_4K, 10, false, 9_000);
-    assert_eq!(asked(lane, READ_4K, 9_999), Decision::Sleep(Nanos(200)));
-    done(lane, READ_4K, 90, false, 10_000);
-    assert_eq!(asked(lane, READ_4K, 10_000), Decision::Sleep(Nanos(10)));
+    done(lane, Io::READ_4K, 10, false, 9_000);
+    assert_eq!(asked(lane, Io::READ_4K, 9_999), Decision::Sleep(Nanos(200)));
+    done(lane, Io::READ_4K, 90, false, 10_000);
+    assert_eq!(asked(lane, Io::READ_4K, 10_000), Decision::Sleep(Nanos(10)));
     let seen = windows.lock().expect("one thread");
     let seen: Vec<_> = seen.iter().map(basics).collect();
     assert_eq!(seen, [[2, 401, 1, 100, 301], [1, 10, 0, 10, 10]]);
@@ -87,14 +91,14 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
 #[test]
 fn a_window_is_compared_with_the_mean_before() {
     let (windows, mut lanes) = noting(2);
-    done(&mut lanes[0], READ_4K, 100, false, 0);
-    done(&mut lanes[1], READ_4K, 300, true, 1);
+    done(&mut lanes[0], Io::READ_4K, 100, false, 0);
+    done(&mut lanes[1], Io::READ_4K, 300, true, 1);
     let second = [(150, true), (240, true), (190, false), (199, false)];
     for (n, (observed, missed)) in second.into_iter().enumerate() {
         let now = 1_000 + n as u64;
-        done(&mut lanes[1 - n % 2], READ_4K, observed, missed, now);
+        done(&mut lanes[1 - n % 2], Io::READ_4K, observed, missed, now);
     }
-    asked(&mut lanes[0], READ_4K, 2_000);
+    asked(&mut lanes[0], Io::READ_4K, 2_000);
     let windows = windows.lock().expect("one thread");
     let figures = |w: &BucketWindow<'_>| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below);
     let seen: Vec<_> = windows.iter().map(figures).collect();
@@ -111,12 +115,12 @@ fn a_rule_may_answer_interrupts_or_polling() {
         100..200 => Decision::Sleep(window.mean()),
         _ => Decision::Interrupt,
     };
-    let mut lanes = build(rule, Gather::Totals, PERIOD, 1);
+    let mut lanes = WindowRule::new(rule, Gather::Totals, PERIOD).build(1);
     let mut now = 0;
     let answers = [150, 250, 50].map(|observed| {
         now += 2 * PERIOD.0;
-        done(&mut lanes[0], READ_4K, observed, false, now);
-        asked(&mut lanes[0], READ_4K, now + PERIOD.0)
+        done(&mut lanes[0], Io::READ_4K, observed, false, now);
+        asked(&mut lanes[0], Io::READ_4K, now + PERIOD.0)
     });
     assert_eq!(answers, [sleep(150), Decision::Interrupt, Decision::Poll]);
 }
@@ -126,14 +130,14 @@ fn a_rule_may_answer_interrupts_or_polling() {
 #[test]
 fn quantiles_are_of_all_lanes_and_of_one_window() {
     let rule = |window: &BucketWindow<'_>| window.quantile(0.05);
-    let mut lanes = build(rule, Gather::Quantiles, PERIOD, 2);
+    let mut lanes = WindowRule::new(rule, Gather::Quantiles, PERIOD).build(2);
     for n in 1..=100 {
-        done(&mut lanes[n % 2], READ_4K, 10 * n as u64, false, 5);
+        done(&mut lanes[n % 2], Io::READ_4K, 10 * n as u64, false, 5);
     }
-    assert_eq!(asked(&mut lanes[0], READ_4K, 2_000), sleep(50));
+    assert_eq!(asked(&mut lanes[0], Io::READ_4K, 2_000), sleep(50));
     // The next window holds none of these times; its only time is the middle of its bin.
-    done(&mut lanes[1], READ_4K, 4_321, false, 3_000);
-    assert_eq!(asked(&mut lanes[0], READ_4K, 5_000), sleep(4_321));
+    done(&mut lanes[1], Io::READ_4K, 4_321, false, 3_000);
+    assert_eq!(asked(&mut lanes[0], Io::READ_4K, 5_000), sleep(4_321));
 }
 
 #[test]
@@ -143,12 +147,12 @@ fn buckets_are_apart_and_keep_their_sleep_without_samples() {
         direction: Direction::Write,
         bytes: 65_536,
     };
-    done(&mut lanes[0], READ_4K, 100, false, 10);
+    done(&mut lanes[0], Io::READ_4K, 100, false, 10);
     done(&mut lanes[1], write, 900, false, 10);
-    done(&mut lanes[1], READ_4K, 300, false, 2_000);
-    assert_eq!(asked(&mut lanes[1], READ_4K, 2_000), sleep(100));
+    done(&mut lanes[1], Io::READ_4K, 300, false, 2_000);
+    assert_eq!(asked(&mut lanes[1], Io::READ_4K, 2_000), sleep(100));
     assert_eq!(asked(&mut lanes[0], write, 2_000), sleep(900));
-    assert_eq!(asked(&mut lanes[0], READ_4K, 3_000), sleep(300));
+    assert_eq!(asked(&mut lanes[0], Io::READ_4K, 3_000), sleep(300));
     assert_eq!(asked(&mut lanes[0], write, 3_000), sleep(900), "kept");
     let tiny = Io {
         bytes: 100,
@@ -160,8 +164,8 @@ fn buckets_are_apart_and_keep_their_sleep_without_samples() {
 #[test]
 fn a_sleep_is_bounded() {
     let (_, mut lanes) = noting(1);
-    done(&mut lanes[0], READ_4K, u64::MAX, true, 10);
-    assert_eq!(asked(&mut lanes[0], READ_4K, 5_000), sleep(MAX_SLEEP.0));
+    done(&mut lanes[0], Io::READ_4K, u64::MAX, true, 10);
+    assert_eq!(asked(&mut lanes[0], Io::READ_4K, 5_000), sleep(MAX_SLEEP.0));
 }
 
 const LANES: u64 = 4;
@@ -182,8 +186,8 @@ fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<BucketWindow<'stati
                 start.wait();
                 for (observed, missed) in (0..EACH).map(sample) {
                     let now = clock.fetch_add(STEP, Ordering::Relaxed);
-                    asked(&mut lane, READ_4K, now);
-                    done(&mut lane, READ_4K, observed, missed, now);
+                    asked(&mut lane, Io::READ_4K, now);
+                    done(&mut lane, Io::READ_4K, observed, missed, now);
                 }
                 lane
             })
@@ -194,9 +198,9 @@ fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<BucketWindow<'stati
     });
     let end = clock.load(Ordering::Relaxed);
     for now in [end + 10_000, end + 20_000] {
-        done(&mut back[0], READ_4K, 1, true, now);
+        done(&mut back[0], Io::READ_4K, 1, true, now);
     }
-    asked(&mut back[0], READ_4K, end + 30_000);
+    asked(&mut back[0], Io::READ_4K, end + 30_000);
     let windows = windows.lock().expect("all threads have ended");
     assert!(windows.len() > 100, "only {} windows", windows.len());
     windows.clone()
@@ -232,9 +236,9 @@ proptest! {
     fn lanes_merge_to_one(samples in prop::collection::vec((0..8usize, 1..1_000_000_000u64), 1..200)) {
         let (windows, mut lanes) = noting(8);
         for &(lane, observed) in &samples {
-            done(&mut lanes[lane], READ_4K, observed, observed % 3 == 0, 5);
+            done(&mut lanes[lane], Io::READ_4K, observed, observed % 3 == 0, 5);
         }
-        asked(&mut lanes[0], READ_4K, 5 + PERIOD.0);
+        asked(&mut lanes[0], Io::READ_4K, 5 + PERIOD.0);
         let times = || samples.iter().map(|&(_, observed)| observed);
         let expected = [
             samples.len() as u64,

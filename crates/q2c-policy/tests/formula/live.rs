@@ -3,10 +3,7 @@
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, FormulaCounts, Io, Outcome, PolicySpec, Token};
 
-const READ: Io = Io {
-    direction: Direction::Read,
-    bytes: 4096,
-};
+const READ: Io = Io::READ_4K;
 const WRITE: Io = Io {
     direction: Direction::Write,
     ..READ

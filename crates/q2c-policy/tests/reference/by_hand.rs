@@ -10,11 +10,6 @@ fn lane(spec: &str) -> Box<dyn Lane> {
     spec.build(1).remove(0)
 }
 
-const READ_4K: Io = Io {
-    direction: Direction::Read,
-    bytes: 4096,
-};
-
 fn window(lane: &mut dyn Lane, io: Io, start: u64, times: &[u64], misses: usize) {
     for (n, &observed) in times.iter().enumerate() {
         let (observed, missed) = (Nanos(observed), n < misses);
@@ -82,17 +77,17 @@ fn lmd_is_held_back_by_misses() {
         (&late_first, 32, 75_000),
     ] {
         let mut lane = lane("lmd:period=1us");
-        window(&mut *lane, READ_4K, 0, &[100_000; 10], 0);
-        assert_eq!(asked(&mut *lane, READ_4K, 2_000), sleep(50_000));
-        window(&mut *lane, READ_4K, 3_000, times, misses);
-        let got = asked(&mut *lane, READ_4K, 5_000);
+        window(&mut *lane, Io::READ_4K, 0, &[100_000; 10], 0);
+        assert_eq!(asked(&mut *lane, Io::READ_4K, 2_000), sleep(50_000));
+        window(&mut *lane, Io::READ_4K, 3_000, times, misses);
+        let got = asked(&mut *lane, Io::READ_4K, 5_000);
         assert_eq!(got, sleep(expected), "{misses}");
     }
     // 95,000 <= 24 x 5,000.
     let mut lane = lane("lmd:deviations=24,period=1us");
-    window(&mut *lane, READ_4K, 0, &[100_000], 0);
-    window(&mut *lane, READ_4K, 3_000, &times, 0);
-    assert_eq!(asked(&mut *lane, READ_4K, 5_000), sleep(47_500));
+    window(&mut *lane, Io::READ_4K, 0, &[100_000], 0);
+    window(&mut *lane, Io::READ_4K, 3_000, &times, 0);
+    assert_eq!(asked(&mut *lane, Io::READ_4K, 5_000), sleep(47_500));
 }
 
 /// Constant times have no deviation, so the sleep is half the mean, as in Linux.
@@ -117,7 +112,7 @@ fn hypi_goes_by_size() {
     assert_eq!(got[..4], expected);
     assert_eq!(got[4], Decision::Interrupt);
     // No read so far.
-    assert_eq!(asked(&mut *lane, READ_4K, 2_000), Decision::Poll);
+    assert_eq!(asked(&mut *lane, Io::READ_4K, 2_000), Decision::Poll);
 }
 
 /// The mean is that of the running window, which lasts 2^27 ns = 134.2 ms. Reads and writes are
@@ -127,21 +122,21 @@ fn linux410_reads_the_running_window() {
     let mut lane = lane("linux410");
     let big = Io {
         bytes: 1 << 20,
-        ..READ_4K
+        ..Io::READ_4K
     };
-    assert_eq!(asked(&mut *lane, READ_4K, 0), Decision::Poll);
-    window(&mut *lane, READ_4K, 100, &[10_000], 0);
+    assert_eq!(asked(&mut *lane, Io::READ_4K, 0), Decision::Poll);
+    window(&mut *lane, Io::READ_4K, 100, &[10_000], 0);
     assert_eq!(asked(&mut *lane, big, 200), sleep(5_000));
     window(&mut *lane, big, 134_217_727, &[30_001], 0);
     // (40,001 / 2 + 1) / 2, also in the next window until it has a sample.
     for now in [134_217_727, 134_217_728] {
-        assert_eq!(asked(&mut *lane, READ_4K, now), sleep(10_000));
+        assert_eq!(asked(&mut *lane, Io::READ_4K, now), sleep(10_000));
     }
-    window(&mut *lane, READ_4K, 134_217_728, &[2_000], 0);
-    assert_eq!(asked(&mut *lane, READ_4K, 134_217_729), sleep(1_000));
+    window(&mut *lane, Io::READ_4K, 134_217_728, &[2_000], 0);
+    assert_eq!(asked(&mut *lane, Io::READ_4K, 134_217_729), sleep(1_000));
     let write = Io {
         direction: Direction::Write,
-        ..READ_4K
+        ..Io::READ_4K
     };
     assert_eq!(asked(&mut *lane, write, 134_217_730), Decision::Poll);
 }
@@ -151,8 +146,8 @@ fn linux410_reads_the_running_window() {
 fn ewma_moves_by_its_weight() {
     let mut lane = lane("ewma:50%,50%");
     let got = [8_000, 16_000, 2_000].map(|time| {
-        window(&mut *lane, READ_4K, 0, &[time], 0);
-        asked(&mut *lane, READ_4K, 1)
+        window(&mut *lane, Io::READ_4K, 0, &[time], 0);
+        asked(&mut *lane, Io::READ_4K, 1)
     });
     assert_eq!(got, [4_000, 6_000, 3_500].map(sleep));
 }
@@ -170,8 +165,12 @@ fn quantile_is_the_nearest_rank() {
     ] {
         let mut lane = lane(&format!("quantile:{q},100%,1us"));
         let times: Vec<u64> = (20..40).rev().collect();
-        window(&mut *lane, READ_4K, 0, &times, 0);
-        assert_eq!(asked(&mut *lane, READ_4K, 2_000), sleep(expected), "{q}");
+        window(&mut *lane, Io::READ_4K, 0, &times, 0);
+        assert_eq!(
+            asked(&mut *lane, Io::READ_4K, 2_000),
+            sleep(expected),
+            "{q}"
+        );
     }
 }
 
@@ -254,12 +253,12 @@ fn dpas_interrupts_when_its_cpu_is_contended() {
             missed: true,
         };
         let mut next = |n: u64| {
-            let (decision, token) = lane.decide(READ_4K, Nanos(n));
+            let (decision, token) = lane.decide(Io::READ_4K, Nanos(n));
             in_flight.push_back((decision, token));
             if in_flight.len() == depth {
                 let (decision, token) = in_flight.pop_front().expect("not empty");
                 let missed = matches!(decision, Decision::Sleep(_));
-                lane.complete(READ_4K, token, Outcome { missed, ..late }, Nanos(n));
+                lane.complete(Io::READ_4K, token, Outcome { missed, ..late }, Nanos(n));
             }
             decision
         };

@@ -126,10 +126,7 @@ fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
 }
 
 pub(crate) fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<LoopRequest> {
-    let io = Io {
-        bytes: 4096,
-        ..Io::default()
-    };
+    let io = Io::READ_4K;
     let request = |latency| LoopRequest {
         io,
         latency,

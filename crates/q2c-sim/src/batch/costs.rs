@@ -1,8 +1,9 @@
 //! The cost model as the batch kernels read it: functions of the sleep's length with shared
 //! corners.
 
+use super::hit::HitLines;
 use super::sleeps::Sleeps;
-use q2c_model::{CostModel, Curve};
+use q2c_model::{CostModel, Curve, WakeDelay};
 
 /// Curves over the same abscissa, so that one search finds all lines. Columns but `x` have one row
 /// more: row 0 below the first corner, row `i + 1` from corner `i` on.
@@ -18,8 +19,8 @@ impl<const N: usize> Joint<N> {
         let mut x: Vec<f64> = curves.iter().flat_map(|c| c.x.clone()).collect();
         x.sort_by(f64::total_cmp);
         x.dedup();
-        // Without corners `is_plain` sees from the number of rows that the curves are constant.
-        if curves.iter().all(|c| flat(c)) {
+        // Without corners `plain` sees from the number of rows that the curves are constant.
+        if curves.iter().all(|c| c.y.iter().all(|&y| y == c.y[0])) {
             x.clear();
         }
         let from = x.first().copied().unwrap_or(0.0);
@@ -95,32 +96,31 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-fn flat(curve: &Curve) -> bool {
-    curve.y.iter().all(|&y| y == curve.y[0])
-}
-
 /// Stands for "no upper bound", ns: more than any time that a lane can hold.
 const NO_BOUND: f64 = 1e9;
 
 #[derive(Clone, Debug)]
-pub(super) struct CostTables {
+pub(crate) struct CostTables {
     /// Over the sleep asked: base, spread, least and most of the clear delay; CPU of a clear and of
     /// a hit sleep; latency and submission time that the sleep adds.
-    pub sleep: Lookup<8>,
-    pub sleeps: Option<Sleeps<8>>,
-    /// Over the sleep asked less the latency: base, spread, least and most of the hit delay.
-    pub hit: Joint<4>,
-    pub plain: Option<PlainCosts>,
+    pub(super) sleep: Lookup<8>,
+    pub(super) sleeps: Option<Sleeps<8>>,
+    pub(super) hit: HitLines,
+    pub(super) plain: Option<PlainCosts>,
     /// Only where a sleep may make an I/O faster is the sum of late times kept apart.
-    pub gains: bool,
+    pub(super) gains: bool,
     /// How long before a poll would see it a completion disturbs the wake-up, ns.
-    pub lead: i32,
+    pub(super) lead: i32,
     /// From the wake-up to the reaping after a hit sleep, ns.
-    pub reap: i32,
+    pub(super) reap: i32,
+    pub(super) interrupt_latency: i32,
+    /// CPU of an interrupt-driven I/O with its submission, ns.
+    pub(super) interrupt_cpu: i32,
     /// Beyond the thread's own CPU, ns; not rounded, as in `simulate`.
-    pub other_poll: f64,
+    pub(super) other_poll: f64,
     /// The same CPU for an I/O that sleeps first, ns.
-    pub other_sleep: f64,
+    pub(super) other_sleep: f64,
+    pub(super) other_interrupt: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,75 +134,64 @@ pub(super) struct PlainCosts {
 }
 
 impl CostTables {
+    /// Returns `None` where the cost model has too many corners.
     pub(crate) fn new(cost: &CostModel) -> Option<Self> {
         let none = Curve::constant(NO_BOUND);
-        let most = |curve: &Curve| {
-            if curve.x.is_empty() {
-                none.clone()
-            } else {
-                curve.clone()
-            }
-        };
         let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
-        let (clear_most, hit_most) = (most(&clear.most_ns), most(&hit.most_ns));
+        let [clear_most, hit_most] =
+            [&clear.most_ns, &hit.most_ns].map(|most| if most.x.is_empty() { &none } else { most });
         let sleep = Joint::new([
             &clear.base_ns,
             &clear.spread_ns,
             &clear.least_ns,
-            &clear_most,
+            clear_most,
             &cost.sleep_cpu_clear_ns,
             &cost.sleep_cpu_hit_ns,
             &cost.added_latency_ns,
             &cost.added_submit_ns,
         ]);
+        let hit = Joint::new([&hit.base_ns, &hit.spread_ns, &hit.least_ns, hit_most]);
         let less = |curve: &Curve| curve.y.iter().any(|&y| y < 0.0);
         let mut costs = CostTables {
             plain: None,
             sleep: Lookup::new(&sleep)?,
             sleeps: Sleeps::new(&sleep),
-            hit: Joint::new([&hit.base_ns, &hit.spread_ns, &hit.least_ns, &hit_most]),
+            hit: HitLines::new(&hit)?,
             gains: cost.reap_hit_ns < 0.0
                 || less(&cost.added_latency_ns)
                 || less(&cost.added_submit_ns),
             lead: round_ns(cost.hit_lead_ns),
             reap: round_ns(cost.reap_hit_ns),
+            interrupt_latency: round_ns(cost.interrupt_latency_ns),
+            interrupt_cpu: round_ns(cost.interrupt_cpu_ns),
             other_poll: cost.other_cpu_poll_ns,
             other_sleep: cost.other_cpu_sleep_ns,
+            other_interrupt: cost.other_cpu_interrupt_ns,
         };
-        costs.plain = costs.plain(cost);
+        costs.plain = costs.plain(cost, &hit);
         Some(costs)
     }
 
-    fn plain(&self, cost: &CostModel) -> Option<PlainCosts> {
-        self.is_plain(cost).then(|| {
-            let [base, _, least, most, cpu_clear, cpu_hit, _, _] =
-                self.sleep.line(0).0.value.map(f64::from);
-            PlainCosts {
-                wake: round_ns(base.min(most).max(least.max(0.0))),
-                hit: round_ns(self.flat_hit()) + self.reap,
-                cpu_clear: round_ns(cpu_clear),
-                cpu_hit: round_ns(cpu_hit),
-            }
-        })
-    }
-
-    /// Delays are known beforehand, and a sleep adds nothing to latency or submission.
-    fn is_plain(&self, cost: &CostModel) -> bool {
-        let still = |spread: f64, z: &[f64]| spread == 0.0 || z.iter().all(|&z| z == 0.0);
+    /// Where delays are known beforehand, and a sleep adds nothing to latency or submission.
+    fn plain(&self, cost: &CostModel, hit: &Joint<4>) -> Option<PlainCosts> {
         let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
-        let spread = |curve: &Curve| curve.y.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-        still(spread(&cost.wake_clear.spread_ns), &cost.wake_clear.z)
-            && still(spread(&cost.wake_hit.spread_ns), &cost.wake_hit.z)
-            && self.hit.x.is_empty()
+        let still = |delay: &WakeDelay| zero(&delay.spread_ns) || delay.z.iter().all(|&z| z == 0.0);
+        let known = still(&cost.wake_clear)
+            && still(&cost.wake_hit)
+            && hit.x.is_empty()
             && self.sleep.ends.len() == 1
             && zero(&cost.added_latency_ns)
             && zero(&cost.added_submit_ns)
-            && self.reap >= 0
-    }
-
-    fn flat_hit(&self) -> f64 {
-        let [base, _, least, most] = self.hit.value[0];
-        base.min(most).max(least.max(0.0))
+            && self.reap >= 0;
+        let flat = |[base, _, least, most]: [f64; 4]| base.min(most).max(least.max(0.0));
+        let [base, spread, least, most, cpu_clear, cpu_hit, ..] =
+            self.sleep.line(0).0.value.map(f64::from);
+        known.then(|| PlainCosts {
+            wake: round_ns(flat([base, spread, least, most])),
+            hit: round_ns(flat(hit.value[0])) + self.reap,
+            cpu_clear: round_ns(cpu_clear),
+            cpu_hit: round_ns(cpu_hit),
+        })
     }
 }
 

@@ -6,21 +6,21 @@
 //! submission returns, [`SimdGroup::after`] those that are due at the completion. At the end of
 //! each piece [`SimdGroup::leave`] has to be called.
 
-use super::KernelInput;
 use super::costs::CostTables;
 use super::histogram::GroupHistogram;
-use super::lane_state::{IDLE, LaneRule, LaneStage, LaneState, NEVER};
 use super::pas::PasGroup;
 use super::piece::Piece;
 use super::publish::publish;
 use super::row::BucketRow;
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
-use super::totals::{BatchTotals, Snapshot};
+use super::sums::Sums;
+use super::{FAR, KernelInput};
+use crate::outcome::SimOutcome;
 use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
-use q2c_policy::form::WindowStatistic;
+use q2c_policy::form::{Sensitivity, WindowForm, WindowStatistic};
 
-/// Since each lane's last flush; each stays below three times [`FAR`](super::FAR).
+/// Since each lane's last flush; each stays below three times [`FAR`](FAR).
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupSums {
     pub misses: SimdLanes<i32>,
@@ -73,9 +73,7 @@ impl SimdGroup {
         let live = lanes.iter().filter(|l| l.stage != LaneStage::Done).count();
         SimdGroup {
             lanes,
-            rows: rows
-                .try_into()
-                .unwrap_or_else(|_| unreachable!("of that length")),
+            rows: rows.try_into().expect("of that length"),
             left: SimdLanes::default(),
             sums: GroupSums::default(),
             histogram: histogram.then(GroupHistogram::new),
@@ -105,7 +103,7 @@ impl SimdGroup {
     pub(crate) fn complete_rows<S: Simd>(&mut self, simd: S, costs: &CostTables) {
         for row in self.rows.iter_mut() {
             for lane in 0..SIMD_LANES {
-                row.set(simd, lane, row.asked.0[lane], costs, false);
+                row.set(simd, lane, row.sleep.asked.0[lane], costs, false);
             }
         }
     }
@@ -188,7 +186,7 @@ impl SimdGroup {
             LaneStage::WarmUp => {
                 state.stage = LaneStage::Counting;
                 state.mark = input.stop;
-                state.before = Snapshot::new(state.totals, &input.piece, i);
+                state.before = input.piece.sums_before(i, state.totals);
                 if let Some(histogram) = &mut self.histogram {
                     histogram.clear(lane, input.common.as_ref(), &input.piece, i);
                 }
@@ -204,13 +202,13 @@ impl SimdGroup {
     /// Ends the counting of a lane before I/O `i`; `wall` is the simulated time counted, ns.
     pub(crate) fn conclude(&mut self, lane: usize, i: usize, wall: f64, input: &KernelInput) {
         let state = &mut self.lanes[lane];
-        let now = Snapshot::new(state.totals, &input.piece, i);
-        let ios = now.ios_since(&state.before);
+        let counted = input.piece.sums_before(i, state.totals).since(state.before);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
+            let ios = counted.ios as u64;
             h.ranks(lane, ios, input.common.as_ref(), &input.piece, i)
         });
         if state.stage == LaneStage::Counting {
-            state.outcome = now.outcome(&state.before, wall, &input.costs, ranks);
+            state.outcome = counted.outcome(wall, 1, &input.costs, ranks);
         }
         (state.stage, state.rule) = (LaneStage::Done, LaneRule::Still);
         (state.mark, state.end) = (NEVER, NEVER);
@@ -221,7 +219,7 @@ impl SimdGroup {
     /// depend on the sleep that is about to change (the plain kernel).
     #[inline(always)]
     fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, input: &KernelInput) {
-        let long = now - self.lanes[lane].flushed_at > i64::from(super::FAR / 2);
+        let long = now - self.lanes[lane].flushed_at > i64::from(FAR / 2);
         if long || (input.only.is_some() && !self.sums_all) {
             self.lanes[lane].flushed_at = now;
             self.flush(lane, n, input);
@@ -232,28 +230,40 @@ impl SimdGroup {
         let piece = &input.piece;
         let state = &mut self.lanes[lane];
         let taken = state.event - piece.base - i64::from(self.left.0[lane]);
-        let ios = piece.first + n as u64;
-        let took = FlushSums {
-            ios: (ios - state.flushed) as i64,
-            time: taken - state.taken,
-            waited: piece.waited[n] - state.waited,
-        };
-        (state.flushed, state.taken, state.waited) = (ios, taken, piece.waited[n]);
+        let flushed = piece.first + n as u64;
+        let (time, ios) = (taken - state.taken, (flushed - state.flushed) as i64);
+        let waited = piece.waited[n] - state.waited;
+        (state.flushed, state.taken, state.waited) = (flushed, taken, piece.waited[n]);
+        let (sums, totals) = (&mut self.sums, &mut state.totals);
+        let take = |sum: &mut SimdLanes<i32>| i64::from(std::mem::take(&mut sum.0[lane]));
+        let misses = take(&mut sums.misses);
+        totals.misses += misses;
         match input.only {
-            Some(row) if !self.sums_all => plain_totals(
-                &mut state.totals,
-                &mut self.sums,
-                &self.rows[row],
-                lane,
-                took,
-            ),
-            _ => totals(
-                &mut state.totals,
-                &mut self.sums,
-                lane,
-                took,
-                input.costs.gains,
-            ),
+            // All I/Os since the last flush had one sleep and no draws: most sums follow from few.
+            Some(row) if !self.sums_all => {
+                let row = &self.rows[row];
+                let clear_waits = waited - take(&mut sums.hit_waits);
+                let wake = i64::from(row.plain_wake.0[lane]);
+                let sleeping = (i64::from(row.sleep.cpu_clear.0[lane]) - wake).min(0);
+                let clear = ios - misses;
+                totals.asked += ios * i64::from(row.sleep.asked.0[lane]);
+                totals.slept += ios * i64::from(row.slept.0[lane]);
+                totals.polled += clear_waits - clear * wake;
+                totals.cpu += clear_waits + clear * sleeping + take(&mut sums.cpu);
+                totals.late += time - waited;
+                totals.observed += time;
+            }
+            _ => {
+                let (added, late) = (take(&mut sums.added), take(&mut sums.late));
+                let gains = input.costs.gains;
+                totals.asked += take(&mut sums.asked);
+                totals.slept += take(&mut sums.slept);
+                totals.polled += take(&mut sums.polled);
+                totals.cpu += take(&mut sums.cpu);
+                totals.late += if gains { late } else { time - added - waited };
+                totals.submitted += added;
+                totals.observed += time - added;
+            }
         }
     }
 
@@ -267,7 +277,7 @@ impl SimdGroup {
             }
             let left = i64::from(self.left.0[lane]) - piece.total;
             // `left` has to fit into 32 bits; an overdue event stays due.
-            let kept = left.max(-i64::from(super::FAR));
+            let kept = left.max(-i64::from(FAR));
             self.lanes[lane].event += kept - left;
             self.left.0[lane] = kept as i32;
         }
@@ -281,60 +291,92 @@ pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
     }
 }
 
-#[derive(Clone, Copy)]
-struct FlushSums {
-    ios: i64,
-    time: i64,
-    waited: i64,
+pub(super) const NEVER: i64 = i64::MAX;
+/// [`LaneState::end`] without an open window: past, so the next completion opens one.
+pub(super) const IDLE: i64 = i64::MIN;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LaneRule {
+    /// The sleep never changes: a fixed sleep, a lane without configuration, or one that is done.
+    Still,
+    Windowed(WindowForm),
+    Pas(Sensitivity),
 }
 
-fn take(sum: &mut SimdLanes<i32>, lane: usize) -> i64 {
-    i64::from(std::mem::take(&mut sum.0[lane]))
+impl LaneRule {
+    /// In ns; 0 for a rule without windows.
+    pub(crate) fn period(&self) -> u64 {
+        match self {
+            LaneRule::Windowed(form) => form.period.0,
+            _ => 0,
+        }
+    }
 }
 
-fn totals(
-    totals: &mut BatchTotals,
-    sums: &mut GroupSums,
-    lane: usize,
-    took: FlushSums,
-    gains: bool,
-) {
-    let added = take(&mut sums.added, lane);
-    totals.misses += take(&mut sums.misses, lane);
-    totals.asked += take(&mut sums.asked, lane);
-    totals.slept += take(&mut sums.slept, lane);
-    totals.polled += take(&mut sums.polled, lane);
-    totals.cpu += take(&mut sums.cpu, lane);
-    let late = take(&mut sums.late, lane);
-    totals.late += if gains {
-        late
-    } else {
-        took.time - added - took.waited
-    };
-    totals.added += added;
-    totals.observed += took.time - added;
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum LaneStage {
+    WarmUp,
+    Counting,
+    Done,
 }
 
-/// Since the last flush all I/Os had one sleep and no draws: most sums follow from a few.
-fn plain_totals(
-    totals: &mut BatchTotals,
-    sums: &mut GroupSums,
-    row: &BucketRow,
-    lane: usize,
-    took: FlushSums,
-) {
-    let misses = take(&mut sums.misses, lane);
-    let hit_waits = take(&mut sums.hit_waits, lane);
-    let hit_cpu = take(&mut sums.cpu, lane);
-    let wake = i64::from(row.plain_wake.0[lane]);
-    let clear_waits = took.waited - hit_waits;
-    let clear = took.ios - misses;
-    let sleeping = (i64::from(row.cpu_clear.0[lane]) - wake).min(0);
-    totals.misses += misses;
-    totals.asked += took.ios * i64::from(row.asked.0[lane]);
-    totals.slept += took.ios * i64::from(row.slept.0[lane]);
-    totals.polled += clear_waits - clear * wake;
-    totals.cpu += clear_waits + clear * sleeping + hit_cpu;
-    totals.late += took.time - took.waited;
-    totals.observed += took.time;
+#[derive(Clone, Debug)]
+pub(super) struct LaneState {
+    pub rule: LaneRule,
+    /// The next event: the kernel stops at the first completion at or after this time.
+    pub event: i64,
+    /// When the open window ends; [`IDLE`] without an open window, [`NEVER`] without windows.
+    pub end: i64,
+    /// The stage changes with the first I/O whose submission begins at or after this time.
+    pub mark: i64,
+    pub stage: LaneStage,
+    /// Number in the trace of the first I/O of the open window.
+    pub opened: u64,
+    pub flushed: u64,
+    /// A time at or before the last flush; how long sums may have grown is judged by it.
+    pub flushed_at: i64,
+    pub taken: i64,
+    pub waited: i64,
+    /// Of `submitted` what sleeps added; `ios`, `waited` and `thought` stand in the piece.
+    pub totals: Sums,
+    pub before: Sums,
+    pub outcome: SimOutcome,
+}
+
+impl LaneState {
+    pub(crate) fn new(rule: LaneRule, warm_up: i64) -> Self {
+        LaneState {
+            rule,
+            event: 0,
+            end: match rule {
+                LaneRule::Windowed(_) => IDLE,
+                _ => NEVER,
+            },
+            mark: warm_up,
+            stage: LaneStage::WarmUp,
+            opened: 0,
+            flushed: 0,
+            flushed_at: 0,
+            taken: 0,
+            waited: 0,
+            totals: Sums::default(),
+            before: Sums::default(),
+            outcome: SimOutcome::default(),
+        }
+    }
+
+    pub(crate) fn empty() -> Self {
+        LaneState {
+            stage: LaneStage::Done,
+            ..LaneState::new(LaneRule::Still, NEVER)
+        }
+    }
+
+    /// Sets the next event, at most [`FAR`] after `now`. Returns by how much the event moved, ns.
+    pub(crate) fn next_event(&mut self, now: i64) -> i64 {
+        let next = self.end.min(self.mark).min(now + i64::from(FAR));
+        let moved = next - self.event;
+        self.event = next;
+        moved
+    }
 }

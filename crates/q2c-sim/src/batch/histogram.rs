@@ -66,11 +66,12 @@ impl CountingLimit {
 
     #[inline(always)]
     pub(super) fn weights(io: u64) -> Weights {
-        if io < ALL {
-            let (bits, weight) = (u16::MAX, 1);
-            return Weights { bits, weight };
-        }
-        Weights::sparse(io.next_multiple_of(STRIDE) - io)
+        let (bits, weight) = if io < ALL {
+            (u16::MAX, 1)
+        } else {
+            (SPARSE << (io.next_multiple_of(STRIDE) - io), STRIDE as u32)
+        };
+        Weights { bits, weight }
     }
 
     /// Of a latency of I/O `io` that is below the limit; 0 when it is not counted.
@@ -87,16 +88,6 @@ impl CountingLimit {
 pub(super) struct Weights {
     pub bits: u16,
     pub weight: u32,
-}
-
-impl Weights {
-    #[inline(always)]
-    fn sparse(first: u64) -> Self {
-        Weights {
-            bits: SPARSE << first,
-            weight: STRIDE as u32,
-        }
-    }
 }
 
 const SPARSE: u16 = 1 | 1 << STRIDE | 1 << (2 * STRIDE);

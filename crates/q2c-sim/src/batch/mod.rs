@@ -15,35 +15,31 @@
 mod alone;
 mod costs;
 mod drawn;
-mod error;
 mod group;
 mod histogram;
 mod hit;
-mod lane_state;
 mod pas;
 mod piece;
 mod plain;
-mod priced_sleeps;
+mod priced;
 mod publish;
 mod row;
 mod running;
 mod simd_lanes;
 mod sleeps;
-mod totals;
+mod sums;
 
-pub(crate) use alone::{AloneSimulator, Charges, PolicyOrPolling, Stopped, Sums, ranks};
-pub use error::BatchError;
+pub(crate) use alone::{AloneSimulator, PolicyOrPolling, Stopped, ranks};
+pub(crate) use costs::CostTables;
 pub(crate) use histogram::{CountingLimit, FIRST_LATENCIES};
+pub(crate) use sums::Sums;
 
 use crate::closed::{Drive, WakeDraws};
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
-use costs::CostTables;
 use fearless_simd::{Level, dispatch};
-use group::SimdGroup;
+use group::{LaneRule, LaneStage, LaneState, SimdGroup};
 use histogram::CommonHistogram;
-use hit::HitLines;
-use lane_state::{LaneRule, LaneStage, LaneState};
 use pas::{PasGroup, TURNS};
 use piece::Piece;
 use q2c_model::{CostModel, Nanos};
@@ -62,7 +58,6 @@ const LONGEST_WINDOW: u64 = 1 << 30;
 struct KernelInput {
     piece: Piece,
     costs: CostTables,
-    hit: HitLines,
     counting: CountingLimit,
     /// Where a clear sleep does not change a latency and percentiles are wanted.
     common: Option<CommonHistogram>,
@@ -128,10 +123,8 @@ impl GroupKind {
 
 impl Batch {
     /// Says for each configuration whether a batch can hold it on a machine of this cost.
-    #[must_use]
     pub(crate) fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
-        let costs = CostTables::new(cost).filter(|costs| HitLines::new(&costs.hit).is_some());
-        let known = costs.as_ref().map(|costs| costs.plain.is_some());
+        let known = CostTables::new(cost).map(|costs| costs.plain.is_some());
         let one = |policy| known.is_some_and(|known| lane_form(policy, known).is_some());
         policies.iter().map(one).collect()
     }
@@ -140,19 +133,20 @@ impl Batch {
     /// simulated time; [`Drive::ONE_PASS`] counts to the trace's end. Without `percentiles` the
     /// outcomes have 0 in their place.
     ///
-    /// # Errors
-    /// When a batch cannot hold one of the configurations; see [`Batch::holds`].
+    /// `None` when a batch cannot hold one of the configurations, see [`Batch::holds`], or the cost
+    /// model, which may have 15 corner points of the hit delay and 255 over the sleep.
     pub fn new(
         policies: &[PolicySpec],
         cost: &CostModel,
         drive: Drive,
         percentiles: bool,
-    ) -> Result<Self, BatchError> {
+    ) -> Option<Self> {
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let (warm_up, measure) = (time(drive.warm_up), time(drive.measure));
-        let costs = CostTables::new(cost).ok_or(BatchError::Corners)?;
-        let hit = HitLines::new(&costs.hit).ok_or(BatchError::Corners)?;
+        let costs = CostTables::new(cost)?;
         let known = costs.plain.is_some();
+        let forms = policies.iter().map(|policy| lane_form(policy, known));
+        let forms: Vec<LaneForm> = forms.collect::<Option<_>>()?;
         let mut batch = Batch {
             groups: Vec::new(),
             windowed: 0,
@@ -161,7 +155,6 @@ impl Batch {
                 piece: Piece::new(),
                 common: (known && percentiles).then(CommonHistogram::new),
                 costs,
-                hit,
                 counting: CountingLimit::new(Vec::new()),
                 only: None,
                 seen: 0,
@@ -171,14 +164,6 @@ impl Batch {
             draws: WakeDraws::new(cost, drive.seed),
             level: Level::new(),
         };
-        let forms: Vec<(usize, LaneForm)> = policies
-            .iter()
-            .enumerate()
-            .map(|(i, policy)| match lane_form(policy, known) {
-                Some(form) => Ok((i, form)),
-                None => Err(BatchError::Rule(policy.clone())),
-            })
-            .collect::<Result<_, _>>()?;
         for kind in [
             GroupKind::Windowed(WindowStatistic::Mean),
             GroupKind::Windowed(WindowStatistic::Min),
@@ -186,15 +171,15 @@ impl Batch {
         ] {
             batch.fill(&forms, kind, percentiles);
         }
-        Ok(batch)
+        Some(batch)
     }
 
     /// Configurations with windows of one period stand together, as their windows end together;
     /// else neighbours do, which are similar: an event that is rare in one lane is rare in its
     /// group.
-    fn fill(&mut self, forms: &[(usize, LaneForm)], kind: GroupKind, percentiles: bool) {
-        let of_kind = forms.iter().filter(|(_, form)| form.kind == kind);
-        let mut mine: Vec<(usize, LaneForm)> = of_kind.copied().collect();
+    fn fill(&mut self, forms: &[LaneForm], kind: GroupKind, percentiles: bool) {
+        let forms = forms.iter().enumerate();
+        let mut mine: Vec<_> = forms.filter(|(_, form)| form.kind == kind).collect();
         mine.sort_by_key(|(_, form)| form.rule.period());
         for chunk in mine.chunks(SIMD_LANES) {
             let rule = |lane: usize| chunk.get(lane).map(|(_, form)| form.rule);
@@ -220,18 +205,16 @@ impl Batch {
         }
     }
 
-    ///
-    /// # Errors
-    /// When an I/O's times are too long; then nothing of the part was replayed.
-    pub fn feed(&mut self, part: &LaneRecording) -> Result<(), BatchError> {
-        let piece = &self.input.piece;
-        check(part, piece.first + piece.len() as u64)?;
+    /// `None` when an I/O's submission or device time is too long, 0.54 s; then nothing of the part
+    /// was replayed.
+    pub fn feed(&mut self, part: &LaneRecording) -> Option<()> {
+        are_short(part).then_some(())?;
         let mut from = 0;
         while from < part.len() && !self.is_done() {
             from += self.input.piece.fill(part, from, &self.draws);
             self.run();
         }
-        Ok(())
+        Some(())
     }
 
     fn run(&mut self) {
@@ -261,13 +244,11 @@ impl Batch {
     }
 
     /// Whether every configuration has simulated the time that it should count.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.groups.iter().all(|group| group.live == 0)
     }
 
     /// In the order given. Those not done count to the end of what was fed.
-    #[must_use]
     pub fn finish(mut self) -> Vec<SimOutcome> {
         let input = &self.input;
         for group in &mut self.groups {
@@ -300,18 +281,9 @@ impl KernelInput {
     }
 }
 
-/// `first` is the number of the part's first I/O in the trace.
-fn check(part: &LaneRecording, first: u64) -> Result<(), BatchError> {
-    let long = |t: &f32| *t >= FAR as f32;
-    let first_long = part.wait.iter().chain(part.submit.iter()).position(long);
-    first_long.map_or(Ok(()), |at| {
-        let io = at % part.len();
-        let ns = part.wait[io].max(part.submit[io]);
-        Err(BatchError::TooLong {
-            io: first + io as u64,
-            ns: f64::from(ns),
-        })
-    })
+fn are_short(part: &LaneRecording) -> bool {
+    let mut times = part.wait.iter().chain(part.submit.iter());
+    times.all(|time| *time < FAR as f32)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use super::costs::PlainCosts;
 use super::group::{SimdGroup, WindowBefore};
 use super::plain::count_latency;
-use super::running::{IoOutcome, LaneSleeps, RunningSums};
+use super::running::{IoOutcome, RunningSums};
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::{KernelInput, LONGEST};
 use fearless_simd::prelude::*;
@@ -172,13 +172,12 @@ fn step<S: Simd>(
     let asked = bucket.learn(simd, parameters);
     let outcome = sleeping(asked, wait, plain, input);
     bucket.news.store(outcome.clear.select(zero, zero + 1));
-    let sleeps = LaneSleeps {
-        asked,
-        slept: zero + 1,
-        cpu_clear: zero + plain.cpu_clear,
-        cpu_hit: zero + plain.cpu_hit,
-    };
-    *sums = sums.add(&outcome, &sleeps, sums.left - outcome.observed);
+    let cpu = outcome.cpu(zero + plain.cpu_clear, zero + plain.cpu_hit);
+    *sums = sums.add(
+        &outcome,
+        [asked, zero + 1, cpu],
+        sums.left - outcome.observed,
+    );
     (outcome.clear, outcome.observed)
 }
 

@@ -2,6 +2,7 @@
 
 use super::FAR;
 use super::histogram::CountingLimit;
+use super::sums::Sums;
 use crate::closed::WakeDraws;
 use crate::recording::{LaneRecording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
@@ -12,7 +13,6 @@ const LENGTH: usize = 16_384;
 /// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more.
 /// [`Piece::fill`] replaces a piece by the next one of the trace.
 #[derive(Default)]
-/// Times in ns.
 pub(super) struct Piece {
     /// Number of the trace's I/Os before the piece.
     pub first: u64,
@@ -37,25 +37,11 @@ pub(super) struct Piece {
 
 impl Piece {
     pub(crate) fn new() -> Self {
-        let mut piece = Piece::default();
-        let Piece {
-            wait,
-            returned,
-            submit,
-            weight,
-            ..
-        } = &mut piece;
-        for column in [wait, returned, submit, weight] {
-            column.reserve_exact(LENGTH);
+        Piece {
+            waited: vec![0],
+            thought: vec![0],
+            ..Piece::default()
         }
-        piece.z_clear.reserve_exact(LENGTH);
-        piece.z_hit.reserve_exact(LENGTH);
-        piece.row.reserve_exact(LENGTH);
-        piece.waited.reserve_exact(LENGTH + 1);
-        piece.waited.push(0);
-        piece.thought.reserve_exact(LENGTH + 1);
-        piece.thought.push(0);
-        piece
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -68,24 +54,7 @@ impl Piece {
         self.first += self.len() as u64;
         self.base += self.total;
         self.submitted += self.submit_until(self.len());
-        let waited = self.waited.last().copied().unwrap_or(0);
-        let thought = self.thought.last().copied().unwrap_or(0);
-        self.clear();
-        self.waited.push(waited);
-        self.thought.push(thought);
-        let trace = trace.columns();
-        let most_thought = trace.most_thought();
-        for i in from..trace.wait.len().min(from + LENGTH) {
-            let submit = trace.submit[i] as i64;
-            if self.total + submit >= i64::from(FAR) && i > from {
-                break;
-            }
-            self.push(&trace, i, most_thought, draws);
-        }
-        self.len()
-    }
-
-    fn clear(&mut self) {
+        self.total = 0;
         let Piece {
             wait,
             returned,
@@ -96,12 +65,22 @@ impl Piece {
         for column in [wait, returned, submit, weight] {
             column.clear();
         }
+        self.row.clear();
         self.z_clear.clear();
         self.z_hit.clear();
-        self.row.clear();
-        self.waited.clear();
-        self.thought.clear();
-        self.total = 0;
+        for sums in [&mut self.waited, &mut self.thought] {
+            sums.drain(..sums.len() - 1);
+        }
+        let trace = trace.columns();
+        let most_thought = trace.most_thought();
+        for i in from..trace.wait.len().min(from + LENGTH) {
+            let submit = trace.submit[i] as i64;
+            if self.total + submit >= i64::from(FAR) && i > from {
+                break;
+            }
+            self.push(&trace, i, most_thought, draws);
+        }
+        self.len()
     }
 
     fn push(
@@ -129,16 +108,24 @@ impl Piece {
         self.total += submit + gap;
     }
 
-    pub(crate) fn submit_until(&self, n: usize) -> i64 {
+    /// The sums of a lane before I/O `n`, with what its sleeps changed in `totals`.
+    pub(crate) fn sums_before(&self, n: usize, totals: Sums) -> Sums {
+        Sums {
+            ios: (self.first + n as u64) as i64,
+            waited: self.waited[n],
+            submitted: self.submitted + self.submit_until(n) + totals.submitted,
+            thought: self.thought[n],
+            ..totals
+        }
+    }
+
+    fn submit_until(&self, n: usize) -> i64 {
         self.submit[..n].iter().map(|&t| i64::from(t)).sum()
     }
 
     pub(crate) fn latencies(&self) -> Vec<i32> {
-        self.submit
-            .iter()
-            .zip(&self.wait)
-            .map(|(s, w)| s + w)
-            .collect()
+        let times = self.submit.iter().zip(&self.wait);
+        times.map(|(submit, wait)| submit + wait).collect()
     }
 
     pub(crate) fn rows(&self) -> u32 {

@@ -1,9 +1,8 @@
 //! The kernel for one bucket and known delays: an I/O costs a comparison, a maximum and five sums.
 
 use super::KernelInput;
-use super::group::{SimdGroup, WindowBefore};
+use super::group::{IDLE, LaneRule, SimdGroup, WindowBefore};
 use super::histogram::GroupHistogram;
-use super::lane_state::{IDLE, LaneRule};
 use super::simd_lanes::{SimdLanes, each};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
@@ -33,7 +32,7 @@ impl<S: Simd> PlainSleep<S> {
         PlainSleep {
             clear: row.plain_clear.load(simd),
             hit: row.plain_hit.load(simd),
-            cpu_hit: row.cpu_hit.load(simd),
+            cpu_hit: row.sleep.cpu_hit.load(simd),
             reap: i32x16::splat(simd, reap),
         }
     }

@@ -6,9 +6,8 @@
 //! one register and pass at once.
 
 use super::costs::CostTables;
-use super::group::{SimdGroup, nothing};
-use super::lane_state::{LaneRule, LaneState};
-use super::priced_sleeps::PricedSleeps;
+use super::group::{LaneRule, LaneState, SimdGroup, nothing};
+use super::priced::PricedSleeps;
 use super::row::BucketRow;
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::sleeps::Sleeps;
@@ -71,7 +70,7 @@ fn one_by_one<S: Simd>(
             continue;
         }
         let sleep = sleep(&form, row.statistic.0[lane], count);
-        if sleep != row.asked.0[lane] {
+        if sleep != row.sleep.asked.0[lane] {
             row.set(simd, lane, sleep, &input.costs, input.only.is_some());
         }
         row.count.0[lane] = 0;
@@ -128,12 +127,12 @@ fn together<S: Simd>(
     put(&mut row.statistic, mine, nothing);
     each((mine & asked.simd_eq(0)).to_bitmask()).for_each(|lane| row.poll(lane));
     let mine = mine & asked.simd_gt(0);
-    put(&mut row.asked, mine, asked);
+    put(&mut row.sleep.asked, mine, asked);
     put(&mut row.slept, mine, zero + 1);
     match (&input.costs.plain, input.only) {
         (Some(plain), Some(_)) => {
-            put(&mut row.cpu_clear, mine, zero + plain.cpu_clear);
-            put(&mut row.cpu_hit, mine, zero + plain.cpu_hit);
+            put(&mut row.sleep.cpu_clear, mine, zero + plain.cpu_clear);
+            put(&mut row.sleep.cpu_hit, mine, zero + plain.cpu_hit);
             put(&mut row.plain_wake, mine, asked + plain.wake);
             let clear = asked + (plain.wake + input.costs.lead);
             put(&mut row.plain_clear, mine, clear);
@@ -146,15 +145,16 @@ fn together<S: Simd>(
 
 #[inline(always)]
 fn put_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &PricedSleeps<S>) {
-    put_f(&mut row.wake, mine, priced.wake);
-    put_f(&mut row.spread, mine, priced.spread);
-    put_f(&mut row.earliest, mine, priced.earliest);
-    put_f(&mut row.latest, mine, priced.latest);
-    put(&mut row.ahead, mine, priced.ahead);
-    put(&mut row.added, mine, priced.added);
-    put(&mut row.submit, mine, priced.submit);
-    put(&mut row.cpu_clear, mine, priced.cpu_clear);
-    put(&mut row.cpu_hit, mine, priced.cpu_hit);
+    let sleep = &mut row.sleep;
+    put_f(&mut sleep.wake, mine, priced.wake);
+    put_f(&mut sleep.spread, mine, priced.spread);
+    put_f(&mut sleep.earliest, mine, priced.earliest);
+    put_f(&mut sleep.latest, mine, priced.latest);
+    put(&mut sleep.ahead, mine, priced.ahead);
+    put(&mut sleep.added, mine, priced.added);
+    put(&mut sleep.submit, mine, priced.submit);
+    put(&mut sleep.cpu_clear, mine, priced.cpu_clear);
+    put(&mut sleep.cpu_hit, mine, priced.cpu_hit);
 }
 
 #[inline(always)]
@@ -174,35 +174,23 @@ fn alone<S: Simd>(
     }
     let asked = asked_alone(simd, form, &gathered, &count);
     let priced = PricedSleeps::new(asked, costs, sleeps);
-    let asked = priced.asked.to_array();
-    let (wake, spread) = (priced.wake.to_array(), priced.spread.to_array());
-    let (earliest, latest) = (priced.earliest.to_array(), priced.latest.to_array());
-    let (ahead, added) = (priced.ahead.to_array(), priced.added.to_array());
-    let submit = priced.submit.to_array();
-    let (cpu_clear, cpu_hit) = (priced.cpu_clear.to_array(), priced.cpu_hit.to_array());
+    let priced = priced.map(
+        #[inline(always)]
+        |ns| ns.to_array(),
+        #[inline(always)]
+        |ns| ns.to_array(),
+    );
     for (i, row) in rows[..BUCKETS].iter_mut().enumerate() {
         if count[i] == 0 {
             continue;
         }
         row.count.0[lane] = 0;
         row.statistic.0[lane] = nothing(form.statistic);
-        if asked[i] == 0 {
+        if priced.asked[i] == 0 {
             row.poll(lane);
-            continue;
+        } else {
+            row.set_priced(lane, &priced.map(|ns| ns[i], |ns| ns[i]));
         }
-        if row.asked.0[lane] == 0 {
-            row.slept.0[lane] = 1;
-        }
-        row.asked.0[lane] = asked[i];
-        row.wake.0[lane] = wake[i];
-        row.spread.0[lane] = spread[i];
-        row.earliest.0[lane] = earliest[i];
-        row.latest.0[lane] = latest[i];
-        row.ahead.0[lane] = ahead[i];
-        row.added.0[lane] = added[i];
-        row.submit.0[lane] = submit[i];
-        row.cpu_clear.0[lane] = cpu_clear[i];
-        row.cpu_hit.0[lane] = cpu_hit[i];
     }
 }
 

@@ -12,13 +12,12 @@ pub(super) struct IoOutcome<S: Simd> {
     pub polled: i32x16<S>,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct LaneSleeps<S: Simd> {
-    /// 0 for polling.
-    pub asked: i32x16<S>,
-    pub slept: i32x16<S>,
-    pub cpu_clear: i32x16<S>,
-    pub cpu_hit: i32x16<S>,
+impl<S: Simd> IoOutcome<S> {
+    #[inline(always)]
+    pub(super) fn cpu(&self, cpu_clear: i32x16<S>, cpu_hit: i32x16<S>) -> i32x16<S> {
+        let cpu = self.clear.select(cpu_clear + self.polled, cpu_hit);
+        cpu.min(self.observed)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -57,22 +56,22 @@ impl<S: Simd> RunningSums<S> {
         sums.cpu.store(self.cpu);
     }
 
+    /// `asked` and `slept` are 0 for polling.
     #[inline(always)]
-    pub(crate) fn add(self, io: &IoOutcome<S>, sleeps: &LaneSleeps<S>, left: i32x16<S>) -> Self {
+    pub(crate) fn add(
+        self,
+        io: &IoOutcome<S>,
+        [asked, slept, cpu]: [i32x16<S>; 3],
+        left: i32x16<S>,
+    ) -> Self {
         let zero = i32x16::splat(left.token(), 0);
-        let IoOutcome {
-            clear,
-            observed,
-            polled,
-        } = *io;
-        let cpu = clear.select(sleeps.cpu_clear + polled, sleeps.cpu_hit);
         RunningSums {
             left,
-            misses: self.misses + clear.select(zero, zero + 1),
-            asked: self.asked + sleeps.asked,
-            slept: self.slept + sleeps.slept,
-            polled: self.polled + clear.select(polled, zero),
-            cpu: self.cpu + cpu.min(observed),
+            misses: self.misses + io.clear.select(zero, zero + 1),
+            asked: self.asked + asked,
+            slept: self.slept + slept,
+            polled: self.polled + io.clear.select(io.polled, zero),
+            cpu: self.cpu + cpu,
         }
     }
 }

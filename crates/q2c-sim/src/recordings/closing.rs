@@ -37,16 +37,13 @@ impl Recordings {
         let lanes = self.lanes.iter_mut().enumerate();
         let mut group_lanes: Vec<_> = lanes.filter(|(_, lane)| lane.group == group).collect();
         group_lanes.sort_by_key(|(index, lane)| (lane.number, *index));
-        if block {
-            group_lanes
-                .iter_mut()
-                .for_each(|(_, lane)| lane.fit(first, last));
+        for (_, lane) in group_lanes.iter_mut().filter(|_| block) {
+            lane.fit(first, last);
         }
-        let first_at = group_lanes
-            .iter()
-            .map(|(_, lane)| lane.recording.first_at)
-            .collect();
-        let lanes = group_lanes.into_iter().map(|(index, _)| index).collect();
+        let lanes = group_lanes.into_iter();
+        let (lanes, first_at) = lanes
+            .map(|(at, lane)| (at, lane.recording.first_at))
+            .unzip();
         Ok(Closed {
             lanes,
             first_at,
@@ -145,6 +142,7 @@ impl Recordings {
         };
         let tally = &mut self.tallies[group.index()];
         tally.count_device();
+        let devices = std::mem::take(&mut tally.devices).into_iter();
         TakenAs {
             layer,
             latency,
@@ -153,10 +151,7 @@ impl Recordings {
             lanes_by: self.taking.lanes.unwrap_or_default(),
             owners,
             overlapping: tally.overlapping,
-            devices: std::mem::take(&mut tally.devices)
-                .into_iter()
-                .map(|(device, n)| (device.to_string(), n))
-                .collect(),
+            devices: devices.map(|(device, n)| (device.to_string(), n)).collect(),
             left_out: match layer {
                 Layer::User => of_user,
                 Layer::Block => of_block,

@@ -1,7 +1,7 @@
 //! What a sweep was asked for: only states of one question can be put together.
 
 use super::error::too_many_corners;
-use crate::batch::{Charges, PolicyOrPolling};
+use crate::batch::{CostTables, PolicyOrPolling};
 use crate::closed::Drive;
 use q2c_model::{CostModel, Exit, Fault, Nanos, OrFault};
 use q2c_policy::PolicySpec;
@@ -37,13 +37,10 @@ impl SweepQuestion {
 
     /// Whether the costs are such as a machine can have, and can be swept in parts.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        self.cost
-            .check()
-            .or_fault(Exit::Usage, "sweep in parts: costs")?;
-        match Charges::new(&self.cost) {
-            Some(_) => Ok(()),
-            None => Err(too_many_corners()),
-        }
+        let costs = self.cost.check();
+        costs.or_fault(Exit::Usage, "sweep in parts: costs")?;
+        let tables = CostTables::new(&self.cost).map(|_| ());
+        tables.ok_or_else(too_many_corners)
     }
 
     pub fn drive(&self) -> Drive {
@@ -65,30 +62,26 @@ impl SweepQuestion {
     }
 
     pub(crate) fn same_machine(&self, other: &SweepQuestion) -> Result<(), Fault> {
-        for (what, own, others) in [
+        for (what, expected, given) in [
             ("warm-up", self.warm_up, other.warm_up),
             ("measured time", self.measure, other.measure),
         ] {
-            if own != others {
-                return Err(other_sweep(format_args!(
-                    "a {what} of {}, found {}",
-                    Nanos(own),
-                    Nanos(others)
+            if expected != given {
+                let (expected, given) = (Nanos(expected), Nanos(given));
+                return Err(other_sweep(format!(
+                    "a {what} of {expected}, found {given}"
                 )));
             }
         }
-        if self.seed != other.seed {
-            return Err(other_sweep(format_args!(
-                "the seed {}, found {}",
-                self.seed, other.seed
-            )));
+        let (seed, given) = (self.seed, other.seed);
+        if seed != given {
+            return Err(other_sweep(format!("the seed {seed}, found {given}")));
         }
         if self.cost == other.cost {
             return Ok(());
         }
-        Err(other_sweep(
-            "the same costs, found others; sweep both with one calibration",
-        ))
+        let costs = "the same costs, found others; sweep both with one calibration";
+        Err(other_sweep(costs))
     }
 
     pub(crate) fn same_policies(&self, other: &SweepQuestion) -> Result<(), Fault> {
@@ -96,11 +89,10 @@ impl SweepQuestion {
         let text = |asked: &SweepQuestion, i: usize| asked.policies.get(i).map(ToString::to_string);
         let differs = (0..count).find(|&i| text(self, i) != text(other, i));
         differs.map_or(Ok(()), |i| {
-            let named = |asked: &SweepQuestion| text(asked, i).unwrap_or_else(|| "none".to_owned());
+            let [given, expected] =
+                [other, self].map(|asked| text(asked, i).unwrap_or_else(|| "none".to_owned()));
             Err(other_sweep(format_args!(
-                "the same configurations, found {} in place of {} (number {i})",
-                named(other),
-                named(self)
+                "the same configurations, found {given} in place of {expected} (number {i})"
             )))
         })
     }

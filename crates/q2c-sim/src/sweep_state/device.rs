@@ -56,10 +56,7 @@ const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 impl SweepDevice {
     pub(crate) fn new(asked: &SweepQuestion) -> Result<Self, Fault> {
         let nothing = [LaneRecording::default()];
-        let drive = asked.drive();
-        let limit = CountingLimit::new(Vec::new());
-        let machine = AloneSimulator::of_part(&nothing, &asked.cost, drive, limit);
-        let machine = machine.ok_or_else(too_many_corners)?;
+        let machine = machine(&nothing, asked, Vec::new()).ok_or_else(too_many_corners)?;
         let begin = |policy| match machine.stopped(policy) {
             Some(stopped) => Ok(stopped),
             None => {
@@ -91,9 +88,7 @@ impl SweepDevice {
         let times = some.submit.iter().zip(some.wait.iter()).take(room);
         first.extend(times.map(|(&submit, &wait)| submit as i32 + wait as i32));
         let part = [some.clone()];
-        let limit = CountingLimit::new(first.clone());
-        let machine = AloneSimulator::of_part(&part, &asked.cost, asked.drive(), limit);
-        let machine = machine.ok_or_else(too_long)?;
+        let machine = machine(&part, asked, first.clone()).ok_or_else(too_long)?;
         let mut stopped = self.stopped.clone();
         let went = machine.go_through(&asked.rules(), &mut stopped);
         went.ok_or_else(broken)?;
@@ -116,11 +111,8 @@ impl SweepDevice {
     pub(crate) fn totals(&self, asked: &SweepQuestion) -> Vec<Totals> {
         let (warm_up, stop) = asked.counts();
         let one = |stopped: &Stopped| {
-            let until = if stopped.is_done(stop) {
-                stop
-            } else {
-                stopped.last
-            };
+            let done = stopped.is_done(stop);
+            let until = if done { stop } else { stopped.last };
             Totals::from_stopped(stopped, until.saturating_sub(warm_up))
         };
         self.stopped.iter().map(one).collect()
@@ -135,10 +127,18 @@ impl SweepDevice {
     /// Whether its configurations are those that were asked for: a stretch of nothing can be taken.
     pub(crate) fn check(&self, asked: &SweepQuestion) -> Result<(), Fault> {
         let nothing = [LaneRecording::default()];
-        let limit = CountingLimit::new(Vec::new());
-        let machine = AloneSimulator::of_part(&nothing, &asked.cost, asked.drive(), limit);
-        let machine = machine.ok_or_else(too_many_corners)?;
+        let machine = machine(&nothing, asked, Vec::new()).ok_or_else(too_many_corners)?;
         let fits = machine.resumes(&asked.rules(), &self.stopped);
         fits.then_some(()).ok_or_else(broken)
     }
+}
+
+/// `first` are the latencies that say from which one on all are counted.
+fn machine<'a>(
+    part: &'a [LaneRecording; 1],
+    asked: &SweepQuestion,
+    first: Vec<i32>,
+) -> Option<AloneSimulator<'a>> {
+    let limit = CountingLimit::new(first);
+    AloneSimulator::of_part(part, &asked.cost, asked.drive(), limit)
 }

@@ -16,9 +16,8 @@ impl ResumableSweep {
         self.asked.same_machine(&other.asked)?;
         self.asked.same_policies(&other.asked)?;
         if let Some(volume) = self.volumes.intersection(&other.volumes).next() {
-            return Err(other_sweep(format_args!(
-                "different volumes, found {volume} in both"
-            )));
+            let text = format!("different volumes, found {volume} in both");
+            return Err(other_sweep(text));
         }
         let (mut joined, other) = (self.ended(), other.ended());
         let pairs = joined.totals.into_iter().zip(&other.totals);
@@ -41,17 +40,14 @@ impl ResumableSweep {
         self.asked.same_machine(&other.asked)?;
         let differ = self.volumes.symmetric_difference(&other.volumes).next();
         if let Some(volume) = differ {
-            return Err(other_part(format_args!(
-                "the same volumes, found {volume} in one alone"
-            )));
+            let text = format!("the same volumes, found {volume} in one alone");
+            return Err(other_part(text));
         }
         let mut policies = self.asked.policies.iter().map(ToString::to_string);
         let others = other.asked.policies.iter().map(ToString::to_string);
         let others: Vec<String> = others.collect();
         if let Some(both) = policies.find(|policy| others.contains(policy)) {
-            return Err(other_part(format_args!(
-                "different ones, found {both} in both"
-            )));
+            return Err(other_part(format!("different ones, found {both} in both")));
         }
         let (seen, other_seen) = (self.seen(), other.seen());
         if seen != other_seen {

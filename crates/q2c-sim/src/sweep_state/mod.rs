@@ -4,12 +4,11 @@ mod asked;
 mod device;
 mod error;
 mod joined;
-mod told;
 mod totals;
 
-pub use told::SweptVolumes;
-
+use crate::batch::CostTables;
 use crate::closed::Drive;
+use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
 use asked::SweepQuestion;
 use device::{Fed, SweepDevice};
@@ -69,6 +68,22 @@ pub struct ResumableSweep {
     totals: Vec<Totals>,
 }
 
+/// The outcomes of a sweep over one volume or many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweptVolumes {
+    /// The names of the volumes, in their order.
+    pub volumes: Vec<String>,
+    /// I/Os of all volumes, those of the warm-up included.
+    pub ios: u64,
+    /// The configurations.
+    pub policies: Vec<PolicySpec>,
+    /// `None` for one that asked for more than [`ResumableSweep::LONGEST_SLEEP_NS`], which only
+    /// [`sweep`](crate::sweep) over the whole can simulate.
+    pub outcomes: Vec<Option<SimOutcome>>,
+    /// The outcome of classic polling.
+    pub poll: SimOutcome,
+}
+
 impl ResumableSweep {
     /// Longest sleep of a configuration that can be swept in parts, ns.
     pub const LONGEST_SLEEP_NS: u64 = crate::batch::LONGEST;
@@ -109,14 +124,12 @@ impl ResumableSweep {
 
     /// Whether every configuration has simulated the time that counts. If not, the recording may be
     /// given to [`ResumableSweep::update`] again, as [`sweep`](crate::sweep) repeats it.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         let device = self.device.as_ref();
         device.is_none_or(|device| device.is_done(&self.asked))
     }
 
     /// Number of I/Os so far, of all volumes.
-    #[must_use]
     pub fn ios(&self) -> u64 {
         let device = self.device.as_ref().map_or(0, |device| device.fed.ios);
         self.fed.ios.saturating_add(device)
@@ -128,19 +141,16 @@ impl ResumableSweep {
     }
 
     /// The configurations.
-    #[must_use]
     pub fn policies(&self) -> Vec<PolicySpec> {
         self.asked.policies.iter().map(PolicySpec::fresh).collect()
     }
 
     /// The costs.
-    #[must_use]
     pub fn cost(&self) -> &CostModel {
         &self.asked.cost
     }
 
     /// The time that is simulated, and the seed.
-    #[must_use]
     pub fn drive(&self) -> Drive {
         self.asked.drive()
     }
@@ -161,6 +171,27 @@ impl ResumableSweep {
         let state: ResumableSweep = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         state.check()?;
         Ok(state)
+    }
+
+    /// The outcomes so far; the state stays. Several volumes count as lanes of one device: all is
+    /// added up. With unequal simulated times, IOPS are all I/Os per volume and mean time, times
+    /// the number of volumes.
+    pub fn finish(&self) -> SweptVolumes {
+        let device = self.device.as_ref();
+        let device_totals = device.map(|device| device.totals(&self.asked));
+        let totals = device_totals.as_ref().unwrap_or(&self.totals);
+        let volumes = self.volumes.len();
+        let costs = CostTables::new(&self.asked.cost);
+        let outcome = |totals: &Totals| totals.outcome(volumes, costs.as_ref()?);
+        let mut outcomes: Vec<Option<SimOutcome>> = totals.iter().map(outcome).collect();
+        let poll = outcomes.pop().flatten().unwrap_or_default();
+        SweptVolumes {
+            volumes: self.volumes.iter().cloned().collect(),
+            ios: self.ios(),
+            policies: self.policies(),
+            outcomes,
+            poll,
+        }
     }
 
     fn check(&self) -> Result<(), Fault> {

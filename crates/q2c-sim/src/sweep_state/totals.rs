@@ -1,6 +1,6 @@
 //! The sums of one configuration over volumes, which add up in any order.
 
-use crate::batch::{Charges, Stopped, Sums, ranks};
+use crate::batch::{CostTables, Stopped, Sums, ranks};
 use crate::outcome::SimOutcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,12 +19,11 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(crate) fn from_stopped(stopped: &Stopped, wall: i64) -> Self {
+        let latencies = stopped.latencies.iter();
         Totals {
             sums: stopped.sums,
             wall: wall.max(0),
-            latencies: stopped
-                .latencies
-                .iter()
+            latencies: latencies
                 .map(|(class, n)| (*class, u64::from(*n)))
                 .collect(),
             too_long: stopped.too_long.into(),
@@ -49,12 +48,12 @@ impl Totals {
     }
 
     /// As that of so many lanes over the mean of their times; `None`: a sleep was too long.
-    pub(crate) fn outcome(&self, volumes: usize, charges: &Charges) -> Option<SimOutcome> {
+    pub(crate) fn outcome(&self, volumes: usize, costs: &CostTables) -> Option<SimOutcome> {
         let classes = self.latencies.iter().rev();
         let classes = classes.map(|(class, count)| (usize::from(*class), *count));
         let ranks = ranks(self.sums.ios as u64, &classes);
         let wall = self.wall as f64 / volumes as f64;
-        let outcome = || self.sums.outcome(wall, volumes, charges, ranks);
+        let outcome = || self.sums.outcome(wall, volumes, costs, ranks);
         (self.too_long == 0).then(outcome)
     }
 }

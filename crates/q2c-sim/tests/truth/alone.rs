@@ -162,7 +162,7 @@ proptest! {
 
 #[test]
 fn the_standard_grid() {
-    let grid = q2c_sim::Grid::standard(q2c_model::Nanos(14_000)).policies;
+    let grid = q2c_sim::standard_grid(Nanos(14_000));
     let policies: Vec<PolicySpec> = grid.into_iter().step_by(7).collect();
     let cost = crate::cases::wakes_late(2_000.0);
     for count in [1, 3] {

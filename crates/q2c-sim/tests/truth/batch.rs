@@ -118,10 +118,9 @@ proptest! {
         lane in any_lane(true),
         policies in prop::collection::vec(any_policy(), 1..40),
         cost in plain_cost(),
-        from in 0u64..300_000,
-        length in 1u64..3_000_000,
+        drive in any_drive(),
     ) {
-        compare(&lane, &policies, &cost, drive(from, length), false)?;
+        compare(&lane, &policies, &cost, drive, false)?;
     }
 }
 
@@ -161,41 +160,8 @@ pub(crate) fn drawn_cost() -> impl Strategy<Value = CostModel> {
     )
 }
 
-#[derive(Debug)]
-struct SeveralBuckets {
-    lane: LaneRecording,
-    policies: Vec<PolicySpec>,
-    percentiles: bool,
-    drive: Drive,
-}
-
-impl SeveralBuckets {
-    fn any(
-        policy: impl Strategy<Value = PolicySpec>,
-        most: usize,
-        percentiles: impl Strategy<Value = bool>,
-    ) -> impl Strategy<Value = Self> {
-        let policies = prop::collection::vec(policy, 1..most);
-        let drive = (0u64..300_000, 1u64..3_000_000).prop_map(|(from, length)| drive(from, length));
-        (any_lane(false), policies, percentiles, drive).prop_map(
-            |(lane, policies, percentiles, drive)| SeveralBuckets {
-                lane,
-                policies,
-                percentiles,
-                drive,
-            },
-        )
-    }
-
-    fn compare(&self, cost: &CostModel) -> Result<(), TestCaseError> {
-        compare(
-            &self.lane,
-            &self.policies,
-            cost,
-            self.drive,
-            self.percentiles,
-        )
-    }
+fn any_drive() -> impl Strategy<Value = Drive> {
+    (0u64..300_000, 1u64..3_000_000).prop_map(|(from, length)| drive(from, length))
 }
 
 fn any_pas() -> impl Strategy<Value = PolicySpec> {
@@ -211,26 +177,34 @@ proptest! {
 
     #[test]
     fn pas_of_several_buckets(
-        case in SeveralBuckets::any(any_pas(), 20, any::<bool>()),
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_pas(), 1..20),
+        percentiles in any::<bool>(),
+        drive in any_drive(),
         cost in plain_cost(),
     ) {
-        case.compare(&cost)?;
+        compare(&lane, &policies, &cost, drive, percentiles)?;
     }
 
     #[test]
     fn drawn_delays_of_several_buckets_and_percentiles(
-        case in SeveralBuckets::any(any_policy(), 40, Just(true)),
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_policy(), 1..40),
+        drive in any_drive(),
         cost in drawn_cost(),
     ) {
-        case.compare(&cost)?;
+        compare(&lane, &policies, &cost, drive, true)?;
     }
 
     #[test]
     fn known_delays_of_several_buckets_and_percentiles(
-        case in SeveralBuckets::any(any_policy(), 40, any::<bool>()),
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_policy(), 1..40),
+        percentiles in any::<bool>(),
+        drive in any_drive(),
         cost in plain_cost(),
     ) {
-        case.compare(&cost)?;
+        compare(&lane, &policies, &cost, drive, percentiles)?;
     }
 
     #[test]

@@ -1,14 +1,11 @@
 //! Helpers of the tests: recordings and costs in round numbers.
 
 use proptest::prelude::*;
-use q2c_model::{CostModel, Curve, Direction, Nanos, WakeDelay};
+use q2c_model::{CostModel, Curve, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
 use q2c_sim::{Drive, LaneRecording, SimOutcome, Waiting, simulate};
 
-pub(crate) const READ: Io = Io {
-    direction: Direction::Read,
-    bytes: 4096,
-};
+pub(crate) const READ: Io = Io::READ_4K;
 
 /// With these device times, each submitted in `submit` and followed by `gap`, ns.
 pub(crate) fn recording(

@@ -9,17 +9,6 @@ use q2c_model::{CostModel, Fault};
 use q2c_policy::PolicySpec;
 use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, ResumableSweep, SimOutcome, sweep};
 
-fn between(lane: &LaneRecording, from: usize, to: usize) -> LaneRecording {
-    LaneRecording {
-        ios: lane.ios[from..to].to_vec().into(),
-        submit: lane.submit[from..to].to_vec().into(),
-        wait: lane.wait[from..to].to_vec().into(),
-        gap: lane.gap[from..to].to_vec().into(),
-        first_at: if from == 0 { lane.first_at } else { 0.0 },
-        gap_cpu: lane.gap_cpu,
-    }
-}
-
 fn sent(state: &ResumableSweep) -> ResumableSweep {
     let bytes = state.to_bytes().expect("a state has bytes");
     let back = ResumableSweep::from_bytes(&bytes).expect("they are a state");
@@ -38,7 +27,7 @@ fn fed(mut state: ResumableSweep, lane: &LaneRecording, cuts: &[Index]) -> Resum
     places.sort_unstable();
     for pair in places.windows(2) {
         state = sent(&state);
-        let some = between(lane, pair[0], pair[1]);
+        let some = lane.part(pair[0]..pair[1]);
         state.update(&some).expect("short I/Os");
     }
     sent(&state)
@@ -237,7 +226,7 @@ fn a_long_recording_has_the_same_percentiles() {
     let mut state = new("a", &policies, &cost, drive);
     for (from, to) in [(0, 5), (5, 65_530), (65_530, 65_541), (65_541, lane.len())] {
         state = sent(&state);
-        state.update(&between(&lane, from, to)).expect("short I/Os");
+        state.update(&lane.part(from..to)).expect("short I/Os");
     }
     equal_all(&state, &sweep_at_once(&lane, &policies, &cost, drive)).expect("the same");
 }
@@ -363,9 +352,7 @@ fn the_first_version_is_read() {
     let kept = include_bytes!("sweep-state-1.bin");
     let mut state = ResumableSweep::from_bytes(kept).expect("a state of version 1");
     let lane = long_lane(5, 9_000);
-    state
-        .update(&between(&lane, 2_000, 3_000))
-        .expect("short I/Os");
+    state.update(&lane.part(2_000..3_000)).expect("short I/Os");
     let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
     let drive = drive(1_000_000, Drive::ONE_PASS.0);
     equal_all(
@@ -404,7 +391,7 @@ fn write_the_first_version() {
     let drive = drive(1_000_000, Drive::ONE_PASS.0);
     let mut state = new("a disk", &first_version(), &cost, drive);
     state
-        .update(&between(&long_lane(5, 9_000), 0, 2_000))
+        .update(&long_lane(5, 9_000).part(0..2_000))
         .expect("short I/Os");
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
     let path = std::path::Path::new(&package).join("tests/truth/sweep-state-1.bin");

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, LaneRecording, SimOutcome, Waiting, simulate, sweep,
+    Arrival, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, standard_grid,
+    sweep,
 };
 
 /// With the parameters of its example and some more; windows close many times here.
@@ -198,7 +199,7 @@ fn the_number_of_threads_does_not_change_a_sweep() {
     ];
     let mut cost = free();
     (cost.wake_clear.spread_ns, cost.wake_clear.z) = (Curve::constant(900.0), vec![0.1, 0.7, 2.0]);
-    let grid = Grid::standard(Nanos(27_000));
+    let grid = standard_grid(Nanos(27_000));
     let on = Configuration {
         lanes: &lanes,
         cost: &cost,
@@ -207,12 +208,12 @@ fn the_number_of_threads_does_not_change_a_sweep() {
     };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.expect("a pool").install(|| sweep(&grid.policies, &on))
+        pool.expect("a pool").install(|| sweep(&grid, &on))
     };
     let outcomes = with(1);
     assert!(outcomes == with(2) && outcomes == with(7));
-    assert_eq!(outcomes.len(), grid.policies.len());
-    for (policy, outcome) in grid.policies.iter().zip(&outcomes).step_by(37) {
+    assert_eq!(outcomes.len(), grid.len());
+    for (policy, outcome) in grid.iter().zip(&outcomes).step_by(37) {
         let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(2)), on.drive);
         crate::batch::agree(outcome, &alone, true)
             .unwrap_or_else(|reason| panic!("{policy}\n{reason}"));

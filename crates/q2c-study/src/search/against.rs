@@ -1,11 +1,12 @@
-//! Contenders on the patterns that were held out.
+//! Contenders on the patterns that were held out, and rules that better Linux's.
 
-use super::both;
 use crate::poll_study::Ranked;
 use crate::sweep::SimulatedCells;
 use q2c_model::stats::Rng;
-use q2c_result::poll_search::{Against, Both, Contender, ContenderRole};
+use q2c_policy::{LINUX, PolicySpec};
+use q2c_result::poll_search::{Against, Both, Contender, ContenderRole, Figures};
 use q2c_result::poll_study::StudiedPattern;
+use q2c_sim::{SimOutcome, sweep};
 use std::collections::BTreeMap;
 
 const RESAMPLES: usize = 2_000;
@@ -50,17 +51,15 @@ pub(super) fn opened(
     Opened {
         contenders: contenders.collect(),
         patterns: ranked.patterns.clone(),
-        both: both::by_pattern(ranked, cells, true),
+        both: better_than_linux(ranked, cells, true),
         seconds: cells.seconds,
     }
 }
 
 fn against(ranked: &Ranked<'_>, configuration: usize, reference: usize) -> Against {
     let [losses, of_reference] = [configuration, reference].map(|c| ranked.losses.row(c).iter());
-    let gains: Vec<f64> = of_reference
-        .zip(losses)
-        .map(|(theirs, ours)| theirs - ours)
-        .collect();
+    let gains = of_reference.zip(losses);
+    let gains: Vec<f64> = gains.map(|(theirs, ours)| theirs - ours).collect();
     let sources = ranked.counting.iter();
     let sources = sources.map(|&p| ranked.patterns[p].source.as_str());
     let (low, high) = interval(&gains, sources, ranked.study.timing.seed);
@@ -94,6 +93,52 @@ fn interval<'s>(gains: &[f64], sources: impl Iterator<Item = &'s str>, seed: u64
     means.sort_by(f64::total_cmp);
     let [low, high] = ENDS.map(|end| q2c_model::stats::percentile(&means, end));
     (low, high)
+}
+
+/// For each pattern, those within the limits that better Linux's rule in both.
+pub(super) fn better_than_linux(
+    ranked: &Ranked<'_>,
+    cells: &SimulatedCells,
+    held_out: bool,
+) -> Vec<Both> {
+    let on_trace = |(pattern, trace)| {
+        let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
+        let linux = sweep(&[linux], &ranked.study.configuration_on(trace))[0];
+        Both {
+            held_out,
+            ..both_on(ranked, pattern, &linux, &cells.outcomes[pattern])
+        }
+    };
+    let traces = ranked.study.traces.iter().enumerate();
+    traces.map(on_trace).collect()
+}
+
+fn both_on(
+    ranked: &Ranked<'_>,
+    pattern: usize,
+    linux: &SimOutcome,
+    outcomes: &[SimOutcome],
+) -> Both {
+    let theirs = &linux.gives.rates;
+    let better = |&c: &usize| {
+        let rates = &outcomes[ranked.policies[c]].gives.rates;
+        let kept = ranked.kept[c][pattern].is_some();
+        kept && rates.miss_rate < theirs.miss_rate && rates.cpu_pct < theirs.cpu_pct
+    };
+    let better: Vec<usize> = (0..ranked.policies.len()).filter(better).collect();
+    let cpu = |c: &usize| outcomes[ranked.policies[*c]].gives.rates.cpu_pct;
+    let least = better.iter().min_by(|a, b| cpu(a).total_cmp(&cpu(b)));
+    Both {
+        pattern: ranked.patterns[pattern].name.clone(),
+        held_out: false,
+        tried: ranked.policies.len(),
+        linux: linux.gives,
+        configurations: better.len(),
+        least: least.map(|&c| Figures {
+            policy: ranked.policy(c).to_string(),
+            gives: outcomes[ranked.policies[c]].gives,
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -31,9 +31,8 @@ const fn linear(least: f64, most: f64) -> FamilyAxis {
 
 const fn factor(least: f64, most: f64) -> FamilyAxis {
     FamilyAxis {
-        least,
-        most,
         by_factor: true,
+        ..linear(least, most)
     }
 }
 

@@ -12,7 +12,7 @@ use q2c_result::{DoctorReport, Target};
 use q2c_run::arguments::from_words;
 use q2c_run::runner::progress::SilentProgress;
 use q2c_run::{Identity, RunDir};
-use q2c_sim::Grid;
+use q2c_sim::standard_grid;
 use q2c_tune::{Tune, TuneSettings};
 use q2c_workbench::calibrate::{calibrate, identity};
 use q2c_workbench::workload::{Site, Stages, Step, Workload};
@@ -174,10 +174,7 @@ fn candidates(result: &TuneResult, median: Nanos) -> Vec<LaneMethod> {
     let mut cells: Vec<_> = sweep.cells.iter().collect();
     cells.retain(|cell| cell.gives.rates.iops >= least);
     cells.sort_by(|a, b| b.gives.kiops_per_core.total_cmp(&a.gives.kiops_per_core));
-    let grid = Grid::standard(median)
-        .policies
-        .into_iter()
-        .map(LaneMethod::from);
+    let grid = standard_grid(median).into_iter().map(LaneMethod::from);
     let first = cells.iter().take(LOOKED_AT).map(|cell| cell.policy.clone());
     let first: Vec<String> = first.collect();
     let named = |method: &LaneMethod| first.contains(&Method::from(method.clone()).detail());

@@ -14,7 +14,9 @@ use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::role::Role;
 use q2c_result::sweep::SweepInput;
 use q2c_result::{Device, Machine};
-use q2c_sim::{Arrival, Configuration, Drive, Grid, LaneRecording, Limits, Objective, Waiting};
+use q2c_sim::{
+    Arrival, Configuration, Drive, LaneRecording, Limits, Objective, Waiting, standard_grid,
+};
 use q2c_study::{SimTrace, Study, Timing};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -325,7 +327,7 @@ pub(crate) fn candidates(
     p50: Nanos,
 ) -> Result<(Vec<PolicySpec>, usize), Fault> {
     let mut policies = match named {
-        [] => Grid::standard(p50).policies,
+        [] => standard_grid(p50),
         named => named.to_vec(),
     };
     let count = policies.len();

@@ -38,7 +38,7 @@ pub fn period(text: &str) -> Result<Nanos, String> {
     let period = parse_duration(text).map_err(|e| e.to_string())?;
     let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
     let fits = any.with("period", period.0 as f64);
-    fits.map(|_| period).map_err(|error| error.kind.to_string())
+    fits.map(|_| period).map_err(|error| error.reason)
 }
 
 /// Parses a number of I/Os, and refuses one that windows cannot have.
@@ -46,7 +46,7 @@ fn ios(text: &str) -> Result<u32, String> {
     let ios = text.parse::<u32>().map_err(|e| e.to_string())?;
     let min: Formula = "min".parse().expect("a formula");
     let fits = PolicySpec::of_last_ios(min, ios);
-    fits.map(|_| ios).map_err(|error| error.kind.to_string())
+    fits.map(|_| ios).map_err(|error| error.reason)
 }
 
 impl RuleArgs {

@@ -13,11 +13,8 @@
 
 mod curve;
 mod fit;
-mod least_squares;
-mod resample;
 
-pub use fit::{Fit, Fitted, Refused, fit};
-pub use resample::{Intervals, ResampledRange};
+pub use fit::{Fit, Fitted, Intervals, Refused, ResampledRange, fit};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,14 +31,12 @@ pub struct Usl {
 
 impl Usl {
     /// The law's throughput X at `jobs`.
-    #[must_use]
     pub(crate) fn throughput_at(&self, jobs: f64) -> f64 {
         let waits = self.sigma * (jobs - 1.0) + self.kappa * jobs * (jobs - 1.0);
         self.lambda * jobs / (1.0 + waits)
     }
 
     /// Where the law is highest: sqrt((1 - sigma) / kappa), at least 1; never with kappa at 0.
-    #[must_use]
     pub fn peak(&self) -> Option<f64> {
         let squared = (1.0 - self.sigma) / self.kappa;
         (self.kappa > 0.0).then(|| squared.max(1.0).sqrt())

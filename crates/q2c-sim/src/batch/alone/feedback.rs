@@ -1,9 +1,9 @@
 //! Rules that may change their sleep with every I/O, by their own code; lanes share no state here.
 
-use super::priced::PricedSleep;
 use super::trace::LanePosition;
 use super::{AloneCounts, AloneSimulator};
 use crate::batch::LONGEST;
+use crate::batch::priced::PricedSleep;
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Lane, Outcome};
 
@@ -16,7 +16,7 @@ pub(super) fn run(
 ) -> bool {
     let trace = &machine.traces[lane.lane];
     let columns = &trace.columns;
-    let charges = &machine.charges;
+    let costs = &machine.costs;
     let mut sleep = PricedSleep::POLLING;
     while !machine.is_over(lane) {
         if lane.start >= horizon {
@@ -28,21 +28,21 @@ pub(super) fn run(
         let (decision, token) = rule.decide(io, Nanos(lane.returns(trace) as u64));
         counted.too_long |= matches!(decision, Decision::Sleep(asked) if asked.0 > LONGEST);
         let (end, asked, submit) = match decision {
-            Decision::Interrupt => (charges.interrupted(wait, recorded), 0, recorded),
+            Decision::Interrupt => (costs.interrupted(wait, recorded), 0, recorded),
             Decision::Poll => {
-                let end = PricedSleep::POLLING.end(wait, (0.0, 0.0), charges);
+                let end = PricedSleep::POLLING.end(wait, (0.0, 0.0), costs);
                 (end, 0, recorded)
             }
-            Decision::Sleep(asked) => match &charges.costs.plain {
+            Decision::Sleep(asked) => match &costs.plain {
                 Some(plain) if asked > Nanos::ZERO => {
                     let asked = asked.0.min(LONGEST) as i32;
-                    (charges.known_end(plain, asked, wait), asked, recorded)
+                    (costs.known_end(plain, asked, wait), asked, recorded)
                 }
                 _ => {
                     if sleep.asked as u64 != asked.0 {
                         sleep = machine.price(asked);
                     }
-                    let end = sleep.end(wait, machine.draws.draws_at(lane.draw), charges);
+                    let end = sleep.end(wait, machine.draws.draws_at(lane.draw), costs);
                     (end, sleep.asked, sleep.submission(recorded))
                 }
             },

@@ -30,20 +30,15 @@ impl LatencyHistogram {
     }
 
     pub(crate) fn ranks(&self, ios: u64) -> [f64; 3] {
-        ranks(
-            ios,
-            &(0..CLASSES)
-                .rev()
-                .map(|class| (class, self.0[class].into())),
-        )
+        let classes = (0..CLASSES).rev();
+        ranks(ios, &classes.map(|class| (class, self.0[class].into())))
     }
 
     /// The counts that are not 0, each with its class.
     pub(crate) fn counts(&self) -> Vec<(u16, u32)> {
         let nonzero = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
-        nonzero
-            .map(|(class, count)| (class as u16, *count))
-            .collect()
+        let counts = nonzero.map(|(class, count)| (class as u16, *count));
+        counts.collect()
     }
 
     /// From [`LatencyHistogram::counts`]; `None` without room to go on counting.

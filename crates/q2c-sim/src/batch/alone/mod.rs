@@ -13,34 +13,31 @@
 
 mod feedback;
 mod latencies;
-mod priced;
 mod stopped;
 mod stretch;
-mod sums;
 mod trace;
 mod windows;
 
+use super::costs::CostTables;
 use super::histogram::CountingLimit;
-use super::{LONGEST, check};
+use super::priced::{PricedIoEnd, PricedSleep};
+use super::sums::Sums;
+use super::{LONGEST, are_short};
 use crate::closed::{Drive, WakeDraws};
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
 use fearless_simd::Level;
 use latencies::LatencyHistogram;
-use priced::{PricedIoEnd, PricedSleep};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::{Lane, PolicySpec, Scope};
 use rayon::prelude::*;
 use stretch::OpenSums;
-use sums::IoTimes;
 use trace::{LanePosition, LaneTrace};
 use windows::Windows;
 
 pub(crate) use latencies::ranks;
-pub(crate) use priced::Charges;
 pub(crate) use stopped::{PolicyOrPolling, Stopped};
-pub(crate) use sums::Sums;
 
 /// I/Os that each lane has in a part of the trace, about.
 const PART: f64 = 16_384.0;
@@ -50,7 +47,7 @@ const FAR_AHEAD: f64 = (1_u64 << 60) as f64;
 
 pub(crate) struct AloneSimulator<'a> {
     traces: Vec<LaneTrace<'a>>,
-    charges: Charges,
+    costs: CostTables,
     draws: WakeDraws,
     counting: CountingLimit,
     warm_up: i64,
@@ -87,23 +84,21 @@ enum RunningRule {
 impl<'a> AloneSimulator<'a> {
     /// Returns `None` where the lanes have times, or the cost model corners, that do not fit.
     pub(crate) fn new(lanes: &'a [LaneRecording], cost: &CostModel, drive: Drive) -> Option<Self> {
-        let charges = Charges::new(cost)?;
-        lanes.iter().try_for_each(|lane| check(lane, 0)).ok()?;
+        let costs = CostTables::new(cost)?;
         let idle = |lane: &LaneRecording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
-        if lanes.iter().any(|lane| idle(lane) > FAR_AHEAD) {
+        let fits = |lane: &LaneRecording| are_short(lane) && idle(lane) <= FAR_AHEAD;
+        if !lanes.iter().all(fits) {
             return None;
         }
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let warm_up = time(drive.warm_up);
         let traces: Vec<LaneTrace<'a>> = lanes.iter().map(LaneTrace::new).collect();
         let first = traces.iter().flat_map(LaneTrace::first_latencies).collect();
-        let pace = traces
-            .iter()
-            .map(LaneTrace::pace)
-            .fold(f64::INFINITY, f64::min);
+        let paces = traces.iter().map(LaneTrace::pace);
+        let pace = paces.fold(f64::INFINITY, f64::min);
         Some(AloneSimulator {
             counting: CountingLimit::new(first),
-            charges,
+            costs,
             draws: WakeDraws::new(cost, drive.seed),
             warm_up,
             stop: warm_up.saturating_add(time(drive.measure)),
@@ -146,15 +141,14 @@ impl<'a> AloneSimulator<'a> {
         while going {
             horizon = horizon.saturating_add(self.part);
             let running = simulations.par_iter_mut().flatten();
-            going = running
-                .map(|alone| alone.go_on(self, horizon))
-                .reduce(|| false, |a, b| a | b);
+            let further = running.map(|alone| alone.go_on(self, horizon));
+            going = further.reduce(|| false, |a, b| a | b);
         }
     }
 
     fn polling(&self) -> Alone {
         Alone {
-            runs: vec![self.still(PricedSleep::POLLING)],
+            runs: vec![self.together(Windows::still(PricedSleep::POLLING))],
             counted: AloneCounts::default(),
         }
     }
@@ -176,31 +170,26 @@ impl<'a> AloneSimulator<'a> {
         }
     }
 
-    fn still(&self, sleep: PricedSleep) -> AloneRun {
-        self.together(Windows::still(sleep))
-    }
-
     fn begin(&self, policy: &PolicySpec) -> Option<Alone> {
+        let apart = |lane, rule| AloneRun {
+            lanes: vec![lane],
+            rule,
+        };
         let runs = match policy.form() {
             Form::Fixed(Nanos(ns)) if ns > LONGEST => return None,
-            Form::Fixed(sleep) => vec![self.still(self.price(sleep))],
+            Form::Fixed(sleep) => vec![self.together(Windows::still(self.price(sleep)))],
             form => match (form.window_rule(), policy.rule().scope) {
                 (Some(rule), Scope::PerDevice) => vec![self.together(Windows::new(rule))],
-                (Some(rule), _) => self
-                    .lanes()
-                    .map(|lane| AloneRun {
-                        lanes: vec![lane],
-                        rule: RunningRule::Windows(Box::new(Windows::new(rule.clone()))),
-                    })
-                    .collect(),
+                (Some(rule), _) => {
+                    let windows = || RunningRule::Windows(Box::new(Windows::new(rule.clone())));
+                    self.lanes().map(|lane| apart(lane, windows())).collect()
+                }
                 (None, Scope::PerDevice) if self.traces.len() > 1 => return None,
                 (None, _) => {
                     let rules = policy.build(self.traces.len()).into_iter();
-                    let run = |(lane, rule)| AloneRun {
-                        lanes: vec![lane],
-                        rule: RunningRule::Feedback(rule),
-                    };
-                    self.lanes().zip(rules).map(run).collect()
+                    let rules = rules.map(RunningRule::Feedback);
+                    let runs = self.lanes().zip(rules);
+                    runs.map(|(lane, rule)| apart(lane, rule)).collect()
                 }
             },
         };
@@ -209,7 +198,7 @@ impl<'a> AloneSimulator<'a> {
     }
 
     fn price(&self, sleep: Nanos) -> PricedSleep {
-        PricedSleep::new(sleep, &self.charges.costs)
+        PricedSleep::one(sleep, &self.costs)
     }
 
     fn is_over(&self, lane: &LanePosition) -> bool {
@@ -250,12 +239,21 @@ impl AloneCounts {
             return;
         }
         let columns = &machine.traces[lane.lane].columns;
-        let times = IoTimes {
-            submit,
-            wait: columns.wait[lane.at] as i32,
+        let wait = columns.wait[lane.at] as i32;
+        self.sums += Sums {
+            ios: 1,
+            misses: end.missed.into(),
+            asked: asked.into(),
+            slept: (asked > 0).into(),
+            interrupts: end.interrupted.into(),
+            polled: end.polled.into(),
+            cpu: end.cpu.into(),
+            late: (end.observed - wait).max(0).into(),
+            observed: end.observed.into(),
+            waited: wait.into(),
+            submitted: submit.into(),
             thought: columns.thought(lane.at),
         };
-        self.sums.add(end, asked, times);
         let latency = submit + end.observed;
         self.latencies.count(latency, lane.ios, machine.counting);
     }
@@ -270,7 +268,6 @@ impl AloneCounts {
         let wall = end - machine.warm_up;
         let ranks = self.latencies.ranks(self.sums.ios as u64);
         let lanes = machine.traces.len();
-        self.sums
-            .outcome(wall as f64, lanes, &machine.charges, ranks)
+        self.sums.outcome(wall as f64, lanes, &machine.costs, ranks)
     }
 }

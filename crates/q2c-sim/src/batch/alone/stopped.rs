@@ -1,11 +1,11 @@
 //! A configuration that stopped between two I/Os, to be stored and gone on with elsewhere.
 
 use super::latencies::LatencyHistogram;
-use super::sums::Sums;
 use super::trace::LanePosition;
 use super::windows::{IDLE, NEVER, Windows};
 use super::{Alone, AloneCounts, AloneRun, AloneSimulator, FAR_AHEAD, RunningRule};
 use crate::batch::LONGEST;
+use crate::batch::sums::Sums;
 use crate::closed::WakeDraws;
 use q2c_model::Nanos;
 use q2c_policy::windowed::Gathered;
@@ -56,15 +56,16 @@ impl AloneSimulator<'_> {
         rules: &[PolicyOrPolling<'_>],
         all: &mut [Stopped],
     ) -> Option<()> {
-        let resumed = rules.iter().zip(all.iter());
-        let resumed = resumed.map(|(rule, stopped)| {
-            if stopped.is_done(self.stop) {
+        let resumed = |(rule, stopped): (&PolicyOrPolling<'_>, &Stopped)| {
+            let done = stopped.is_done(self.stop);
+            if done {
                 Some(None)
             } else {
                 self.resumed(*rule, stopped).map(Some)
             }
-        });
-        let mut alone = resumed.collect::<Option<Vec<_>>>()?;
+        };
+        let pairs = rules.iter().zip(all.iter()).map(resumed);
+        let mut alone = pairs.collect::<Option<Vec<_>>>()?;
         let first = all.iter().map(|stopped| stopped.start).min().unwrap_or(0);
         self.go_on_from(first, &mut alone);
         for (stopped, alone) in all.iter_mut().zip(alone) {
@@ -76,11 +77,9 @@ impl AloneSimulator<'_> {
     }
 
     pub(crate) fn resumes(&self, rules: &[PolicyOrPolling<'_>], all: &[Stopped]) -> bool {
-        rules.len() == all.len()
-            && rules
-                .iter()
-                .zip(all)
-                .all(|(rule, of)| self.resumed(*rule, of).is_some())
+        let mut pairs = rules.iter().zip(all);
+        let resumes = pairs.all(|(rule, stopped)| self.resumed(*rule, stopped).is_some());
+        resumes && rules.len() == all.len()
     }
 
     fn begun(&self, rule: PolicyOrPolling<'_>) -> Option<Alone> {
@@ -105,7 +104,7 @@ impl AloneSimulator<'_> {
                 windows.resume(&stopped.rule, self)?;
             }
             (RunningRule::Feedback(rule), StoppedRule::Learned(numbers)) => {
-                rule.go_on_from(numbers).then_some(())?;
+                rule.go_on_from(numbers)?;
             }
             _ => return None,
         }

@@ -1,17 +1,17 @@
 //! A stretch: I/Os of one lane during which no sleep changes, sixteen to a register.
 
-use super::priced::PricedSleep;
-use super::sums::Sums;
 use super::trace::{IoBuckets, LanePosition, LaneTrace};
 use super::windows::Windows;
 use super::{AloneCounts, AloneSimulator};
 use crate::batch::histogram::CountingLimit;
 use crate::batch::hit::Loaded;
-use crate::batch::priced_sleeps::PricedSleeps;
+use crate::batch::priced::{PricedSleep, PricedSleeps};
+use crate::batch::running::IoOutcome;
 use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
+use crate::batch::sums::Sums;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
-use q2c_model::Nanos;
+use q2c_model::{Nanos, each_field};
 use q2c_policy::{BUCKETS, Outcome};
 
 /// Longer I/Os, ns, are simulated one by one: sixteen shorter ones fit into 32 bits.
@@ -20,22 +20,6 @@ const LONG: i32 = 1 << 26;
 const STRETCH: i64 = 1 << 29;
 
 impl<S: Simd> PricedSleeps<S> {
-    #[inline(always)]
-    fn splat(simd: S, sleep: &PricedSleep) -> Self {
-        PricedSleeps {
-            asked: i32x16::splat(simd, sleep.asked),
-            wake: f32x16::splat(simd, sleep.wake),
-            spread: f32x16::splat(simd, sleep.spread),
-            earliest: f32x16::splat(simd, sleep.earliest),
-            latest: f32x16::splat(simd, sleep.latest),
-            ahead: i32x16::splat(simd, sleep.ahead),
-            added: i32x16::splat(simd, sleep.added),
-            submit: i32x16::splat(simd, sleep.submit),
-            cpu_clear: i32x16::splat(simd, sleep.cpu_clear),
-            cpu_hit: i32x16::splat(simd, sleep.cpu_hit),
-        }
-    }
-
     #[inline(always)]
     fn each(simd: S, sleeps: &[PricedSleep; BUCKETS + 1], rows: &[u8]) -> Self {
         let lane_sleeps: [&PricedSleep; SIMD_LANES] =
@@ -60,10 +44,7 @@ struct Chunk<S: Simd> {
     wait: i32x16<S>,
     submit: i32x16<S>,
     gap: i32x16<S>,
-    clear: mask32x16<S>,
-    observed: i32x16<S>,
-    polled: i32x16<S>,
-    cpu: i32x16<S>,
+    io: IoOutcome<S>,
 }
 
 impl<S: Simd> Chunk<S> {
@@ -76,40 +57,21 @@ impl<S: Simd> Chunk<S> {
         hit: &Loaded<'_, S>,
         machine: &AloneSimulator<'_>,
     ) -> Self {
-        let costs = &machine.charges.costs;
         let load = |times: &[f32]| -> i32x16<S> {
             let times = &times[lane.at..lane.at + SIMD_LANES];
             f32x16::from_slice(simd, times).to_int()
         };
         let (wait, recorded) = (load(trace.columns.wait), load(trace.columns.submit));
-        let z = machine.draws.sixteen(lane.draw);
-        let drawn = sleeps.wake + sleeps.spread * f32x16::from_slice(simd, z.0);
-        let wake: i32x16<S> = drawn.min(sleeps.latest).max(sleeps.earliest).to_int();
-        let clear = wait.simd_gt(wake + sleeps.ahead);
-        let mut latency = wait + sleeps.added;
-        if costs.gains {
-            latency = latency.max(0);
-        }
-        let observed = if clear.all_true() {
-            latency
-        } else {
-            let x: f32x16<S> = (sleeps.asked - latency).to_float();
-            let z = f32x16::from_slice(simd, z.1);
-            let late: i32x16<S> = (hit.delay(x, z) + 0.5).to_int();
-            let reaped = (sleeps.asked + late).max(latency) + costs.reap;
-            clear.select(latency, reaped)
-        };
-        let zero = i32x16::splat(simd, 0);
-        let polled = latency - wake;
-        let cpu = clear.select(sleeps.cpu_clear + polled, sleeps.cpu_hit);
+        let (clear, hit_draws) = machine.draws.sixteen(lane.draw);
+        let z = (
+            f32x16::from_slice(simd, clear),
+            f32x16::from_slice(simd, hit_draws),
+        );
         Chunk {
             wait,
             submit: (recorded + sleeps.submit).max(0),
             gap: load(trace.columns.gap),
-            clear,
-            observed,
-            polled: clear.select(polled, zero),
-            cpu: cpu.min(observed),
+            io: sleeps.io(wait, z, hit, &machine.costs),
         }
     }
 }
@@ -120,45 +82,49 @@ impl<S: Simd> Chunk<S> {
 pub(super) struct OpenSums {
     ios: i64,
     time: i64,
-    columns: [SimdLanes<i32>; 10],
+    columns: Columns<SimdLanes<i32>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Columns<T> {
+    misses: T,
+    asked: T,
+    slept: T,
+    polled: T,
+    cpu: T,
+    late: T,
+    observed: T,
+    waited: T,
+    submitted: T,
+    thought: T,
+}
+
+each_field! {
+    Columns, misses, asked, slept, polled, cpu, late, observed, waited, submitted, thought
 }
 
 impl OpenSums {
     pub(crate) fn close(&mut self) -> Sums {
         let OpenSums { ios, columns, .. } = std::mem::take(self);
-        let sum = |column: SimdLanes<i32>| column.0.iter().map(|&n| i64::from(n)).sum();
-        let [misses, asked, slept, polled, cpu, rest @ ..] = columns.map(sum);
-        let [late, observed, waited, submitted, thought] = rest;
+        let sums = columns.map(|column| column.0.iter().map(|&n| i64::from(n)).sum());
         Sums {
             ios,
-            misses,
-            asked,
-            slept,
+            misses: sums.misses,
+            asked: sums.asked,
+            slept: sums.slept,
             interrupts: 0,
-            polled,
-            cpu,
-            late,
-            observed,
-            waited,
-            submitted,
-            thought,
+            polled: sums.polled,
+            cpu: sums.cpu,
+            late: sums.late,
+            observed: sums.observed,
+            waited: sums.waited,
+            submitted: sums.submitted,
+            thought: sums.thought,
         }
     }
 }
 
-#[derive(Clone, Copy)]
-struct StretchSums<S: Simd> {
-    misses: i32x16<S>,
-    asked: i32x16<S>,
-    slept: i32x16<S>,
-    polled: i32x16<S>,
-    cpu: i32x16<S>,
-    late: i32x16<S>,
-    observed: i32x16<S>,
-    waited: i32x16<S>,
-    submitted: i32x16<S>,
-    thought: i32x16<S>,
-}
+type StretchSums<S> = Columns<i32x16<S>>;
 
 #[inline(always)]
 fn sum<S: Simd>(numbers: i32x16<S>) -> i64 {
@@ -168,33 +134,18 @@ fn sum<S: Simd>(numbers: i32x16<S>) -> i64 {
 impl<S: Simd> StretchSums<S> {
     #[inline(always)]
     fn load(simd: S, open: &OpenSums) -> Self {
-        let column_sum = |column: usize| open.columns[column].load(simd);
-        StretchSums {
-            misses: column_sum(0),
-            asked: column_sum(1),
-            slept: column_sum(2),
-            polled: column_sum(3),
-            cpu: column_sum(4),
-            late: column_sum(5),
-            observed: column_sum(6),
-            waited: column_sum(7),
-            submitted: column_sum(8),
-            thought: column_sum(9),
-        }
+        open.columns.each_ref().map(
+            #[inline(always)]
+            |column| column.load(simd),
+        )
     }
 
     #[inline(always)]
     fn store(self, open: &mut OpenSums) {
-        open.columns[0].store(self.misses);
-        open.columns[1].store(self.asked);
-        open.columns[2].store(self.slept);
-        open.columns[3].store(self.polled);
-        open.columns[4].store(self.cpu);
-        open.columns[5].store(self.late);
-        open.columns[6].store(self.observed);
-        open.columns[7].store(self.waited);
-        open.columns[8].store(self.submitted);
-        open.columns[9].store(self.thought);
+        open.columns = self.map(
+            #[inline(always)]
+            |numbers| SimdLanes(numbers.to_array()),
+        );
     }
 
     #[inline(always)]
@@ -207,15 +158,15 @@ impl<S: Simd> StretchSums<S> {
     ) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
         let some = |numbers: i32x16<S>| mine.select(numbers, zero);
-        let one = zero + 1;
-        StretchSums {
-            misses: self.misses + some(chunk.clear.select(zero, one)),
+        let io = &chunk.io;
+        Columns {
+            misses: self.misses + some(io.clear.select(zero, zero + 1)),
             asked: self.asked + some(sleeps.asked),
             slept: self.slept + some(sleeps.asked.min(1)),
-            polled: self.polled + some(chunk.polled),
-            cpu: self.cpu + some(chunk.cpu),
-            late: self.late + some((chunk.observed - chunk.wait).max(0)),
-            observed: self.observed + some(chunk.observed),
+            polled: self.polled + some(io.clear.select(io.polled, zero)),
+            cpu: self.cpu + some(io.cpu(sleeps.cpu_clear, sleeps.cpu_hit)),
+            late: self.late + some((io.observed - chunk.wait).max(0)),
+            observed: self.observed + some(io.observed),
             waited: self.waited + some(chunk.wait),
             submitted: self.submitted + some(chunk.submit),
             thought: self.thought + some(chunk.gap.min(most_thought)),
@@ -253,11 +204,13 @@ impl<S: Simd> WindowSums<S> {
     #[inline(always)]
     fn add(self, chunk: &Chunk<S>, mine: mask32x16<S>) -> Self {
         let zero = i32x16::splat(chunk.wait.token(), 0);
-        let observed = mine.select(chunk.observed, zero);
-        let missed = mine.select(chunk.clear.select(zero, zero + 1), zero);
-        let below = mine.select(self.mean - chunk.observed, zero).max(0);
+        let observed = mine.select(chunk.io.observed, zero);
+        let missed = mine.select(chunk.io.clear.select(zero, zero + 1), zero);
+        let below = mine.select(self.mean - chunk.io.observed, zero).max(0);
         WindowSums {
-            min: self.min.min(mine.select(chunk.observed, zero + i32::MAX)),
+            min: self
+                .min
+                .min(mine.select(chunk.io.observed, zero + i32::MAX)),
             max: self.max.max(observed),
             sum: self.sum + observed,
             misses: self.misses + missed,
@@ -287,7 +240,7 @@ fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize
     if !is_short(chunk) {
         return (0, 0);
     }
-    let step = chunk.submit + chunk.observed + chunk.gap;
+    let step = chunk.submit + chunk.io.observed + chunk.gap;
     let after_all = start + i64::from(step.reduce_sum());
     if after_all < end.min(mark) {
         return (SIMD_LANES, after_all - start);
@@ -305,8 +258,8 @@ fn fitting<S: Simd>(chunk: &Chunk<S>, start: i64, end: i64, mark: i64) -> (usize
 
 #[inline(always)]
 fn is_short<S: Simd>(chunk: &Chunk<S>) -> bool {
-    let longest = chunk.submit.max(chunk.observed).max(chunk.gap);
-    let least = chunk.observed.min(chunk.gap);
+    let longest = chunk.submit.max(chunk.io.observed).max(chunk.gap);
+    let least = chunk.io.observed.min(chunk.gap);
     !(longest.simd_ge(LONG / 3).any_true() || least.simd_lt(0).any_true())
 }
 
@@ -318,7 +271,7 @@ fn count<S: Simd>(
     counted: &mut AloneCounts,
     counting: CountingLimit,
 ) {
-    let latency = chunk.submit + chunk.observed;
+    let latency = chunk.submit + chunk.io.observed;
     let above = latency.simd_ge(counting.limit()).to_bitmask();
     let weights = CountingLimit::weights(io);
     let counted_lanes = (above | u64::from(weights.bits)) & ((1 << n) - 1);
@@ -366,7 +319,7 @@ fn part<S: Simd>(
         machine.warm_up
     };
     let learns = !windows.gathered.is_empty();
-    let hit = machine.charges.hit.load(simd);
+    let hit = machine.costs.hit.load(simd);
     let only = trace.rows.only();
     let most_thought = i32::try_from(trace.columns.most_thought()).unwrap_or(i32::MAX);
     let mut sleeps = PricedSleeps::splat(simd, &windows.sleeps[only.unwrap_or(BUCKETS)]);
@@ -436,7 +389,10 @@ fn part<S: Simd>(
 fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
     let last = (n - 1) % SIMD_LANES;
     let gap = i64::from(chunk.gap.to_array()[last]);
-    ((end - gap) as u64, chunk.observed.to_array()[last] as u64)
+    (
+        (end - gap) as u64,
+        chunk.io.observed.to_array()[last] as u64,
+    )
 }
 
 impl AloneCounts {
@@ -457,14 +413,14 @@ fn gather<S: Simd>(
     trace: &LaneTrace<'_>,
     only: Option<usize>,
 ) {
-    let observed = chunk.observed.to_array();
+    let observed = chunk.io.observed.to_array();
     if let Some(row) = only {
         let gathered = &mut windows.gathered[row];
         let latencies = observed.iter().take(n);
         latencies.for_each(|&ns| gathered.add_to_bins(Nanos(ns as u64)));
         return;
     }
-    let clear = chunk.clear.to_bitmask();
+    let clear = chunk.io.clear.to_bitmask();
     let (submit, gap) = (chunk.submit.to_array(), chunk.gap.to_array());
     let mut now = lane.start;
     for j in 0..n.min(SIMD_LANES) {

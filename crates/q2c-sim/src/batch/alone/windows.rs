@@ -1,10 +1,10 @@
 //! Rules whose sleeps change at the ends of windows, over lanes that share the windows.
 
-use super::priced::{PricedIoEnd, PricedSleep};
 use super::stretch;
 use super::trace::{IoBuckets, LaneInFlight, LanePosition, LaneTrace};
 use super::{AloneCounts, AloneSimulator};
 use crate::batch::LONGEST;
+use crate::batch::priced::{PricedIoEnd, PricedSleep};
 use crate::turns::Turns;
 use fearless_simd::dispatch;
 use q2c_model::Nanos;
@@ -105,9 +105,9 @@ impl Windows {
         let interrupt = self.interrupts >> row & 1 == 1 || self.is_large(trace, i);
         let sleep = &self.sleeps[row];
         let (end, asked, submit) = if interrupt {
-            (machine.charges.interrupted(wait, recorded), 0, recorded)
+            (machine.costs.interrupted(wait, recorded), 0, recorded)
         } else {
-            let end = sleep.end(wait, machine.draws.draws_at(lane.draw), &machine.charges);
+            let end = sleep.end(wait, machine.draws.draws_at(lane.draw), &machine.costs);
             (end, sleep.asked, sleep.submission(recorded))
         };
         counted.add(lane, machine, &end, asked, submit);

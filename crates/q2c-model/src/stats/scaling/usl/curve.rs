@@ -1,7 +1,7 @@
-//! Finds the law nearest to the points.
+//! Finds the law nearest to the points, by linear least squares with three unknowns, of which the
+//! second and third must not be negative.
 
 use super::Usl;
-use super::least_squares::{WeightedRow, non_negative};
 use crate::stats::mean;
 
 const MOST_STEPS: usize = 300;
@@ -75,4 +75,97 @@ fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
         rows.push((factors, weight * p[i]));
     }
     non_negative(&rows)
+}
+
+type WeightedRow = ([f64; 3], f64);
+
+/// Unknowns that may differ from 0. The best solution without a negative number within any of these
+/// sets is the constrained one: the problem is convex, and every face is tried.
+const SETS: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
+
+/// The solution with all unknowns at 0 or above and the first above it; `None` when there is none.
+fn non_negative(rows: &[WeightedRow]) -> Option<[f64; 3]> {
+    let feasible = |x: &[f64; 3]| x[0] > 0.0 && x.iter().all(|&v| v >= 0.0 && v.is_finite());
+    let solutions = SETS.iter().filter_map(|set| solve(rows, set));
+    let feasible = solutions.filter(feasible);
+    feasible.min_by(|a, b| squares(rows, a).total_cmp(&squares(rows, b)))
+}
+
+fn squares(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
+    let off = |(f, y): &WeightedRow| dot(f, x) - y;
+    rows.iter().map(|row| off(row).powi(2)).sum()
+}
+
+/// Unknowns outside `set` are 0. Modified Gram-Schmidt and back substitution, each pass done twice
+/// because the columns of large numbers of jobs are nearly parallel.
+fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
+    let column = |&c: &usize| rows.iter().map(|(f, _)| f[c]).collect();
+    let mut columns: Vec<Vec<f64>> = set.iter().map(column).collect();
+    let mut rest: Vec<f64> = rows.iter().map(|(_, y)| *y).collect();
+    let mut upper = [[0.0; 3]; 3];
+    let mut right = [0.0; 3];
+    for i in 0..columns.len() {
+        let size = norm(&columns[i]);
+        for _ in 0..2 {
+            for j in 0..i {
+                let (done, open) = columns.split_at_mut(i);
+                upper[j][i] += take_out(&done[j], &mut open[0]);
+            }
+        }
+        upper[i][i] = norm(&columns[i]);
+        if upper[i][i] <= 1e-12 * size {
+            return None;
+        }
+        let length = upper[i][i];
+        columns[i].iter_mut().for_each(|v| *v /= length);
+        right[i] = take_out(&columns[i], &mut rest);
+    }
+    let mut solution = [0.0; 3];
+    let mut unknowns = [0.0; 3];
+    for i in (0..set.len()).rev() {
+        let known: f64 = (i + 1..set.len()).map(|j| upper[i][j] * unknowns[j]).sum();
+        unknowns[i] = (right[i] - known) / upper[i][i];
+        solution[set[i]] = unknowns[i];
+    }
+    Some(solution)
+}
+
+fn norm(v: &[f64]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn take_out(direction: &[f64], v: &mut [f64]) -> f64 {
+    let along = dot(direction, v);
+    let both = v.iter_mut().zip(direction);
+    both.for_each(|(v, d)| *v -= along * d);
+    along
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        // y = 1 + 2 x + 3 x^2 at x = 0, 1, 2, 3.
+        let y = [1.0, 6.0, 17.0, 34.0];
+        let rows = [0.0, 1.0, 2.0, 3.0].into_iter().zip(y);
+        let rows: Vec<WeightedRow> = rows.map(|(x, y)| ([1.0, x, x * x], y)).collect();
+        let x = non_negative(&rows).unwrap();
+        let mut off = x.iter().zip([1.0, 2.0, 3.0]).map(|(a, b)| (a - b).abs());
+        assert!(off.all(|off| off < 1e-12), "{x:?}");
+    }
+
+    #[test]
+    fn a_falling_line_has_no_slope_left() {
+        // The best line is 4 - x; with the slope held at 0 the mean of 4, 3, 2 is best.
+        let row = |x| ([1.0, f64::from(x), 0.0], 4.0 - f64::from(x));
+        let rows: Vec<WeightedRow> = (0..3).map(row).collect();
+        let x = non_negative(&rows).unwrap();
+        assert!((x[0] - 3.0).abs() < 1e-12 && x[1] == 0.0, "{x:?}");
+    }
 }

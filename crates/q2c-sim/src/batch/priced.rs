@@ -1,0 +1,276 @@
+//! Sleeps with all that depends on their length, and the end of an I/O that waits by one: a number
+//! at a time, and sixteen side by side in registers.
+
+use super::LONGEST;
+use super::costs::{CostTables, PlainCosts};
+use super::hit::Loaded;
+use super::row::{LATEST, LEAST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
+use super::running::IoOutcome;
+use super::simd_lanes::SimdLanes;
+use super::sleeps::Sleeps;
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x16, i32x16};
+use q2c_model::Nanos;
+
+/// Whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, plus half a nanosecond,
+/// so that cutting rounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Priced<I, F> {
+    /// 0 for polling.
+    pub asked: I,
+    /// Time of a clear wake-up for the draw 0, and what one unit of the draw adds.
+    pub wake: F,
+    pub spread: F,
+    /// Bounds of the time of a clear wake-up.
+    pub earliest: F,
+    pub latest: F,
+    /// Clear if the device time is longer than wake-up and this: lead less added latency.
+    pub ahead: I,
+    pub added: I,
+    pub submit: I,
+    pub cpu_clear: I,
+    pub cpu_hit: I,
+}
+
+pub(super) type PricedSleep = Priced<i32, f32>;
+pub(super) type PricedSleeps<S> = Priced<i32x16<S>, f32x16<S>>;
+pub(super) type PricedColumns = Priced<SimdLanes<i32>, SimdLanes<f32>>;
+
+impl<I, F> Priced<I, F> {
+    #[inline(always)]
+    pub(super) fn map<J, G>(
+        &self,
+        whole: impl Fn(&I) -> J,
+        wake: impl Fn(&F) -> G,
+    ) -> Priced<J, G> {
+        Priced {
+            asked: whole(&self.asked),
+            wake: wake(&self.wake),
+            spread: wake(&self.spread),
+            earliest: wake(&self.earliest),
+            latest: wake(&self.latest),
+            ahead: whole(&self.ahead),
+            added: whole(&self.added),
+            submit: whole(&self.submit),
+            cpu_clear: whole(&self.cpu_clear),
+            cpu_hit: whole(&self.cpu_hit),
+        }
+    }
+}
+
+impl PricedColumns {
+    #[inline(always)]
+    pub(super) fn load<S: Simd>(&self, simd: S) -> PricedSleeps<S> {
+        self.map(
+            #[inline(always)]
+            |column| column.load(simd),
+            #[inline(always)]
+            |column| column.load(simd),
+        )
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, lane: usize, sleep: &PricedSleep) {
+        self.asked.0[lane] = sleep.asked;
+        self.wake.0[lane] = sleep.wake;
+        self.spread.0[lane] = sleep.spread;
+        self.earliest.0[lane] = sleep.earliest;
+        self.latest.0[lane] = sleep.latest;
+        self.ahead.0[lane] = sleep.ahead;
+        self.added.0[lane] = sleep.added;
+        self.submit.0[lane] = sleep.submit;
+        self.cpu_clear.0[lane] = sleep.cpu_clear;
+        self.cpu_hit.0[lane] = sleep.cpu_hit;
+    }
+}
+
+impl<S: Simd> PricedSleeps<S> {
+    #[inline(always)]
+    pub(super) fn new(asked: i32x16<S>, costs: &CostTables, sleeps: &Sleeps<8>) -> Self {
+        let asked_f: f32x16<S> = asked.to_float();
+        let [base, spread, least, most, rest @ ..] = sleeps.values_at(asked_f);
+        let [cpu_clear, cpu_hit, added, submit] = rest;
+        let wake = asked_f + 0.5;
+        let after = |delay: f32x16<S>| (delay + wake).min(LATEST);
+        let added = round_ns(added);
+        Priced {
+            asked,
+            wake: after(base),
+            spread,
+            earliest: after(least.max(LEAST)),
+            latest: after(most),
+            ahead: i32x16::splat(asked.token(), costs.lead) - added,
+            added,
+            submit: round_ns(submit),
+            cpu_clear: round_ns(cpu_clear),
+            cpu_hit: round_ns(cpu_hit),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn splat(simd: S, sleep: &PricedSleep) -> Self {
+        sleep.map(
+            #[inline(always)]
+            |ns| i32x16::splat(simd, *ns),
+            #[inline(always)]
+            |ns| f32x16::splat(simd, *ns),
+        )
+    }
+
+    /// The outcomes of I/Os of device times `wait`; `z` has the draws of clear and hit wake-ups.
+    #[inline(always)]
+    pub(super) fn io(
+        &self,
+        wait: i32x16<S>,
+        z: (f32x16<S>, f32x16<S>),
+        hit: &Loaded<'_, S>,
+        costs: &CostTables,
+    ) -> IoOutcome<S> {
+        let drawn = self.wake + self.spread * z.0;
+        let wake: i32x16<S> = drawn.min(self.latest).max(self.earliest).to_int();
+        let clear = wait.simd_gt(wake + self.ahead);
+        let mut latency = wait + self.added;
+        if costs.gains {
+            latency = latency.max(0);
+        }
+        let observed = if clear.all_true() {
+            latency
+        } else {
+            let x: f32x16<S> = (self.asked - latency).to_float();
+            let late: i32x16<S> = (hit.delay(x, z.1) + 0.5).to_int();
+            let reaped = (self.asked + late).max(latency) + costs.reap;
+            clear.select(latency, reaped)
+        };
+        IoOutcome {
+            clear,
+            observed,
+            polled: latency - wake,
+        }
+    }
+}
+
+#[inline(always)]
+fn round_ns<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
+    (ns + WHOLE).to_int::<i32x16<S>>() - SHIFT as i32
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PricedIoEnd {
+    pub observed: i32,
+    pub polled: i32,
+    pub cpu: i32,
+    pub missed: bool,
+    pub interrupted: bool,
+}
+
+impl PricedIoEnd {
+    #[inline]
+    fn clear(observed: i32, wake: i32, sleep_cpu: i32) -> Self {
+        let polled = observed - wake;
+        PricedIoEnd {
+            observed,
+            polled,
+            cpu: (sleep_cpu + polled).min(observed),
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    fn hit(observed: i32, sleep_cpu: i32) -> Self {
+        PricedIoEnd {
+            observed,
+            cpu: sleep_cpu.min(observed),
+            missed: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl PricedSleep {
+    pub(super) const POLLING: PricedSleep = Priced {
+        asked: 0,
+        wake: 0.0,
+        spread: 0.0,
+        earliest: 0.0,
+        latest: 0.0,
+        ahead: NEVER_HIT,
+        added: 0,
+        submit: 0,
+        cpu_clear: 0,
+        cpu_hit: 0,
+    };
+
+    /// The arithmetic of [`PricedSleeps::new`] and [`PricedSleeps::io`], one number at a time.
+    #[inline]
+    pub(super) fn one(sleep: Nanos, costs: &CostTables) -> Self {
+        let ns = sleep.0.min(LONGEST) as i32;
+        if ns == 0 {
+            return Self::POLLING;
+        }
+        let (line, beyond) = costs.sleep.line(ns);
+        let value: [f32; 8] =
+            std::array::from_fn(|n| (line.value[n] + line.slope[n] * beyond).max(LEAST_OF[n]));
+        let after = ns as f32 + 0.5;
+        let whole = |n: usize| (value[n] + WHOLE).min(LATEST) as i32 - SHIFT as i32;
+        let added = whole(6);
+        Priced {
+            asked: ns,
+            wake: (value[0] + after).min(LATEST),
+            spread: value[1].min(LATEST),
+            earliest: (value[2] + after).min(LATEST),
+            latest: (value[3] + after).min(LATEST),
+            ahead: costs.lead - added,
+            added,
+            submit: whole(7),
+            cpu_clear: whole(4),
+            cpu_hit: whole(5),
+        }
+    }
+
+    /// The end of an I/O of device time `wait` that waits by this sleep; `z` are its draws.
+    #[inline]
+    pub(super) fn end(&self, wait: i32, z: (f32, f32), costs: &CostTables) -> PricedIoEnd {
+        let drawn = self.wake + self.spread * z.0;
+        let wake = drawn.min(self.latest).max(self.earliest) as i32;
+        let mut latency = wait + self.added;
+        if costs.gains {
+            latency = latency.max(0);
+        }
+        if wait > wake + self.ahead {
+            return PricedIoEnd::clear(latency, wake, self.cpu_clear);
+        }
+        let x = (self.asked - latency) as f32;
+        let late = (costs.hit.delay(x, z.1) + 0.5) as i32;
+        let observed = (self.asked + late).max(latency) + costs.reap;
+        PricedIoEnd::hit(observed, self.cpu_hit)
+    }
+
+    #[inline]
+    pub(super) fn submission(&self, recorded: i32) -> i32 {
+        (recorded + self.submit).max(0)
+    }
+}
+
+impl CostTables {
+    /// [`PricedSleep::end`] of a sleep of `asked` where delays are known beforehand.
+    #[inline]
+    pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> PricedIoEnd {
+        let wake = asked + plain.wake;
+        if wait > wake + self.lead {
+            return PricedIoEnd::clear(wait, wake, plain.cpu_clear);
+        }
+        let observed = (asked + plain.hit).max(wait + self.reap);
+        PricedIoEnd::hit(observed, plain.cpu_hit)
+    }
+
+    #[inline]
+    pub(super) fn interrupted(&self, wait: i32, submit: i32) -> PricedIoEnd {
+        let observed = wait + self.interrupt_latency;
+        PricedIoEnd {
+            observed,
+            cpu: (self.interrupt_cpu - submit).min(observed),
+            interrupted: true,
+            ..PricedIoEnd::default()
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Sums over a configuration's counted I/Os, and the outcome that follows from them.
+
+use super::costs::CostTables;
+use crate::outcome::{OutcomeSums, SimOutcome};
+use q2c_model::{Latencies, each_field};
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sums<T = i64> {
+    pub ios: T,
+    pub misses: T,
+    pub asked: T,
+    pub slept: T,
+    pub interrupts: T,
+    pub polled: T,
+    pub cpu: T,
+    pub late: T,
+    pub observed: T,
+    pub waited: T,
+    pub submitted: T,
+    pub thought: T,
+}
+
+each_field! {
+    Sums, ios, misses, asked, slept, interrupts, polled, cpu, late, observed, waited, submitted,
+    thought
+}
+
+impl Sums {
+    /// Whether every sum lies between -`most` and `most`.
+    pub(crate) fn is_below(self, most: i64) -> bool {
+        let mut below = self.ios >= 0;
+        self.map(|sum| below &= (-most..=most).contains(&sum));
+        below
+    }
+
+    pub(crate) fn since(self, earlier: Sums) -> Sums {
+        self.zip(earlier).map(|(now, before)| now - before)
+    }
+
+    /// Over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.
+    pub(crate) fn outcome(
+        &self,
+        wall: f64,
+        lanes: usize,
+        costs: &CostTables,
+        ranks: [f64; 3],
+    ) -> SimOutcome {
+        let polling = self.ios - self.slept - self.interrupts;
+        let sums = OutcomeSums {
+            ios: self.ios as f64,
+            misses: self.misses as f64,
+            asked: self.asked as f64,
+            cpu: (self.cpu + self.submitted + self.thought) as f64,
+            other_cpu: self.slept as f64 * costs.other_sleep
+                + self.interrupts as f64 * costs.other_interrupt
+                + polling as f64 * costs.other_poll,
+            device: self.waited as f64,
+            late: self.late as f64,
+            polled: self.polled as f64,
+        };
+        sums.outcome(wall, lanes, |ios| Latencies {
+            mean_ns: (self.submitted + self.observed) as f64 / ios,
+            p50_ns: ranks[0],
+            p99_ns: ranks[1],
+            p999_ns: ranks[2],
+        })
+    }
+}
+
+impl AddAssign for Sums {
+    #[inline]
+    fn add_assign(&mut self, more: Sums) {
+        *self = self.zip(more).map(|(sum, more)| sum + more);
+    }
+}
