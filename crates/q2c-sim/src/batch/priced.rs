@@ -202,7 +202,7 @@ impl PricedSleep {
 
     /// The arithmetic of [`PricedSleeps::new`] and [`PricedSleeps::io`], one number at a time.
     #[inline]
-    pub(super) fn one(sleep: Nanos, costs: &CostTables) -> Self {
+    pub(super) fn of_sleep(sleep: Nanos, costs: &CostTables) -> Self {
         let ns = sleep.0.min(LONGEST) as i32;
         if ns == 0 {
             return Self::POLLING;

@@ -198,7 +198,7 @@ impl<'a> AloneSimulator<'a> {
     }
 
     fn price(&self, sleep: Nanos) -> PricedSleep {
-        PricedSleep::one(sleep, &self.costs)
+        PricedSleep::of_sleep(sleep, &self.costs)
     }
 
     fn is_over(&self, lane: &LanePosition) -> bool {
