@@ -3,7 +3,7 @@
 use crate::fio::{FioJob, FioJobFile, Remark, Size, Topic};
 use crate::settings::{BenchSettings, SECONDS};
 use crate::spec::Axes;
-use thiserror::Error;
+use itertools::Itertools;
 
 /// What a job file asks for that no option of `q2c bench` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,65 +14,21 @@ pub struct JobFileExtras {
     pub helper_cpu: Option<u32>,
 }
 
-/// Why a job file cannot be run.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum NotRunnable {
-    /// The file has options that q2c does not have.
-    #[error("{}", list(.0))]
-    Refused(Vec<Remark>),
-    /// Different jobs run at the same time.
-    #[error(
-        "line {line}: [{second}] runs beside [{first}] in fio, and they differ; q2c bench runs one point at a time: write stonewall into \
-         [{second}]"
-    )]
-    AtOnce {
-        /// Name of the first job of the group.
-        first: String,
-        /// Name of the job that differs from it.
-        second: String,
-        /// Line on which that job begins.
-        line: usize,
-    },
-    /// Jobs differ in an option that one run can have only once.
-    #[error(
-        "line {line}: [{job}] has another {what} than [{first}], and one run has one of it: make them the same, or give it by a flag"
-    )]
-    Differs {
-        /// Name of the option.
-        what: &'static str,
-        /// Name of the first job.
-        first: String,
-        /// Name of the first job that differs from it.
-        job: String,
-        /// Line on which that job begins.
-        line: usize,
-    },
-    /// The file names the CPU of a helper thread, and there are several jobs.
-    #[error(
-        "sqthread_poll_cpu is one CPU, and --jobs asks for more than one job: leave it out of the file"
-    )]
-    OneHelper,
-}
-
-fn list(remarks: &[Remark]) -> String {
-    let remarks: Vec<String> = remarks.iter().map(ToString::to_string).collect();
-    remarks.join("; ")
-}
-
 impl BenchSettings {
-    /// Takes from the file the settings that were not typed.
-    pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, NotRunnable> {
+    /// Takes from the file the settings that were not typed; the error is why it cannot be run.
+    pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, String> {
         let settled = self.settled_topics();
         let open = |remark: &&Remark| remark.about.is_none_or(|about| !settled.contains(&about));
-        let refused: Vec<Remark> = file.refused.iter().filter(open).cloned().collect();
+        let refused = file.refused.iter().filter(open).join("; ");
         if !refused.is_empty() {
-            return Err(NotRunnable::Refused(refused));
+            return Err(refused);
         }
         let groups = self.groups(&file.jobs)?;
         let extras = self.take_common(&file.jobs)?;
         self.take_points(&groups);
         if extras.helper_cpu.is_some() && self.axes.jobs != [1] {
-            return Err(NotRunnable::OneHelper);
+            let reason = "sqthread_poll_cpu is one CPU, and --jobs asks for more than one job: leave it out of the file";
+            return Err(reason.to_owned());
         }
         Ok(extras)
     }
@@ -102,7 +58,7 @@ impl BenchSettings {
         settled.map(|(topic, _)| *topic).collect()
     }
 
-    fn groups(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, NotRunnable> {
+    fn groups(&self, jobs: &[FioJob]) -> Result<Vec<Axes>, String> {
         let mut groups: Vec<(&FioJob, Axes, u32)> = Vec::new();
         for job in jobs {
             let axes = self.axes_of(job);
@@ -112,11 +68,12 @@ impl BenchSettings {
                     *group_threads += threads;
                 }
                 Some((first, ..)) if first.group == job.group => {
-                    return Err(NotRunnable::AtOnce {
-                        first: first.name.clone(),
-                        second: job.name.clone(),
-                        line: job.line,
-                    });
+                    let FioJob { name, line, .. } = job;
+                    return Err(format!(
+                        "line {line}: [{name}] runs beside [{}] in fio, and they differ; q2c bench runs one point at a time: write \
+                         stonewall into [{name}]",
+                        first.name
+                    ));
                 }
                 _ => groups.push((job, axes, threads)),
             }
@@ -148,7 +105,7 @@ impl BenchSettings {
         }
     }
 
-    fn take_common(&mut self, jobs: &[FioJob]) -> Result<JobFileExtras, NotRunnable> {
+    fn take_common(&mut self, jobs: &[FioJob]) -> Result<JobFileExtras, String> {
         let mut extras = JobFileExtras::default();
         if self.scratch.is_none() {
             if self.target.is_none() {
@@ -169,8 +126,8 @@ impl BenchSettings {
         }
         if self.cpus.is_empty() {
             self.cpus = common("cpus_allowed", jobs, |job| job.cpus.clone())?.unwrap_or_default();
-            let with_helper = jobs.iter().filter(|job| job.helper_cpu.is_some());
-            let with_helper: Vec<FioJob> = with_helper.cloned().collect();
+            let with_helper = jobs.iter().filter(|job| job.helper_cpu.is_some()).cloned();
+            let with_helper: Vec<FioJob> = with_helper.collect();
             extras.helper_cpu = common("sqthread_poll_cpu", &with_helper, |job| job.helper_cpu)?;
         }
         Ok(extras)
@@ -198,15 +155,14 @@ impl BenchSettings {
 
     /// Checks the times of a job file: those of options are checked where they are parsed.
     pub fn check_times(&self) -> Result<(), String> {
-        let times = [("runtime", self.seconds), ("ramp_time", self.warm_up)];
-        let wrong = |(_, time): &(_, f64)| *time > 0.0 && !SECONDS.contains(time);
-        let Some((option, time)) = times.into_iter().find(wrong) else {
-            return Ok(());
-        };
-        let (least, most) = (SECONDS.start(), SECONDS.end());
-        Err(format!(
-            "{option} is {time} s, and q2c bench has {least} to {most} s"
-        ))
+        let (least, most) = SECONDS.into_inner();
+        for (option, time) in [("runtime", self.seconds), ("ramp_time", self.warm_up)] {
+            if time > 0.0 && !SECONDS.contains(&time) {
+                let have = format!("q2c bench has {least} to {most} s");
+                return Err(format!("{option} is {time} s, and {have}"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -222,18 +178,16 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
 
 /// The value that all jobs have, or the first job that differs.
 fn common<T: PartialEq>(
-    what: &'static str,
+    option: &str,
     jobs: &[FioJob],
-    of: impl Fn(&FioJob) -> Option<T>,
-) -> Result<Option<T>, NotRunnable> {
-    let first = jobs.first().and_then(&of);
-    match jobs.iter().find(|job| of(job) != first) {
+    value: impl Fn(&FioJob) -> Option<T>,
+) -> Result<Option<T>, String> {
+    let first = jobs.first().and_then(&value);
+    match jobs.iter().find(|job| value(job) != first) {
         None => Ok(first),
-        Some(job) => Err(NotRunnable::Differs {
-            what,
-            first: jobs[0].name.clone(),
-            job: job.name.clone(),
-            line: job.line,
-        }),
+        Some(FioJob { line, name, .. }) => Err(format!(
+            "line {line}: [{name}] has another {option} than [{}], and one run has one of it: make them the same, or give it by a flag",
+            jobs[0].name
+        )),
     }
 }

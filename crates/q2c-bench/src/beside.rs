@@ -29,28 +29,15 @@ pub(crate) struct BackgroundTrial {
     pub alone_cpus: f64,
 }
 
+/// Slices in which a background runs alone. The first is not counted: the jobs begin in it.
+pub(super) const ALONE_SLICES: usize = 5;
+
 pub(super) struct SpotBackgrounds<'a> {
     place: &'a TrialPlace<'a>,
     spot: &'a Spot,
     seed: u64,
-    /// One for each phase; `None` for a phase without background jobs.
-    phases: Vec<Option<PlacedBackground>>,
-}
-
-struct PlacedBackground {
-    background: Background,
-    cpus: Vec<CpuId>,
-}
-
-pub(super) struct AloneFigures {
-    iops: f64,
-    busy_cpus: Option<f64>,
-    own_cpus: f64,
-}
-
-impl AloneFigures {
-    /// Slices in which a background runs alone. The first is not counted: the jobs begin in it.
-    pub(crate) const SLICES: usize = 5;
+    /// With their CPUs, one for each phase; without a job for a phase that has none.
+    phases: Vec<Background>,
 }
 
 impl<'a> SpotBackgrounds<'a> {
@@ -59,53 +46,56 @@ impl<'a> SpotBackgrounds<'a> {
         spot: &'a Spot,
         seed: u64,
     ) -> Result<Self, NoTrial> {
-        let phases = spot.phases.iter().map(|phase| placed(place, spot, phase));
+        let taken = place.taken(spot);
+        let placed = |phase: &BackgroundPhase| match phase.background.placed_beside(taken) {
+            _ if phase.background.0.is_empty() => Ok(Background::default()),
+            placed => placed.map_err(|error| NoTrial::Cpus(error.to_string())),
+        };
         Ok(SpotBackgrounds {
             place,
             spot,
             seed,
-            phases: phases.collect::<Result<_, _>>()?,
+            phases: spot.phases.iter().map(placed).collect::<Result<_, _>>()?,
         })
     }
 
-    pub(crate) fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<AloneFigures>>, NoTrial> {
-        let run_phase = |placed: &Option<PlacedBackground>| {
-            let placed = placed.as_ref();
-            placed
-                .map(|placed| self.one_alone(placed, stop))
-                .transpose()
+    /// The figures of each phase's background alone; `None` for a phase without one.
+    pub(crate) fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<BackgroundTrial>>, NoTrial> {
+        let run_phase = |background: &Background| {
+            let there = !background.0.is_empty();
+            there.then(|| self.one_alone(background, stop)).transpose()
         };
         self.phases.iter().map(run_phase).collect()
     }
 
     fn one_alone(
         &self,
-        own: &PlacedBackground,
+        background: &Background,
         stop: &AtomicBool,
-    ) -> Result<AloneFigures, NoTrial> {
+    ) -> Result<BackgroundTrial, NoTrial> {
         let times = Timetable {
             before: 1,
             warm_up: 0,
-            measured: AloneFigures::SLICES - 1,
+            measured: ALONE_SLICES - 1,
             phases: 1,
         };
-        let jobs = self.plans_of(0, &own.background, &times);
+        let jobs = self.plans_of(0, background, &times);
         let (data, moments) = self.place.run(self.spot, jobs, times.slices(), stop)?;
         let counted = times.phase(0);
         let (begin, end) = (&moments[counted.start].cpu, &moments[counted.end].cpu);
         let busy = begin.as_ref().zip(end.as_ref());
-        Ok(AloneFigures {
-            iops: mean_iops(&data.lanes, &counted),
-            own_cpus: own_cpus(&data.lanes, &counted),
-            busy_cpus: busy.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
+        Ok(BackgroundTrial {
+            alone_iops: mean_iops(&data.lanes, &counted),
+            alone_cpus: own_cpus(&data.lanes, &counted),
+            rest_busy_cpus: busy.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
+            ..BackgroundTrial::default()
         })
     }
 
     pub(crate) fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
         let phases = self.phases.iter().enumerate();
-        let there = phases.filter_map(|(n, placed)| Some((n, placed.as_ref()?)));
-        there
-            .flat_map(|(n, placed)| self.plans_of(n, &placed.background, times))
+        phases
+            .flat_map(|(n, background)| self.plans_of(n, background, times))
             .collect()
     }
 
@@ -120,53 +110,32 @@ impl<'a> SpotBackgrounds<'a> {
     }
 
     pub(crate) fn lanes<'l>(&self, all: &'l [LaneData], n: usize) -> &'l [LaneData] {
-        let lanes = |placed: &Option<PlacedBackground>| {
-            placed.as_ref().map_or(0, |placed| placed.cpus.len())
-        };
+        let lanes = |background: &Background| background.cpus().len();
         let before: usize = self.phases[..n].iter().map(lanes).sum();
         &all[before..before + lanes(&self.phases[n])]
     }
 
-    /// The figures of phase `n`; `None` without a background.
+    /// The figures of the background of phase `n` beside the jobs, with those of it `alone`.
     pub(crate) fn figures(
         &self,
         n: usize,
-        alone: Option<&AloneFigures>,
+        alone: &BackgroundTrial,
         lanes: &[LaneData],
         window: &SteadyWindow,
-    ) -> Option<BackgroundTrial> {
-        let (placed, alone) = (self.phases[n].as_ref()?, alone?);
+    ) -> BackgroundTrial {
+        let cpus = self.phases[n].cpus();
         let taken = self.place.taken(self.spot);
-        let phases = lanes
-            .iter()
-            .flat_map(|lane| &lane.phases[window.slices.clone()]);
-        Some(BackgroundTrial {
-            cpus: placed.cpus.clone(),
-            shares_cpus: placed.cpus.iter().any(|cpu| taken.contains(cpu)),
+        let slices = &window.slices;
+        let phases = lanes.iter().flat_map(|lane| &lane.phases[slices.clone()]);
+        BackgroundTrial {
+            shares_cpus: cpus.iter().any(|cpu| taken.contains(cpu)),
+            cpus,
             ios: phases.map(|phase| phase.ios).sum(),
-            iops: mean_iops(lanes, &window.slices),
-            alone_iops: alone.iops,
-            rest_busy_cpus: alone.busy_cpus,
-            own_cpus: own_cpus(lanes, &window.slices),
-            alone_cpus: alone.own_cpus,
-        })
+            iops: mean_iops(lanes, slices),
+            own_cpus: own_cpus(lanes, slices),
+            ..*alone
+        }
     }
-}
-
-fn placed(
-    place: &TrialPlace<'_>,
-    spot: &Spot,
-    phase: &BackgroundPhase,
-) -> Result<Option<PlacedBackground>, NoTrial> {
-    if phase.background.0.is_empty() {
-        return Ok(None);
-    }
-    let placed = phase.background.placed_beside(place.taken(spot));
-    let background = placed.map_err(|error| NoTrial::Cpus(error.to_string()))?;
-    Ok(Some(PlacedBackground {
-        cpus: background.cpus(),
-        background,
-    }))
 }
 
 /// I/Os per second of all `lanes`, as the mean over slices of equal length.
@@ -200,8 +169,7 @@ pub(super) fn slices_of(
         let cpu = own.iter().map(|lane| &lane.phases[n]);
         let cpu: u64 = cpu.map(|phase| phase.end.cpu_ns - phase.begin.cpu_ns).sum();
         let sleeps = sleeps(own, n);
-        let per_handled = |sum: u64| sum as f64 / sleeps.handled as f64;
-        let handled = |sum: u64| (sleeps.handled > 0).then(|| per_handled(sum));
+        let handled = |sum: u64| (sleeps.handled > 0).then(|| sum as f64 / sleeps.handled as f64);
         Slice {
             begin_s: (phase.begin.t_ns as f64 - begun as f64) / 1e9,
             seconds,
@@ -218,10 +186,9 @@ pub(super) fn slices_of(
 
 fn sleeps(lanes: &[LaneData], n: usize) -> SleepCounts {
     let mut total = SleepCounts::default();
-    let tallies = lanes
-        .iter()
-        .filter_map(|lane| lane.phases[n].tally.as_ref());
-    tallies.for_each(|tally| total.merge(&tally.sleeps));
+    for tally in lanes.iter().filter_map(|l| l.phases[n].tally.as_ref()) {
+        total.merge(&tally.sleeps);
+    }
     total
 }
 
@@ -254,9 +221,7 @@ mod tests {
             span: Bytes(1 << 20),
             cpus: &[CpuId(0)],
             site: &site,
-            seconds: 1.0,
-            warm_up_s: 0.0,
-            rate: None,
+            spec: &spec,
         };
         let engine = |spot| {
             let beside = SpotBackgrounds::new(&place, spot, 1).ok().expect("CPUs");
@@ -270,24 +235,18 @@ mod tests {
     /// As in the table in docs/engines.md, whatever the point's method.
     #[test]
     fn background_jobs_take_the_interfaces_path() {
-        let (unnamed_engine, named_engine) =
-            ("bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0");
-        for (engine, job, polled, wanted) in [
-            ("io_uring", unnamed_engine, true, "io_uring:iopoll"),
-            ("io_uring", named_engine, true, "io_uring:iopoll"),
-            ("io_uring", unnamed_engine, false, "io_uring:ring"),
-            ("io_uring", named_engine, false, "io_uring:ring"),
-            ("io_uring:ring", unnamed_engine, true, "io_uring:ring"),
-            ("io_uring:ring", named_engine, true, "io_uring:ring"),
-            ("libaio", unnamed_engine, true, "libaio"),
-            ("libaio", named_engine, true, "io_uring:ring"),
+        let jobs = ["bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0"];
+        let (ring, polls) = ("io_uring:ring", "io_uring:iopoll");
+        for (engine, polled, wanted) in [
+            ("io_uring", true, [polls, polls]),
+            ("io_uring", false, [ring, ring]),
+            ("io_uring:ring", true, [ring, ring]),
+            ("libaio", true, ["libaio", ring]),
         ] {
-            let background_engines = engines(engine, job, polled);
-            assert_eq!(
-                background_engines,
-                [wanted, wanted],
-                "{job} beside {engine}"
-            );
+            for (job, wanted) in jobs.into_iter().zip(wanted) {
+                let engines = engines(engine, job, polled);
+                assert_eq!(engines, [wanted, wanted], "{job} beside {engine}");
+            }
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What is refused before a run begins because the target or its interfaces do not fit.
 
-use crate::interface::Interface;
-use crate::settings::BenchSettings;
 use crate::stages::never_seen;
+use crate::{BenchSettings, Interface};
 use q2c_result::late::Unseen;
 use q2c_result::{Target, TargetKind};
 use q2c_workbench::workload::Site;
@@ -75,7 +74,7 @@ pub(crate) mod tests {
         type Spoil = fn(&mut BenchSettings);
         let spoilt: [(&str, Spoil); 17] = [
             ("engine", |s| {
-                s.axes.engine = Some(vec!["libaio".to_owned(); 2])
+                s.axes.engine = Some(vec!["null".to_owned(); 2])
             }),
             ("method", |s| s.axes.method = vec![Method::POLL; 2]),
             ("seconds", |s| s.seconds = -1.0),
@@ -93,7 +92,7 @@ pub(crate) mod tests {
             ("jobs", |s| s.axes.jobs = vec![u32::MAX]),
             ("depth", |s| s.axes.depth = vec![0]),
             ("background", |s| {
-                s.axes.background = vec![Default::default(); 2]
+                s.axes.background.resize_with(2, Default::default)
             }),
         ];
         for (field, spoil) in spoilt {

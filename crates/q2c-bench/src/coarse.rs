@@ -51,24 +51,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(grid: &[u32], x: impl Fn(u32) -> f64) -> (ScalingShape, usize) {
+    /// The shape by the points that the search measures, their number, and the shape by all.
+    fn found(grid: &[u32], x: impl Fn(u32) -> f64) -> (ScalingShape, usize, ScalingShape) {
         let point = |&jobs: &u32| ScalingPoint::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
+        let shape = |points: &[ScalingPoint]| ScalingShape::from_points(points).unwrap();
         let mut measured: Vec<ScalingPoint> = first(grid).iter().map(point).collect();
         loop {
             let more = next(grid, &measured);
             if more.is_empty() {
-                return (
-                    ScalingShape::from_points(&measured).unwrap(),
-                    measured.len(),
-                );
+                let full: Vec<ScalingPoint> = grid.iter().map(point).collect();
+                return (shape(&measured), measured.len(), shape(&full));
             }
             measured.extend(more.iter().map(point));
         }
-    }
-
-    fn full_grid_shape(grid: &[u32], x: impl Fn(u32) -> f64) -> ScalingShape {
-        let point = |&jobs: &u32| ScalingPoint::new(jobs, &[x(jobs), x(jobs), x(jobs)]);
-        ScalingShape::from_points(&grid.iter().map(point).collect::<Vec<_>>()).unwrap()
     }
 
     fn near(grid: &[u32], a: Option<u32>, b: Option<u32>) -> bool {
@@ -106,8 +101,7 @@ mod tests {
                 let down = f64::from(n.saturating_sub(top + flat)) * fall;
                 f64::from(n.min(top)) * (1.0 - down).max(0.1)
             };
-            let (shape, measured) = found(&grid, x);
-            let full = full_grid_shape(&grid, x);
+            let (shape, measured, full) = found(&grid, x);
             prop_assert!(near(&grid, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
             prop_assert!(near(&grid, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);
             prop_assert!(measured <= grid.len());
@@ -123,8 +117,7 @@ mod tests {
                 let n = f64::from(n);
                 n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
             };
-            let (shape, measured) = found(&grid, x);
-            let full = full_grid_shape(&grid, x);
+            let (shape, measured, full) = found(&grid, x);
             prop_assert!(near(&grid, shape.knee, full.knee), "{:?} {:?}", shape.knee, full.knee);
             prop_assert!(near(&grid, Some(shape.peak), Some(full.peak)), "{:?} {:?}", shape.peak, full.peak);
             prop_assert!(near(&grid, shape.collapse, full.collapse), "{:?} {:?}", shape.collapse, full.collapse);

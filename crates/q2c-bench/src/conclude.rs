@@ -2,14 +2,12 @@
 
 use super::beside::BackgroundTrial;
 use super::device::device_of;
-use super::measured::MeasuredPoint;
 use super::mode::effective;
 use super::per_core::{busy, other_work};
-use super::settings::BenchSettings;
-use super::trial::BenchTrial;
+use crate::{BenchSettings, BenchTrial, MeasuredPoint};
 use q2c_model::stats::Interval;
 use q2c_model::{CpuId, Latencies};
-use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu, Latency};
+use q2c_result::bench::{BackgroundJobs, BenchCell, BenchPoint, Cpu};
 use q2c_result::tune::PerCore;
 use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::Others;
@@ -32,19 +30,15 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCe
     let handled = trials.iter().any(|t| t.slept[0] > 0);
     let slept = trials.iter().any(|t| t.slept[1] > 0);
     let per_handled = |sum: u64, t: &BenchTrial| sum as f64 / (t.slept[0] as f64).max(1.0);
-    let helpers = if spot.way.interface.has_helper() {
-        jobs
-    } else {
-        0
-    };
-    let cpus: Vec<CpuId> = (0..jobs)
-        .map(|job| CpuId(spec.cpus[job % spec.cpus.len()]))
-        .collect();
+    let latencies: Latencies<Vec<f64>> = trials.iter().map(|trial| trial.latencies).collect();
+    let courses = trials.iter().map(|trial| trial.course.clone());
+    let threads_per_job = 1 + usize::from(spot.way.interface.has_helper());
+    let cpus = spec.cpus.iter().copied().cycle().take(jobs).map(CpuId);
     BenchCell {
         point: runs.point.clone(),
         device: device_of(runs).cloned(),
         iops: runs.interval(|t| t.ios as f64 / t.wall_s),
-        lat_ns: latency(trials),
+        lat_ns: latencies.map(|ns| Interval::from_samples(&ns)).into(),
         cpu: cpu(runs),
         kiops_per_core: runs.interval(|t| kiops_per_core(t, rest)),
         per_core: per_core(trials, rest),
@@ -59,11 +53,11 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCe
             .then(|| runs.interval(|t| t.slept_ns as f64 / t.slept[1] as f64))
             .or_else(|| in_kernel(trials, |seen| seen.slept_ns)),
         background_jobs: background_jobs(runs),
-        courses: courses(trials),
+        courses: courses.filter(|course| !course.is_empty()).collect(),
         stages: runs.stages.clone(),
         effective_mode: effective(spot, trials),
-        cpus,
-        oversubscribed: jobs + helpers > spec.cpus.len(),
+        cpus: cpus.collect(),
+        oversubscribed: jobs * threads_per_job > spec.cpus.len(),
         too_good: None,
         unsteady: trials.iter().filter(|t| !t.steady).count() as u32,
         failures: runs.failures.clone(),
@@ -72,10 +66,8 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCe
 
 /// A figure of the kernel's own sleeps, which the thread does not see.
 fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Option<Interval> {
-    let figures = trials
-        .iter()
-        .filter_map(|t| t.kernel_sleeps.as_ref()?.figures());
-    let values: Vec<f64> = figures.filter_map(|seen| of(&seen)).collect();
+    let figure = |trial: &&BenchTrial| of(&trial.kernel_sleeps.as_ref()?.figures()?);
+    let values: Vec<f64> = trials.iter().filter_map(figure).collect();
     (!values.is_empty()).then(|| Interval::from_samples(&values))
 }
 
@@ -93,11 +85,6 @@ fn background_jobs(runs: &MeasuredPoint<'_>) -> Option<BackgroundJobs> {
     })
 }
 
-fn courses(trials: &[&BenchTrial]) -> Vec<Vec<q2c_result::bench::Slice>> {
-    let courses = trials.iter().map(|trial| trial.course.clone());
-    courses.filter(|course| !course.is_empty()).collect()
-}
-
 /// NaN where the busy CPUs are not known; intervals leave NaN out.
 fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
     let busy = busy(trial, rest).map_or(f64::NAN, |busy| busy.cpus);
@@ -105,10 +92,11 @@ fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
 }
 
 fn helper_cpu_s(trial: &BenchTrial) -> f64 {
+    let seen_s = trial.helper_cpu_s;
     if trial.helpers_unread {
         f64::NAN
     } else {
-        trial.helper_cpu_s
+        seen_s
     }
 }
 
@@ -120,11 +108,6 @@ fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {
     } else {
         PerCore::Machine
     }
-}
-
-fn latency(trials: &[&BenchTrial]) -> Latency {
-    let series: Latencies<Vec<f64>> = trials.iter().map(|trial| trial.latencies).collect();
-    series.map(|values| Interval::from_samples(&values)).into()
 }
 
 fn cpu(runs: &MeasuredPoint<'_>) -> Cpu {
@@ -142,22 +125,24 @@ fn cpu(runs: &MeasuredPoint<'_>) -> Cpu {
 /// a cache, a hole, or a window in which not all jobs ran may be the reason.
 const ABOVE_OTHERS: f64 = 1.5;
 
+/// Whether a point is of another interface on the same device with the same I/Os.
+pub(super) fn is_another_interface(a: &BenchPoint, b: &BenchPoint) -> bool {
+    a.engine != b.engine
+        && (a.bs, &a.rw, &a.background) == (b.bs, &b.rw, &b.background)
+        && (a.hw_queues, a.nr_requests) == (b.hw_queues, b.nr_requests)
+}
+
 fn flag_too_good(spec: &BenchSettings, cells: &mut [BenchCell]) {
     // Another interface says something of the device where it has as many requests in flight.
-    let settings = |p: &BenchPoint| (p.hw_queues, p.nr_requests);
-    let kind = |p: &BenchPoint| (p.bs, p.rw.clone(), p.background.clone(), settings(p));
     let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
     // Points without a trial say nothing; a run of very many points that was stopped has many.
     let seen = cells.iter().filter(|cell| cell.iops.trials > 0);
-    let peak = |c: &BenchCell| (c.point.engine.clone(), c.point.clone(), c.iops.median);
-    let peaks: Vec<(String, BenchPoint, f64)> = seen.map(peak).collect();
+    let peaks: Vec<_> = seen.map(|c| (c.point.clone(), c.iops.median)).collect();
     for cell in cells.iter_mut().filter(|cell| cell.iops.trials > 0) {
-        let others = peaks.iter().filter(|(engine, point, _)| {
-            *engine != cell.point.engine
-                && kind(point) == kind(&cell.point)
-                && in_flight(point) >= in_flight(&cell.point)
+        let others = peaks.iter().filter(|(point, _)| {
+            is_another_interface(point, &cell.point) && in_flight(point) >= in_flight(&cell.point)
         });
-        let best = others.map(|(.., iops)| *iops).fold(0.0, f64::max);
+        let best = others.map(|(_, iops)| *iops).fold(0.0, f64::max);
         let Interval { median, min, .. } = cell.iops;
         cell.too_good = match spec.rating {
             Some(rating) if min > rating => Some(format!(

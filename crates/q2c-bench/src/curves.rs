@@ -1,14 +1,11 @@
 //! Scaling curves over the number of jobs: their shape, the fitted scaling law, and suspects.
 
-use super::Bench;
-use super::measured::MeasuredPoint;
+use super::conclude::is_another_interface;
 use super::suspects::{Ceiling, CurveFacts, PointEvidence, TagUse, suspects};
-use super::trial::BenchTrial;
+use crate::{Bench, BenchTrial, MeasuredPoint};
 use q2c_model::stats::scaling::{Scaling, ScalingPoint};
 use q2c_model::stats::{median, sorted};
-use q2c_result::bench::{
-    BenchCell, BenchPoint, PointStages, StageGrowth, StageRun, ThroughputCurve,
-};
+use q2c_result::bench::{BenchCell, BenchPoint, PointStages, StageGrowth, ThroughputCurve};
 
 /// Least number of points of a curve.
 const LEAST: usize = 3;
@@ -18,23 +15,18 @@ pub(super) fn curves(
     cells: &[BenchCell],
     measured: &[MeasuredPoint<'_>],
 ) -> Vec<ThroughputCurve> {
-    let mut seen: Vec<BenchPoint> = Vec::new();
-    let mut curves = Vec::new();
     // A curve has points with trials; a run of very many points that was stopped has few of them.
-    for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
-        let first = &cell.point;
-        if seen.iter().any(|other| same(other, first)) {
-            continue;
-        }
-        seen.push(first.clone());
-        let along: Vec<usize> = (0..cells.len())
-            .filter(|&i| same(&cells[i].point, first) && cells[i].iops.trials > 0)
-            .collect();
-        if along.len() >= LEAST {
-            curves.push(curve(bench, cells, measured, &along));
+    let mut curves: Vec<Vec<usize>> = Vec::new();
+    for i in (0..cells.len()).filter(|&i| cells[i].iops.trials > 0) {
+        let along = |curve: &&mut Vec<usize>| same(&cells[curve[0]].point, &cells[i].point);
+        match curves.iter_mut().find(along) {
+            Some(curve) => curve.push(i),
+            None => curves.push(vec![i]),
         }
     }
-    curves
+    let long = curves.iter().filter(|along| along.len() >= LEAST);
+    long.map(|along| curve(bench, cells, measured, along))
+        .collect()
 }
 
 fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
@@ -81,37 +73,31 @@ fn curve(
             return curve;
         }
     };
-    let evidence: Vec<PointEvidence> = along
+    let evidence = along
         .iter()
-        .map(|&i| evidence(bench, &cells[i].point, &measured[i].trials))
-        .collect();
-    let named = suspects(&shape, &site(bench, cells, &curve.first), &evidence);
-    let suspects = named.named.into_iter();
-    curve.suspects = suspects.map(|s| format!("{}: {}", s.id, s.why)).collect();
-    curve.not_looked_at = named.not_looked_at;
+        .map(|&i| evidence(bench, &cells[i].point, &measured[i].trials));
+    let site = site(bench, cells, &curve.first);
+    let suspects = suspects(&shape, &site, &evidence.collect::<Vec<_>>());
+    let named = suspects.named.into_iter();
+    curve.suspects = named.map(|s| format!("{}: {}", s.id, s.why)).collect();
+    curve.not_looked_at = suspects.not_looked_at;
     (curve.knee, curve.peak, curve.collapse) = (shape.knee, Some(shape.peak), shape.collapse);
     (curve.shape, curve.usl, curve.refused) = (Some(shape), usl, usl_refused);
     curve
 }
 
 fn growth<'a>(cells: impl Iterator<Item = &'a BenchCell>) -> Option<StageGrowth> {
-    let run = |cell: &'a BenchCell| -> Option<(u32, &'a StageRun)> {
-        match cell.stages.as_ref()? {
-            PointStages::Seen(run) => Some((cell.point.jobs, &**run)),
-            PointStages::Unseen(_) => None,
-        }
-    };
-    StageGrowth::over(&cells.filter_map(run).collect::<Vec<_>>())
+    let runs = cells.filter_map(|cell| match cell.stages.as_ref()? {
+        PointStages::Seen(run) => Some((cell.point.jobs, &**run)),
+        PointStages::Unseen(_) => None,
+    });
+    StageGrowth::over(&runs.collect::<Vec<_>>())
 }
 
 fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFacts {
-    let others = cells.iter().filter(|c| {
-        c.point.engine != first.engine
-            && c.point.bs == first.bs
-            && c.point.rw == first.rw
-            && c.point.background == first.background
-            && (c.point.hw_queues, c.point.nr_requests) == (first.hw_queues, first.nr_requests)
-    });
+    let others = cells
+        .iter()
+        .filter(|c| is_another_interface(&c.point, first));
     let best = others.max_by(|a, b| a.iops.median.total_cmp(&b.iops.median));
     let rated = bench.spec.rating.map(|x| Ceiling {
         x,
@@ -131,32 +117,28 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFact
 
 fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> PointEvidence {
     let device = bench.target.device.as_ref();
-    let mid = |figure: &dyn Fn(&BenchTrial) -> Option<f64>| {
+    let mid = |figure: fn(&BenchTrial) -> Option<f64>| {
         let values: Option<Vec<f64>> = trials.iter().map(|t| figure(t)).collect();
-        values
-            .filter(|v| !v.is_empty())
-            .map(|v| median(&sorted(&v)))
+        let values = values.filter(|values| !values.is_empty())?;
+        Some(median(&sorted(&values)))
     };
     let helpers = trials.first().filter(|t| !t.helpers_unread);
     let device_in_trial = trials.iter().find_map(|trial| trial.device.as_ref());
     let now = device_in_trial.map(|d| (d.nr_requests, d.default_queues(), d.scheduler.clone()));
     let once = || device.map(|d| (d.nr_requests, d.hw_queues, d.scheduler.clone()));
     let (requests, queues, scheduler) = now.or_else(once).unwrap_or_default();
-    let limit = requests
-        .zip(queues)
-        .map(|(requests, queues)| requests * u64::from(queues));
     PointEvidence {
         jobs: point.jobs,
         scheduler,
-        tags: limit.map(|limit| TagUse {
+        tags: requests.zip(queues).map(|(requests, queues)| TagUse {
             used: u64::from(point.jobs) * u64::from(point.depth),
-            limit,
+            limit: requests * u64::from(queues),
         }),
         submission_threads: helpers.map(|t| t.helpers.0),
         workers: helpers.map(|t| t.helpers.1),
-        softirq_share: mid(&|t| t.softirq_share),
-        steal_share: mid(&|t| t.steal_share),
-        own_cpus: mid(&|t| {
+        softirq_share: mid(|t| t.softirq_share),
+        steal_share: mid(|t| t.steal_share),
+        own_cpus: mid(|t| {
             let read = !t.helpers_unread && t.wall_s > 0.0;
             read.then(|| (t.job_cpu_s + t.helper_cpu_s) / t.wall_s)
         }),

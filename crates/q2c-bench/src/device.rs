@@ -2,6 +2,7 @@
 
 use super::measured::MeasuredPoint;
 use super::plan::label;
+use itertools::Itertools;
 use q2c_host::block::{Disk, point_device, queue_setting};
 use q2c_host::restore::Guard;
 use q2c_result::Warning;
@@ -26,22 +27,21 @@ impl HeldDevice {
         let journal =
             journal.ok_or("set the device: there is no folder for the journal of settings")?;
         let mut guard = Guard::new(&site.roots, journal).map_err(|error| error.to_string())?;
-        let mut set = |file: &Path, value: u32| {
-            guard.hold(file).map_err(|error| error.to_string())?;
-            let set = guard.set(file, &value.to_string());
-            set.map(drop).map_err(|error| error.to_string())
+        let mut set = |file: &Path, value: u32, limit: &str| {
+            let held = guard.hold(file).map_err(|error| error.to_string());
+            let set = held.and_then(|_| {
+                let set = guard.set(file, &value.to_string());
+                set.map(drop).map_err(|error| error.to_string())
+            });
+            set.map_err(|error| format!("{error}; {limit}"))
         };
         if let Some(queues) = point.hw_queues {
-            set(&queue_setting(&site.roots, disk)?, queues).map_err(|error| {
-                format!("{error}; the kernel takes 1 to as many as there are CPUs")
-            })?;
+            let limit = "the kernel takes 1 to as many as there are CPUs";
+            set(&queue_setting(&site.roots, disk)?, queues, limit)?;
         }
         if let Some(requests) = point.nr_requests {
-            set(&disk.dir.join("queue/nr_requests"), requests).map_err(|error| {
-                format!(
-                    "{error}; without a scheduler the kernel takes no more than the driver's depth"
-                )
-            })?;
+            let limit = "without a scheduler the kernel takes no more than the driver's depth";
+            set(&disk.dir.join("queue/nr_requests"), requests, limit)?;
         }
         Ok(HeldDevice(Some(guard)))
     }
@@ -75,49 +75,33 @@ pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), S
         return Ok(());
     }
     let disk = disk(site)?;
-    let now = point_device(&site.roots, disk);
     if !queues.is_empty() {
         queue_setting(&site.roots, disk)?;
     }
-    match now.hw_queues {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "set the queues of {}: it takes bios and has neither hardware queues nor requests; leave --nr-requests and --hw-queues out",
-            disk.name
-        )),
-    }
+    let now = point_device(&site.roots, disk).hw_queues;
+    now.map(drop).ok_or_else(|| {
+        let reason = "it takes bios and has neither hardware queues nor requests; leave --nr-requests and --hw-queues out";
+        format!("set the queues of {}: {reason}", disk.name)
+    })
 }
 
 pub(super) fn warnings(measured: &[MeasuredPoint<'_>]) -> Vec<Warning> {
     let mut hits_by_warning: [Vec<Hit>; 5] = Default::default();
     let mut points = 0;
-    for runs in measured {
-        let Some(now) = device_of(runs) else {
-            continue;
-        };
+    for (runs, now) in measured.iter().filter_map(|r| Some((r, device_of(r)?))) {
         points += 1;
         for (list, cut) in hits_by_warning.iter_mut().zip(cuts(&runs.point, now)) {
             list.extend(cut.map(|cut| (label(&runs.point), cut)));
         }
-        let other = runs
-            .trials
-            .iter()
-            .any(|trial| trial.device.as_ref() != Some(now));
-        if other {
+        let mut devices = runs.trials.iter().map(|trial| trial.device.as_ref());
+        if devices.any(|device| device != Some(now)) {
             hits_by_warning[4].push((label(&runs.point), String::new()));
         }
     }
-    let warning = |(hits, [id, means, todo]): (&Vec<Hit>, [&str; 3])| Warning {
-        id: id.to_owned(),
-        found: findings_text(hits, points),
-        means: means.to_owned(),
-        todo: todo.to_owned(),
-    };
-    hits_by_warning
-        .iter()
-        .zip(MEANINGS)
-        .filter(|(hits, _)| !hits.is_empty())
-        .map(warning)
+    let warnings = hits_by_warning.iter().zip(MEANINGS);
+    let warnings = warnings.filter(|(hits, _)| !hits.is_empty());
+    warnings
+        .map(|(hits, [id, means, todo])| Warning::new(id, findings_text(hits, points), means, todo))
         .collect()
 }
 
@@ -136,20 +120,18 @@ fn findings_text(hits: &[Hit], point_count: usize) -> String {
     let group = |(finding, points): &(&str, Vec<&str>)| {
         let at = match points.len() {
             n if n == point_count && n > 1 => format!("all {n} points"),
-            n if n > SHOWN => format!(
-                "{}; and {} points more",
-                points[..SHOWN].join("; "),
-                n - SHOWN
-            ),
+            n if n > SHOWN => {
+                let shown = points[..SHOWN].join("; ");
+                format!("{shown}; and {} points more", n - SHOWN)
+            }
             _ => points.join("; "),
         };
-        if finding.is_empty() {
-            at
-        } else {
-            format!("{at}: {finding}")
+        match *finding {
+            "" => at,
+            finding => format!("{at}: {finding}"),
         }
     };
-    groups.iter().map(group).collect::<Vec<_>>().join("; ")
+    groups.iter().map(group).join("; ")
 }
 
 /// Most points that a warning names for each thing found.
@@ -249,15 +231,12 @@ mod tests {
     #[test]
     fn what_was_found_at_all_points_is_said_once() {
         let at = |points: std::ops::Range<usize>, finding: &str| -> Vec<Hit> {
-            points
-                .map(|n| (format!("p{n}"), finding.to_owned()))
-                .collect()
+            let hits = points.map(|n| (format!("p{n}"), finding.to_owned()));
+            hits.collect()
         };
         let one = "one queue";
-        assert_eq!(
-            findings_text(&at(0..16, one), 16),
-            "all 16 points: one queue"
-        );
+        let everywhere = findings_text(&at(0..16, one), 16);
+        assert_eq!(everywhere, "all 16 points: one queue");
         assert_eq!(findings_text(&at(0..2, one), 16), "p0; p1: one queue");
         let most = findings_text(&at(0..15, one), 16);
         assert_eq!(most, "p0; p1; p2; p3; and 11 points more: one queue");
@@ -272,10 +251,11 @@ mod tests {
         let mut point = point("d -e spdk");
         point.hw_queues = Some(2);
         let mut now = device(4, 64, "none");
+        let (default, read, poll) = (2, 0, 2);
         now.queue_types = Some(QueueTypes {
-            default: 2,
-            read: 0,
-            poll: 2,
+            default,
+            read,
+            poll,
         });
         assert!(warning_ids(&point, &now).is_empty());
         // A device that takes bios has a number of requests in sysfs, and none in fact.

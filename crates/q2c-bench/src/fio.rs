@@ -59,8 +59,8 @@ pub fn read(
         remark::add(&mut file.refused, refused);
     }
     if file.jobs.is_empty() {
-        Err(SyntaxError::empty())
-    } else {
-        Ok(file)
+        let message = "the file has no job: expected at least one section such as [randread] besides [global]";
+        return Err(SyntaxError::new(1, message));
     }
+    Ok(file)
 }

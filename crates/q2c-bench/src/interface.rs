@@ -44,12 +44,6 @@ impl Interface {
     }
 }
 
-impl From<EngineSpec> for Interface {
-    fn from(engine: EngineSpec) -> Self {
-        Interface::Engine(engine)
-    }
-}
-
 impl FromStr for Interface {
     type Err = String;
 
@@ -59,10 +53,10 @@ impl FromStr for Interface {
             Some((SPDK, options)) => Err(format!(
                 "understand engine `{text}`: spdk takes no options, found `{options}`; its controller is the target"
             )),
-            _ => match text.parse() {
-                Ok(engine) => Ok(Interface::Engine(engine)),
-                Err(error) => Err(format!("{error}, {SPDK}")),
-            },
+            _ => {
+                let engine = text.parse().map(Interface::Engine);
+                engine.map_err(|error| format!("{error}, {SPDK}"))
+            }
         }
     }
 }

@@ -38,23 +38,18 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
     let (compared, others): (Vec<&BenchCell>, Vec<&BenchCell>) =
         group.iter().partition(|cell| cell.is_comparable());
     let numbers: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
-    let at = |jobs: u32| -> Vec<&BenchCell> {
-        compared
-            .iter()
-            .copied()
-            .filter(|cell| cell.point.jobs == jobs)
-            .collect()
-    };
     // A method that is missing at one number of jobs may have led there.
     let methods = distinct(compared.iter().map(|cell| &cell.point.method));
     let leader = |jobs| {
-        let cells = at(jobs);
-        leader(jobs, &cells, measure).map(|leader| Leader {
+        let cells = compared.iter().filter(|cell| cell.point.jobs == jobs);
+        let cells: Vec<&BenchCell> = cells.copied().collect();
+        let leader = leader(jobs, &cells, measure)?;
+        Some(Leader {
             clear: leader.clear && cells.len() == methods.len(),
             ..leader
         })
     };
-    let leaders: Vec<Leader> = numbers.iter().filter_map(|jobs| leader(*jobs)).collect();
+    let leaders: Vec<Leader> = numbers.into_iter().filter_map(leader).collect();
     let BenchPoint {
         engine,
         depth,
@@ -84,12 +79,10 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Lead
     let has = |cell: &&&BenchCell| cell.figure(measure).trials > 0;
     let there: Vec<&BenchCell> = cells.iter().filter(has).copied().collect();
     let first = there.first().filter(|_| there.len() >= LEAST)?;
+    let median = |cell: &BenchCell| cell.figure(measure).median;
     let best = there.iter().fold(first, |best, cell| {
-        if cell.figure(measure).median > best.figure(measure).median {
-            cell
-        } else {
-            best
-        }
+        let is_higher = median(cell) > median(best);
+        if is_higher { cell } else { best }
     });
     let mut others = there
         .iter()

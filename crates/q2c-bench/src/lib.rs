@@ -34,6 +34,8 @@ pub mod way;
 pub use settings::BenchSettings;
 pub use spec::Axes;
 
+use interface::Interface;
+use measured::{MeasuredPoint, PhasedTrial};
 use media::Media;
 use plan::BenchPlan;
 use q2c_host::machine::host;
@@ -45,12 +47,13 @@ use q2c_run::run_dir::{RunDir, RunState};
 use q2c_run::runner::{End, Event, Precision, Progress, Runner, Settings, spoken};
 use q2c_workbench::RunnerClock;
 use q2c_workbench::workload::Site;
+use spec::Spot;
 use stages::StageRuns;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use trial::TrialPlace;
+use trial::{BenchTrial, NoTrial, TrialPlace};
 use way::Abilities;
 
 /// Most trials of a point when a precision is wanted.
@@ -179,7 +182,7 @@ impl Bench<'_> {
         })
     }
 
-    fn no_capture(&self, spots: &[spec::Spot]) -> Option<String> {
+    fn no_capture(&self, spots: &[Spot]) -> Option<String> {
         let asked = self.spec.stages.then_some(spots)?;
         let reason = stages::refused(asked, self.site)?;
         Some(format!(
@@ -188,7 +191,7 @@ impl Bench<'_> {
     }
 
     /// Announces a coarse search, and the time that all points would take.
-    fn budget(&self, spots: &[spec::Spot]) -> Option<String> {
+    fn budget(&self, spots: &[Spot]) -> Option<String> {
         let place = self.place(&[]);
         let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();
         search::is_coarse(spots).then(|| {
@@ -204,13 +207,11 @@ impl Bench<'_> {
 
     fn place<'b>(&'b self, cpus: &'b [CpuId]) -> TrialPlace<'b> {
         TrialPlace {
+            spec: self.spec,
             media: self.media,
             span: self.span,
             cpus,
             site: self.site,
-            seconds: self.spec.seconds,
-            warm_up_s: self.spec.warm_up,
-            rate: self.spec.rate,
         }
     }
 

@@ -1,11 +1,9 @@
 //! The trials of each point: a trial of several phases is one of each of its points.
 
-use super::spec::Spot;
-use super::stages::StageRuns;
-use super::trial::BenchTrial;
+use crate::{BenchTrial, Spot, StageRuns};
 use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchPoint, PointStages};
-use q2c_run::runner::{CellRuns, Summary};
+use q2c_run::runner::Summary;
 use serde::{Deserialize, Serialize};
 
 /// One trial as the run's journal keeps it: its phases in order of time.
@@ -36,21 +34,15 @@ pub(super) fn measured<'a>(
     summary: &'a Summary<BenchPoint, PhasedTrial>,
     stages: Option<&StageRuns>,
 ) -> Vec<MeasuredPoint<'a>> {
-    let of_spot = |(at, (spot, runs)): (usize, (&'a Spot, &'a CellRuns<_, PhasedTrial>))| {
-        let points = spot.points().enumerate();
-        let of_point = |(n, point)| MeasuredPoint {
+    let mut measured = Vec::new();
+    for (at, (spot, runs)) in spots.iter().zip(&summary.cells).enumerate() {
+        measured.extend(spot.points().enumerate().map(|(n, point)| MeasuredPoint {
             spot,
             point,
             trials: runs.outcomes().filter_map(|o| o.phases.get(n)).collect(),
             failures: runs.failures().map(str::to_owned).collect(),
             stages: stages.map(|stages| stages.phase_stages(at, n)),
-        };
-        points.map(of_point).collect::<Vec<_>>()
-    };
-    spots
-        .iter()
-        .zip(&summary.cells)
-        .enumerate()
-        .flat_map(of_spot)
-        .collect()
+        }));
+    }
+    measured
 }

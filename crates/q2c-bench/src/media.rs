@@ -1,11 +1,12 @@
 //! The media that each interface's I/O can go to: block, character or user-space device.
 
 use super::interface::Interface;
+use itertools::Itertools;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::spdk::{SpdkError, SpdkPerf, user_driver};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
-use q2c_workbench::polling;
+use q2c_workbench::polling::{self, EngineReadError};
 use std::io;
 use thiserror::Error;
 
@@ -132,20 +133,8 @@ impl Commands {
         block: u32,
         poll_queues: bool,
     ) -> Result<Self, NoCommands> {
-        let tried = |iopoll| one_read(&medium, iopoll, block);
-        match tried(false) {
-            Ok(()) => {}
-            Err(NoRead::Refused(why)) => return Err(NoCommands::Refused { name, why }),
-            Err(NoRead::Failed(source)) => {
-                let length = block;
-                return Err(NoCommands::Device {
-                    name,
-                    length,
-                    source,
-                });
-            }
-        }
-        let polled = poll_queues && tried(true).is_ok();
+        one_read(&medium, &name, false, block)?;
+        let polled = poll_queues && one_read(&medium, &name, true, block).is_ok();
         Ok(Commands {
             medium,
             name,
@@ -154,23 +143,29 @@ impl Commands {
     }
 }
 
-enum NoRead {
-    Refused(String),
-    Failed(io::Error),
-}
-
 /// Errors by which the kernel refuses a command: EPERM, EACCES, EINVAL, ENOTTY, EOPNOTSUPP.
 const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
+const COMMANDS_NEED: &str =
+    "commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)";
 
-fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
+fn one_read(medium: &Medium, name: &str, iopoll: bool, length: u32) -> Result<(), NoCommands> {
     let spec = EngineSpec::IoUringCmd { iopoll };
+    let name = name.to_owned();
     polling::one_read(&spec, medium, length).map_err(|error| match error {
-        polling::EngineReadError::Engine(error) => NoRead::Refused(error.to_string()),
-        polling::EngineReadError::Failed { source, .. } => match source.raw_os_error() {
-            Some(errno) if REFUSALS.contains(&errno) => NoRead::Refused(format!(
-                "{source}; commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)"
-            )),
-            _ => NoRead::Failed(source),
+        EngineReadError::Engine(error) => NoCommands::Refused {
+            name,
+            why: error.to_string(),
+        },
+        EngineReadError::Failed { source, .. } => match source.raw_os_error() {
+            Some(errno) if REFUSALS.contains(&errno) => NoCommands::Refused {
+                name,
+                why: format!("{source}; {COMMANDS_NEED}"),
+            },
+            _ => NoCommands::Device {
+                name,
+                length,
+                source,
+            },
         },
     })
 }
@@ -178,25 +173,21 @@ fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
 impl SpdkSite {
     /// `address` is `None` where the target is no PCI device. The error names all that is missing.
     pub fn find(roots: &Roots, address: Option<&str>) -> Result<Self, String> {
-        let driver = match address {
-            Some(address) => user_driver(&roots.sys, address).map_err(|e| match e {
-                SpdkError::Device { address, problem } => format!("{address}: {problem}"),
-                other => other.to_string(),
-            }),
+        let bound = match address {
+            Some(address) => match user_driver(&roots.sys, address) {
+                Ok(driver) => Ok((address.to_owned(), driver)),
+                Err(SpdkError::Device { address, problem }) => Err(format!("{address}: {problem}")),
+                Err(other) => Err(other.to_string()),
+            },
             None => Err("the target is no PCI device; name a controller by its address, such as 0000:04:00.0".to_owned()),
         };
-        let perf = SpdkPerf::find().map_err(|absent| absent.reason);
-        match (driver, perf) {
-            (Ok(driver), Ok(perf)) => Ok(SpdkSite {
+        match (bound, SpdkPerf::find()) {
+            (Ok((address, driver)), Ok(perf)) => Ok(SpdkSite {
                 perf,
-                address: address.unwrap_or_default().to_owned(),
+                address,
                 driver,
             }),
-            (driver, perf) => {
-                let missing: Vec<String> =
-                    [perf.err(), driver.err()].into_iter().flatten().collect();
-                Err(missing.join("; and "))
-            }
+            (bound, perf) => Err(perf.err().into_iter().chain(bound.err()).join("; and ")),
         }
     }
 }

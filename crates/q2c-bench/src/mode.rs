@@ -1,8 +1,6 @@
 //! Gathers the counts of a point's trials, from which its effective mode is told.
 
-use super::interface::Interface;
-use super::spec::Spot;
-use super::trial::BenchTrial;
+use crate::{BenchTrial, Interface, Spot};
 use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
 use q2c_result::proof::Proof;
 use q2c_result::waits::{Switches, WaitCounts};
@@ -76,8 +74,9 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Abilities;
     use crate::checked::tests::point;
-    use crate::way::{Abilities, Way};
+    use crate::way::Way;
     use q2c_engine::EngineSpec;
     use q2c_report::mode::words;
     use q2c_result::proof::Evidence;
@@ -137,12 +136,10 @@ io_uring_cmd interrupt 1000 990 ring | interrupt
         for case in CASES.trim().lines() {
             let (given, wanted) = case.split_once(" | ").unwrap();
             let fields: Vec<&str> = given.split(' ').collect();
-            let trial = trial(
-                fields[2].parse().ok(),
-                fields[3].parse().unwrap(),
-                fields[4],
-            );
-            let was = was(fields[0], fields[1], &trial);
+            let fields: [&str; 5] = fields.try_into().unwrap();
+            let [engine, method, interrupts, switches, means] = fields;
+            let trial = trial(interrupts.parse().ok(), switches.parse().unwrap(), means);
+            let was = was(engine, method, &trial);
             match wanted.strip_suffix("...") {
                 Some(begin) => assert!(was.starts_with(begin), "{case}: {was}"),
                 None => assert_eq!(was, wanted, "{case}"),

@@ -1,11 +1,8 @@
 //! Makes the points a plan of the runner.
 
 use super::device::{HeldDevice, facts};
-use super::measured::PhasedTrial;
-use super::media::Media;
-use super::spec::Spot;
 use super::stages::StagesPlan;
-use super::trial::{NoTrial, TrialPlace};
+use crate::{Media, NoTrial, PhasedTrial, Spot, TrialPlace};
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::Bytes;
@@ -75,10 +72,9 @@ fn delay_now(file: &Path) -> Result<Delay, String> {
         )
     };
     let text = std::fs::read_to_string(file).map_err(|error| unread(&error.to_string()))?;
-    let number = text.trim().parse();
-    number
-        .map(Delay)
-        .map_err(|_| unread(&format!("`{}`", text.trim())))
+    let text = text.trim();
+    let number = text.parse().map_err(|_| unread(&format!("`{text}`")))?;
+    Ok(Delay(number))
 }
 
 /// Why the target cannot be measured any more; `None` when it is as it was.
@@ -92,12 +88,9 @@ fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
         return None;
     };
     let facts = file.metadata().ok()?;
-    (facts.is_file() && facts.len() < span.0).then(|| {
-        format!(
-            "the target has become shorter: {} bytes are left of the {} in use",
-            facts.len(),
-            span.0
-        )
+    let (left, used) = (facts.len(), span.0);
+    (facts.is_file() && left < used).then(|| {
+        format!("the target has become shorter: {left} bytes are left of the {used} in use")
     })
 }
 
@@ -132,35 +125,25 @@ impl BenchPlan<'_> {
 }
 
 pub(super) fn label(point: &BenchPoint) -> String {
-    let BenchPoint {
-        engine,
-        method,
-        jobs,
-        depth,
-        bs,
-        rw,
-        background,
-        hw_queues,
-        nr_requests,
-    } = point;
-    let beside = match background.as_str() {
-        "" => String::new(),
-        jobs => format!(" beside {jobs}"),
-    };
-    let queues = hw_queues.map_or(String::new(), |n| format!(", hw_queues {n}"));
-    let requests = nr_requests.map_or(String::new(), |n| format!(", nr_requests {n}"));
-    format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}{queues}{requests}{beside}")
+    let (engine, method, jobs) = (&point.engine, &point.method, point.jobs);
+    let (depth, rw, bs) = (point.depth, &point.rw, point.bs);
+    let mut label = format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}");
+    label.extend(point.hw_queues.map(|n| format!(", hw_queues {n}")));
+    label.extend(point.nr_requests.map(|n| format!(", nr_requests {n}")));
+    if !point.background.is_empty() {
+        label += &format!(" beside {}", point.background);
+    }
+    label
 }
 
 /// The label of a spot: that of its point, or of the first with the backgrounds that follow.
 pub(super) fn spot_label(spot: &Spot) -> String {
-    let then = spot.phases[1..]
-        .iter()
-        .map(|phase| match phase.text.as_str() {
-            "" => ", then alone".to_owned(),
-            jobs => format!(", then beside {jobs}"),
-        });
-    label(&spot.point) + &then.collect::<String>()
+    let mut label = label(&spot.point);
+    label.extend(spot.phases[1..].iter().map(|phase| match &*phase.text {
+        "" => ", then alone".to_owned(),
+        jobs => format!(", then beside {jobs}"),
+    }));
+    label
 }
 
 impl Plan for BenchPlan<'_> {
@@ -182,12 +165,8 @@ impl Plan for BenchPlan<'_> {
 
     fn owns(&self, key: &str) -> bool {
         let all_chosen = self.chosen.len() == self.spots.len();
-        let mine = || {
-            self.chosen
-                .iter()
-                .any(|&at| spot_label(&self.spots[at]) == key)
-        };
-        !StagesPlan::is_key(key) && (all_chosen || mine())
+        let mut keys = self.chosen.iter().map(|&at| spot_label(&self.spots[at]));
+        !StagesPlan::is_key(key) && (all_chosen || keys.any(|own| own == key))
     }
 
     fn metric(&self, trial: &PhasedTrial) -> f64 {
@@ -204,9 +183,9 @@ impl Plan for BenchPlan<'_> {
         self.held(&cell.cell, |spot| {
             let device = facts(self.place.site);
             let mut phases = self.place.trial(spot, context.seed >> 1, context.cancel)?;
-            phases
-                .iter_mut()
-                .for_each(|phase| phase.device.clone_from(&device));
+            for phase in &mut phases {
+                phase.device.clone_from(&device);
+            }
             Ok(PhasedTrial { phases })
         })
     }

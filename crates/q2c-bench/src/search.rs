@@ -1,9 +1,8 @@
 //! Runs all points, or the coarse grid and then what lies beside knee, peak and collapse.
 
 use super::coarse::{ALL, first, next};
-use super::measured::PhasedTrial;
-use super::plan::{BenchPlan, label};
-use super::spec::Spot;
+use super::plan::label;
+use crate::{BenchPlan, PhasedTrial, Spot};
 use q2c_model::Fault;
 use q2c_model::stats::scaling::ScalingPoint;
 use q2c_result::Warning;
@@ -192,10 +191,7 @@ fn point(runs: &CellRuns<BenchPoint, PhasedTrial>) -> Option<ScalingPoint> {
 mod tests {
     use super::*;
     use crate::checked::tests::settings;
-    use crate::media::Media;
-    use crate::spec;
-    use crate::trial::BenchTrial;
-    use crate::way::Abilities;
+    use crate::{Abilities, BenchTrial, Media, spec};
     use q2c_engine::Medium;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
@@ -206,11 +202,11 @@ mod tests {
     }
 
     fn trial(spot: &Spot) -> CellRuns<BenchPoint, PhasedTrial> {
-        let phase = BenchTrial {
+        let phases = vec![BenchTrial {
             ios: 1000 * u64::from(spot.point.jobs.min(12)),
             wall_s: 1.0,
             ..BenchTrial::default()
-        };
+        }];
         CellRuns {
             plan: CellPlan {
                 key: String::new(),
@@ -223,9 +219,7 @@ mod tests {
                 session: 1,
                 ended_unix_s: 0.0,
                 seconds: 1.0,
-                result: TrialResult::Ok(PhasedTrial {
-                    phases: vec![phase],
-                }),
+                result: TrialResult::Ok(PhasedTrial { phases }),
             }],
         }
     }

@@ -1,6 +1,7 @@
 //! The settings of a run. The arguments of `q2c bench` are its plan: one type is what is typed,
 //! what a fio job file or the configuration fills in, what is checked, and what `plan.toml` keeps.
 
+use crate::fio::Size;
 use crate::interface::Interface;
 use crate::spec::{Axes, DEPTHS, JOBS, SIZES};
 use clap::Args;
@@ -160,17 +161,17 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds_within(text, SECONDS)
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+fn rate(text: &str) -> Result<f64, &'static str> {
     let value: Option<f64> = text.parse().ok();
     let value = value.filter(|r| *r > 0.0 && *r <= 1e9);
-    value.ok_or_else(|| "expected a number above 0 and up to 10^9".to_owned())
+    value.ok_or("expected a number above 0 and up to 10^9")
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+fn percent(text: &str) -> Result<f64, &'static str> {
     let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let value = value.filter(|p| *p > 0.0 && *p < 100.0);
-    let value = value.ok_or_else(|| "expected a percentage above 0 and below 100".to_owned());
-    value.map(|p| p / 100.0)
+    let percent = value.ok_or("expected a percentage above 0 and below 100")?;
+    Ok(percent / 100.0)
 }
 
 impl BenchSettings {
@@ -203,14 +204,14 @@ impl BenchSettings {
 
     /// Settles what depends on the open target and on the CPUs: the plan has no choice left.
     pub fn settle(&mut self, target: &Target, cpus: &ChosenCpus) {
-        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        let of_kind = match target.kind {
-            TargetKind::Simulated => vec![self.target().to_owned()],
-            TargetKind::NvmeGeneric => names(&["io_uring_cmd"]),
-            TargetKind::Pci => names(&["spdk"]),
-            _ => names(&["io_uring", "libaio", "pvsync2"]),
+        let of_kind: &[&str] = match target.kind {
+            TargetKind::Simulated => &[self.target.as_deref().unwrap_or_default()],
+            TargetKind::NvmeGeneric => &["io_uring_cmd"],
+            TargetKind::Pci => &["spdk"],
+            _ => &["io_uring", "libaio", "pvsync2"],
         };
-        self.axes.engine.get_or_insert(of_kind);
+        let of_kind = of_kind.iter().map(|&name| name.to_owned());
+        self.axes.engine.get_or_insert_with(|| of_kind.collect());
         self.axes.background = self.axes.distinct_backgrounds();
         self.cpus = cpus.cpus.iter().map(|cpu| cpu.0).collect();
         self.cpu_order.clone_from(&cpus.words);
@@ -227,28 +228,22 @@ impl BenchSettings {
     }
 
     /// All for `None`. The part must hold [`LEAST_BLOCKS`] of the largest blocks.
-    pub fn part_of(
-        &self,
-        size: Option<crate::fio::Size>,
-        whole: Bytes,
-    ) -> Result<Option<Bytes>, String> {
+    pub fn part_of(&self, size: Option<Size>, whole: Bytes) -> Result<Option<Bytes>, String> {
         let whole = whole.0;
         let span = match size {
-            None | Some(crate::fio::Size::Percent(100)) => return Ok(None),
-            Some(crate::fio::Size::Bytes(bytes)) => bytes.0,
-            Some(crate::fio::Size::Percent(percent)) => {
-                (u128::from(whole) * u128::from(percent) / 100) as u64
-            }
+            None | Some(Size::Percent(100)) => return Ok(None),
+            Some(Size::Bytes(bytes)) => bytes.0,
+            Some(Size::Percent(percent)) => (u128::from(whole) * u128::from(percent) / 100) as u64,
         };
         let largest = self.axes.bs.iter().map(|bs| bs.0).max().unwrap_or(0);
         let least = LEAST_BLOCKS * largest;
-        let fits = (least..=whole).contains(&span);
-        fits.then_some(Some(Bytes(span))).ok_or_else(|| {
-            format!(
-                "use {span} bytes of the target, as size= of the fio job file asks: the target has {whole}, and {LEAST_BLOCKS} of the largest \
-                 blocks, {least} bytes, must fit"
-            )
-        })
+        if (least..=whole).contains(&span) {
+            return Ok(Some(Bytes(span)));
+        }
+        Err(format!(
+            "use {span} bytes of the target, as size= of the fio job file asks: the target has {whole}, and {LEAST_BLOCKS} of the largest \
+             blocks, {least} bytes, must fit"
+        ))
     }
 
     /// The interfaces by their names on the axis.
@@ -287,16 +282,13 @@ impl BenchSettings {
     /// ones, one trial in 20,000 has none.
     fn check_rate(&self) -> Result<(), PlanFault> {
         let least = FEWEST / self.seconds;
-        match self.rate {
-            Some(rate) if rate < least => Err(PlanFault::new(
-                "rate",
-                format!(
-                    "{least:.3} per second or more, or longer trials: {FEWEST} submissions in each"
-                ),
-                rate,
-            )),
-            _ => Ok(()),
-        }
+        let Some(rate) = self.rate.filter(|&rate| rate < least) else {
+            return Ok(());
+        };
+        let expected = format!(
+            "{least:.3} per second or more, or longer trials: {FEWEST} submissions in each"
+        );
+        Err(PlanFault::new("rate", expected, rate))
     }
 
     fn check_named_points(&self) -> Result<(), PlanFault> {
@@ -315,7 +307,6 @@ impl BenchSettings {
 mod tests {
     use super::*;
     use crate::checked::tests::settings;
-    use crate::fio::Size;
     use q2c_policy::Method;
     use q2c_run::arguments::from_words;
 

@@ -5,8 +5,7 @@
 //! in the measured time.
 
 use super::media::SpdkSite;
-use super::spec::Spot;
-use super::trial::{BenchTrial, NoTrial, TrialPlace};
+use crate::{BenchTrial, NoTrial, Spot, TrialPlace};
 use q2c_engine::spdk::{SpdkArgs, SpdkError, SpdkPercentiles, SpdkResult};
 use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, tasks_of};
@@ -32,7 +31,7 @@ pub(super) fn trial(
     spot: &Spot,
     stop: &AtomicBool,
 ) -> Result<BenchTrial, NoTrial> {
-    let seconds = place.seconds.ceil().max(1.0) as u64;
+    let seconds = place.spec.seconds.ceil().max(1.0) as u64;
     let args = SpdkArgs {
         address: site.address.clone(),
         pattern: spot.pattern,

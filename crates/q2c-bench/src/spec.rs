@@ -1,11 +1,10 @@
 //! The axes of a run, and the points of the axes that exist on this machine.
 
 use super::asked::distinct;
-use super::interface::Interface;
-use super::media::Media;
-use super::way::{Abilities, Way};
-use crate::settings::BenchSettings;
+use super::way::Way;
+use crate::{Abilities, BenchSettings, Interface, Media};
 use clap::Args;
+use itertools::iproduct;
 use q2c_engine::{Activity, EngineSpec, Pattern};
 use q2c_model::{Bytes, List, parse_counts, parse_names, parse_numbers, parse_size};
 use q2c_policy::{Method, ParseMethodError};
@@ -61,13 +60,11 @@ pub(super) struct BackgroundPhase {
 impl BackgroundPhase {
     fn parse(text: &str) -> Result<Self, String> {
         let background = match text {
-            "" => Ok(Background::default()),
-            jobs => jobs.parse(),
+            "" => Background::default(),
+            jobs => jobs.parse().map_err(|e| format!("{e}"))?,
         };
-        Ok(BackgroundPhase {
-            text: text.to_owned(),
-            background: background.map_err(|e| format!("{e}"))?,
-        })
+        let text = text.to_owned();
+        Ok(BackgroundPhase { text, background })
     }
 }
 
@@ -90,19 +87,22 @@ pub(super) fn spots(
     for point in points(spec) {
         let interface: Interface = point.engine.parse()?;
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
-        let absent = media.absent(&interface);
         let phases = phases(spec, &point)?;
         let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
         let beside = can.settled(asked);
-        let refused = absent
+        let refused = media
+            .absent(&interface)
             .or_else(|| outside_refuses(spec, &interface, &point, &phases))
             .or_else(|| background_refused(&beside, &phases, media, can));
-        let way = match refused {
-            Some(reason) => Err(reason),
-            None => Way::resolve(&interface, &point.method, point.depth, can)
-                .and_then(|way| unless_too_large(way, point.bs, can)),
+        let way = || {
+            let way = Way::resolve(&interface, &point.method, point.depth, can)?;
+            let engine = way.interface.engine();
+            match engine.and_then(|engine| too_large(engine, point.bs, can.unsplit)) {
+                Some(reason) => Err(reason),
+                None => Ok(way),
+            }
         };
-        match way {
+        match refused.map_or_else(way, Err) {
             Ok(way) => spots.push(Spot {
                 point,
                 phases,
@@ -115,15 +115,6 @@ pub(super) fn spots(
         }
     }
     Ok((spots, left_out))
-}
-
-/// The way, unless it polls for requests that the block layer may split.
-fn unless_too_large(way: Way, bs: Bytes, can: Abilities) -> Result<Way, String> {
-    let engine = way.interface.engine();
-    match engine.and_then(|engine| too_large(engine, bs, can.unsplit)) {
-        Some(reason) => Err(reason),
-        None => Ok(way),
-    }
 }
 
 /// Why SPDK's program cannot run a point; `None` where it can, and for all other interfaces.
@@ -157,10 +148,8 @@ fn phases(spec: &BenchSettings, point: &BenchPoint) -> Result<Vec<BackgroundPhas
         return BackgroundPhase::parse(&point.background).map(|phase| vec![phase]);
     }
     let backgrounds = spec.axes.backgrounds();
-    backgrounds
-        .iter()
-        .map(|text| BackgroundPhase::parse(text))
-        .collect()
+    let phases = backgrounds.iter().map(|text| BackgroundPhase::parse(text));
+    phases.collect()
 }
 
 fn background_refused(
@@ -173,15 +162,12 @@ fn background_refused(
     let refused = |job: &BackgroundSpec| {
         let engine = Interface::Engine(job.engine_beside(beside));
         let helper = || {
-            engine.has_helper().then(|| {
-                "its kernel thread cannot be told from those of the measured jobs".to_owned()
-            })
+            let reason = "its kernel thread cannot be told from those of the measured jobs";
+            engine.has_helper().then(|| reason.to_owned())
         };
-        let depth = || {
-            let Activity::Start(wait) = job.at_work() else {
-                return None;
-            };
-            engine.engine()?.refuses(job.depth, &wait)
+        let depth = || match job.at_work() {
+            Activity::Start(wait) => engine.engine()?.refuses(job.depth, &wait),
+            _ => None,
         };
         let size = || too_large(engine.engine()?, job.bs, can.unsplit);
         let refused = media.absent(&engine).or_else(helper).or_else(depth);
@@ -208,18 +194,14 @@ fn points(spec: &BenchSettings) -> Vec<BenchPoint> {
 
 /// For each point one with the method of its block size and jobs, where that is no point yet.
 fn tuned_points(spec: &BenchSettings, all: &[BenchPoint]) -> Vec<BenchPoint> {
-    let mut more: Vec<BenchPoint> = Vec::new();
-    let methods = all
-        .iter()
-        .map(|point| spec.recommended.as_ref()?.method(point.bs, point.jobs));
-    for (point, method) in all.iter().zip(methods) {
-        let tuned = method.map(|method| BenchPoint {
+    let tuned = all.iter().filter_map(|point| {
+        let method = spec.recommended.as_ref()?.method(point.bs, point.jobs)?;
+        Some(BenchPoint {
             method: method.clone(),
             ..point.clone()
-        });
-        more.extend(tuned.filter(|tuned| !all.contains(tuned) && !more.contains(tuned)));
-    }
-    more
+        })
+    });
+    distinct(tuned.filter(|tuned| !all.contains(tuned)))
 }
 
 /// Range of the numbers of jobs.
@@ -325,18 +307,16 @@ impl Axes {
 
     /// The backgrounds as points have them: empty for no job.
     fn backgrounds(&self) -> Vec<String> {
-        let mut values = self.distinct_backgrounds();
-        if values.is_empty() {
-            values.push(Background::default());
-        }
         let text = |jobs: &Background| {
-            if jobs.0.is_empty() {
-                String::new()
-            } else {
-                jobs.to_string()
-            }
+            let text = (!jobs.0.is_empty()).then(|| jobs.to_string());
+            text.unwrap_or_default()
         };
-        values.iter().map(text).collect()
+        let values = self.distinct_backgrounds();
+        let mut texts: Vec<String> = values.iter().map(text).collect();
+        if texts.is_empty() {
+            texts.push(String::new());
+        }
+        texts
     }
 
     pub(super) fn check(&self) -> Result<(), PlanFault> {
@@ -346,15 +326,12 @@ impl Axes {
         PlanFault::each_within("jobs", &self.jobs, &JOBS)?;
         PlanFault::each_within("depth", &self.depth, &DEPTHS)?;
         PlanFault::each_within("bs", &self.bs, &SIZES)?;
-        let set = [
-            ("hw_queues", &self.hw_queues),
-            ("nr_requests", &self.nr_requests),
-        ];
-        for (field, values) in set {
+        let (queues, requests) = (&self.hw_queues, &self.nr_requests);
+        for (field, values) in [("hw_queues", queues), ("nr_requests", requests)] {
             let values = values.as_deref().unwrap_or_default();
-            values
-                .iter()
-                .try_for_each(|value| PlanFault::within(field, value, SETTINGS))?;
+            for value in values {
+                PlanFault::within(field, value, SETTINGS)?;
+            }
             PlanFault::each_once(field, values)?;
         }
         PlanFault::each_once("engine", self.engines())?;
@@ -371,7 +348,6 @@ impl Axes {
     }
 
     fn number_of_points(&self) -> usize {
-        let as_found = |values: Option<&List<u32>>| values.map_or(1, Vec::len);
         let lengths = [
             self.engines().len(),
             self.method.len(),
@@ -380,66 +356,40 @@ impl Axes {
             self.bs.len(),
             self.rw.len(),
             self.backgrounds().len(),
-            as_found(self.hw_queues.as_ref()),
-            as_found(self.nr_requests.as_ref()),
+            self.hw_queues.as_ref().map_or(1, Vec::len),
+            self.nr_requests.as_ref().map_or(1, Vec::len),
         ];
         lengths.into_iter().fold(1, usize::saturating_mul)
     }
 
     /// In the order of jobs within methods within interfaces within settings of the device.
     pub(crate) fn points(&self) -> Vec<BenchPoint> {
-        fn or_as_found(values: Option<&List<u32>>) -> Vec<Option<u32>> {
-            values.map_or(vec![None], |values| {
-                values.iter().copied().map(Some).collect()
-            })
-        }
-        let as_found = self.points_as_found();
-        let mut points = Vec::new();
-        for hw_queues in or_as_found(self.hw_queues.as_ref()) {
-            for nr_requests in or_as_found(self.nr_requests.as_ref()) {
-                points.extend(as_found.iter().cloned().map(|point| BenchPoint {
+        // `None` is what the device has.
+        let set = |values: &Option<List<u32>>| match values {
+            Some(values) => values.iter().copied().map(Some).collect(),
+            None => vec![None],
+        };
+        let backgrounds = self.backgrounds();
+        let of_device = iproduct!(set(&self.hw_queues), set(&self.nr_requests));
+        let of_ios = iproduct!(&self.rw, &self.bs, &self.depth, &backgrounds);
+        let of_jobs = iproduct!(self.engines(), &self.method, &self.jobs);
+        iproduct!(of_device, of_ios, of_jobs)
+            .map(|(of_device, of_ios, (engine, method, jobs))| {
+                let (hw_queues, nr_requests) = of_device;
+                let (rw, bs, depth, background) = of_ios;
+                BenchPoint {
+                    engine: engine.clone(),
+                    method: method.clone(),
+                    jobs: *jobs,
+                    depth: *depth,
+                    bs: *bs,
+                    rw: rw.to_string(),
+                    background: background.clone(),
                     hw_queues,
                     nr_requests,
-                    ..point
-                }));
-            }
-        }
-        points
-    }
-
-    fn points_as_found(&self) -> Vec<BenchPoint> {
-        let mut points = Vec::new();
-        for (rw, bs, depth, background) in self.outer() {
-            for engine in self.engines() {
-                for method in &self.method {
-                    points.extend(self.jobs.iter().map(|&jobs| BenchPoint {
-                        engine: engine.clone(),
-                        method: method.clone(),
-                        jobs,
-                        depth,
-                        bs,
-                        rw: rw.clone(),
-                        background: background.clone(),
-                        hw_queues: None,
-                        nr_requests: None,
-                    }));
                 }
-            }
-        }
-        points
-    }
-
-    fn outer(&self) -> impl Iterator<Item = (String, Bytes, u16, String)> {
-        let mut outer = Vec::new();
-        for rw in &self.rw {
-            for &bs in &self.bs {
-                for &depth in &self.depth {
-                    let backgrounds = self.backgrounds().into_iter();
-                    outer.extend(backgrounds.map(|beside| (rw.to_string(), bs, depth, beside)));
-                }
-            }
-        }
-        outer.into_iter()
+            })
+            .collect()
     }
 }
 

@@ -2,11 +2,10 @@
 //! time at each I/O. They have a trial's warm-up, and count for two seconds at most.
 
 use super::beside::SpotBackgrounds;
-use super::interface::Interface;
-use super::plan::{BenchPlan, spot_label};
-use super::spec::Spot;
+use super::plan::spot_label;
 use super::timetable::Timetable;
-use super::trial::{NoTrial, SLICE, TrialPlace};
+use super::trial::SLICE;
+use crate::{BenchPlan, Interface, NoTrial, Spot, TrialPlace};
 use q2c_engine::{EngineSpec, LaneData, TimeSource};
 use q2c_host::cpu_time::Helper;
 use q2c_model::Fault;
@@ -14,9 +13,7 @@ use q2c_result::Warning;
 use q2c_result::bench::{BenchPoint, PointStages};
 use q2c_result::late::Unseen;
 use q2c_run::run_dir::RunDir;
-use q2c_run::runner::{
-    CellError, CellPlan, CellRuns, Context, End, Event, Plan, Runner, Settings, Summary,
-};
+use q2c_run::runner::{CellError, CellPlan, CellRuns, Context, End, Event, Plan, Runner, Settings};
 use q2c_sys::Clock;
 use q2c_workbench::stages::{Part, StageCapture};
 use q2c_workbench::workload::Site;
@@ -88,16 +85,11 @@ impl StageRuns {
             clock: runner.clock,
             progress: &mut *runner.progress,
         };
-        let Summary {
-            cells: runs,
-            end,
-            warnings,
-            ..
-        } = runner.run(&mut StagesPlan(points), folder)?;
+        let summary = runner.run(&mut StagesPlan(points), folder)?;
         Ok(StageRuns {
-            runs,
-            end: Some(end),
-            warnings,
+            runs: summary.cells,
+            end: Some(summary.end),
+            warnings: summary.warnings,
         })
     }
 
@@ -105,10 +97,8 @@ impl StageRuns {
         let runs = self.runs.get(spot);
         let seen = runs.and_then(|runs| runs.outcomes().find_map(|run| run.phases.get(n)));
         let failed = || Some(runs?.failures().next()?.to_owned());
-        seen.cloned().unwrap_or_else(|| {
-            let reason = failed().map_or(Unseen::Stopped, Unseen::Failed);
-            PointStages::Unseen(reason)
-        })
+        let unseen = || PointStages::Unseen(failed().map_or(Unseen::Stopped, Unseen::Failed));
+        seen.cloned().unwrap_or_else(unseen)
     }
 }
 
@@ -182,10 +172,8 @@ impl TrialPlace<'_> {
         seed: u64,
         stop: &AtomicBool,
     ) -> Result<Vec<PointStages>, NoTrial> {
-        let seen = match (
-            &spot.way.interface,
-            never_seen(&spot.way.interface, self.site),
-        ) {
+        let interface = &spot.way.interface;
+        let seen = match (interface, never_seen(interface, self.site)) {
             (Interface::Engine(engine), None) => self.captured(engine, spot, seed, stop)?,
             (_, reason) => Err(reason.unwrap_or(Unseen::PastBlockLayer)),
         };
@@ -215,12 +203,8 @@ impl TrialPlace<'_> {
         };
         let (data, moments) = place.run(spot, jobs, times.slices(), stop)?;
         let lanes = data.lanes.split_at(spot.point.jobs as usize);
-        let helpers = helpers_of(
-            lanes,
-            moments
-                .iter()
-                .flat_map(|moment| moment.helpers.iter().flatten()),
-        );
+        let helpers = moments.iter().flat_map(|moment| &moment.helpers).flatten();
+        let helpers = helpers_of(lanes, helpers);
         let parts = (0..times.phases).map(|n| {
             let phase = times.phase(n);
             let counted = phase.start + times.warm_up..phase.end;
@@ -238,12 +222,8 @@ fn helpers_of<'h>(
     helpers: impl Iterator<Item = &'h Helper>,
 ) -> BTreeSet<u32> {
     let is_lane = |tid: u32| job_lanes.iter().any(|lane| lane.tid == tid);
-    let of_others = |helper: &&Helper| {
-        other_lanes
-            .iter()
-            .any(|lane| Some(lane.tid) == helper.owner)
-    };
-    let helpers = helpers.filter(|helper| !of_others(helper));
+    let owned = |tid: u32| other_lanes.iter().any(|lane| lane.tid == tid);
+    let helpers = helpers.filter(|helper| !helper.owner.is_some_and(owned));
     let tids = helpers.map(|helper| helper.times.tid);
     tids.filter(|tid| !is_lane(*tid)).collect()
 }
@@ -355,13 +335,9 @@ mod tests {
         assert_eq!(runs.phase_stages(0, 0), gone);
         assert_eq!(runs.phase_stages(1, 0), failed("do I/O: EIO"));
         assert_eq!(runs.phase_stages(2, 0), failed("make a ring"));
-        assert_eq!(
-            runs.phase_stages(3, 0),
-            PointStages::Unseen(Unseen::Stopped)
-        );
-        assert_eq!(
-            runs.phase_stages(4, 0),
-            PointStages::Unseen(Unseen::Stopped)
-        );
+        for spot in [3, 4] {
+            let stopped = PointStages::Unseen(Unseen::Stopped);
+            assert_eq!(runs.phase_stages(spot, 0), stopped);
+        }
     }
 }

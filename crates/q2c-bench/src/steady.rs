@@ -29,10 +29,8 @@ impl SteadyWindow {
 /// `measured` slices that begin where the throughput has no trend any more, after `warm_up` slices
 /// at the latest: by the least-squares line over four, as fio's steady state with `iops_slope`.
 pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> SteadyWindow {
-    let steady = |from: &usize| {
-        iops.get(*from..*from + LOOK)
-            .is_some_and(|some| trend(some).abs() < SLOPE)
-    };
+    let slices = |from: usize| iops.get(from..from + LOOK);
+    let steady = |from: &usize| slices(*from).is_some_and(|some| trend(some).abs() < SLOPE);
     // The first slice never counts: it contains the start.
     let first = (1..=warm_up).find(steady);
     let from = first.unwrap_or(warm_up);

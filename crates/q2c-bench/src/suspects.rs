@@ -7,7 +7,6 @@
 use super::rules::RULES;
 use q2c_host::topology::Border;
 use q2c_model::stats::scaling::ScalingShape;
-use serde::{Deserialize, Serialize};
 
 /// The evidence of one point of a curve. `None` in a field means that it was not looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,16 +53,16 @@ pub(crate) struct CurveFacts {
     pub ceiling: Option<Ceiling>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suspect {
     /// Its name in the table of rules.
-    pub id: String,
+    pub id: &'static str,
     pub jobs: u32,
     /// A sentence: the evidence, and its effect.
     pub why: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Suspects {
     /// Suspects with evidence, in a fixed order that is no ranking.
     pub named: Vec<Suspect>,
@@ -83,12 +82,9 @@ pub(super) struct Bend<'a> {
     pub all: &'a [PointEvidence],
 }
 
-pub(super) enum Says {
-    NotLooked,
-    Clear,
-    /// There is evidence from this number of jobs on; the text describes it.
-    Suspect(u32, String),
-}
+/// `None` if the rule's evidence is missing, else the number of jobs from which on it speaks
+/// against the suspect, with the reason; `Some(None)` if it does not.
+pub(super) type BendFinding = Option<Option<(u32, String)>>;
 
 /// Suspects for the collapse of a curve, confirmed or not, else for its knee. A curve without
 /// either has none, and none is listed as not looked at. Points may lack evidence.
@@ -110,26 +106,22 @@ pub(crate) fn suspects(
             not_looked_at: RULES.iter().map(|(id, _)| (*id).to_owned()).collect(),
         };
     };
-    judge(&Bend {
+    let bend = Bend {
         shape,
         site,
         good,
         bad,
         all: &by_jobs,
-    })
-}
-
-fn judge(bend: &Bend) -> Suspects {
+    };
     let mut suspects = Suspects::default();
     for (id, rule) in RULES {
-        match rule(bend) {
-            Says::NotLooked => suspects.not_looked_at.push((*id).to_owned()),
-            Says::Clear => {}
-            Says::Suspect(jobs, why) => suspects.named.push(Suspect {
-                id: (*id).to_owned(),
-                jobs,
-                why,
-            }),
+        match rule(&bend) {
+            None => suspects.not_looked_at.push((*id).to_owned()),
+            Some(found) => {
+                suspects
+                    .named
+                    .extend(found.map(|(jobs, why)| Suspect { id, jobs, why }))
+            }
         }
     }
     suspects

@@ -1,14 +1,12 @@
 //! One trial of one point: all jobs run together, in slices of time, and the machine's counters are
 //! read at each boundary.
 
-use super::beside::{AloneFigures, BackgroundTrial, SpotBackgrounds, slices_of};
-use super::interface::Interface;
-use super::media::Media;
+use super::beside::{ALONE_SLICES, BackgroundTrial, SpotBackgrounds, slices_of};
 use super::sound::{Unsound, longest_delay, ran, sound};
 use super::spdk;
-use super::spec::Spot;
 use super::steady::{SteadyWindow, window};
 use super::timetable::Timetable;
+use crate::{BenchSettings, Interface, Media, Spot};
 use q2c_engine::{
     EngineSpec, IoTally, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait, run,
 };
@@ -81,13 +79,11 @@ pub struct BenchTrial {
 
 #[derive(Clone, Copy)]
 pub(super) struct TrialPlace<'a> {
+    pub spec: &'a BenchSettings,
     pub media: &'a Media,
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
-    pub seconds: f64,
-    pub warm_up_s: f64,
-    pub rate: Option<f64>,
 }
 
 /// The machine's counts are those of a trial if they cover at least this share of its time. Its
@@ -169,8 +165,8 @@ impl TrialPlace<'_> {
         let slices = |seconds: f64| (seconds / SLICE.as_secs_f64()).round() as usize;
         Timetable {
             before: usize::from(!spot.phases[0].background.0.is_empty()),
-            warm_up: slices(self.warm_up_s).max(1),
-            measured: slices(self.seconds).max(LEAST),
+            warm_up: slices(self.spec.warm_up).max(1),
+            measured: slices(self.spec.seconds).max(LEAST),
             phases: spot.phases.len(),
         }
     }
@@ -180,7 +176,7 @@ impl TrialPlace<'_> {
         let alone = backgrounds.filter(|phase| !phase.background.0.is_empty());
         // The kernel's own sleeps are counted in a second run.
         let runs = 1 + usize::from(spot.way.kernel.is_some());
-        let slices = self.timetable(spot).slices() * runs + alone.count() * AloneFigures::SLICES;
+        let slices = self.timetable(spot).slices() * runs + alone.count() * ALONE_SLICES;
         slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
@@ -227,18 +223,12 @@ impl TrialPlace<'_> {
             }
             trial.kernel_sleeps.clone_from(&kernel_sleeps);
             let background = beside.lanes(background_lanes, n);
-            trial.background = beside.figures(n, alone[n].as_ref(), background, &window);
+            let figures = |alone| beside.figures(n, alone, background, &window);
+            trial.background = alone[n].as_ref().map(figures);
             if times.phases > 1 {
                 trial.course = slices_of(job_lanes, background, times.before, slices, &window);
             }
-            let in_flight = u64::from(spot.point.jobs) * u64::from(spot.point.depth);
-            match sound(
-                job_lanes,
-                &moments,
-                &window,
-                &trial,
-                (in_flight, spot.point.bs),
-            ) {
+            match sound(job_lanes, &moments, &window, &trial, &spot.point) {
                 Ok(()) => Ok(trial),
                 Err(unsound) => Err(NoTrial::Unsound(unsound, raw(&trial))),
             }
@@ -323,7 +313,7 @@ impl TrialPlace<'_> {
             activities: times.measured_job(wait),
             capacity: 0,
             tally: true,
-            rate: self.rate,
+            rate: self.spec.rate,
             think: None,
             stop_on_fault: true,
         };
@@ -367,13 +357,10 @@ fn cause(data: &RunData) -> String {
 }
 
 pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
-    let of_lane = |lane: &LaneData| {
-        let phase = &lane.phases[slice];
-        let length = (phase.end.t_ns - phase.begin.t_ns) as f64;
-        phase.ios as f64 / length * 1e9
-    };
+    let phases = lanes.iter().map(|lane| &lane.phases[slice]);
+    let iops = phases.map(|p| p.ios as f64 / (p.end.t_ns - p.begin.t_ns) as f64 * 1e9);
     // The sum of no numbers is -0.
-    lanes.iter().map(of_lane).sum::<f64>() + 0.0
+    iops.sum::<f64>() + 0.0
 }
 
 fn gathered(
@@ -452,12 +439,9 @@ fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
             continue;
         };
         for helper in end {
-            let same = |other: &&Helper| other.times.tid == helper.times.tid;
-            let before = begin.iter().find(same);
-            let used = match before {
-                Some(before) => helper.times.since(&before.times).cpu,
-                None => helper.times.cpu,
-            };
+            let mut before = begin.iter().map(|helper| &helper.times);
+            let before = before.find(|times| times.tid == helper.times.tid);
+            let used = before.map_or(helper.times.cpu, |before| helper.times.since(before).cpu);
             trial.helper_cpu_s += used.as_secs_f64();
             kinds.insert(helper.times.tid, helper.kind);
         }
@@ -500,8 +484,12 @@ pub(crate) mod tests {
             ..BenchTrial::default()
         };
         let text = raw(&trial);
-        let rate = "500 I/Os in 0.250 s, 2000 IOPS, latency p50 80.0 us, p99 200.0 us";
-        assert!(text.contains(rate), "{text}");
+        for figures in [
+            "500 I/Os in 0.250 s, 2000 IOPS",
+            "p50 80.0 us, p99 200.0 us",
+        ] {
+            assert!(text.contains(figures), "{text}");
+        }
         assert_eq!(raw(&BenchTrial::default()), "");
     }
 
@@ -516,17 +504,17 @@ pub(crate) mod tests {
             vec![worker(2, 7), worker(3, 4)],
         ];
         let mut seen = seen.map(Some);
-        let mut trial = BenchTrial::default();
-        helped(&mut trial, &seen);
-        assert!((trial.helper_cpu_s - 0.027).abs() < 1e-12);
-        assert_eq!(trial.helpers, (0, 3));
-        assert!(!trial.helpers_unread);
+        let charged = |seen: &[Option<Vec<Helper>>]| {
+            let mut trial = BenchTrial::default();
+            helped(&mut trial, seen);
+            let cpu_us = (trial.helper_cpu_s * 1e6).round();
+            (cpu_us, trial.helpers, trial.helpers_unread)
+        };
+        assert_eq!(charged(&seen), (27e3, (0, 3), false));
         // A reading that failed is not one without helpers, after which worker 2 would have used
         // 7 ms within the last slice.
         seen[2] = None;
-        let mut trial = BenchTrial::default();
-        helped(&mut trial, &seen);
-        assert!((trial.helper_cpu_s - 0.020).abs() < 1e-12);
-        assert!(trial.helpers_unread);
+        let (cpu_us, _, unread) = charged(&seen);
+        assert_eq!((cpu_us, unread), (20e3, true));
     }
 }

@@ -1,5 +1,6 @@
 //! The methods that an earlier run of `q2c tune` recommends, for `q2c bench --tuned`.
 
+use itertools::Itertools;
 use q2c_model::Bytes;
 use q2c_result::bench::{Tuned, TunedMethod};
 use q2c_result::tune::{SCHEMA, TuneResult};
@@ -10,21 +11,16 @@ use std::path::Path;
 
 /// From a run's folder or its `result.json`; from a run over several numbers of jobs for each.
 pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String> {
-    let file = if run.is_dir() {
-        run.join("result.json")
-    } else {
-        run.to_owned()
-    };
-    let bad = |actual: String| {
-        let file = file.display();
-        format!("read {file}: expected the result of q2c tune, found {actual}; name such a run")
-    };
-    let text = whole_file::read_text(&file, whole_file::RESULT);
-    let text = text.map_err(|error| {
-        let file = file.display();
-        format!("read {file}: {error}; name a run of q2c tune")
+    let mut file = run.to_owned();
+    if run.is_dir() {
+        file.push("result.json");
+    }
+    let name = file.display();
+    let text = whole_file::read_text(&file, whole_file::RESULT)
+        .map_err(|error| format!("read {name}: {error}; name a run of q2c tune"))?;
+    let (target, methods) = read(&text, sizes, jobs).map_err(|actual| {
+        format!("read {name}: expected the result of q2c tune, found {actual}; name such a run")
     })?;
-    let (target, methods) = read(&text, sizes, jobs).map_err(bad)?;
     Ok(Tuned {
         run: run.display().to_string(),
         target,
@@ -62,9 +58,7 @@ fn over_jobs(
     let mut tuned_methods = Vec::new();
     for &n in jobs {
         let run = result.run(n).ok_or_else(|| {
-            let there = result.runs.iter().map(|run| run.job.jobs.to_string());
-            let there: Vec<String> = there.collect();
-            let there = there.join(",");
+            let there = result.runs.iter().map(|run| run.job.jobs).join(",");
             format!("no answer for --jobs {n}, but for --jobs {there}: measure these")
         })?;
         tuned_methods.extend(methods(run, sizes, Some(n))?);
@@ -81,25 +75,19 @@ fn methods(
     jobs: Option<u32>,
 ) -> Result<Vec<TunedMethod>, String> {
     let method = |&bs: &Bytes| {
-        let answer = result.recommendation.iter().find(|answer| answer.bs == bs);
-        let method = answer.map(|answer| TunedMethod {
-            bs,
-            jobs,
-            method: answer.method.clone(),
-        });
-        method.ok_or_else(|| format!("no answer for {bs}, but {}", answers(result)))
+        let mut answers = result.recommendation.iter();
+        let Some(answer) = answers.find(|answer| answer.bs == bs) else {
+            let mut sizes = result.recommendation.iter().map(|answer| answer.bs);
+            let there = match sizes.join(", ").as_str() {
+                "" => "none at all".to_owned(),
+                sizes => format!("for {sizes}: measure these with --bs"),
+            };
+            return Err(format!("no answer for {bs}, but {there}"));
+        };
+        let method = answer.method.clone();
+        Ok(TunedMethod { bs, jobs, method })
     };
     sizes.iter().map(method).collect()
-}
-
-fn answers(result: &TuneResult) -> String {
-    let sizes = result.recommendation.iter();
-    let sizes: Vec<String> = sizes.map(|answer| answer.bs.to_string()).collect();
-    if sizes.is_empty() {
-        "none at all".to_owned()
-    } else {
-        format!("for {}: measure these with --bs", sizes.join(", "))
-    }
 }
 
 #[cfg(test)]
@@ -138,10 +126,8 @@ mod tests {
         std::fs::write(&file, serde_json::to_string(&both).unwrap()).unwrap();
 
         let tuned_run = tuned(folder.path(), &[Bytes(4096)], &[4, 1]).unwrap();
-        assert_eq!(
-            (&*tuned_run.target, tuned_run.methods.len()),
-            ("sim:200us", 2)
-        );
+        assert_eq!(tuned_run.target, "sim:200us");
+        assert_eq!(tuned_run.methods.len(), 2);
         for (jobs, text) in [(1, "hybrid:uring"), (4, "poll")] {
             let method = tuned_run.method(Bytes(4096), jobs).unwrap();
             assert_eq!(method.to_string(), text);

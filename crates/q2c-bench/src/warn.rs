@@ -1,12 +1,11 @@
 //! Warnings of a run: conditions under which its figures mislead.
 
-use super::Bench;
 use super::asked::distinct;
 use super::device;
-use super::measured::MeasuredPoint;
 use super::per_core::hidden_by;
 use super::plan::label;
-use super::trial::BenchTrial;
+use crate::{Bench, BenchTrial, MeasuredPoint};
+use itertools::Itertools;
 use q2c_host::target::never_written;
 use q2c_result::Warning;
 use q2c_result::bench::BenchCell;
@@ -26,19 +25,21 @@ pub(super) fn warnings(
     measured: &[MeasuredPoint<'_>],
     of_runner: &[Warning],
 ) -> Vec<Warning> {
+    let modes = cells.iter().map(|c| (&*c.point.engine, &c.effective_mode));
+    let shares = |cell: &BenchCell| cell.background_jobs.as_ref().is_some_and(|b| b.shares_cpus);
     busy_with_others(bench.site.idle_busy_cpus, measured)
         .into_iter()
         .chain(never_written(bench.target))
-        .chain(ignored(cells))
-        .chain(two_paths(bench.spec.axes.engines(), &modes(cells)))
-        .chain(unsteady(cells))
-        .chain(oversubscribed(cells))
-        .chain(too_good(cells))
-        .chain(mismatch(measured))
-        .chain(stood_still(measured))
-        .chain(by_workers(measured))
-        .chain(helpers_unread(measured))
-        .chain(background_shares(cells))
+        .chain(of_cells(cells, BenchCell::did_otherwise, IGNORED))
+        .chain(two_paths(bench.spec.axes.engines(), &modes.collect_vec()))
+        .chain(of_cells(cells, |c| c.unsteady > 0, UNSTEADY))
+        .chain(of_cells(cells, |c| c.oversubscribed, OVERSUBSCRIBED))
+        .chain(of_cells(cells, |c| c.too_good.is_some(), TOO_GOOD))
+        .chain(of_trials(measured, mismatches, MISMATCHED))
+        .chain(of_trials(measured, stood_still, STOOD_STILL))
+        .chain(of_trials(measured, handed_over, BY_WORKERS))
+        .chain(of_trials(measured, |t| t.helpers_unread, HELPERS_UNREAD))
+        .chain(of_cells(cells, shares, BACKGROUND_SHARES))
         .chain(device::warnings(measured))
         .chain(of_runner.iter().cloned())
         .collect()
@@ -50,104 +51,102 @@ fn busy_with_others(idle_cpus: f64, measured: &[MeasuredPoint<'_>]) -> Option<Wa
     at_rest(idle_cpus).or_else(|| others_ran(&hiding, trials().count()))
 }
 
-/// Interfaces and methods of the cells for which `holds` is true, each once.
-fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<String> {
-    let held = cells
-        .iter()
-        .filter(|cell| cell.iops.trials > 0 && holds(cell));
-    let names = distinct(held.map(|cell| format!("{} {}", cell.point.engine, cell.point.method)));
-    (!names.is_empty()).then(|| names.join(", "))
+/// A warning of the interfaces and methods of the cells for which `holds` is true, each once; its
+/// texts are its name, what was found, what it means, and what to do.
+fn of_cells(
+    cells: &[BenchCell],
+    holds: impl Fn(&BenchCell) -> bool,
+    [id, found, means, todo]: [&str; 4],
+) -> Option<Warning> {
+    let held = cells.iter().filter(|cell| cell.iops.trials > 0);
+    let held = held.filter(|cell| holds(cell)).map(|cell| &cell.point);
+    let names = distinct(held.map(|point| format!("{} {}", point.engine, point.method)));
+    let finding = format!("{}: {found}", names.join(", "));
+    (!names.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }
 
-fn ignored(cells: &[BenchCell]) -> Option<Warning> {
-    those(cells, BenchCell::did_otherwise).map(|names| Warning {
-        id: "mode-ignored".to_owned(),
-        found: format!("{names}: the kernel did not do what was asked"),
-        means: "these numbers are of another method; the mode column says which".to_owned(),
-        todo: "compare them as what they were, or use a kernel and a device that poll".to_owned(),
-    })
-}
-
-/// The name of an interface, and the effective mode of one of its points.
-type EngineMode<'a> = (&'a str, &'a EffectiveMode);
-
-fn modes(cells: &[BenchCell]) -> Vec<EngineMode<'_>> {
-    cells
-        .iter()
-        .map(|cell| (cell.point.engine.as_str(), &cell.effective_mode))
-        .collect()
-}
+const IGNORED: [&str; 4] = [
+    "mode-ignored",
+    "the kernel did not do what was asked",
+    "these numbers are of another method; the mode column says which",
+    "compare them as what they were, or use a kernel and a device that poll",
+];
+const UNSTEADY: [&str; 4] = [
+    "unsteady",
+    "throughput still had a trend when the warm-up ended",
+    "the median may be of a device on its way to somewhere else",
+    "give a longer --warm-up, or precondition the device",
+];
+const OVERSUBSCRIBED: [&str; 4] = [
+    "oversubscribed",
+    "some points have more jobs and helper threads than CPUs",
+    "there the jobs share CPUs: the curve shows the scheduler, not the interface",
+    "leave those numbers of jobs out",
+];
+const TOO_GOOD: [&str; 4] = [
+    "too-good",
+    "more than the device or any other interface gives",
+    "reads from a cache, from holes, or a fault of measurement",
+    "see the point's own remark; fill the target with data and run again",
+];
+const BACKGROUND_SHARES: [&str; 4] = [
+    "background-shares-cpus",
+    "some points have a background job on the CPU of a job",
+    "there the two take CPU time from each other, beside the device's time",
+    "use fewer jobs than CPUs, or give the background jobs CPUs of their own with cpus=",
+];
+const MISMATCHED: [&str; 4] = [
+    "requests-differ",
+    "the device counted more or fewer requests than there were I/Os, by over 5 %",
+    "requests were split or merged, other programs use the device, or I/O never reached it",
+    "look at the device with iostat while nothing is measured",
+];
+const STOOD_STILL: [&str; 4] = [
+    "stood-still",
+    "the program had no CPU for more than 0.25 s of a trial",
+    "IOPS are too low by the time in which the jobs could do nothing",
+    "stop the other load, and run again while nothing stops the program",
+];
+const BY_WORKERS: [&str; 4] = [
+    "by-workers",
+    "kernel workers (io-wq) did the I/Os, since the device or its file system would have waited",
+    "each I/O goes to another thread and back: IOPS and latency hold the switches between them, whose number is the scheduler's",
+    "set libaio or pvsync2 beside it, which do the I/O in the job's thread",
+];
+const HELPERS_UNREAD: [&str; 4] = [
+    "helpers-unread",
+    "the process's threads in /proc/self/task could not be read in a trial",
+    "such a trial has no CPU time of helper threads and none per I/O, and KIOPS/core by the threads leaves helpers out",
+    "make /proc readable (a limit on open files, hidepid), and run again",
+];
 
 /// Warns where polling methods of one interface asked the device and others looked at the ring
-/// while the device interrupts: nobody asked for that.
-fn two_paths(engines: &[String], modes: &[EngineMode<'_>]) -> Vec<Warning> {
+/// while the device interrupts: nobody asked for that. Each mode comes with its interface.
+fn two_paths(engines: &[String], modes: &[(&str, &EffectiveMode)]) -> Vec<Warning> {
     let of_engine = |engine: &String| {
         let its = modes.iter().filter(|(name, _)| name == engine);
         let ways = paths(its.map(|(_, mode)| *mode));
-        (ways.len() > 1).then(|| Warning {
-            id: "two-paths".to_owned(),
-            found: format!(
-                "{engine}: polling methods looked for completions in different ways ({})",
-                ways.iter()
-                    .map(|way| way.text())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
-            means: "their figures differ by the path to the device, too, not by the method alone"
-                .to_owned(),
-            todo: "name the path: io_uring:ring or io_uring:iopoll".to_owned(),
-        })
+        let names = ways.iter().map(|way| way.text()).join(", ");
+        let finding =
+            format!("{engine}: polling methods looked for completions in different ways ({names})");
+        let means = "their figures differ by the path to the device, too, not by the method alone";
+        let todo = "name the path: io_uring:ring or io_uring:iopoll";
+        (ways.len() > 1).then(|| Warning::new("two-paths", finding, means, todo))
     };
     engines.iter().filter_map(of_engine).collect()
 }
 
-fn unsteady(cells: &[BenchCell]) -> Option<Warning> {
-    those(cells, |cell| cell.unsteady > 0).map(|names| Warning {
-        id: "unsteady".to_owned(),
-        found: format!("{names}: throughput still had a trend when the warm-up ended"),
-        means: "the median may be of a device on its way to somewhere else".to_owned(),
-        todo: "give a longer --warm-up, or precondition the device".to_owned(),
-    })
-}
-
-fn oversubscribed(cells: &[BenchCell]) -> Option<Warning> {
-    those(cells, |cell| cell.oversubscribed).map(|names| Warning {
-        id: "oversubscribed".to_owned(),
-        found: format!("{names}: some points have more jobs and helper threads than CPUs"),
-        means: "there the jobs share CPUs: the curve shows the scheduler, not the interface"
-            .to_owned(),
-        todo: "leave those numbers of jobs out".to_owned(),
-    })
-}
-
-fn too_good(cells: &[BenchCell]) -> Option<Warning> {
-    those(cells, |cell| cell.too_good.is_some()).map(|names| Warning {
-        id: "too-good".to_owned(),
-        found: format!("{names}: more than the device or any other interface gives"),
-        means: "reads from a cache, from holes, or a fault of measurement".to_owned(),
-        todo: "see the point's own remark; fill the target with data and run again".to_owned(),
-    })
-}
-
-fn background_shares(cells: &[BenchCell]) -> Option<Warning> {
-    let shares = |cell: &BenchCell| {
-        let background = cell.background_jobs.as_ref();
-        background.is_some_and(|background| background.shares_cpus)
-    };
-    those(cells, shares).map(|names| Warning {
-        id: "background-shares-cpus".to_owned(),
-        found: format!("{names}: some points have a background job on the CPU of a job"),
-        means: "there the two take CPU time from each other, beside the device's time".to_owned(),
-        todo: "use fewer jobs than CPUs, or give the background jobs CPUs of their own with cpus="
-            .to_owned(),
-    })
-}
-
-fn points(measured: &[MeasuredPoint<'_>], holds: impl Fn(&BenchTrial) -> bool) -> Option<String> {
+/// As [`of_cells`], of the points with a trial for which `holds` is true.
+fn of_trials(
+    measured: &[MeasuredPoint<'_>],
+    holds: fn(&BenchTrial) -> bool,
+    [id, found, means, todo]: [&str; 4],
+) -> Option<Warning> {
     let any = |runs: &&MeasuredPoint<'_>| runs.trials.iter().any(|trial| holds(trial));
     let points = measured.iter().filter(any);
     let labels: Vec<String> = points.map(|runs| label(&runs.point)).collect();
-    (!labels.is_empty()).then(|| some(&labels))
+    let finding = format!("{}: {found}", some(&labels));
+    (!labels.is_empty()).then(|| Warning::new(id, finding, means, todo))
 }
 
 fn some(labels: &[String]) -> String {
@@ -159,62 +158,21 @@ fn some(labels: &[String]) -> String {
     }
 }
 
-fn stood_still(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
-    points(measured, |trial| trial.late_s > LATE_S).map(|names| Warning {
-        id: "stood-still".to_owned(),
-        found: format!("{names}: the program had no CPU for more than {LATE_S} s of a trial"),
-        means: "IOPS are too low by the time in which the jobs could do nothing".to_owned(),
-        todo: "stop the other load, and run again while nothing stops the program".to_owned(),
-    })
+fn stood_still(trial: &BenchTrial) -> bool {
+    trial.late_s > LATE_S
 }
 
-fn by_workers(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
-    let handed_over = |trial: &BenchTrial| {
-        let (sqpoll_threads, workers) = trial.helpers;
-        let both = trial.job_cpu_s + trial.helper_cpu_s;
-        sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > WORKERS * both
-    };
-    points(measured, handed_over).map(|names| Warning {
-        id: "by-workers".to_owned(),
-        found: format!(
-            "{names}: kernel workers (io-wq) did the I/Os, since the device or its file system \
-             would have waited"
-        ),
-        means: "each I/O goes to another thread and back: IOPS and latency hold the switches \
-                between them, whose number is the scheduler's"
-            .to_owned(),
-        todo: "set libaio or pvsync2 beside it, which do the I/O in the job's thread".to_owned(),
-    })
+fn handed_over(trial: &BenchTrial) -> bool {
+    let (sqpoll_threads, workers) = trial.helpers;
+    let both = trial.job_cpu_s + trial.helper_cpu_s;
+    sqpoll_threads == 0 && workers > 0 && trial.helper_cpu_s > WORKERS * both
 }
 
-fn helpers_unread(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
-    points(measured, |trial| trial.helpers_unread).map(|names| Warning {
-        id: "helpers-unread".to_owned(),
-        found: format!("{names}: the process's threads in /proc/self/task could not be read in a trial"),
-        means: "such a trial has no CPU time of helper threads and none per I/O, and KIOPS/core by the threads \
-                leaves helpers out"
-            .to_owned(),
-        todo: "make /proc readable (a limit on open files, hidepid), and run again".to_owned(),
-    })
-}
-
-fn mismatch(measured: &[MeasuredPoint<'_>]) -> Option<Warning> {
-    let off = |trial: &BenchTrial| {
-        let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
-        let ios = (trial.ios + beside) as f64;
-        let off_by = |requests| (requests as f64 / ios - 1.0).abs();
-        trial.requests.map(off_by).is_some_and(|by| by > MISMATCH)
-    };
-    points(measured, off).map(|names| Warning {
-        id: "requests-differ".to_owned(),
-        found: format!(
-            "{names}: the device counted more or fewer requests than there were I/Os, by over 5 %"
-        ),
-        means:
-            "requests were split or merged, other programs use the device, or I/O never reached it"
-                .to_owned(),
-        todo: "look at the device with iostat while nothing is measured".to_owned(),
-    })
+fn mismatches(trial: &BenchTrial) -> bool {
+    let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
+    let ios = (trial.ios + beside) as f64;
+    let off_by = |requests| (requests as f64 / ios - 1.0).abs();
+    trial.requests.map(off_by).is_some_and(|by| by > MISMATCH)
 }
 
 #[cfg(test)]
@@ -232,8 +190,8 @@ mod tests {
         }
     }
 
-    /// Whether this warns of one point with this trial.
-    fn warns(warning: fn(&[MeasuredPoint<'_>]) -> Option<Warning>, trial: &BenchTrial) -> bool {
+    /// Whether one point with this trial is warned of.
+    fn warns(holds: fn(&BenchTrial) -> bool, trial: &BenchTrial) -> bool {
         let spec = crate::checked::tests::settings("null -e null -m poll");
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
         let spots = crate::spec::spots(&spec, crate::way::Abilities::default(), &media);
@@ -245,7 +203,7 @@ mod tests {
             failures: Vec::new(),
             stages: None,
         };
-        warning(&[measured]).is_some()
+        of_trials(&[measured], holds, BY_WORKERS).is_some()
     }
 
     #[test]
@@ -255,21 +213,16 @@ mod tests {
             ..BenchTrial::default()
         };
         assert!(warns(stood_still, &late(0.9)) && !warns(stood_still, &late(0.1)));
-        let unread = |helpers_unread| BenchTrial {
-            helpers_unread,
-            ..BenchTrial::default()
-        };
-        assert!(warns(helpers_unread, &unread(true)) && !warns(helpers_unread, &unread(false)));
         let helped = |helper_cpu_s, helpers| BenchTrial {
             job_cpu_s: 0.4,
             helper_cpu_s,
             helpers,
             ..BenchTrial::default()
         };
-        assert!(warns(by_workers, &helped(0.6, (0, 1))));
+        assert!(warns(handed_over, &helped(0.6, (0, 1))));
         // A worker that did next to nothing, and the thread that SQPOLL is asked for.
-        assert!(!warns(by_workers, &helped(0.05, (0, 1))));
-        assert!(!warns(by_workers, &helped(0.6, (1, 0))));
+        assert!(!warns(handed_over, &helped(0.05, (0, 1))));
+        assert!(!warns(handed_over, &helped(0.6, (1, 0))));
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Way {
         match carrier.refuses(depth, &waits.build(1).remove(0)) {
             Some(reason) => Err(reason),
             None => Ok(Way {
-                interface: carrier.into(),
+                interface: Interface::Engine(carrier),
                 waits,
                 kernel: match method {
                     Method::HybridKernel(sleep) => Some(sleep.clone()),

@@ -108,13 +108,11 @@ fn sizes_and_inheritance_are_those_of_fio() {
 /// The exit status of `--parse-only` covers options, not the form of lines.
 #[test]
 fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
+    let good = "[a]\nioengine=null\nsize=1m\nrw=read:8\nbs=4kib\ndirect\n";
     for (text, bad) in [
         ("rw=read\n[a]\nioengine=null\nsize=1m\n", true),
         ("[a]\nioengine=null\nsize=1m\nnosuch=1\n", true),
-        (
-            "[a]\nioengine=null\nsize=1m\nrw=read:8\nbs=4kib\ndirect\n",
-            false,
-        ),
+        (good, false),
     ] {
         let Some(ran) = fio("--parse-only", text) else {
             let test = "fio_refuses_options_before_a_section";

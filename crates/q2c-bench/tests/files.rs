@@ -5,10 +5,8 @@ use q2c_model::Bytes;
 use q2c_policy::Method;
 
 fn file(text: &str) -> FioJobFile {
-    read(text.as_bytes(), &|name| {
-        (name == "DEVICE").then(|| "/dev/nvme1n1".to_owned())
-    })
-    .expect("a job file")
+    let variable = |name: &str| (name == "DEVICE").then(|| "/dev/nvme1n1".to_owned());
+    read(text.as_bytes(), &variable).expect("a job file")
 }
 
 fn refusals(text: &str) -> Vec<(usize, String)> {
@@ -102,16 +100,14 @@ fn a_comparison() {
     let not_needed: Vec<_> = not_needed.map(|r| (r.line, r.option.as_str())).collect();
     // The remark comes once, although three jobs inherit the options; q2c pins where fio lets jobs
     // move.
-    assert_eq!(
-        not_needed,
-        [
-            (9, "time_based"),
-            (10, "group_reporting"),
-            (11, "norandommap"),
-            (12, "cpus_allowed"),
-            (32, "iodepth")
-        ]
-    );
+    let wanted = [
+        (9, "time_based"),
+        (10, "group_reporting"),
+        (11, "norandommap"),
+        (12, "cpus_allowed"),
+        (32, "iodepth"),
+    ];
+    assert_eq!(not_needed, wanted);
 }
 
 /// SQPOLL, a rate, a variable, kb_base, and a second global section that only later jobs see.
@@ -206,9 +202,9 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
     assert_eq!(refusals(&format!("{plain}zero_buffers\n")), []);
     let zero = refusals(&format!("{plain}rw=write\nzero_buffers\n"));
     assert_eq!(zero, [(5, "zero_buffers".to_owned())]);
-    let several =
-        "[j]\nioengine=io_uring\ndirect=1\nnumjobs=2\nsqthread_poll\nsqthread_poll_cpu=1\n";
-    assert_eq!(refusals(several), [(6, "sqthread_poll_cpu".to_owned())]);
+    let several = "[j]\nioengine=io_uring\ndirect=1\nnumjobs=2\n";
+    let several = format!("{several}sqthread_poll\nsqthread_poll_cpu=1\n");
+    assert_eq!(refusals(&several), [(6, "sqthread_poll_cpu".to_owned())]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The harness's own cost: the CPU time that the loop takes for an I/O that takes no time.
 
-use crate::engines::{EngineSpec, Medium};
-use crate::pattern::Pattern;
-use crate::run::{Activity, JobPlan, PhaseData, RunError, RunPlan, run};
-use crate::time::TimeSource;
+use crate::run::run;
+use crate::{
+    Activity, EngineSpec, JobPlan, Medium, Pattern, PhaseData, RunError, RunPlan, TimeSource,
+};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Wait;
 use q2c_sys::Clock;

@@ -11,11 +11,12 @@ pub(crate) use flights::Flights;
 pub(crate) use paced::PoissonPace;
 pub(crate) use think::LaneThinkTime;
 
-use crate::engine::{Engine, EngineError, Operation, Request, RingCompletion, Waits};
 use crate::pattern::Offsets;
-use crate::sample::{Sample, SampleRecorder, short};
-use crate::time::{LaneStep, Time};
-use q2c_model::{Direction, Nanos};
+use crate::sample::{SampleRecorder, short};
+use crate::{
+    Engine, EngineError, LaneStep, Operation, Request, RingCompletion, Sample, Time, Waits,
+};
+use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Outcome, Token, Wait};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,6 +36,8 @@ pub(crate) struct EngineLane<'a, T> {
     pub time: T,
     pub recorder: SampleRecorder,
     pub write: bool,
+    /// Every request, as rules are told of it.
+    pub io: Io,
     /// Bytes per request.
     pub length: u32,
     /// The lane ends its I/O when this is raised.
@@ -169,7 +172,7 @@ impl<T: Time> EngineLane<'_, T> {
         let submit_ns = self.time.now();
         let early = self.submit_by(rule, request, submit_ns)?;
         let submitted = self.time.now();
-        let io = self.io();
+        let io = self.io;
         let (decision, token) = early.unwrap_or_else(|| rule.decide(io, Nanos(submitted)));
         let mut sample = Sample {
             submit_ns,
@@ -211,7 +214,7 @@ impl<T: Time> EngineLane<'_, T> {
         if !self.two_paths {
             return self.engine.submit(&[request]).map(|()| None);
         }
-        let (decision, token) = rule.decide(self.io(), Nanos(submit_ns));
+        let (decision, token) = rule.decide(self.io, Nanos(submit_ns));
         match decision {
             Decision::Interrupt => self.engine.submit_interrupting(&[request])?,
             Decision::Poll | Decision::Sleep(_) => self.engine.submit(&[request])?,
@@ -222,18 +225,6 @@ impl<T: Time> EngineLane<'_, T> {
     /// Whether a request can wait asleep until the device's interrupt.
     fn can_interrupt(&self) -> bool {
         self.two_paths || self.waits == Waits::Asleep
-    }
-
-    fn io(&self) -> Io {
-        let direction = if self.write {
-            Direction::Write
-        } else {
-            Direction::Read
-        };
-        Io {
-            direction,
-            bytes: self.length,
-        }
     }
 
     fn sleep_then_spin(

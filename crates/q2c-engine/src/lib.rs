@@ -9,10 +9,8 @@ pub mod floor;
 mod lane;
 pub mod measure;
 mod pattern;
-mod rest;
 mod run;
 mod sample;
-mod sleeps;
 pub mod spdk;
 pub mod start;
 mod tally;
@@ -28,7 +26,10 @@ pub use run::{
     RunData, RunError, RunPlan, live, run,
 };
 pub use sample::{FailedIo, Sample};
-pub use sleeps::SleepCounts;
-pub use tally::IoTally;
+pub use tally::{IoTally, SleepCounts};
 pub use time::TimeSource;
 pub use world::{Counters, SimCpuCounters, World};
+
+use engine::{Engine, EngineError, EngineFacts, Operation, Request, RingCompletion, Waits};
+use lane::EngineLane;
+use time::{LaneStep, Real, Time};

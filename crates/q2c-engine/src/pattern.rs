@@ -1,5 +1,5 @@
-use q2c_model::Bytes;
 use q2c_model::stats::Rng;
+use q2c_model::{Bytes, Direction};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -11,6 +11,17 @@ pub struct Pattern {
     pub random: bool,
     /// Whether requests write; otherwise they read.
     pub write: bool,
+}
+
+impl Pattern {
+    /// The direction of its requests.
+    pub fn direction(&self) -> Direction {
+        if self.write {
+            Direction::Write
+        } else {
+            Direction::Read
+        }
+    }
 }
 
 /// A text that names no pattern. It holds the text.

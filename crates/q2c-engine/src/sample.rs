@@ -1,7 +1,6 @@
 //! The record of one I/O, written into memory that was touched before the run.
 
-use crate::engine::EngineError;
-use crate::tally::IoTally;
+use crate::{EngineError, IoTally};
 use q2c_model::{Bytes, Nanos};
 use q2c_sys::cache::expect_writes_behind;
 

@@ -81,7 +81,7 @@ impl<'a> Member<'a> {
     /// the run's clock. `None` when there is none, because a thread could not be set up or started.
     #[must_use]
     pub fn ready(&self, set_up: bool) -> Option<u64> {
-        self.report(set_up.then(id));
+        self.start.reports[self.index].set(set_up.then(id)).ok();
         *self.start.at_ns.wait()
     }
 
@@ -89,16 +89,12 @@ impl<'a> Member<'a> {
     pub fn checked<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
         result.inspect_err(|_| self.halt.0.store(true, Ordering::Relaxed))
     }
-
-    fn report(&self, tid: Option<u32>) {
-        self.start.reports[self.index].set(tid).ok();
-    }
 }
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {
         // Without effect when the thread has reported before.
-        self.report(None);
+        self.start.reports[self.index].set(None).ok();
     }
 }
 

@@ -8,6 +8,7 @@ use q2c_sys::thread::{
     ContextSwitches, cpu_ns_of, id, least_timer_slack, pin, sleep_until, switches,
 };
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
@@ -129,6 +130,20 @@ impl Time for Real {
 
     fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError> {
         from.recv_timeout(Duration::from_nanos(ns))
+    }
+}
+
+/// The longest sleep without a look whether to stop, ns.
+pub(crate) const NAP_NS: u64 = 50_000_000;
+
+/// Sleeps until the run's clock shows `end`, or `stop` is raised.
+pub(crate) fn rest_until<T: Time>(end: u64, time: T, stop: &AtomicBool) {
+    loop {
+        let left = end.saturating_sub(time.now());
+        if left == 0 || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        time.sleep(left.min(NAP_NS));
     }
 }
 

@@ -103,10 +103,9 @@ fn pattern(reader: &mut Reader<'_>) -> Option<String> {
     let Some(entry) = reader.take("rw") else {
         return Some("read".to_owned());
     };
-    let value = entry.value.clone().unwrap_or_default();
-    let reason = match value.as_str() {
-        "read" | "write" | "randread" | "randwrite" => return Some(value),
-        _ if value.contains(':') => "q2c bench has no modifiers of patterns",
+    let reason = match entry.text() {
+        rw @ ("read" | "write" | "randread" | "randwrite") => return Some(rw.to_owned()),
+        rw if rw.contains(':') => "q2c bench has no modifiers of patterns",
         _ => "q2c bench has randread, randwrite, read and write: mixes and trims are not here",
     };
     reader.refuse(&entry, reason, Some(Topic::Rw));
@@ -126,14 +125,13 @@ fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
     let Some(entry) = reader.take("bs") else {
         return Some(DEFAULT);
     };
-    let value = entry.value.clone().unwrap_or_default();
-    let size = match of_direction(&value, reader.writes) {
+    let value = entry.text();
+    let size = match of_direction(value, reader.writes) {
         "" if value.contains(',') => return Some(DEFAULT),
         text => reader.number(&entry, text, Topic::Bs)?,
     };
     if let Some(align) = reader.take("ba") {
-        let same = align.value.as_deref() == Some(value.as_str());
-        if same {
+        if align.value.as_deref() == Some(value) {
             reader.not_needed(&align, "offsets are multiples of the block size");
         } else {
             reader.refuse(&align, "offsets are multiples of the block size here", None);
@@ -149,10 +147,10 @@ fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
 
 fn time(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<f64> {
     let entry = reader.take(key)?;
-    let value = entry.value.as_deref().unwrap_or_default();
-    let seconds = number::seconds(value);
+    let seconds = number::seconds(entry.text());
     if seconds.is_none() {
-        let reason = format!("expected a time such as 30, 30s, 2m or 500ms, found `{value}`");
+        let option = entry.text();
+        let reason = format!("expected a time such as 30, 30s, 2m or 500ms, found `{option}`");
         reader.refuse(&entry, &reason, Some(topic));
     }
     // For fio a runtime of 0 means no limit, as if none were given. A ramp time of 0 means no ramp.
@@ -165,24 +163,22 @@ fn target(reader: &mut Reader<'_>) -> Option<String> {
         reader.refuse(&directory, reason, Some(Topic::Target));
     }
     let entry = reader.take("filename")?;
-    let value = entry.value.clone().unwrap_or_default();
+    let value = entry.text();
     // `\:` is a colon in a name; `:` separates names.
-    if value.replace("\\:", "").contains(':') {
-        let reason = "q2c bench has one target: name one of these files";
-        reader.refuse(&entry, reason, Some(Topic::Target));
-        return None;
-    }
-    if value.is_empty() {
-        reader.refuse(&entry, "expected a path", Some(Topic::Target));
-        return None;
-    }
-    Some(value.replace("\\:", ":"))
+    let reason = if value.replace("\\:", "").contains(':') {
+        "q2c bench has one target: name one of these files"
+    } else if value.is_empty() {
+        "expected a path"
+    } else {
+        return Some(value.replace("\\:", ":"));
+    };
+    reader.refuse(&entry, reason, Some(Topic::Target));
+    None
 }
 
 fn size(reader: &mut Reader<'_>) -> Option<Size> {
     let entry = reader.take("size")?;
-    let value = entry.value.clone().unwrap_or_default();
-    if let Some(percent) = value.strip_suffix('%') {
+    if let Some(percent) = entry.text().strip_suffix('%') {
         let percent: Option<u8> = percent.trim().parse().ok();
         let percent = percent.filter(|p| (1..=100).contains(p));
         if percent.is_none() {
@@ -190,26 +186,22 @@ fn size(reader: &mut Reader<'_>) -> Option<Size> {
         }
         return percent.map(Size::Percent);
     }
-    match reader.number(&entry, &value, Topic::Size)? {
-        // In fio 0 means the whole target.
-        0 => None,
-        bytes => Some(Size::Bytes(Bytes(bytes))),
-    }
+    let bytes = reader.number(&entry, entry.text(), Topic::Size)?;
+    // In fio 0 means the whole target.
+    (bytes > 0).then_some(Size::Bytes(Bytes(bytes)))
 }
 
 fn rate(reader: &mut Reader<'_>) -> Option<f64> {
     let process = reader.take("rate_process");
     let entry = reader.take("rate_iops")?;
-    let value = entry.value.clone().unwrap_or_default();
-    let rate = match of_direction(&value, reader.writes) {
+    let rate = match of_direction(entry.text(), reader.writes) {
         "" => return None,
         text => reader.number(&entry, text, Topic::Rate)?,
     };
     if rate == 0 {
         return None;
     }
-    let poisson = process.and_then(|p| p.value).as_deref() == Some("poisson");
-    if !poisson {
+    if process.is_none_or(|process| process.text() != "poisson") {
         let reason = "q2c's open loop is a Poisson process, fio's is linear unless rate_process=poisson is given: add that";
         reader.refuse(&entry, reason, Some(Topic::Rate));
         return None;
@@ -220,11 +212,11 @@ fn rate(reader: &mut Reader<'_>) -> Option<f64> {
 fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
     let policy = reader.take("cpus_allowed_policy");
     let entry = reader.take("cpus_allowed")?;
-    let cpus = number::cpus(entry.value.as_deref().unwrap_or_default());
+    let cpus = number::cpus(entry.text());
     if cpus.is_none() {
         let reason = "expected CPUs such as 0,5,8-15";
         reader.refuse(&entry, reason, Some(Topic::Cpus));
-    } else if policy.and_then(|p| p.value).as_deref() != Some("split") {
+    } else if policy.is_none_or(|policy| policy.text() != "split") {
         let reason = "cpus_allowed_policy=shared lets fio's jobs move among these CPUs; q2c pins each job to one, as split does";
         reader.not_needed(&entry, reason);
     }
@@ -235,8 +227,7 @@ fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
 fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
     const WHY: &str =
         "q2c bench does direct I/O only, this would go through the page cache: write direct=1";
-    let entry = reader.take("direct");
-    match entry {
+    match reader.take("direct") {
         Some(entry) if matches!(entry.value.as_deref(), None | Some("1")) => {}
         Some(entry) => reader.refuse(&entry, WHY, None),
         // A character device has no page cache.
@@ -254,18 +245,15 @@ fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
         return reader.lacks("ioengine", reason, Some(Topic::Engine));
     };
     // libaio has no `hipri`, not in fio either.
-    let hipri = entry.value.as_deref() != Some("libaio") && reader.flag("hipri");
-    let method = if hipri {
-        Method::POLL
-    } else {
-        Method::INTERRUPT
-    };
-    job.method = Some(method);
-    match entry.value.as_deref() {
-        Some("io_uring") => ring(reader, job, hipri),
-        Some("libaio") => job.engine = Some("libaio".to_owned()),
-        Some("pvsync2") => vectored(reader, job),
-        Some("io_uring_cmd") => command(reader, job),
+    let hipri = entry.text() != "libaio" && reader.flag("hipri");
+    if hipri {
+        job.method = Some(Method::POLL);
+    }
+    match entry.text() {
+        "io_uring" => ring(reader, job, hipri),
+        "libaio" => job.engine = Some("libaio".to_owned()),
+        "pvsync2" => vectored(reader, job),
+        "io_uring_cmd" => command(reader, job),
         _ => {
             let reason = "q2c bench has io_uring, libaio, pvsync2 and io_uring_cmd";
             reader.refuse(&entry, reason, Some(Topic::Engine));
@@ -290,8 +278,7 @@ fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
     if !helper {
         return reader.not_needed(&entry, "it has no effect without sqthread_poll");
     }
-    let cpus = number::cpus(entry.value.as_deref().unwrap_or_default());
-    match cpus.as_deref() {
+    match number::cpus(entry.text()).as_deref() {
         Some([cpu]) if job.jobs == Some(1) => job.helper_cpu = Some(*cpu),
         Some([_]) => {
             let reason = "fio puts the submitting threads of all jobs on this one CPU; q2c gives each its own: leave it out";
@@ -304,7 +291,7 @@ fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
 /// Refuses options that turn off features that q2c's rings always have.
 fn always(reader: &mut Reader<'_>, keys: &[&str]) {
     for key in keys {
-        if let Some(entry) = reader.take(key).filter(|e| e.value.as_deref() == Some("0")) {
+        if let Some(entry) = reader.take(key).filter(|entry| entry.text() == "0") {
             let reason = "q2c's rings always have registered files and buffers";
             reader.refuse(&entry, reason, Some(Topic::Engine));
         }
@@ -317,25 +304,23 @@ fn vectored(reader: &mut Reader<'_>, job: &mut FioJob) {
         options.push("nowait");
     }
     if let Some(entry) = reader.take("sync") {
-        match entry.value.as_deref() {
-            Some("none" | "0") => {}
-            Some("sync" | "1") => options.push("sync"),
-            Some("dsync") => options.push("dsync"),
+        match entry.text() {
+            "none" | "0" => {}
+            "sync" | "1" => options.push("sync"),
+            "dsync" => options.push("dsync"),
             _ => reader.refuse(&entry, "expected none, sync or dsync", None),
         }
     }
-    let options = options.join(",");
-    job.engine = Some(if options.is_empty() {
-        "pvsync2".to_owned()
-    } else {
-        format!("pvsync2:{options}")
+    job.engine = Some(match &options[..] {
+        [] => "pvsync2".to_owned(),
+        options => format!("pvsync2:{}", options.join(",")),
     });
 }
 
 fn command(reader: &mut Reader<'_>, job: &mut FioJob) {
     always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
     let kind = reader.take("cmd_type");
-    if let Some(entry) = kind.filter(|e| e.value.as_deref() != Some("nvme")) {
+    if let Some(entry) = kind.filter(|kind| kind.text() != "nvme") {
         reader.refuse(&entry, "q2c has NVMe commands only", None);
     }
     job.engine = Some("io_uring_cmd".to_owned());

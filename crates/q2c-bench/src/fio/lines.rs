@@ -14,18 +14,11 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    fn new(line: usize, why: impl Into<String>) -> Self {
+    pub(crate) fn new(line: usize, why: impl Into<String>) -> Self {
         SyntaxError {
             line,
             why: why.into(),
         }
-    }
-
-    pub(crate) fn empty() -> Self {
-        SyntaxError::new(
-            1,
-            "the file has no job: expected at least one section such as [randread] besides [global]",
-        )
     }
 }
 
@@ -43,6 +36,13 @@ pub(crate) struct FioOption {
     pub line: usize,
     /// `kb_base` of the section in which the option stands, as written.
     pub kb_base: Option<String>,
+}
+
+impl FioOption {
+    /// The value; empty for an option without one.
+    pub(crate) fn text(&self) -> &str {
+        self.value.as_deref().unwrap_or_default()
+    }
 }
 
 type Sections = Vec<(FioSection, Vec<FioOption>)>;
@@ -73,14 +73,16 @@ pub(crate) fn sections(
 }
 
 fn section(head: &str, line: usize) -> Result<FioSection, SyntaxError> {
-    let name = head.split_once(']').map(|(name, _)| name.trim());
-    let name = name.filter(|name| !name.is_empty()).ok_or_else(|| {
-        SyntaxError::new(line, format!("expected a name in [ ], found `[{head}`"))
-    })?;
-    Ok(FioSection {
-        name: name.to_owned(),
-        line,
-    })
+    match head.split_once(']').map(|(name, _)| name.trim()) {
+        None | Some("") => {
+            let message = format!("expected a name in [ ], found `[{head}`");
+            Err(SyntaxError::new(line, message))
+        }
+        Some(name) => Ok(FioSection {
+            name: name.to_owned(),
+            line,
+        }),
+    }
 }
 
 fn entry(
@@ -96,11 +98,8 @@ fn entry(
         Some((key, value)) => (key.trim(), Some(value.trim())),
         None => (text, None),
     };
-    if key.is_empty()
-        || !key
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
-    {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    if key.is_empty() || !key.chars().all(is_of_name) {
         let message = format!("expected OPTION or OPTION=VALUE, found `{text}`");
         return Err(SyntaxError::new(line, message));
     }

@@ -18,13 +18,8 @@ pub fn parse_integer(text: &str, base: KbBase) -> Option<u64> {
     let (number, suffix) = number(text.trim())?;
     let suffix = suffix.to_ascii_lowercase();
     let power = match suffix.chars().next() {
-        None | Some('b') => 0,
-        Some('k') => 1,
-        Some('m') => 2,
-        Some('g') => 3,
-        Some('t') => 4,
-        Some('p') => 5,
-        Some(_) => return None,
+        None => 0,
+        Some(unit) => "bkmgtp".find(unit)? as u32,
     };
     let other = match (power, suffix.get(1..).unwrap_or_default()) {
         (_, "") => false,
@@ -42,10 +37,7 @@ pub fn parse_integer(text: &str, base: KbBase) -> Option<u64> {
 /// Splits a text into its number (hexadecimal behind `0x`) and the suffix.
 fn number(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    let (text, radix) = match hex {
-        Some(rest) => (rest, 16),
-        None => (text, 10),
-    };
+    let (text, radix) = hex.map_or((text, 10), |digits| (digits, 16));
     let end = text.find(|c: char| !c.is_digit(radix));
     let (digits, suffix) = text.split_at(end.unwrap_or(text.len()));
     Some((u64::from_str_radix(digits, radix).ok()?, suffix.trim()))

@@ -137,14 +137,10 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
         let entry = self.take(key)?;
-        let value = entry.value.as_deref().unwrap_or_default();
-        let count = self.number(&entry, value, topic)?;
+        let count = self.number(&entry, entry.text(), topic)?;
         if !(1..=most).contains(&count) {
-            self.refuse(
-                &entry,
-                &format!("expected 1 to {most}, found {count}"),
-                Some(topic),
-            );
+            let reason = format!("expected 1 to {most}, found {count}");
+            self.refuse(&entry, &reason, Some(topic));
             return None;
         }
         Some(count)
@@ -211,10 +207,9 @@ impl<'a> Reader<'a> {
             return Ok("nothing is written");
         }
         let Some((_, values)) = AT_DEFAULT.iter().find(|(name, _)| *name == key) else {
-            return Err(
-                "q2c bench has no such option, and without it something else would be measured"
-                    .to_owned(),
-            );
+            let reason =
+                "q2c bench has no such option, and without it something else would be measured";
+            return Err(reason.to_owned());
         };
         match entry.value.as_deref() {
             Some(value) if values.contains(&value) => Ok("it is the default"),

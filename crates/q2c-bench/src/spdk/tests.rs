@@ -2,11 +2,9 @@
 
 use super::*;
 use crate::checked::tests::settings;
-use crate::media::Media;
 use crate::mode::effective;
-use crate::settings::BenchSettings;
 use crate::spec::spots;
-use crate::way::Abilities;
+use crate::{Abilities, BenchSettings, Media};
 use q2c_engine::Medium;
 use q2c_engine::spdk::{SpdkPerf, user_driver};
 use q2c_model::{Bytes, CpuId};
@@ -19,13 +17,8 @@ use std::path::Path;
 
 /// Mean, p50, p99, p99.9, ns.
 fn figures(trial: &BenchTrial) -> [f64; 4] {
-    let latencies = &trial.latencies;
-    [
-        latencies.mean_ns,
-        latencies.p50_ns,
-        latencies.p99_ns,
-        latencies.p999_ns,
-    ]
+    let lats = &trial.latencies;
+    [lats.mean_ns, lats.p50_ns, lats.p99_ns, lats.p999_ns]
 }
 
 fn core(percentiles: &[(f64, f64)]) -> SpdkPercentiles {
@@ -38,20 +31,12 @@ fn core(percentiles: &[(f64, f64)]) -> SpdkPercentiles {
 /// Sets up for a second at half a CPU, then polls for a second on a whole one.
 fn life() -> Vec<Look> {
     let start = Instant::now();
-    let own_ms = |n: u64| {
-        if n <= 10 {
-            n * 50
-        } else {
-            500 + (n - 10) * 100
-        }
+    let look = |n: u64| Look {
+        at: start + LOOK * n as u32,
+        own: Nanos::from_millis(n * 50 + n.saturating_sub(10) * 50),
+        cpu: None,
     };
-    (0..=20)
-        .map(|n| Look {
-            at: start + LOOK * n as u32,
-            own: Nanos::from_millis(own_ms(n)),
-            cpu: None,
-        })
-        .collect()
+    (0..=20).map(look).collect()
 }
 
 #[test]
@@ -93,9 +78,7 @@ fn a_program_is_run_watched_and_read() {
         span: Bytes(0),
         cpus: &[CpuId(0)],
         site: &site,
-        seconds: 0.5,
-        warm_up_s: 0.0,
-        rate: None,
+        spec: &spec,
     };
     let Ok(trial) = place.trial(&spots[0], 1, &AtomicBool::new(false)) else {
         panic!("no trial");

@@ -10,11 +10,8 @@ fn fallen() -> ScalingShape {
 }
 
 fn shape(curve: &[(u32, f64)]) -> ScalingShape {
-    let points: Vec<ScalingPoint> = curve
-        .iter()
-        .map(|&(n, x)| ScalingPoint::new(n, &[x]))
-        .collect();
-    ScalingShape::from_points(&points).expect("a curve")
+    let points = curve.iter().map(|&(n, x)| ScalingPoint::new(n, &[x]));
+    ScalingShape::from_points(&points.collect::<Vec<_>>()).expect("a curve")
 }
 
 const JOBS: [u32; 7] = [1, 2, 6, 10, 14, 18, 22];
@@ -61,7 +58,7 @@ fn only(found: &Suspects, id: &str, jobs: u32, words: &[&str]) {
     let [one] = &found.named[..] else {
         panic!("expected one suspect, found {found:?}");
     };
-    assert_eq!((one.id.as_str(), one.jobs), (id, jobs));
+    assert_eq!((one.id, one.jobs), (id, jobs));
     assert!(words.iter().all(|word| one.why.contains(word)), "{one:?}");
 }
 

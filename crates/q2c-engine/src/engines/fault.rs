@@ -1,8 +1,7 @@
 //! `fault:` is an engine around any other that spoils one request: it fails with EIO, is short, or
 //! is late.
 
-use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
-use crate::time::{LaneStep, Time};
+use crate::{Engine, EngineError, EngineFacts, LaneStep, Request, RingCompletion, Time};
 use q2c_model::Nanos;
 
 /// EIO (include/uapi/asm-generic/errno-base.h).
@@ -60,9 +59,8 @@ impl<'a, T: Time> FaultEngine<'a, T> {
 
     fn released(&mut self) -> Option<RingCompletion> {
         let now = self.time.now();
-        self.held
-            .take_if(|(due, _)| *due <= now)
-            .map(|(_, done)| done)
+        let held = self.held.take_if(|(due, _)| *due <= now);
+        held.map(|(_, done)| done)
     }
 }
 

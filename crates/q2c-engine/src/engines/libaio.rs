@@ -2,7 +2,7 @@
 //! completion ring, or calls `io_getevents` too where [`ReapFrom`] says so.
 
 use super::memory::own;
-use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
+use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
 use q2c_policy::method::Means;
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Aio, Buffers};
@@ -29,11 +29,8 @@ impl Engine for Libaio {
 
     #[inline]
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
-        Ok(if self.aio.look()? {
-            self.aio.pop()
-        } else {
-            None
-        })
+        let is_there = self.aio.look()?;
+        Ok(if is_there { self.aio.pop() } else { None })
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
@@ -53,12 +50,9 @@ impl Engine for Libaio {
                 ReapFrom::Ring => Means::Ring,
                 ReapFrom::Kernel => Means::IoGetevents,
             },
-            waits: Waits::Asleep,
-            flags: "",
             // A completion wakes only a thread that waits in io_getevents.
             sleeps_undisturbed: true,
-            interrupting: None,
-            helper: None,
+            ..EngineFacts::default()
         }
     }
 }

@@ -24,12 +24,8 @@ pub struct SharedBuffers {
 
 impl Memory {
     pub(super) fn buffers(self) -> Result<Buffers, EngineError> {
-        let Memory {
-            slots,
-            size,
-            shared,
-        } = self;
-        let made = match shared {
+        let (slots, size) = (self.slots, self.size);
+        let made = match self.shared {
             None => Buffers::new(slots, size),
             Some(SharedBuffers { pool, compressible }) => {
                 Buffers::shared(slots, size, pool, compressible)

@@ -34,10 +34,8 @@ impl Engine for Null {
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
-        Ok(self
-            .done
-            .pop()
-            .expect("a request is in flight, as the contract says"))
+        let done = self.done.pop();
+        Ok(done.expect("a request is in flight, as the contract says"))
     }
 
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {

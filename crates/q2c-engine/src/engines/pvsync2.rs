@@ -84,8 +84,7 @@ impl Engine for Pvsync2 {
             waits: Waits::Not,
             flags: names(self.flags),
             sleeps_undisturbed: true,
-            interrupting: None,
-            helper: None,
+            ..EngineFacts::default()
         }
     }
 }
@@ -108,15 +107,9 @@ static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 fn names(flags: VectoredFlags) -> &'static str {
-    let VectoredFlags {
-        hipri,
-        nowait,
-        dsync,
-        sync,
-        append,
-    } = flags;
-    let bits = [hipri, nowait, dsync, sync, append].into_iter().enumerate();
-    let set: usize = bits.map(|(i, on)| usize::from(on) << i).sum();
+    let VectoredFlags { sync, append, .. } = flags;
+    let bits = [flags.hipri, flags.nowait, flags.dsync, sync, append].into_iter();
+    let set: usize = bits.enumerate().map(|(i, on)| usize::from(on) << i).sum();
     &WORDS[set]
 }
 
@@ -126,13 +119,9 @@ mod tests {
 
     #[test]
     fn flags_are_named() {
-        let none = VectoredFlags::default();
-        assert_eq!(names(none), "");
-        let two = VectoredFlags {
-            hipri: true,
-            append: true,
-            ..none
-        };
-        assert_eq!(names(two), "RWF_HIPRI|RWF_APPEND");
+        let mut flags = VectoredFlags::default();
+        assert_eq!(names(flags), "");
+        (flags.hipri, flags.append) = (true, true);
+        assert_eq!(names(flags), "RWF_HIPRI|RWF_APPEND");
     }
 }

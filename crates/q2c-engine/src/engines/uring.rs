@@ -64,11 +64,8 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
 
     #[inline]
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
-        Ok(if self.ring.look()? {
-            self.ring.pop()
-        } else {
-            None
-        })
+        let is_there = self.ring.look()?;
+        Ok(if is_there { self.ring.pop() } else { None })
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {

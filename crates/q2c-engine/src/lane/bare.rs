@@ -1,8 +1,6 @@
 //! Polling at depth 1 with nothing kept: I/Os are counted and not timed.
 
-use super::EngineLane;
-use crate::engine::EngineError;
-use crate::time::Time;
+use crate::{EngineError, EngineLane, Time};
 use std::sync::atomic::Ordering;
 
 impl<T: Time> EngineLane<'_, T> {

@@ -1,7 +1,5 @@
-use super::{EngineLane, Wait};
-use crate::engine::{EngineError, RingCompletion};
-use crate::sample::Sample;
-use crate::time::Time;
+use super::Wait;
+use crate::{EngineError, EngineLane, RingCompletion, Sample, Time};
 use std::sync::atomic::Ordering;
 
 impl<T: Time> EngineLane<'_, T> {

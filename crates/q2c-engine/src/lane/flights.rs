@@ -1,7 +1,6 @@
 //! The requests in flight under a sleep rule, in the order of their submissions.
 
-use crate::engine::RingCompletion;
-use crate::sample::Sample;
+use crate::{RingCompletion, Sample};
 use q2c_policy::{Decision, Token};
 
 #[derive(Clone, Copy)]

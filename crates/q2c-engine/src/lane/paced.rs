@@ -3,10 +3,9 @@
 //! Latency counts from the intended time. A request that had to wait for its turn has waited;
 //! leaving that out is known as coordinated omission.
 
-use super::{EngineLane, Wait};
-use crate::engine::{EngineError, Request};
-use crate::sample::{Sample, short};
-use crate::time::Time;
+use super::Wait;
+use crate::sample::short;
+use crate::{EngineError, EngineLane, Request, Sample, Time};
 use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
 

@@ -13,11 +13,9 @@
 //! time, whichever request was slept for: whether the first look after the due time, or an earlier
 //! one, found it. For a request that was slept for both answers are equal.
 
-use super::EngineLane;
 use super::flights::HybridFlight;
-use crate::engine::{EngineError, RingCompletion};
-use crate::sample::{Sample, short};
-use crate::time::Time;
+use crate::sample::short;
+use crate::{EngineError, EngineLane, RingCompletion, Sample, Time};
 use q2c_model::Nanos;
 use q2c_policy::{Decision, Outcome};
 use std::sync::atomic::Ordering;
@@ -76,8 +74,7 @@ impl<T: Time> EngineLane<'_, T> {
         let submit_ns = self.time.now();
         let early = self.submit_by(rule, request, submit_ns)?;
         let submitted_ns = self.time.now();
-        let (decision, token) =
-            early.unwrap_or_else(|| rule.decide(self.io(), Nanos(submitted_ns)));
+        let (decision, token) = early.unwrap_or_else(|| rule.decide(self.io, Nanos(submitted_ns)));
         let (asked, flags) = match decision {
             Decision::Sleep(asked) => (asked.0, Sample::HYBRID),
             Decision::Interrupt if self.can_interrupt() => (0, Sample::HYBRID | Sample::INTERRUPT),
@@ -180,7 +177,7 @@ impl<T: Time> EngineLane<'_, T> {
             observed: Nanos(observed),
             missed: flight.missed,
         };
-        rule.complete(self.io(), flight.token, outcome, Nanos(now));
+        rule.complete(self.io, flight.token, outcome, Nanos(now));
         now
     }
 }

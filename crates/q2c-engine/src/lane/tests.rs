@@ -1,8 +1,7 @@
 //! Tests of which engine calls a decision leads to.
 
 use super::*;
-use crate::engine::EngineFacts;
-use crate::time::Real;
+use crate::{EngineFacts, Real};
 use q2c_model::Bytes;
 use q2c_policy::Token;
 use q2c_sys::Clock;
@@ -105,6 +104,7 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
         time: Real(Clock::new()),
         recorder: SampleRecorder::new(1).unwrap(),
         write: false,
+        io: Io::default(),
         length: 512,
         stop: &AtomicBool::new(false),
         stop_on_fault: false,
@@ -124,20 +124,16 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
     (*calls.lock().expect("one thread"), samples[0].flags)
 }
 
+fn calls(change: fn(&mut Calls)) -> Calls {
+    let mut calls = Calls::default();
+    change(&mut calls);
+    calls
+}
+
 #[test]
 fn a_decision_is_carried_out_and_nothing_else_is() {
-    let submitted = Calls {
-        submits: 1,
-        ..Calls::default()
-    };
-    let looked = Calls {
-        looks: 2,
-        ..submitted
-    };
-    let waited = Calls {
-        waits: 1,
-        ..submitted
-    };
+    let looked = calls(|c| (c.submits, c.looks) = (1, 2));
+    let waited = calls(|c| (c.submits, c.waits) = (1, 1));
     let (hybrid, slept) = (Sample::HYBRID, Sample::HYBRID | Sample::SLEPT);
     for (decision, calls, flags) in [
         (Decision::Interrupt, waited, hybrid | Sample::INTERRUPT),
@@ -148,10 +144,7 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
         let got = run_one(Waits::Asleep, ruled(decision));
         assert_eq!(got, (calls, flags), "{decision:?}");
     }
-    let together = Calls {
-        both_in_one: 1,
-        ..Calls::default()
-    };
+    let together = calls(|c| c.both_in_one = 1);
     let asleep = |wait: fn() -> Wait| run_one(Waits::Asleep, |_| wait());
     assert_eq!(asleep(|| Wait::Interrupt), (together, Sample::ONE_CALL));
     assert_eq!(asleep(|| Wait::Poll), (looked, 0));
@@ -161,19 +154,11 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
 /// the sleep; after that the engine polls in one call.
 #[test]
 fn on_two_paths_the_decision_chooses_one_before_the_submission() {
-    let decided = Calls {
-        waits: 1,
-        decided_first: true,
-        ..Calls::default()
-    };
-    let interrupted = Calls {
-        for_interrupt: 1,
-        ..decided
-    };
-    let polled = Calls {
-        submits: 1,
-        ..decided
-    };
+    let decided = |c: &mut Calls| (c.waits, c.decided_first) = (1, true);
+    let mut interrupted = calls(decided);
+    interrupted.for_interrupt = 1;
+    let mut polled = calls(decided);
+    polled.submits = 1;
     let looked = Calls { looks: 1, ..polled };
     let (hybrid, slept) = (Sample::HYBRID, Sample::HYBRID | Sample::SLEPT);
     for (decision, calls, flags) in [

@@ -1,7 +1,5 @@
-use super::EngineLane;
-use crate::rest::rest_until;
-use crate::sample::Sample;
-use crate::time::Time;
+use crate::time::rest_until;
+use crate::{EngineLane, Sample, Time};
 use q2c_model::Nanos;
 use std::sync::atomic::Ordering;
 

@@ -98,10 +98,8 @@ mod tests {
     /// Two intervals of 100 ns, with numbers worked out by hand.
     #[test]
     fn each_interval_starts_from_nothing() {
-        let (slept, missed) = (
-            Sample::HYBRID | Sample::SLEPT,
-            Sample::HYBRID | Sample::SLEPT | Sample::MISSED,
-        );
+        let slept = Sample::HYBRID | Sample::SLEPT;
+        let missed = slept | Sample::MISSED;
         let samples = vec![
             sample(1020, missed, 30),
             sample(1060, Sample::HYBRID, 0),

@@ -1,6 +1,4 @@
-use crate::run::{LaneData, PhaseData};
-use crate::sample::Sample;
-use crate::sleeps::SleepCounts;
+use crate::{LaneData, PhaseData, Sample, SleepCounts};
 use q2c_model::stats::{mean, percentile};
 use q2c_model::{Latencies, Rates};
 

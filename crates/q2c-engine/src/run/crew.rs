@@ -1,13 +1,8 @@
 //! The lanes' threads: they are set up together and start together, and none is left at the end.
 
-use super::RunError;
-use super::data::LaneData;
-use super::plan::JobPlan;
 use super::thread::{LaneResult, Meeting, PhasesResult, lane_thread};
-use crate::lane::EngineLane;
 use crate::start::{HaltsOnPanic, Member, Start, Starter};
-use crate::time::{Real, Time, TimeSource};
-use crate::world;
+use crate::{EngineLane, JobPlan, LaneData, Real, RunError, Time, TimeSource, world};
 use q2c_sys::Clock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,10 +126,8 @@ fn threads<W: LaneWork, B: SideWork>(
             }
         });
         drop(ends);
-        let lanes: Vec<_> = threads
-            .into_iter()
-            .map(|(name, thread)| finish(name, thread))
-            .collect();
+        let threads = threads.into_iter();
+        let lanes: Vec<_> = threads.map(|(name, lane)| finish(name, lane)).collect();
         refused.map_or(Ok(()), Err)?;
         let beside = beside
             .transpose()

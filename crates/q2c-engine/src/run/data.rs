@@ -1,6 +1,4 @@
-use crate::engine::EngineFacts;
-use crate::sample::{FailedIo, Sample};
-use crate::tally::IoTally;
+use crate::{EngineFacts, FailedIo, IoTally, Sample};
 use q2c_sys::thread::ContextSwitches;
 use std::ops::Range;
 

@@ -12,15 +12,13 @@ pub use data::{LaneData, Mark, PhaseData, RunData};
 pub use live::{Live, LiveAnswer, LivePlan, LiveSlice, live};
 pub use plan::{Activity, JobPlan, RunPlan};
 
-use crate::engine::EngineError;
-use crate::lane::EngineLane;
-use crate::time::Time;
-use crew::{LaneWork, crew};
+use crate::EngineError;
+use crew::crew;
 use q2c_model::Nanos;
 use sampler::Sampler;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
-use thread::{PhasesResult, run_phases};
+use thread::PhasesWork;
 
 /// Is told of the phase boundaries, in the sampler's thread.
 pub trait Observer {
@@ -101,17 +99,4 @@ pub fn run(
         start_ns: crewed.start_ns,
         stopped: halt.load(Ordering::Relaxed),
     })
-}
-
-struct PhasesWork<'a>(&'a [Nanos]);
-
-impl LaneWork for PhasesWork<'_> {
-    fn go<T: Time>(
-        self,
-        lane: &mut EngineLane<'_, T>,
-        job: JobPlan,
-        begin_ns: u64,
-    ) -> PhasesResult {
-        run_phases(lane, job, begin_ns, self.0)
-    }
 }

@@ -1,7 +1,4 @@
-use super::RunError;
-use crate::engines::{EngineSpec, Medium};
-use crate::pattern::Pattern;
-use crate::time::TimeSource;
+use crate::{EngineSpec, Medium, Pattern, RunError, TimeSource};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Wait;
 
@@ -73,12 +70,19 @@ pub struct RunPlan {
 
 pub(super) fn check_plan(plan: &RunPlan) -> Result<(), RunError> {
     if plan.interval == Nanos::ZERO {
-        return Err(RunError::Plan {
-            lane: "sampler".to_owned(),
-            problem: "the interval of its readings must be above 0".to_owned(),
-        });
+        return Err(wrong(
+            "sampler",
+            "the interval of its readings must be above 0",
+        ));
     }
     check_jobs(&plan.jobs, plan.phases.len())
+}
+
+pub(super) fn wrong(lane: &str, problem: impl Into<String>) -> RunError {
+    RunError::Plan {
+        lane: lane.to_owned(),
+        problem: problem.into(),
+    }
 }
 
 pub(super) fn check_jobs(jobs: &[JobPlan], phases: usize) -> Result<(), RunError> {
@@ -86,12 +90,7 @@ pub(super) fn check_jobs(jobs: &[JobPlan], phases: usize) -> Result<(), RunError
 }
 
 fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
-    let wrong = |problem: &str| {
-        Err(RunError::Plan {
-            lane: job.name.clone(),
-            problem: problem.to_owned(),
-        })
-    };
+    let wrong = |problem: &str| Err(wrong(&job.name, problem));
     if job.activities.len() != phases {
         return wrong("every phase needs an activity");
     }
@@ -129,10 +128,5 @@ pub(super) fn check_activity(
         return Ok(());
     };
     let problem = engine.refuses(depth, wait);
-    problem.map_or(Ok(()), |problem| {
-        Err(RunError::Plan {
-            lane: lane.to_owned(),
-            problem,
-        })
-    })
+    problem.map_or(Ok(()), |problem| Err(wrong(lane, problem)))
 }

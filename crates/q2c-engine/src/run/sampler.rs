@@ -1,10 +1,9 @@
 //! The sampler: it reads the lanes' CPU time while they run, tells the phase boundaries, and passes
 //! a stop on.
 
-use super::Observer;
 use super::crew::SideWork;
-use crate::rest::{NAP_NS, rest_until};
-use crate::time::Time;
+use crate::time::{NAP_NS, rest_until};
+use crate::{Observer, Time};
 use q2c_model::{CpuId, Nanos};
 use std::sync::atomic::{AtomicBool, Ordering};
 

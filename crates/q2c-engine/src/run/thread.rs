@@ -1,17 +1,14 @@
 //! A lane's thread: it sets the lane up, waits for the common start and goes through the phases.
 
-use super::data::{LaneData, Mark, PhaseData};
-use super::plan::{Activity, JobPlan};
-use crate::engine::EngineError;
 use crate::engines::Memory;
-use crate::lane::{EngineLane, Flights, LaneThinkTime, PoissonPace};
+use crate::lane::{Flights, LaneThinkTime, PoissonPace};
 use crate::pattern::Offsets;
-use crate::rest::rest_until;
 use crate::run::crew::LaneWork;
 use crate::sample::SampleRecorder;
-use crate::time::Time;
+use crate::time::rest_until;
+use crate::{Activity, EngineError, EngineLane, JobPlan, LaneData, Mark, PhaseData, Time};
 use q2c_model::Nanos;
-use q2c_policy::Wait;
+use q2c_policy::{Io, Wait};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps the draws of due times apart from those of offsets.
@@ -69,11 +66,15 @@ fn set_up<'a, T: Time + 'a>(
     };
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;
     let facts = engine.facts();
-    let recorder = if T::SIMULATED {
+    let mut recorder = if T::SIMULATED {
         SampleRecorder::growing(job.capacity)
     } else {
         SampleRecorder::new(job.capacity)?
     };
+    if job.tally {
+        recorder = recorder.tallying();
+    }
+    let pace = |rate| PoissonPace::new(rate, job.depth, job.seed ^ PACE_SEED);
     Ok(EngineLane {
         waits: facts.waits,
         two_paths: facts.interrupting.is_some(),
@@ -81,12 +82,12 @@ fn set_up<'a, T: Time + 'a>(
         engine,
         offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed).from(job.base),
         time,
-        recorder: if job.tally {
-            recorder.tallying()
-        } else {
-            recorder
-        },
+        recorder,
         write: job.pattern.write,
+        io: Io {
+            direction: job.pattern.direction(),
+            bytes: job.bs.0 as u32,
+        },
         length: job.bs.0 as u32,
         stop: halt,
         stop_on_fault: job.stop_on_fault,
@@ -95,36 +96,34 @@ fn set_up<'a, T: Time + 'a>(
         flights: Flights::new(slots),
         in_flight: 0,
         carries: false,
-        pace: job
-            .rate
-            .map(|rate| PoissonPace::new(rate, job.depth, job.seed ^ PACE_SEED)),
+        pace: job.rate.map(pace),
         think: job.think.map(LaneThinkTime::new),
     })
 }
 
-pub(super) fn run_phases<T: Time>(
-    lane: &mut EngineLane<'_, T>,
-    job: JobPlan,
-    begin: u64,
-    phases: &[Nanos],
-) -> PhasesResult {
-    let (mut state, mut end) = (WaitState::default(), begin);
-    let mut data = Vec::with_capacity(phases.len());
-    rest_until(begin, lane.time, lane.stop);
-    let mut activities = job.activities.into_iter().zip(phases).peekable();
-    while let Some((activity, length)) = activities.next() {
-        end += length.0;
-        state.take(activity);
-        // If the next phase goes on in the same way, requests stay in flight at its begin: draining
-        // them would show in the measurement.
-        lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
-        data.push(phase(lane, &mut state, end)?);
-        if lane.stop.load(Ordering::Relaxed) {
-            break;
+/// A lane's work in phases of these lengths.
+pub(super) struct PhasesWork<'a>(pub &'a [Nanos]);
+
+impl LaneWork for PhasesWork<'_> {
+    fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
+        let (mut state, mut end) = (WaitState::default(), begin);
+        let mut data = Vec::with_capacity(self.0.len());
+        rest_until(begin, lane.time, lane.stop);
+        let mut activities = job.activities.into_iter().zip(self.0).peekable();
+        while let Some((activity, length)) = activities.next() {
+            end += length.0;
+            state.take(activity);
+            // If the next phase goes on in the same way, requests stay in flight at its begin:
+            // draining them would show in the measurement.
+            lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
+            data.push(phase(lane, &mut state, end)?);
+            if lane.stop.load(Ordering::Relaxed) {
+                break;
+            }
         }
+        state.drain(lane)?;
+        Ok(data)
     }
-    state.drain(lane)?;
-    Ok(data)
 }
 
 /// The data of a lane that has ended.
@@ -192,16 +191,12 @@ fn phase<T: Time>(
 ) -> Result<PhaseData, EngineError> {
     let (begin, ios, first) = (mark(lane), lane.recorder.ios(), lane.recorder.recorded());
     state.go_on(lane, end)?;
-    let data = PhaseData {
+    Ok(PhaseData {
         begin,
         end: mark(lane),
         ios: lane.recorder.ios() - ios,
         samples: first..lane.recorder.recorded(),
-        tally: None,
-    };
-    Ok(PhaseData {
         tally: lane.recorder.cut(),
-        ..data
     })
 }
 

@@ -54,20 +54,15 @@ mod tests {
         let device = root.path().join("bus/pci/devices/0000:04:00.0");
         create_dir_all(&device).unwrap();
         if let Some(name) = driver {
-            symlink(
-                format!("../../../bus/pci/drivers/{name}"),
-                device.join("driver"),
-            )
-            .unwrap();
+            let target = format!("../../../bus/pci/drivers/{name}");
+            symlink(target, device.join("driver")).unwrap();
         }
         root
     }
 
     fn problem(driver: Option<&str>, address: &str) -> Option<String> {
-        let root = sys(driver);
-        user_driver(root.path(), address)
-            .err()
-            .map(|e| e.to_string())
+        let driver = user_driver(sys(driver).path(), address);
+        driver.err().map(|e| e.to_string())
     }
 
     #[test]

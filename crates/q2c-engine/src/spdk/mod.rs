@@ -8,14 +8,15 @@
 //! It has not been run live so far: the reading of its output is tested on text in the format of
 //! the tool's sources and of published runs.
 
-mod args;
 mod device;
 mod output;
 
-pub use args::SpdkArgs;
 pub use device::user_driver;
 pub use output::{SpdkPercentiles, SpdkResult};
 
+use crate::Pattern;
+use q2c_model::{Bytes, CpuId};
+use std::fmt::Display;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -33,14 +34,6 @@ const GRACE: Duration = Duration::from_secs(60);
 /// Time between two looks whether the program has ended.
 const NAP: Duration = Duration::from_millis(20);
 
-/// The reason why SPDK cannot be used here.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{reason}")]
-pub struct Absent {
-    /// The reason in words, with a way out of it.
-    pub reason: String,
-}
-
 /// The reason why a run gave no result.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -52,26 +45,49 @@ pub enum SpdkError {
         address: String,
         problem: String,
     },
-    #[error("run {program}: {source}")]
-    Program {
-        program: String,
-        source: std::io::Error,
-    },
-    #[error("run {program}: it ended with {status}; its last words: {words}")]
-    Failed {
-        program: String,
-        /// Exit status or signal.
-        status: String,
-        /// The last line of its messages.
-        words: String,
-    },
-    #[error("run {program}: it was still at work {seconds} s after it was started, and was ended")]
-    Late { program: String, seconds: u64 },
     /// The run was stopped from outside. Holds the program's path.
     #[error("run {0}: it was stopped")]
     Stopped(String),
-    #[error("read the output of {program}: {problem}")]
-    Output { program: String, problem: String },
+    /// The program or its output failed. Holds the whole text.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The arguments of one run on one controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpdkArgs {
+    /// PCI address of the controller, such as `0000:04:00.0`.
+    pub address: String,
+    /// Access pattern. One that writes overwrites the device.
+    pub pattern: Pattern,
+    /// Bytes per request.
+    pub bs: Bytes,
+    /// Requests in flight for each CPU and namespace.
+    pub depth: u32,
+    /// Length of the run, seconds.
+    pub seconds: u64,
+    /// CPUs of the program; it has one polling thread on each.
+    pub cpus: Vec<CpuId>,
+}
+
+impl SpdkArgs {
+    /// The list of CPUs stands in brackets; without them it would be a mask. `-L` prints
+    /// percentiles of the latency.
+    fn words(&self) -> Vec<String> {
+        let SpdkArgs {
+            pattern,
+            depth,
+            seconds,
+            ..
+        } = self;
+        let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+        let (bs, cpus) = (self.bs.0, cpus.join(","));
+        let plain = format!("-q {depth} -o {bs} -w {pattern} -t {seconds} -c [{cpus}] -r");
+        let mut arguments: Vec<String> = plain.split(' ').map(str::to_owned).collect();
+        arguments.push(format!("trtype:PCIe traddr:{}", self.address));
+        arguments.push("-L".to_owned());
+        arguments
+    }
 }
 
 /// The user's `spdk_nvme_perf`.
@@ -82,7 +98,7 @@ pub struct SpdkPerf {
 
 impl SpdkPerf {
     /// Finds the program that `Q2C_SPDK_PERF` names, or else the one on PATH.
-    pub fn find() -> Result<Self, Absent> {
+    pub fn find() -> Result<Self, String> {
         let named = std::env::var_os(PROGRAM_VARIABLE).map(PathBuf::from);
         let path = std::env::var_os("PATH").unwrap_or_default();
         Self::find_in(named, std::env::split_paths(&path))
@@ -91,31 +107,26 @@ impl SpdkPerf {
     fn find_in(
         named: Option<PathBuf>,
         folders: impl Iterator<Item = PathBuf>,
-    ) -> Result<Self, Absent> {
+    ) -> Result<Self, String> {
         if let Some(program) = named {
             return Self::from_path(program);
         }
         let mut programs = folders.map(|folder| folder.join(PROGRAM));
         let program = programs.find(|program| program.is_file());
-        program.map(|program| SpdkPerf { program }).ok_or_else(|| Absent {
-            reason: format!(
+        program.map(|program| SpdkPerf { program }).ok_or_else(|| {
+            format!(
                 "{PROGRAM} is not on PATH: build SPDK and name its build/bin/{PROGRAM} by {PROGRAM_VARIABLE}"
-            ),
+            )
         })
     }
 
     /// Takes the program at this path.
-    pub fn from_path(program: PathBuf) -> Result<Self, Absent> {
-        if program.is_file() {
-            Ok(SpdkPerf { program })
-        } else {
-            Err(Absent {
-                reason: format!(
-                    "{PROGRAM_VARIABLE} names {}, which is no file",
-                    program.display()
-                ),
-            })
+    pub fn from_path(program: PathBuf) -> Result<Self, String> {
+        let path = program.display();
+        if !program.is_file() {
+            return Err(format!("{PROGRAM_VARIABLE} names {path}, which is no file"));
         }
+        Ok(SpdkPerf { program })
     }
 
     /// Path of the program.
@@ -135,9 +146,8 @@ impl SpdkPerf {
     ) -> Result<SpdkResult, SpdkError> {
         user_driver(sys, &args.address)?;
         let output = self.output(&args.words(), args.seconds, watch, stop)?;
-        output::parse(&output).map_err(|problem| SpdkError::Output {
-            program: self.name(),
-            problem,
+        output::parse(&output).map_err(|problem| {
+            SpdkError::Failed(format!("read the output of {}: {problem}", self.name()))
         })
     }
 
@@ -145,12 +155,8 @@ impl SpdkPerf {
         self.program.display().to_string()
     }
 
-    fn broken(&self) -> impl Fn(std::io::Error) -> SpdkError {
-        let program = self.name();
-        move |source| SpdkError::Program {
-            program: program.clone(),
-            source,
-        }
+    fn failed(&self, problem: impl Display) -> SpdkError {
+        SpdkError::Failed(format!("run {}: {problem}", self.name()))
     }
 
     fn output(
@@ -163,7 +169,7 @@ impl SpdkPerf {
         let mut command = Command::new(&self.program);
         command.args(words).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(self.broken())?;
+        let mut child = command.spawn().map_err(|e| self.failed(e))?;
         // Both pipes are read while the program runs, because a full one would block it.
         let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
         let (out, err) = match (out, err) {
@@ -171,7 +177,7 @@ impl SpdkPerf {
             (Err(refused), _) | (_, Err(refused)) => {
                 child.kill().ok();
                 child.wait().ok();
-                return Err(self.broken()(refused));
+                return Err(self.failed(refused));
             }
         };
         let patience = Duration::from_secs(seconds) + GRACE;
@@ -184,14 +190,10 @@ impl SpdkPerf {
         let status = ended?;
         let (out, err) = (out.unwrap_or_default(), err.unwrap_or_default());
         if status.success() {
-            Ok(out)
-        } else {
-            Err(SpdkError::Failed {
-                program: self.name(),
-                status: status.to_string(),
-                words: last_words(&err, &out),
-            })
+            return Ok(out);
         }
+        let last = last_words(&err, &out);
+        Err(self.failed(format!("it ended with {status}; its last words: {last}")))
     }
 
     fn until_the_end(
@@ -203,17 +205,17 @@ impl SpdkPerf {
     ) -> Result<std::process::ExitStatus, SpdkError> {
         let until = Instant::now() + patience;
         loop {
-            if let Some(status) = child.try_wait().map_err(self.broken())? {
+            if let Some(status) = child.try_wait().map_err(|e| self.failed(e))? {
                 return Ok(status);
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(SpdkError::Stopped(self.name()));
             }
             if Instant::now() >= until {
-                return Err(SpdkError::Late {
-                    program: self.name(),
-                    seconds: patience.as_secs(),
-                });
+                let late = patience.as_secs();
+                return Err(self.failed(format!(
+                    "it was still at work {late} s after it was started, and was ended"
+                )));
             }
             watch(child.id());
             thread::sleep(NAP);
@@ -236,9 +238,8 @@ fn last_words(err: &str, out: &str) -> String {
         let mut lines = text.lines().rev();
         lines.find(|l| !l.trim().is_empty()).map(str::to_owned)
     };
-    said(err)
-        .or_else(|| said(out))
-        .unwrap_or_else(|| "none".to_owned())
+    let line = said(err).or_else(|| said(out));
+    line.unwrap_or_else(|| "none".to_owned())
 }
 
 #[cfg(test)]

@@ -80,12 +80,9 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<SpdkPercent
     let mut latencies: Vec<SpdkPercentiles> = Vec::new();
     for line in lines {
         if let Some(title) = line.strip_prefix("Summary latency data for ") {
+            let title: Vec<&str> = title.trim_end_matches(':').split_whitespace().collect();
             latencies.push(SpdkPercentiles {
-                of: title
-                    .trim_end_matches(':')
-                    .split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                of: title.join(" "),
                 ..SpdkPercentiles::default()
             });
         } else if line.starts_with("Latency histogram") {
@@ -95,10 +92,8 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<SpdkPercent
             latency.percentiles.push(entry);
         }
     }
-    match latencies
-        .iter()
-        .find(|latency| latency.percentiles.is_empty())
-    {
+    let mut titles = latencies.iter();
+    match titles.find(|latency| latency.percentiles.is_empty()) {
         Some(empty) => Err(format!("expected percentiles of {}, found none", empty.of)),
         None => Ok(latencies),
     }

@@ -2,7 +2,6 @@
 //! as no SPDK device is at hand.
 
 use super::*;
-use q2c_model::{Bytes, CpuId};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -14,15 +13,10 @@ const TWO_CORES: &str = include_str!("fixtures/two_cores.txt");
 #[test]
 fn the_total_and_the_percentiles_are_read() {
     let result = output::parse(TWO_CORES).unwrap();
-    let numbers = [
-        result.iops,
-        result.mib_s,
-        result.avg_us,
-        result.min_us,
-        result.max_us,
-    ];
-    assert_eq!(numbers, [312_312.28, 1219.97, 307.37, 17.77, 1889.71]);
-    assert_eq!(result.workers, 2);
+    let speed = (result.workers, result.iops, result.mib_s);
+    assert_eq!(speed, (2, 312_312.28, 1219.97));
+    let times = [result.avg_us, result.min_us, result.max_us];
+    assert_eq!(times, [307.37, 17.77, 1889.71]);
     let [first, second] = &result.latencies[..] else {
         panic!("{:?}", result.latencies);
     };
@@ -46,17 +40,12 @@ fn the_older_table_is_read_too() {
 
 #[test]
 fn an_output_without_its_table_is_refused() {
+    let until = |end: Option<usize>| &TWO_CORES[..end.unwrap()];
     for (output, words) in [
         ("", "Device Information"),
         ("No valid NVMe controllers found\n", "did it attach"),
-        (
-            &TWO_CORES[..TWO_CORES.find("Total").unwrap()],
-            "`Total` line",
-        ),
-        (
-            &TWO_CORES[..TWO_CORES.rfind("  1.0").unwrap()],
-            "percentiles of PCIE",
-        ),
+        (until(TWO_CORES.find("Total")), "`Total` line"),
+        (until(TWO_CORES.rfind("  1.0")), "percentiles of PCIE"),
     ] {
         let problem = output::parse(output).unwrap_err();
         assert!(problem.contains(words), "{problem}");
@@ -93,13 +82,13 @@ fn it_is_found_on_the_path_or_by_name_or_is_absent_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let here = || std::iter::once(folder.path().to_owned());
     let absent = SpdkPerf::find_in(None, here()).unwrap_err();
-    assert!(absent.reason.contains(PROGRAM_VARIABLE), "{absent}");
+    assert!(absent.contains(PROGRAM_VARIABLE), "{absent}");
     let perf = program(folder.path(), "true");
     assert_eq!(SpdkPerf::find_in(None, here()), Ok(perf.clone()));
     let named = Some(perf.program().to_owned());
     assert_eq!(SpdkPerf::find_in(named, std::iter::empty()), Ok(perf));
     let gone = SpdkPerf::find_in(Some("/no/such/file".into()), here()).unwrap_err();
-    assert!(gone.reason.contains("/no/such/file"), "{gone}");
+    assert!(gone.contains("/no/such/file"), "{gone}");
 }
 
 #[test]
@@ -115,10 +104,8 @@ fn a_program_is_heard_out_and_its_failure_told() {
     let expected = "exit status: 3; its last words: no hugepages";
     assert!(failed.contains(expected), "{failed}");
     let start = Instant::now();
-    assert!(matches!(
-        run("exec sleep 60", true),
-        Err(SpdkError::Stopped(_))
-    ));
+    let stopped = run("exec sleep 60", true);
+    assert!(matches!(stopped, Err(SpdkError::Stopped(_))));
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
@@ -131,13 +118,7 @@ fn a_run_begins_with_the_device() {
         address: "ffff:ff:1f.7".to_owned(),
         ..args()
     };
-    let error = perf
-        .run(
-            Path::new("/sys"),
-            &nowhere,
-            &mut |_| (),
-            &AtomicBool::new(false),
-        )
-        .unwrap_err();
+    let (sys, stop) = (Path::new("/sys"), AtomicBool::new(false));
+    let error = perf.run(sys, &nowhere, &mut |_| (), &stop).unwrap_err();
     assert!(error.to_string().contains("no such PCI device"), "{error}");
 }

@@ -1,11 +1,9 @@
 //! The threads of a run as coroutines on one thread.
 
-use super::World;
 use super::schedule::{Wake, WorldSchedule};
 use crate::run::crew::{CrewJob, Crewed, LEAD_NS, LaneWork, SideWork};
 use crate::run::thread::{LaneResult, Meeting, lane_thread};
-use crate::run::{LaneData, RunError};
-use crate::time::{LaneStep, Time};
+use crate::{LaneData, LaneStep, RunError, Time, World};
 use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 use q2c_model::CpuId;

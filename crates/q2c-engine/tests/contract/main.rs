@@ -112,26 +112,17 @@ fn comes_back_once(test: &str, by: ReapMethod) {
 
 #[test]
 fn every_request_comes_back_once_through_poll() {
-    comes_back_once(
-        "every_request_comes_back_once_through_poll",
-        ReapMethod::Poll,
-    );
+    comes_back_once("comes_back_once_through_poll", ReapMethod::Poll);
 }
 
 #[test]
 fn every_request_comes_back_once_through_wait() {
-    comes_back_once(
-        "every_request_comes_back_once_through_wait",
-        ReapMethod::Wait,
-    );
+    comes_back_once("comes_back_once_through_wait", ReapMethod::Wait);
 }
 
 #[test]
 fn every_request_comes_back_once_however_it_is_taken() {
-    comes_back_once(
-        "every_request_comes_back_once_however_it_is_taken",
-        ReapMethod::All,
-    );
+    comes_back_once("comes_back_once_however_it_is_taken", ReapMethod::All);
 }
 
 /// A sleep shows as a voluntary context switch, so there must be none. A page of memory that the

@@ -47,13 +47,8 @@ pub(crate) fn hear(live: &mut Live<'_>, n: usize) -> Vec<LiveSlice> {
 
 /// The slices up to the one with which `n` under order number `order` have come.
 fn hear_under(live: &mut Live<'_>, order: u64, n: usize) -> Vec<LiveSlice> {
-    let mut slices = Vec::new();
-    while slices
-        .iter()
-        .filter(|s: &&LiveSlice| s.order == order)
-        .count()
-        < n
-    {
+    let mut slices: Vec<LiveSlice> = Vec::new();
+    while slices.iter().filter(|s| s.order == order).count() < n {
         slices.extend(hear(live, 1));
     }
     slices

@@ -1,27 +1,7 @@
-use crate::plan::{
-    BEFORE, INTERRUPT, MS, SUBMISSION, SWITCH, TURNAROUND, WAKE, hybrid, ios_in, job, once, plan,
-    run, run_one,
-};
+use crate::plan::{BEFORE, MS, SWITCH, WAKE, hybrid, ios_in, job, once, plan, run, run_one};
 use q2c_engine::measure::phase_stats;
 use q2c_engine::{Activity, Sample, Wait};
 use q2c_model::CpuId;
-
-#[test]
-fn polling_measures_the_service_time() {
-    let lane = once("sim:200us", Wait::Poll, 400);
-    let exact = |s: &Sample| s.u2c().0 == SUBMISSION + 200_000 && s.flags == 0;
-    assert!(lane.samples.iter().all(exact));
-    assert_eq!(lane.ios, ios_in(400, BEFORE + 200_000));
-}
-
-#[test]
-fn an_interrupt_comes_after_the_service_time() {
-    let lane = once("sim:200us", Wait::Interrupt, 400);
-    let latency = SUBMISSION + 200_000 + INTERRUPT;
-    let exact = |s: &Sample| u64::from(s.wait_ns) == latency && s.flags == Sample::ONE_CALL;
-    assert!(lane.samples.iter().all(exact));
-    assert_eq!(lane.ios, ios_in(400, TURNAROUND + latency));
-}
 
 /// The first window lasts from the first completion to the sixth, which is the first at least 10 ms
 /// behind it. After that half of each I/O is slept, and looks fill the rest of it.

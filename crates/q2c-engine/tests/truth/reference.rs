@@ -70,7 +70,8 @@ fn half_of_mean(window: &[u64]) -> u64 {
     (window.iter().sum::<u64>() / window.len() as u64).div_ceil(2)
 }
 
-fn seven_tenths_of_least(window: &[u64]) -> u64 {
+/// Seven tenths.
+fn most_of_least(window: &[u64]) -> u64 {
     let least = window.iter().min().expect("a completion began the window");
     (least * 7 + 5) / 10
 }
@@ -105,11 +106,8 @@ fn waits_deep(
         }
         for (from, _, slept) in &completed {
             let missed = *slept == Some(woke);
-            waits.push(ReferenceWait(
-                now - from,
-                slept.map_or(0, |at| at - from),
-                missed,
-            ));
+            let woke = slept.map_or(0, |at| at - from);
+            waits.push(ReferenceWait(now - from, woke, missed));
             if submit(&mut now, &mut flights).is_none() {
                 return waits;
             }
@@ -150,16 +148,11 @@ fn assert_equal(found: &[ReferenceWait], expected: &[ReferenceWait], rule: &str)
 
 #[test]
 fn every_io_waits_as_the_rules_description_says() {
+    let new = ReferenceRule::new;
     for (text, rule) in [
-        ("fixed:60us", ReferenceRule::new(60_000, MS, |_| 60_000)),
-        (
-            "mean:ratio=50%,period=1ms",
-            ReferenceRule::new(0, MS, half_of_mean),
-        ),
-        (
-            "min:ratio=70%,period=2ms",
-            ReferenceRule::new(0, 2 * MS, seven_tenths_of_least),
-        ),
+        ("fixed:60us", new(60_000, MS, |_| 60_000)),
+        ("mean:ratio=50%,period=1ms", new(0, MS, half_of_mean)),
+        ("min:ratio=70%,period=2ms", new(0, 2 * MS, most_of_least)),
     ] {
         let (measured, services) = on_lognormal(text, 1);
         let expected = waits(rule, services.take(measured.len()));

@@ -1,7 +1,6 @@
 //! Simulated devices: what all submitters of one of them share.
 
-use super::super::spec::{EngineSpec, Medium};
-use crate::engine::EngineError;
+use crate::{EngineError, EngineSpec, Medium};
 use q2c_service::{Empirical, RecordedFacts, RecordedTimes, Servers, ServiceTimes};
 use std::error::Error;
 use std::fmt;
@@ -133,12 +132,10 @@ impl SimDevices {
         &self,
         engine: &EngineSpec,
     ) -> Result<Option<RecordedFacts>, EngineError> {
-        let device = engine
-            .simulates()
-            .map(|spec| self.device_for(spec))
-            .transpose()?;
-        let recorded = device.as_ref().and_then(|device| device.recorded());
-        Ok(recorded.map(Empirical::facts))
+        let Some(spec) = engine.simulates() else {
+            return Ok(None);
+        };
+        Ok(self.device_for(spec)?.recorded().map(Empirical::facts))
     }
 
     /// The medium of a target without a file: these devices for an engine that simulates, whose

@@ -14,8 +14,7 @@ mod tests;
 
 pub use device::{ReadTimes, Service, SimDevice, SimDevices, SimSpec};
 
-use crate::engine::{Engine, EngineError, EngineFacts, Operation, Request, RingCompletion};
-use crate::time::{LaneStep, Time};
+use crate::{Engine, EngineError, EngineFacts, LaneStep, Operation, Request, RingCompletion, Time};
 use device::OpenDevice;
 use q2c_model::{Direction, Nanos};
 use q2c_policy::Io;
@@ -55,12 +54,9 @@ impl<T: Time> Sim<T> {
 
     /// Index of the request that completes first, and the time at which it does.
     fn first_due(&self) -> Option<(usize, u64)> {
-        let due = self
-            .in_flight
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, (due, _))| *due);
-        due.map(|(i, &(due, _))| (i, due))
+        let requests = self.in_flight.iter().enumerate();
+        let first = requests.min_by_key(|(_, (due, _))| *due);
+        first.map(|(i, &(due, _))| (i, due))
     }
 }
 
@@ -94,9 +90,8 @@ impl<T: Time> Engine for Sim<T> {
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
-        let (i, due) = self
-            .first_due()
-            .expect("a request is in flight, as the contract says");
+        let first = self.first_due();
+        let (i, due) = first.expect("a request is in flight, as the contract says");
         self.time.wait_for_completion(due);
         Ok(self.in_flight.swap_remove(i).1)
     }

@@ -2,8 +2,7 @@
 //! a device is never faster than it was told to be.
 
 use super::*;
-use crate::engines::EngineSpec;
-use crate::time::Real;
+use crate::{EngineSpec, Real};
 use q2c_service::{Empirical, EmpiricalBuilder, Measure, RecordedTimes};
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
@@ -22,14 +21,14 @@ fn spec(text: &str) -> SimSpec {
     engine.simulates().expect("a simulated device").clone()
 }
 
+fn open(devices: &SimDevices, text: &str, slots: usize, seed: u64) -> Sim<Real> {
+    let device = devices.device_for(&spec(text)).unwrap();
+    Sim::open(Real(Clock::BOOT), device, slots, seed)
+}
+
 /// A submitter with one request at the device, and the time at which that is complete.
 fn busy(devices: &SimDevices, text: &str) -> (Sim<Real>, u64) {
-    let mut sim = Sim::open(
-        Real(Clock::BOOT),
-        devices.device_for(&spec(text)).unwrap(),
-        4,
-        1,
-    );
+    let mut sim = open(devices, text, 4, 1);
     sim.submit(&[request(0)]).unwrap();
     let due = sim.next_due().unwrap();
     (sim, due)
@@ -39,13 +38,7 @@ const SECOND: u64 = 1_000_000_000;
 
 #[test]
 fn one_server_serves_one_after_the_other() {
-    let devices = SimDevices::default();
-    let mut sim = Sim::open(
-        Real(Clock::BOOT),
-        devices.device_for(&spec("sim:200us")).unwrap(),
-        2,
-        1,
-    );
+    let mut sim = open(&SimDevices::default(), "sim:200us", 2, 1);
     let start = monotonic_ns();
     sim.submit(&[request(0), request(1)]).unwrap();
     assert_eq!(sim.wait().unwrap().slot, 0);
@@ -116,24 +109,18 @@ fn recorded_times_are_read_once_and_drawn() {
         Ok(builder.finish()?)
     }
     let devices = SimDevices::new(read);
-    let device = devices.device_for(&spec("sim:trace=x,servers=9")).unwrap();
-    assert!(Arc::ptr_eq(
-        &device,
-        &devices.device_for(&spec("sim:trace=x,servers=9")).unwrap()
-    ));
+    let asked = spec("sim:trace=x,servers=9");
+    let [device, again] = [0, 1].map(|_| devices.device_for(&asked).unwrap());
+    assert!(Arc::ptr_eq(&device, &again));
     assert_eq!(device.recorded().unwrap().facts().measure, Measure::U2c);
     let before = monotonic_ns();
     let (_sim, due) = busy(&devices, "sim:trace=x,servers=9");
     assert!((60 * SECOND..90 * SECOND).contains(&(due - before)));
-    let none = devices
-        .device_for(&spec("sim:trace=x,time=d2c"))
-        .unwrap_err();
-    let none = none.to_string();
+    let refused = |devices: &SimDevices, text| devices.device_for(&spec(text)).unwrap_err();
+    let none = refused(&devices, "sim:trace=x,time=d2c").to_string();
     assert!(none.contains("x: find D2C: there is none"), "{none}");
-    let none = SimDevices::default()
-        .device_for(&spec("sim:trace=x"))
-        .unwrap_err();
-    assert!(none.to_string().contains("can read recordings"), "{none}");
+    let none = refused(&SimDevices::default(), "sim:trace=x").to_string();
+    assert!(none.contains("can read recordings"), "{none}");
 }
 
 /// A submitter draws the same times by the same seed, whatever another one on the device draws.
@@ -141,16 +128,8 @@ fn recorded_times_are_read_once_and_drawn() {
 fn a_seed_tells_a_submitters_times() {
     let times = |seed| -> Vec<u64> {
         let devices = SimDevices::default();
-        let open = |seed| {
-            let spec = spec("sim:lognormal(10s,0.5),servers=100");
-            Sim::open(
-                Real(Clock::BOOT),
-                devices.device_for(&spec).unwrap(),
-                50,
-                seed,
-            )
-        };
-        let (mut sim, mut other) = (open(seed), open(99));
+        let text = "sim:lognormal(10s,0.5),servers=100";
+        let [mut sim, mut other] = [seed, 99].map(|seed| open(&devices, text, 50, seed));
         let submit_both = |n| {
             other.submit(&[request(n)]).unwrap();
             sim.draws.next(io(&request(n))).0

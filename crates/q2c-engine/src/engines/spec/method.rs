@@ -1,6 +1,35 @@
+//! How an engine waits and polls: the options that a method needs, the path of polled requests (the
+//! device is polled, or the lane looks at the ring while the device interrupts), and the
+//! combinations that an engine cannot do, with the reason.
+
 use super::{EngineSpec, RingKind};
-use q2c_policy::{LaneMethod, Method};
+use q2c_policy::{LaneMethod, Method, Wait};
 use q2c_sys::{RingOptions, SqPoll};
+
+impl RingKind {
+    /// The engine that polls the device if `iopoll` is set, else looks at the ring.
+    pub(super) const fn on_path(self, iopoll: bool) -> EngineSpec {
+        match self {
+            RingKind::File => EngineSpec::IoUring(RingOptions {
+                iopoll,
+                hybrid: false,
+                sqpoll: None,
+                taskrun: None,
+            }),
+            RingKind::Commands => EngineSpec::IoUringCmd { iopoll },
+        }
+    }
+
+    /// The engine that looks at the ring.
+    pub(super) fn by_ring(self) -> &'static EngineSpec {
+        static FILE: EngineSpec = EngineSpec::RING;
+        static COMMANDS: EngineSpec = RingKind::Commands.on_path(false);
+        match self {
+            RingKind::File => &FILE,
+            RingKind::Commands => &COMMANDS,
+        }
+    }
+}
 
 impl EngineSpec {
     /// The engine with the options that `method` needs, and the method of the lane that drives it.
@@ -59,6 +88,44 @@ impl EngineSpec {
     pub fn has_discards(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Libaio(_))
     }
+
+    /// The engine with the path that the device decides: it polls the device if `iopoll` is set,
+    /// else it looks at the ring. An engine whose path was chosen by its name, or that has only
+    /// one, stays as it is.
+    #[must_use]
+    pub fn settled(self, iopoll: bool) -> Self {
+        match self {
+            EngineSpec::ByDevice(kind) => kind.on_path(iopoll),
+            EngineSpec::Fault { kind, nth, inner } => EngineSpec::Fault {
+                kind,
+                nth,
+                inner: Box::new(inner.settled(iopoll)),
+            },
+            other => other,
+        }
+    }
+
+    /// Whether the engine needs a device that can be polled (IOPOLL), in its calls or by a helper.
+    pub fn needs_poll_queues(&self) -> bool {
+        match self.plain() {
+            EngineSpec::IoUring(options) => options.iopoll,
+            EngineSpec::IoUringCmd { iopoll } => *iopoll,
+            _ => false,
+        }
+    }
+
+    /// The reason why a lane of `depth` on this engine cannot wait in this way, with a way out of
+    /// it; `None` where it can. Features that the machine or the kernel lacks show when the engine
+    /// is opened, or in the results.
+    #[must_use]
+    pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
+        let reason = match self.plain() {
+            EngineSpec::Pvsync2(flags) => pvsync2(flags.hipri, depth, wait),
+            EngineSpec::IoUring(ring) if ring.polls_in_call() && ring.hybrid => polled_asleep(wait),
+            _ => None,
+        };
+        reason.map(str::to_owned)
+    }
 }
 
 /// The options of a ring for a method that only rings have; `None` for every other method.
@@ -81,54 +148,36 @@ fn ring(method: &Method) -> Option<RingOptions> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spec(text: &str) -> EngineSpec {
-        text.parse().expect("a known engine")
+fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
+    match (wait, hipri) {
+        _ if depth > 1 => {
+            Some("pvsync2 does one I/O per call: use depth 1 and more jobs, or io_uring or libaio")
+        }
+        (Wait::Hybrid(_), _) => Some(
+            "pvsync2 returns when the I/O is complete, so there is no time to sleep in: use io_uring, or hipri with the \
+             kernel's own hybrid polling",
+        ),
+        (Wait::Poll, false) => {
+            Some("pvsync2 polls only within its call: use pvsync2:hipri, or wait for the interrupt")
+        }
+        (Wait::Interrupt, true) => {
+            Some("hipri polls within the call: poll, or leave hipri out to wait for the interrupt")
+        }
+        _ => None,
     }
+}
 
-    #[test]
-    fn a_method_brings_its_options() {
-        for (on, method, wanted) in [
-            ("io_uring", "interrupt", Some("io_uring")),
-            ("io_uring", "poll", Some("io_uring")),
-            ("io_uring", "sqpoll", Some("io_uring:sqpoll")),
-            ("io_uring", "sqpoll-iopoll", Some("io_uring:iopoll,sqpoll")),
-            ("io_uring", "hybrid-uring", Some("io_uring:iopoll,hybrid")),
-            ("io_uring", "hybrid-kernel", None),
-            ("pvsync2", "interrupt", Some("pvsync2")),
-            ("pvsync2:nowait", "poll", Some("pvsync2:hipri,nowait")),
-            ("pvsync2", "hybrid-kernel:57us", Some("pvsync2:hipri")),
-            ("pvsync2", "hybrid:fixed:1us", None),
-            ("libaio", "hybrid:fixed:1us", Some("libaio")),
-            ("libaio", "sqpoll", None),
-            ("fault:eio@5:io_uring", "sqpoll", None),
-        ] {
-            let choice = spec(on).for_method(&method.parse().unwrap());
-            let engine = choice.map(|(engine, _)| engine.to_string());
-            assert_eq!(engine.as_deref(), wanted, "{method} on {on}");
-        }
-        let waits = |on: &str, method: &str| {
-            let choice = spec(on).for_method(&method.parse().unwrap());
-            choice.expect("it has the method").1
-        };
-        assert_eq!(waits("io_uring", "hybrid-uring"), LaneMethod::Poll);
-        assert_eq!(waits("pvsync2", "interrupt"), LaneMethod::Interrupt);
-    }
-
-    #[test]
-    fn faults_around_an_engine_do_not_change_how_it_polls_and_submits() {
-        assert!(spec("fault:eio@9:pvsync2:hipri").polls_in_call());
-        assert!(!spec("pvsync2").polls_in_call() && !spec("io_uring:iopoll").polls_in_call());
-        for text in ["pvsync2", "io_uring_cmd", "io_uring:iopoll"] {
-            assert!(spec(text).keeps_no_schedule().is_some(), "{text}");
-            let faulty = format!("fault:eio@9:{text}");
-            assert!(spec(&faulty).keeps_no_schedule().is_some(), "{faulty}");
-        }
-        for text in ["io_uring", "libaio", "null", "sim:50us", "fault:eio@9:null"] {
-            assert_eq!(spec(text).keeps_no_schedule(), None, "{text}");
-        }
+/// The reason for a ring with HYBRID_IOPOLL and without a helper.
+fn polled_asleep(wait: &Wait) -> Option<&'static str> {
+    match wait {
+        Wait::Interrupt => Some(
+            "requests on a HYBRID_IOPOLL ring raise no interrupt: poll, or leave hybrid out to have a second ring \
+             with interrupts beside",
+        ),
+        Wait::Hybrid(_) => Some(
+            "HYBRID_IOPOLL sleeps by a rule of the kernel's own, and a second one would sleep on top: poll, or leave \
+             hybrid out",
+        ),
+        Wait::Poll => None,
     }
 }

@@ -3,11 +3,8 @@
 
 mod method;
 mod parse;
-mod path;
-mod refuse;
 mod registry;
 mod sim;
-mod target;
 mod text;
 
 pub use registry::{ENGINES, EngineKind, ParseEngineError};
@@ -20,8 +17,7 @@ use super::null::Null;
 use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimDevices, SimSpec};
 use super::uring::UringEngine;
-use crate::engine::{Engine, EngineError};
-use crate::time::{Real, Time};
+use crate::{Engine, EngineError, Real, Time};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Clock, RingOptions, SqPoll, VectoredFlags};
 use std::fs::File;
@@ -86,12 +82,7 @@ impl EngineSpec {
     pub const IO_URING: EngineSpec = EngineSpec::ByDevice(RingKind::File);
 
     /// `io_uring:ring`: io_uring that never polls the device.
-    pub const RING: EngineSpec = EngineSpec::IoUring(RingOptions {
-        iopoll: false,
-        hybrid: false,
-        sqpoll: None,
-        taskrun: None,
-    });
+    pub const RING: EngineSpec = RingKind::File.on_path(false);
 
     /// Opens the engine in the calling thread, for `slots` requests of up to `size` bytes in
     /// flight.

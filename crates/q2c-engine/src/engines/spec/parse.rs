@@ -104,7 +104,7 @@ pub(super) fn null(text: &str) -> EngineSpecResult {
     }
 }
 
-fn time(text: &str) -> Result<Nanos, String> {
+pub(super) fn duration(text: &str) -> Result<Nanos, String> {
     parse_duration(text).map_err(|e| e.to_string())
 }
 
@@ -117,7 +117,7 @@ pub(super) fn fault(args: &str) -> EngineSpecResult {
     let kind = match kind.split_once('=') {
         None if kind == "eio" => FaultKind::Eio,
         None if kind == "short" => FaultKind::Short,
-        Some(("late", by)) => FaultKind::Late(time(by)?),
+        Some(("late", by)) => FaultKind::Late(duration(by)?),
         _ => return Err(SHAPE.to_owned()),
     };
     let inner = inner.parse().map_err(|e: ParseEngineError| e.to_string())?;

@@ -1,4 +1,5 @@
 use super::{EngineSpec, parse, sim};
+use std::path::Path;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -87,20 +88,25 @@ impl FromStr for EngineSpec {
 }
 
 impl EngineSpec {
-    /// Parses several engines from one text, separated by commas. As options are separated by
-    /// commas too, a part that begins with no engine's name belongs to the engine before it.
-    #[cfg(test)]
-    pub(crate) fn parse_list(text: &str) -> Result<Vec<EngineSpec>, ParseEngineError> {
-        let mut texts: Vec<String> = Vec::new();
-        for part in text.split(',') {
-            match texts.last_mut().filter(|_| kind(part).0.is_none()) {
-                None => texts.push(part.to_owned()),
-                Some(open) => {
-                    open.push(',');
-                    open.push_str(part);
-                }
-            }
+    /// The engine that does I/O on `target` (a path, or the text of a simulated device): the engine
+    /// that was asked for, else the simulated device that the text names, else io_uring.
+    pub fn for_target(
+        asked: Option<&EngineSpec>,
+        target: &str,
+    ) -> Result<EngineSpec, ParseEngineError> {
+        if let Some(engine) = asked {
+            return Ok(engine.clone());
         }
-        texts.iter().map(|text| text.parse()).collect()
+        match target.parse::<EngineSpec>() {
+            Ok(spec) if !spec.needs_file() => Ok(spec),
+            // A text such as `sim:50parsecs` is a mistake, unless there is a file of that name.
+            Err(error) if names_an_engine(target) && !Path::new(target).exists() => Err(error),
+            _ => Ok(EngineSpec::IO_URING),
+        }
     }
+}
+
+fn names_an_engine(target: &str) -> bool {
+    let (kind, options) = kind(target);
+    kind.is_some() && !options.is_empty()
 }

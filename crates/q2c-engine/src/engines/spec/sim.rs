@@ -3,7 +3,8 @@
 
 use super::super::sim::{Service, SimSpec};
 use super::EngineSpec;
-use q2c_model::{Nanos, parse_duration};
+use super::parse::duration;
+use q2c_model::parse_duration;
 use q2c_service::{Measure, RecordedTimes, ServiceTimes};
 use std::fmt::{self, Formatter};
 
@@ -22,10 +23,8 @@ pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
         service: self::service(service)?,
         servers: 1,
     };
-    options
-        .split(',')
-        .filter(|_| !options.is_empty())
-        .try_for_each(|option| set(&mut spec, option))?;
+    let mut options = options.split(',').filter(|_| !options.is_empty());
+    options.try_for_each(|option| set(&mut spec, option))?;
     Ok(EngineSpec::Sim(spec))
 }
 
@@ -76,10 +75,6 @@ fn lognormal(shape: Option<(&str, &str)>) -> Result<ServiceTimes, String> {
         median: duration(median)?,
         sigma: sigma.ok_or("sigma must lie between 0 and 5")?,
     })
-}
-
-fn duration(text: &str) -> Result<Nanos, String> {
-    parse_duration(text).map_err(|e| e.to_string())
 }
 
 fn recorded(path: &str) -> Result<Service, String> {

@@ -1,6 +1,5 @@
 use super::*;
-use q2c_policy::PolicySpec;
-use q2c_policy::Wait;
+use q2c_policy::{LaneMethod, PolicySpec, Wait};
 
 fn spec(text: &str) -> EngineSpec {
     text.parse().expect("a known engine")
@@ -124,25 +123,6 @@ fn wrong_options_say_which_there_are_or_what_they_need() {
 }
 
 #[test]
-fn a_list_keeps_options_with_their_engine() {
-    let text = "io_uring:iopoll,hybrid,libaio,pvsync2:hipri,nowait,io_uring,sim:5us,servers=2";
-    let names = [
-        "io_uring:iopoll,hybrid",
-        "libaio",
-        "pvsync2:hipri,nowait",
-        "io_uring",
-        "sim:5us,servers=2",
-    ];
-    assert_eq!(EngineSpec::parse_list(text), Ok(names.map(spec).to_vec()));
-    let simulated = "null,sim:lognormal(5us,0.3),servers=2,sim:trace=x,time=d2c,libaio";
-    let two = ["sim:lognormal(5us,0.3),servers=2", "sim:trace=x,time=d2c"];
-    let wanted = ["null", two[0], two[1], "libaio"].map(spec).to_vec();
-    assert_eq!(EngineSpec::parse_list(simulated), Ok(wanted));
-    assert!(EngineSpec::parse_list("libaio,uring").is_err());
-    assert!(EngineSpec::parse_list("").is_err());
-}
-
-#[test]
 fn a_helper_is_placed_once() {
     let placed = spec("fault:eio@1:io_uring:sqpoll").with_helper_on(3);
     assert_eq!(placed.to_string(), "fault:eio@1:io_uring:sqpoll,cpu=3");
@@ -178,4 +158,103 @@ fn what_an_engine_cannot_do_is_refused() {
         let deep = expected.map(|at_one| at_one || text.contains("pvsync2"));
         assert_eq!(refused(text, 2), deep, "{text}, deep");
     }
+}
+
+#[test]
+fn a_method_brings_its_options() {
+    for (on, method, wanted) in [
+        ("io_uring", "interrupt", Some("io_uring")),
+        ("io_uring", "poll", Some("io_uring")),
+        ("io_uring", "sqpoll", Some("io_uring:sqpoll")),
+        ("io_uring", "sqpoll-iopoll", Some("io_uring:iopoll,sqpoll")),
+        ("io_uring", "hybrid-uring", Some("io_uring:iopoll,hybrid")),
+        ("io_uring", "hybrid-kernel", None),
+        ("pvsync2", "interrupt", Some("pvsync2")),
+        ("pvsync2:nowait", "poll", Some("pvsync2:hipri,nowait")),
+        ("pvsync2", "hybrid-kernel:57us", Some("pvsync2:hipri")),
+        ("pvsync2", "hybrid:fixed:1us", None),
+        ("libaio", "hybrid:fixed:1us", Some("libaio")),
+        ("libaio", "sqpoll", None),
+        ("fault:eio@5:io_uring", "sqpoll", None),
+    ] {
+        let choice = spec(on).for_method(&method.parse().unwrap());
+        let engine = choice.map(|(engine, _)| engine.to_string());
+        assert_eq!(engine.as_deref(), wanted, "{method} on {on}");
+    }
+    let waits = |on: &str, method: &str| {
+        let choice = spec(on).for_method(&method.parse().unwrap());
+        choice.expect("it has the method").1
+    };
+    assert_eq!(waits("io_uring", "hybrid-uring"), LaneMethod::Poll);
+    assert_eq!(waits("pvsync2", "interrupt"), LaneMethod::Interrupt);
+}
+
+#[test]
+fn faults_around_an_engine_do_not_change_how_it_polls_and_submits() {
+    assert!(spec("fault:eio@9:pvsync2:hipri").polls_in_call());
+    assert!(!spec("pvsync2").polls_in_call() && !spec("io_uring:iopoll").polls_in_call());
+    for text in ["pvsync2", "io_uring_cmd", "io_uring:iopoll"] {
+        assert!(spec(text).keeps_no_schedule().is_some(), "{text}");
+        let faulty = format!("fault:eio@9:{text}");
+        assert!(spec(&faulty).keeps_no_schedule().is_some(), "{faulty}");
+    }
+    for text in ["io_uring", "libaio", "null", "sim:50us", "fault:eio@9:null"] {
+        assert_eq!(spec(text).keeps_no_schedule(), None, "{text}");
+    }
+}
+
+#[test]
+fn the_device_decides_where_no_path_was_chosen() {
+    for text in ["io_uring", "io_uring_cmd", "fault:eio@9:io_uring"] {
+        let settled = |iopoll| spec(text).settled(iopoll).to_string();
+        assert_eq!(settled(true), format!("{text}:iopoll"));
+        assert_eq!(settled(false), format!("{text}:ring"));
+    }
+    for text in [
+        "io_uring:ring",
+        "io_uring:iopoll",
+        "io_uring:taskrun=coop",
+        "io_uring_cmd:ring",
+        "io_uring_cmd:iopoll",
+        "libaio",
+        "fault:eio@9:null",
+    ] {
+        assert_eq!(spec(text).settled(true), spec(text));
+        assert_eq!(spec(text).settled(false), spec(text));
+    }
+}
+
+#[test]
+fn engines_that_poll_the_device_need_its_queues() {
+    for (text, needs) in [
+        ("io_uring:iopoll", true),
+        ("io_uring:iopoll,hybrid", true),
+        ("io_uring:iopoll,sqpoll", true),
+        ("io_uring_cmd:iopoll", true),
+        ("fault:eio@9:io_uring:iopoll", true),
+        ("io_uring", false),
+        ("io_uring:ring", false),
+        ("io_uring:sqpoll", false),
+        ("libaio", false),
+        ("pvsync2:hipri", false),
+    ] {
+        assert_eq!(spec(text).needs_poll_queues(), needs, "{text}");
+    }
+}
+
+#[test]
+fn the_asked_engine_comes_first_then_the_named_one_then_io_uring() {
+    let engine_for = |asked: Option<&str>, target: &str| {
+        let asked = asked.map(|text| text.parse().unwrap());
+        EngineSpec::for_target(asked.as_ref(), target).map(|engine| engine.to_string())
+    };
+    assert_eq!(engine_for(Some("libaio"), "sim:50us").unwrap(), "libaio");
+    assert_eq!(engine_for(None, "null").unwrap(), "null");
+    assert!(engine_for(None, "sim:50us").unwrap().starts_with("sim:"));
+    // The text of an engine that needs a file is a path.
+    for path in ["/dev/null", "io_uring", "a:b"] {
+        assert_eq!(engine_for(None, path).unwrap(), "io_uring", "{path}");
+    }
+    let mistake = engine_for(None, "sim:50parsecs").unwrap_err();
+    assert!(mistake.to_string().contains("sim:50parsecs"), "{mistake}");
 }

@@ -1,13 +1,8 @@
 use super::order::Board;
-use crate::engine::EngineFacts;
-use crate::lane::EngineLane;
-use crate::rest::rest_until;
 use crate::run::crew::LaneWork;
-use crate::run::data::{Mark, PhaseData};
-use crate::run::plan::{Activity, JobPlan};
 use crate::run::thread::{PhasesResult, WaitState, mark};
-use crate::sample::Sample;
-use crate::time::Time;
+use crate::time::rest_until;
+use crate::{Activity, EngineFacts, EngineLane, JobPlan, Mark, PhaseData, Sample, Time};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -30,17 +25,6 @@ pub(super) struct LaneChannels<'a> {
     pub board: &'a Board,
 }
 
-impl LaneWork for LaneChannels<'_> {
-    fn go<T: Time>(
-        self,
-        lane: &mut EngineLane<'_, T>,
-        job: JobPlan,
-        begin_ns: u64,
-    ) -> PhasesResult {
-        in_slices(lane, job, begin_ns, &self)
-    }
-}
-
 /// The begin of the present slice: the lane's state, its I/Os so far, and the order in force.
 struct SliceBegin {
     at: Mark,
@@ -48,52 +32,49 @@ struct SliceBegin {
     order: u64,
 }
 
-/// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is broken
-/// off then is not handed over.
-fn in_slices<T: Time>(
-    lane: &mut EngineLane<'_, T>,
-    job: JobPlan,
-    begin: u64,
-    channels: &LaneChannels<'_>,
-) -> PhasesResult {
-    let facts = lane.engine.facts();
-    let mut state = WaitState::default();
-    job.activities
-        .into_iter()
-        .for_each(|first| state.take(first));
-    lane.carries = true;
-    rest_until(begin, lane.time, lane.stop);
-    let (at, ios, order) = (mark(lane), 0, 0);
-    let mut open = SliceBegin { at, ios, order };
-    while !lane.stop.load(Ordering::Relaxed) {
-        let number = channels.number(lane, begin);
-        state.go_on(lane, begin + (number + 1) * channels.slice_ns)?;
-        if lane.stop.load(Ordering::Relaxed) {
-            break;
+impl LaneWork for LaneChannels<'_> {
+    /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is
+    /// broken off then is not handed over.
+    fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
+        let facts = lane.engine.facts();
+        let mut state = WaitState::default();
+        let activities = job.activities.into_iter();
+        activities.for_each(|first| state.take(first));
+        lane.carries = true;
+        rest_until(begin, lane.time, lane.stop);
+        let (at, ios, order) = (mark(lane), 0, 0);
+        let mut open = SliceBegin { at, ios, order };
+        while !lane.stop.load(Ordering::Relaxed) {
+            let number = self.number(lane, begin);
+            state.go_on(lane, begin + (number + 1) * self.slice_ns)?;
+            if lane.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            // Without an empty buffer the slice goes on.
+            let Ok(empty) = self.spare.try_recv() else {
+                continue;
+            };
+            let next = self.number(lane, begin);
+            let news = self.board.take(self.lane, open.order, next);
+            if !matches!(news, None | Some((_, Activity::Continue))) {
+                state.drain(lane)?;
+            }
+            let now = SliceBegin {
+                at: mark(lane),
+                ios: lane.recorder.ios(),
+                order: news.as_ref().map_or(open.order, |&(order, _)| order),
+            };
+            let full = lane.recorder.swap(empty);
+            let slice = self.slice(&open, &now, begin, full, facts.clone());
+            lane.time.send(&self.out, slice);
+            open = now;
+            if let Some((_, activity)) = news {
+                state.take(activity);
+            }
         }
-        // Without an empty buffer the slice goes on.
-        let Ok(empty) = channels.spare.try_recv() else {
-            continue;
-        };
-        let next = channels.number(lane, begin);
-        let news = channels.board.take(channels.lane, open.order, next);
-        if !matches!(news, None | Some((_, Activity::Continue))) {
-            state.drain(lane)?;
-        }
-        let now = SliceBegin {
-            at: mark(lane),
-            ios: lane.recorder.ios(),
-            order: news.as_ref().map_or(open.order, |&(order, _)| order),
-        };
-        let full = lane.recorder.swap(empty);
-        let slice = channels.slice(&open, &now, begin, full, facts.clone());
-        lane.time.send(&channels.out, slice);
-        open = now;
-        news.into_iter()
-            .for_each(|(_, activity)| state.take(activity));
+        state.drain(lane)?;
+        Ok(Vec::new())
     }
-    state.drain(lane)?;
-    Ok(Vec::new())
 }
 
 impl LaneChannels<'_> {

@@ -12,13 +12,12 @@ mod lane;
 mod order;
 
 use super::crew::{SideWork, crew};
-use super::plan::{Activity, JobPlan, check_activity, check_jobs};
-use super::{RunData, RunError};
-use crate::engine::EngineFacts;
-use crate::engines::EngineSpec;
+use super::plan::{check_activity, check_jobs, wrong};
 use crate::measure::{PhaseStats, stats_of};
-use crate::sample::{Sample, touched};
-use crate::time::{Time, TimeSource};
+use crate::sample::touched;
+use crate::{
+    Activity, EngineFacts, EngineSpec, JobPlan, RunData, RunError, Sample, Time, TimeSource,
+};
 use lane::{LaneChannels, RawSlice};
 use order::Board;
 use q2c_model::{CpuId, Nanos};
@@ -179,13 +178,6 @@ pub fn live<T: Send>(
     Ok((crewed.beside, data))
 }
 
-fn wrong(lane: &str, problem: &str) -> RunError {
-    RunError::Plan {
-        lane: lane.to_owned(),
-        problem: problem.to_owned(),
-    }
-}
-
 /// Makes the listener's side and the lanes' sides of the channels between them.
 fn wired<'a>(
     plan: &LivePlan,
@@ -206,8 +198,8 @@ fn wired<'a>(
                 })?,
                 TimeSource::World(_) => Vec::new(),
             };
-            give.try_send(buffer)
-                .expect("there is room for every buffer");
+            let given = give.try_send(buffer);
+            given.expect("there is room for every buffer");
         }
         empty.push(give);
         let out = out.clone();
@@ -271,6 +263,8 @@ impl Live<'_> {
     }
 
     fn digest(&self, raw: RawSlice) -> LiveSlice {
+        let asked = self.wires.samples;
+        let kept = if asked { raw.samples.len() } else { 0 };
         let slice = LiveSlice {
             lane: raw.lane,
             number: raw.number,
@@ -278,11 +272,7 @@ impl Live<'_> {
             span: (raw.data.begin.t_ns, raw.data.end.t_ns),
             stats: stats_of(&raw.data, &raw.samples),
             facts: raw.facts,
-            samples: if self.wires.samples {
-                raw.samples.clone()
-            } else {
-                Vec::new()
-            },
+            samples: raw.samples[..kept].to_vec(),
         };
         // A lane that has ended takes no buffer back.
         self.wires.empty[raw.lane].try_send(raw.samples).ok();

@@ -57,14 +57,12 @@ fn refused(bad: JobPlan) -> RunError {
     let named = thread::Builder::new().name("q2c-refused".to_owned());
     let body = move || {
         let error = run(plan).err();
-        sender
-            .send((error, left_alone("q2c-refused")))
-            .expect("the test waits");
+        let sent = sender.send((error, left_alone("q2c-refused")));
+        sent.expect("the test waits");
     };
     named.spawn(body).expect("a thread");
-    let (error, left) = receiver
-        .recv_timeout(Duration::from_secs(50))
-        .expect("no hang");
+    let refused = receiver.recv_timeout(Duration::from_secs(50));
+    let (error, left) = refused.expect("no hang");
     assert!(left, "threads left behind");
     error.expect("an error")
 }
