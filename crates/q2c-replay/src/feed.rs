@@ -1,13 +1,9 @@
 //! The reader: it makes scheduled requests of the trace and hands them to the submitting threads.
 
-use crate::error::ReplayError;
-use crate::facts::ReplayFacts;
-use crate::io::{ScheduledIo, TargetIo};
-use crate::map::{MappedRequest, Mapper};
+use crate::map::Mapper;
 use crate::order::ConflictIndex;
-use crate::plan::ReplayPlan;
 use crate::profile::InFlightProfile;
-use crate::windows::WindowSeries;
+use crate::{GateRule, ReplayError, ReplayFacts, ReplayPlan, ScheduledIo, TargetIo, WindowSeries};
 use q2c_engine::engine::Operation;
 use q2c_model::replay::{Changes, Count, LaneBy, Mode, ShareBy, Writes};
 use q2c_sys::clock::thread_cpu_ns;
@@ -77,6 +73,8 @@ struct FeedReader<'a> {
     index: u64,
     /// Whether enough requests have a completion to know what was in flight.
     known: bool,
+    /// The unit of what is in flight.
+    count: Count,
 }
 
 impl<'a> FeedReader<'a> {
@@ -89,10 +87,9 @@ impl<'a> FeedReader<'a> {
         // A single thread in timed mode submits everything in the order of the trace.
         let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
         let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !alone;
-        let orders = plan
-            .targets
-            .iter()
-            .map(|_| writes.then(ConflictIndex::default));
+        let orders = plan.targets.iter();
+        let orders = orders.map(|_| writes.then(ConflictIndex::default));
+        let profiles = facts.devices.iter().map(|_| InFlightProfile::default());
         Ok(FeedReader {
             mapper: Mapper::new(plan, facts)?,
             plan,
@@ -100,11 +97,8 @@ impl<'a> FeedReader<'a> {
             workers,
             ready: workers.iter().map(|_| Vec::with_capacity(ROUND)).collect(),
             orders: orders.collect(),
-            profiles: facts
-                .devices
-                .iter()
-                .map(|_| InFlightProfile::default())
-                .collect(),
+            profiles: profiles.collect(),
+            count: GateRule::from_mode(&plan.mode).1,
             windows,
             lanes: HashMap::new(),
             previous_ns: 0,
@@ -135,48 +129,38 @@ impl<'a> FeedReader<'a> {
         let Ok(device) = self.facts.devices.binary_search_by_key(&wanted, by_number) else {
             return;
         };
-        if let Some(mapped) = self.mapper.map(device, span) {
-            self.schedule(span, index, start_ns, device, &mapped);
+        if let Some((target, io)) = self.mapper.map(device, span) {
+            self.schedule(span, start_ns, target, TargetIo { index, ..io });
         }
     }
 
-    fn schedule(
-        &mut self,
-        span: &Span,
-        index: u64,
-        start_ns: u64,
-        device: usize,
-        mapped: &MappedRequest,
-    ) {
+    fn schedule(&mut self, span: &Span, start_ns: u64, target: usize, mut io: TargetIo) {
         // The profile counts requests as they are replayed, aligned, and none that is left out.
-        let before = self.profiles[device].before(start_ns);
+        let profile = &mut self.profiles[io.device as usize];
+        let before = profile.before(start_ns);
         let end_ns = (span.end_ns != NONE).then(|| span.end_ns.max(start_ns));
         if let Some(end_ns) = end_ns.filter(|_| self.known) {
-            let count = self.count();
-            self.profiles[device].begin(end_ns, count, mapped.length.into());
+            profile.begin(end_ns, self.count, io.length.into());
         }
         let due_ns = self.due_ns(start_ns);
-        self.note(due_ns, end_ns.map(|end_ns| self.due_ns(end_ns)));
+        let due_end_ns = end_ns.map(|end_ns| self.due_ns(end_ns));
+        if let Some(windows) = &mut self.windows {
+            windows.begin(due_ns, 0);
+            if let Some(end_ns) = due_end_ns.filter(|_| self.known) {
+                windows.flight(due_ns, end_ns);
+            }
+        }
         let (lane, think_ns, after_submission) =
-            self.lane(span, mapped.target, start_ns, end_ns, before.idle_ns);
-        let (worker, stream) = self.place(span, device, lane, mapped);
-        let order = self.orders[mapped.target].as_mut();
-        let writes = !matches!(mapped.operation, Operation::Read | Operation::Flush);
-        let after =
-            order.and_then(|order| order.next(mapped.offset, mapped.length.into(), writes, stream));
+            self.lane(span, target, start_ns, end_ns, before.idle_ns);
+        io.lane = lane;
+        let (worker, stream) = self.place(span, target, &io);
+        let order = self.orders[target].as_mut();
+        let writes = !matches!(io.operation, Operation::Read | Operation::Flush);
+        let after = order.and_then(|order| order.next(io.offset, io.length.into(), writes, stream));
         let unknown = ScheduledIo::UNKNOWN;
         let in_flight_before = if self.known { before.requests } else { unknown };
         self.ready[worker].push(ScheduledIo {
-            io: TargetIo {
-                index,
-                offset: mapped.offset,
-                base: mapped.base,
-                length: mapped.length,
-                // Two words of 32 bits, but no more devices than fit in memory.
-                device: device as u32,
-                lane,
-                operation: mapped.operation,
-            },
+            io,
             due_ns,
             stream,
             in_flight_before,
@@ -192,22 +176,6 @@ impl<'a> FeedReader<'a> {
         match self.plan.mode {
             Mode::Timed { speed } if speed != 1.0 => (since_ns as f64 / speed).round() as u64,
             _ => since_ns,
-        }
-    }
-
-    fn count(&self) -> Count {
-        match self.plan.mode {
-            Mode::Outstanding { count, .. } => count,
-            _ => Count::Requests,
-        }
-    }
-
-    fn note(&mut self, due_ns: u64, end_ns: Option<u64>) {
-        if let Some(windows) = &mut self.windows {
-            windows.begin(due_ns, 0);
-            if let Some(end_ns) = end_ns.filter(|_| self.known) {
-                windows.flight(due_ns, end_ns);
-            }
         }
     }
 
@@ -244,22 +212,22 @@ impl<'a> FeedReader<'a> {
     }
 
     /// The index of the thread that submits the request, and its stream.
-    fn place(&self, span: &Span, device: usize, lane: u32, mapped: &MappedRequest) -> (usize, u32) {
+    fn place(&self, span: &Span, target: usize, io: &TargetIo) -> (usize, u32) {
         let threads = self.plan.submitters;
-        let first = mapped.target * threads;
+        let first = target * threads;
         match self.plan.mode {
             Mode::Timed { .. } => {
                 let by = match self.plan.share {
                     ShareBy::Cpu if span.cpu_submit != NONE_32 => u64::from(span.cpu_submit),
                     ShareBy::Hctx if span.hctx != NONE_32 => u64::from(span.hctx),
                     // Requests of the same MiB go to one thread, spread by the golden ratio.
-                    _ => (mapped.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
+                    _ => (io.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
                 };
                 let worker = first + (by % threads as u64) as usize;
                 (worker, worker as u32)
             }
-            Mode::Outstanding { .. } => (first + device % threads, device as u32),
-            Mode::Closed { .. } => (first + lane as usize % threads, lane),
+            Mode::Outstanding { .. } => (first + io.device as usize % threads, io.device),
+            Mode::Closed { .. } => (first + io.lane as usize % threads, io.lane),
         }
     }
 }

@@ -7,21 +7,17 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GateRule {
     Timed,
-    /// When no more is in flight on its device than just before it in the trace, and with
-    /// `keep_idle` the recorded idle time is over.
-    Outstanding {
-        keep_idle: bool,
-    },
+    /// When no more is in flight on its device than just before it in the trace, and, if idle time
+    /// is kept, the recorded idle time is over.
+    Outstanding(Idle),
     /// When the lane's previous request is complete and the recorded think time is over.
     Closed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamReadiness {
-    /// It may go from this time on, counted from the replay's start; this is its intended time.
-    At {
-        ns: u64,
-    },
+    /// It may go from this time on, ns from the replay's start; this is its intended time.
+    At(u64),
     Now,
     Waits,
 }
@@ -49,10 +45,7 @@ impl GateRule {
     pub(crate) fn from_mode(mode: &Mode) -> (GateRule, Count) {
         match *mode {
             Mode::Timed { .. } => (GateRule::Timed, Count::Requests),
-            Mode::Outstanding { count, idle } => {
-                let keep_idle = idle == Idle::Keep;
-                (GateRule::Outstanding { keep_idle }, count)
-            }
+            Mode::Outstanding { count, idle } => (GateRule::Outstanding(idle), count),
             Mode::Closed { .. } => (GateRule::Closed, Count::Requests),
         }
     }
@@ -60,23 +53,15 @@ impl GateRule {
     pub(crate) fn ready(self, stream: &RequestStream) -> Option<StreamReadiness> {
         let request = stream.queue.front()?;
         Some(match self {
-            GateRule::Timed => StreamReadiness::At { ns: request.due_ns },
-            GateRule::Outstanding { .. } if stream.load > request.load_before => {
-                StreamReadiness::Waits
+            GateRule::Timed => StreamReadiness::At(request.due_ns),
+            GateRule::Outstanding(_) if stream.load > request.load_before => StreamReadiness::Waits,
+            GateRule::Outstanding(Idle::Keep) if stream.in_flight == 0 && request.think_ns > 0 => {
+                let after = |ns: u64| ns.saturating_add(request.think_ns);
+                StreamReadiness::At(stream.completed_ns.map_or(0, after))
             }
-            GateRule::Outstanding { keep_idle: true }
-                if stream.in_flight == 0 && request.think_ns > 0 =>
-            {
-                let completed_ns = stream.completed_ns;
-                StreamReadiness::At {
-                    ns: completed_ns.map_or(0, |ns| ns.saturating_add(request.think_ns)),
-                }
-            }
-            GateRule::Outstanding { .. } => StreamReadiness::Now,
+            GateRule::Outstanding(_) => StreamReadiness::Now,
             GateRule::Closed if stream.in_flight > 0 => StreamReadiness::Waits,
-            GateRule::Closed => StreamReadiness::At {
-                ns: after_think(stream, request),
-            },
+            GateRule::Closed => StreamReadiness::At(after_think(stream, request)),
         })
     }
 }

@@ -44,8 +44,15 @@ pub use q2c_model::replay::{
     Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
 };
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
-pub use schedule::{NoSchedule, keeps_schedule};
+pub use schedule::keeps_schedule;
 pub use wanted::ReplaySelection;
+
+use gate::GateRule;
+use io::{ScheduledIo, TargetIo};
+use record::RowSender;
+use shared::Shared;
+use time::ThreadClock;
+use windows::WindowSeries;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! Mapping of a request of the trace to a request of a target.
 
-use crate::ReplayError;
-use crate::facts::{FARTHEST, ReplayFacts};
-use crate::plan::{ReplayPlan, ReplayTarget};
+use crate::facts::FARTHEST;
+use crate::{ReplayError, ReplayFacts, ReplayPlan, ReplayTarget, TargetIo};
 use q2c_engine::engine::Operation;
 use q2c_model::replay::{Change, Changes, Discards, Fit, Writes};
 use q2c_model::{Op, OpFlags};
@@ -30,18 +29,6 @@ struct Region {
     align: u64,
     /// End of the device's farthest request, rounded up to the alignment.
     span: u64,
-}
-
-/// A request as its target gets it; of a flush only target and operation count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MappedRequest {
-    /// Index in [`ReplayPlan::targets`].
-    pub target: usize,
-    pub operation: Operation,
-    pub offset: u64,
-    /// Offset at which the device's region of the target begins.
-    pub base: u64,
-    pub length: u32,
 }
 
 /// Maps requests of the trace to requests of the targets, and counts by reason what it changes.
@@ -102,36 +89,38 @@ impl Mapper {
         *self.changed.entry(why).or_default() += 1;
     }
 
-    /// Maps one request of `device` (an index); `None` when it is left out, and counted.
-    pub fn map(&mut self, device: usize, span: &Span) -> Option<MappedRequest> {
+    fn leave_out<T>(&mut self, why: Change) -> Option<T> {
+        self.count(why);
+        None
+    }
+
+    /// Maps one request of `device` (an index): the index of its target in
+    /// [`ReplayPlan::targets`], and the request there, of a flush only device and operation.
+    /// `None` when it is left out, and counted.
+    pub fn map(&mut self, device: usize, span: &Span) -> Option<(usize, TargetIo)> {
         let region = self.regions[device];
         if region.target == usize::MAX {
-            self.count(Change::NoTarget);
-            return None;
+            return self.leave_out(Change::NoTarget);
         }
         let operation = self.operation(span)?;
-        let target = region.target;
+        let mut io = TargetIo {
+            operation,
+            // Two words of 32 bits, but no more devices than fit in memory.
+            device: device as u32,
+            ..TargetIo::default()
+        };
         if operation == Operation::Flush {
-            return Some(MappedRequest {
-                target,
-                operation,
-                ..MappedRequest::default()
-            });
+            return Some((region.target, io));
         }
         if span.bytes == 0 {
-            self.count(Change::Empty);
-            return None;
+            return self.leave_out(Change::Empty);
         }
         let (from, length) = self.aligned(region, span, operation);
         let from = self.fitted(device, region, from, length)?;
-        Some(MappedRequest {
-            target,
-            operation,
-            offset: region.base + from,
-            base: region.base,
-            // Fits in 32 bits: at most the size of a buffer, or for discards 1 GiB.
-            length: length as u32,
-        })
+        (io.offset, io.base) = (region.base + from, region.base);
+        // Fits in 32 bits: at most the size of a buffer, or for discards 1 GiB.
+        io.length = length as u32;
+        Some((region.target, io))
     }
 
     fn operation(&mut self, span: &Span) -> Option<Operation> {
@@ -145,19 +134,10 @@ impl Mapper {
                 self.count(Change::WriteRead);
                 Some(Operation::Read)
             }
-            (Op::Write, Writes::Skip, _) => {
-                self.count(Change::WriteLeftOut);
-                None
-            }
+            (Op::Write, Writes::Skip, _) => self.leave_out(Change::WriteLeftOut),
             (Op::Discard, _, Discards::Allow) => Some(Operation::Discard),
-            (Op::Discard, ..) => {
-                self.count(Change::DiscardLeftOut);
-                None
-            }
-            (Op::Other, ..) => {
-                self.count(Change::OtherLeftOut);
-                None
-            }
+            (Op::Discard, ..) => self.leave_out(Change::DiscardLeftOut),
+            (Op::Other, ..) => self.leave_out(Change::OtherLeftOut),
         }
     }
 
@@ -170,10 +150,8 @@ impl Mapper {
         if (from, length) != (start, span.bytes) {
             self.count(Change::Aligned);
         }
-        let most = match operation {
-            Operation::Discard => 1 << 30,
-            _ => self.largest,
-        };
+        let discards = operation == Operation::Discard;
+        let most = if discards { 1 << 30 } else { self.largest };
         let most = most.min(room) / align * align;
         if length > most {
             self.count(Change::Shortened);
@@ -183,9 +161,7 @@ impl Mapper {
 
     /// The offset within the device's region of the target; `None` when the request is left out.
     fn fitted(&mut self, device: usize, region: Region, from: u64, length: u64) -> Option<u64> {
-        let Region {
-            room, align, span, ..
-        } = region;
+        let (room, align, span) = (region.room, region.align, region.span);
         let fits = from.saturating_add(length) <= room;
         let last = room - length;
         match self.fit {
@@ -209,10 +185,7 @@ impl Mapper {
                 Some((at % pieces * PIECE + from % PIECE).min(last))
             }
             _ if fits => Some(from),
-            Fit::Clip => {
-                self.count(Change::Beyond);
-                None
-            }
+            Fit::Clip => self.leave_out(Change::Beyond),
             Fit::Modulo | Fit::Scale => {
                 self.count(Change::Modulo);
                 Some((from % room).min(last))
@@ -259,24 +232,21 @@ fn divide(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::TraceDevice;
+    use crate::TraceDevice;
     use q2c_model::replay::Mode;
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
 
     /// A mapper on one target, with blocks of 512 B and requests of up to 64 KiB.
     fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
-        let device = |(minor, span): (usize, &u64)| TraceDevice {
-            dev: DevId {
-                major: 8,
-                minor: minor as u32,
-            },
+        let device = |&span: &u64| TraceDevice {
+            dev: DevId::default(),
             requests: 1,
-            span: *span,
+            span,
             idle: Nanos(0),
             whole: Nanos(0),
         };
         let facts = ReplayFacts {
-            devices: spans.iter().enumerate().map(device).collect(),
+            devices: spans.iter().map(device).collect(),
             largest: Bytes(65536),
             ..ReplayFacts::default()
         };
@@ -298,8 +268,8 @@ mod tests {
     }
 
     fn read(mapper: &mut Mapper, device: usize, sector: u64, bytes: u64) -> Option<(u64, u32)> {
-        let mapped = mapper.map(device, &span(Op::Read, sector, bytes))?;
-        Some((mapped.offset, mapped.length))
+        let (_, io) = mapper.map(device, &span(Op::Read, sector, bytes))?;
+        Some((io.offset, io.length))
     }
 
     const MIB: u64 = 1 << 20;
@@ -316,10 +286,8 @@ mod tests {
         // Modulo: the device has room for 1 MiB, so its second MiB begins again at the start.
         assert_eq!(read(&mut shares, 1, 2048 + 3, 512), Some((MIB + 1536, 512)));
         assert_eq!(shares.changed().values().sum::<u64>(), 1);
-        assert!(matches!(
-            mapper(Fit::Modulo, 65536, &[MIB, MIB]),
-            Err(ReplayError::TooSmall { .. })
-        ));
+        let small = mapper(Fit::Modulo, 65536, &[MIB, MIB]);
+        assert!(matches!(small, Err(ReplayError::TooSmall { .. })));
     }
 
     #[test]
@@ -356,22 +324,18 @@ mod tests {
         assert_eq!(read(&mut mapper, 0, 1, 100), Some((512, 512)));
         assert_eq!(read(&mut mapper, 0, 1, 0), None);
         assert_eq!(read(&mut mapper, 0, 0, MIB), Some((0, 65536)));
-        let flush = mapper.map(0, &span(Op::Flush, 0, 0)).unwrap();
+        let (_, flush) = mapper.map(0, &span(Op::Flush, 0, 0)).unwrap();
         let empty = (Operation::Flush, 0, 0);
         assert_eq!((flush.operation, flush.offset, flush.length), empty);
         let mut durable = span(Op::Write, 8, 512);
         durable.flags = OpFlags::FUA;
-        let durable = mapper.map(0, &durable).unwrap();
+        let (_, durable) = mapper.map(0, &durable).unwrap();
         assert_eq!(durable.operation, Operation::Durable);
         assert_eq!(mapper.map(0, &span(Op::Discard, 8, 512)), None);
         assert_eq!(mapper.map(0, &span(Op::Other, 8, 512)), None);
-        let wanted = [
-            (Change::DiscardLeftOut, 1),
-            (Change::OtherLeftOut, 1),
-            (Change::Empty, 1),
-            (Change::Aligned, 1),
-            (Change::Shortened, 1),
-        ];
-        assert_eq!(mapper.changed(), Changes::from(wanted));
+        use Change::{Aligned, DiscardLeftOut, Empty, OtherLeftOut, Shortened};
+        let wanted = [DiscardLeftOut, OtherLeftOut, Empty, Aligned, Shortened];
+        let wanted = Changes::from(wanted.map(|why| (why, 1)));
+        assert_eq!(mapper.changed(), wanted);
     }
 }

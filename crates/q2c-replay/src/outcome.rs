@@ -1,7 +1,6 @@
 //! The result of a replay.
 
-use crate::counts::ReplayCounts;
-use crate::windows::WindowSeries;
+use crate::{ReplayCounts, WindowSeries};
 use q2c_model::replay::Changes;
 
 /// The result of a replay. Points in time count from the schedule's start.
@@ -28,9 +27,7 @@ pub struct ReplayOutcome {
 impl ReplayOutcome {
     /// Submission of the last request less its recorded time; negative when it went early.
     pub fn end_drift_ns(&self) -> i64 {
-        self.counts
-            .last_drift_ns
-            .map_or(0, |(_, drift_ns)| drift_ns)
+        self.counts.last_drift_ns.map_or(0, |(_, ns)| ns)
     }
 
     /// How far the replay was from the trace: the sum of |in flight before a request here - in the
@@ -71,19 +68,18 @@ pub struct WindowSum {
 /// Joins the windows of the replay and of the recording, after making them equally long.
 pub(crate) fn windows(
     mut done: WindowSeries,
-    recorded: Option<WindowSeries>,
+    mut recorded: Option<WindowSeries>,
     known: bool,
 ) -> Vec<WindowSum> {
-    let mut recorded = recorded;
     if let Some(recorded) = &mut recorded {
-        recorded.coarsen_to(done.length_ns());
-        done.coarsen_to(recorded.length_ns());
+        recorded.coarsen_to(done.length_ns);
+        done.coarsen_to(recorded.length_ns);
     }
-    let length_ns = done.length_ns();
-    let recorded_sums = recorded.as_ref().map_or(&[][..], WindowSeries::sums);
-    let count = done.sums().len().max(recorded_sums.len());
+    let length_ns = done.length_ns;
+    let recorded_sums = recorded.as_ref().map_or(&[][..], |recorded| &recorded.sums);
+    let count = done.sums.len().max(recorded_sums.len());
     let sums = (0..count).map(|at| {
-        let here = done.sums().get(at).copied().unwrap_or_default();
+        let here = done.sums.get(at).copied().unwrap_or_default();
         let there = recorded_sums.get(at).copied().unwrap_or_default();
         let mean = |ns: u128| ns as f64 / length_ns as f64;
         WindowSum {

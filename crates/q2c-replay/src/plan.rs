@@ -1,7 +1,6 @@
 //! The plan of a replay: what is replayed, by which rule, and where to.
 
-use crate::map::Permits;
-use crate::wanted::ReplaySelection;
+use crate::{Permits, ReplaySelection};
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::replay::{Fit, Mode, OnError, ShareBy};

@@ -77,9 +77,7 @@ mod tests {
     fn blocks_are_begun_ones() {
         let blocks = [1, 4096, 4097].map(|bytes| Count::Blocks.weight_of(bytes));
         assert_eq!(blocks, [1, 1, 2]);
-        assert_eq!(
-            (Count::Requests.weight_of(9), Count::Bytes.weight_of(9)),
-            (1, 9)
-        );
+        let others = [Count::Requests, Count::Bytes].map(|count| count.weight_of(9));
+        assert_eq!(others, [1, 9]);
     }
 }

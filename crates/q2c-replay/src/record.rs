@@ -1,8 +1,6 @@
 //! Records what a replay did, as a trace.
 
-use crate::error::ReplayError;
-use crate::facts::ReplayFacts;
-use crate::io::TargetIo;
+use crate::{ReplayError, ReplayFacts, TargetIo};
 use q2c_engine::engine::Operation;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, OpFlags, Sectors};
 use q2c_sys::clock::thread_cpu_ns;
@@ -93,11 +91,8 @@ fn recorded(facts: &ReplayFacts, row: &ReplayRow) -> Recorded {
     };
     let device = facts.devices.get(io.device as usize);
     let device = device.map_or(DevId::default(), |device| device.dev);
-    let (sector, bytes) = (
-        Sectors((io.offset - io.base) / 512),
-        Bytes(io.length.into()),
-    );
-    let plain = IoRecord::new(io.index, Layer::User, device, op, sector, bytes);
+    let (sector, bytes) = ((io.offset - io.base) / 512, Bytes(io.length.into()));
+    let plain = IoRecord::new(io.index, Layer::User, device, op, Sectors(sector), bytes);
     let short = row.result >= 0 && row.result != io.length as i32;
     Recorded {
         span: Span {

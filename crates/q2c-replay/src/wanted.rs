@@ -73,10 +73,8 @@ impl SelectionFilter {
             self.doubled += 1;
             return None;
         }
-        let of_process = self
-            .process
-            .as_mut()
-            .is_none_or(|process| process.takes(record));
+        let process = self.process.as_mut();
+        let of_process = process.is_none_or(|process| process.takes(record));
         let span = Span::from_record(record);
         let start_ns = span.first_ns();
         if start_ns == NONE {

@@ -3,8 +3,8 @@
 /// Sums over windows of equal length. When there would be too many windows, their length doubles.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WindowSeries {
-    length_ns: u64,
-    sums: Vec<WindowCounts>,
+    pub length_ns: u64,
+    pub sums: Vec<WindowCounts>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -100,14 +100,6 @@ impl WindowSeries {
             sums.add(more);
         }
     }
-
-    pub(crate) fn length_ns(&self) -> u64 {
-        self.length_ns
-    }
-
-    pub(crate) fn sums(&self) -> &[WindowCounts] {
-        &self.sums
-    }
 }
 
 #[cfg(test)]
@@ -125,7 +117,7 @@ mod tests {
                 windows.flight(*from, from + length);
             }
             let sum: u64 = flights.iter().map(|(_, length)| length).sum();
-            let sums = windows.sums();
+            let sums = windows.sums;
             prop_assert_eq!(sums.iter().map(|p| p.in_flight_ns).sum::<u128>(), u128::from(sum));
             prop_assert_eq!(sums.iter().map(|p| p.latency_ns).sum::<u128>(), u128::from(sum));
             prop_assert_eq!(sums.iter().map(|p| p.ios).sum::<u64>(), flights.len() as u64);
@@ -137,7 +129,7 @@ mod tests {
     fn a_flight_over_three_windows() {
         let mut windows = WindowSeries::new(10);
         windows.flight(5, 25);
-        let in_flight = windows.sums().iter().map(|window| window.in_flight_ns);
+        let in_flight = windows.sums.iter().map(|window| window.in_flight_ns);
         assert_eq!(in_flight.collect::<Vec<_>>(), [5, 10, 5]);
     }
 }

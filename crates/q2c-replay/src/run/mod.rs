@@ -4,15 +4,13 @@ mod thread;
 
 pub use thread::{leave, spare_cpus};
 
-use crate::counts::ReplayCounts;
-use crate::error::ReplayError;
-use crate::facts::ReplayFacts;
 use crate::feed::{self, FeedResult};
-use crate::outcome::{ReplayOutcome, windows};
-use crate::plan::ReplayPlan;
-use crate::record::{self, ReplayRow, RowSender};
-use crate::shared::{InFlightCounter, Shared};
-use crate::windows::WindowSeries;
+use crate::outcome::windows;
+use crate::record;
+use crate::shared::InFlightCounter;
+use crate::{
+    ReplayCounts, ReplayError, ReplayFacts, ReplayOutcome, ReplayPlan, Shared, WindowSeries,
+};
 use q2c_engine::start::{Start, Starter};
 use q2c_model::Bytes;
 use q2c_model::replay::{Change, LaneBy, Mode};
@@ -21,7 +19,7 @@ use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::thread::scope;
 use thread::{ThreadSetup, join_all, spawn, spawn_named};
 
@@ -71,14 +69,16 @@ pub fn replay(
     let trace = TraceReader::open(&facts.path)?;
     let threads = plan.threads();
     let shared = Shared::new(plan, facts, threads, stop);
-    let (mut rows, recorder_rows) = row_channel(threads, record_to.is_some());
+    let channel = record_to.as_ref().map(|_| record::channel(threads));
+    let (rows, recorder_rows) = channel.unzip();
+    let mut rows = rows.into_iter().flatten();
     let start = Start::for_members(threads);
     let window_ns = window_ns(plan, facts);
     scope(|scope| {
         let starter = Starter::new(&start);
         let mut submitting = Vec::new();
         let mut senders = Vec::new();
-        for (number, rows) in rows.iter_mut().enumerate() {
+        for number in 0..threads {
             let (sender, deliveries) = sync_channel(feed::AHEAD);
             senders.push(sender);
             let setup = ThreadSetup {
@@ -87,22 +87,20 @@ pub fn replay(
                 deliveries,
                 shared: &shared,
                 counts: ReplayCounts::new(WindowSeries::new(window_ns)),
-                rows: rows.take(),
+                rows: rows.next(),
                 clock,
                 start: &start,
             };
             submitting.push(spawn(scope, setup)?);
         }
-        drop(rows);
-        let recorded =
-            matches!(plan.mode, Mode::Timed { .. }).then(|| WindowSeries::new(window_ns));
+        let timed = matches!(plan.mode, Mode::Timed { .. });
+        let recorded = timed.then(|| WindowSeries::new(window_ns));
         let (trace, shared) = (&trace, &shared);
         let reading = spawn_named(scope, "reader", move || {
             leave(plan);
             let ends = [shared.stop, &shared.failed];
-            shared.checked(feed::feed(
-                plan, facts, trace, recorded, &senders, ends, read,
-            ))
+            let fed = feed::feed(plan, facts, trace, recorded, &senders, ends, read);
+            shared.checked(fed)
         })?;
         let recording = record_to.zip(recorder_rows).map(|(to, rows)| {
             spawn_named(scope, "recorder", move || {
@@ -124,18 +122,6 @@ pub fn replay(
         }
         Ok(conclude(submitted?, fed?, facts, shared, recorder_cpu_ns))
     })
-}
-
-/// A sender for each thread, and the recorder's receiver; `None` everywhere without a recording.
-fn row_channel(
-    threads: usize,
-    wanted: bool,
-) -> (Vec<Option<RowSender>>, Option<Receiver<Vec<ReplayRow>>>) {
-    if !wanted {
-        return ((0..threads).map(|_| None).collect(), None);
-    }
-    let (senders, receiver) = record::channel(threads);
-    (senders.into_iter().map(Some).collect(), Some(receiver))
 }
 
 /// Checks that the trace has what the mode needs.

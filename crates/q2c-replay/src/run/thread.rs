@@ -1,14 +1,10 @@
 //! A submitting thread of a replay: it opens its engine, waits for the common start, and works.
 
-use crate::counts::ReplayCounts;
-use crate::error::ReplayError;
-use crate::gate::GateRule;
-use crate::io::ScheduledIo;
-use crate::plan::ReplayPlan;
-use crate::record::RowSender;
-use crate::shared::Shared;
 use crate::time::RealClock;
 use crate::worker::{EngineSubmitter, ReplayWorker, Schedule, ThreadAccount};
+use crate::{
+    GateRule, ReplayCounts, ReplayError, ReplayPlan, ReplayTarget, RowSender, ScheduledIo, Shared,
+};
 use q2c_engine::engine::{Engine, EngineError};
 use q2c_engine::start::{Member, Start};
 use q2c_model::CpuId;
@@ -38,10 +34,9 @@ pub(super) fn spawn<'s, 'e>(
     setup: ThreadSetup<'s>,
 ) -> Result<SubmittingThread<'s>, ReplayError> {
     spawn_named(scope, "submitter", move || {
-        submit(setup).map(|(mut counts, rows)| {
-            counts.cpu_ns = thread_cpu_ns();
-            (counts, rows)
-        })
+        let (mut counts, rows) = submit(setup)?;
+        counts.cpu_ns = thread_cpu_ns();
+        Ok((counts, rows))
     })
 }
 
@@ -56,34 +51,25 @@ pub(super) fn spawn_named<'s, 'e, T: Send + 's>(
 }
 
 fn submit(setup: ThreadSetup<'_>) -> Submitted {
-    let ThreadSetup {
-        number,
-        plan,
-        deliveries,
-        shared,
-        counts,
-        rows,
-        clock,
-        start,
-    } = setup;
-    let member = Member::new(start, number, &shared.failed);
-    let opened = open(plan, number);
+    let (plan, shared) = (setup.plan, setup.shared);
+    let target = &plan.targets[setup.number / plan.submitters];
+    let member = Member::new(setup.start, setup.number, &shared.failed);
+    let opened = open(plan, target, setup.number);
     let begin_ns = member.ready(opened.is_ok());
     let engine = member.checked(opened)?;
     let Some(begin_ns) = begin_ns else {
-        return Ok((counts, rows));
+        return Ok((setup.counts, setup.rows));
     };
     let (rule, count) = GateRule::from_mode(&plan.mode);
-    let engine_spec = &plan.targets[number / plan.submitters].engine;
-    let may_sleep = engine_spec.may_sleep_in_submission();
+    let may_sleep = target.engine.may_sleep_in_submission();
     let worker = ReplayWorker {
-        schedule: Schedule::new(rule, count, deliveries, &shared.progress),
+        schedule: Schedule::new(rule, count, setup.deliveries, &shared.progress),
         submitter: EngineSubmitter::new(engine, may_sleep, plan.in_flight),
-        account: ThreadAccount::new(counts, rows),
+        account: ThreadAccount::new(setup.counts, setup.rows),
         shared,
         on_error: plan.on_error,
         may_look: spare_cpus(plan),
-        time: RealClock::new(clock, begin_ns, plan.spin),
+        time: RealClock::new(setup.clock, begin_ns, plan.spin),
     };
     member.checked(worker.run())
 }
@@ -100,15 +86,19 @@ pub fn spare_cpus(plan: &ReplayPlan) -> bool {
 pub fn leave(plan: &ReplayPlan) {
     let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
-    let free = allowed.into_iter().filter(|cpu| !taken.contains(cpu));
-    let free: Vec<CpuId> = free.collect();
+    let mut free = allowed;
+    free.retain(|cpu| !taken.contains(cpu));
     if !free.is_empty() {
         // If this is refused, the kernel chooses the CPU.
         thread::allow(&free).ok();
     }
 }
 
-fn open(plan: &ReplayPlan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
+fn open(
+    plan: &ReplayPlan,
+    target: &ReplayTarget,
+    number: usize,
+) -> Result<Box<dyn Engine>, EngineError> {
     if !plan.cpus.is_empty() {
         let cpu = plan.cpus[number % plan.cpus.len()];
         thread::pin(cpu).map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
@@ -116,35 +106,29 @@ fn open(plan: &ReplayPlan, number: usize) -> Result<Box<dyn Engine>, EngineError
     // With the default timer slack sleeps end up to 50 us late, and the margin that waits learn
     // would grow by that.
     thread::least_timer_slack().ok();
-    let target = &plan.targets[number / plan.submitters];
-    target
-        .engine
-        .open_in(&target.medium, plan.memory, plan.seed + number as u64)
+    let (medium, seed) = (&target.medium, plan.seed + number as u64);
+    target.engine.open_in(medium, plan.memory, seed)
 }
 
 /// All threads' counts and lost rows together, or the first error or panic in their order.
 pub(super) fn join_all(
     threads: Vec<SubmittingThread<'_>>,
 ) -> Result<(ReplayCounts, u64), ReplayError> {
-    let mut total: Option<ReplayCounts> = None;
-    let mut lost = 0;
-    let mut failed = None;
-    for thread in threads {
-        match thread.join() {
-            Ok(Ok((counts, rows))) => {
-                lost += rows.map_or(0, |rows| rows.lost);
-                match &mut total {
-                    None => total = Some(counts),
-                    Some(total) => total.merge(counts),
-                }
-            }
-            Ok(Err(error)) => failed = failed.or(Some(error.into())),
-            Err(_) => failed = failed.or(Some(ReplayError::Panic("submitting"))),
-        }
+    let panicked = || ReplayError::Panic("submitting");
+    let join = |thread: SubmittingThread<'_>| match thread.join() {
+        Ok(result) => result.map_err(ReplayError::from),
+        Err(_) => Err(panicked()),
+    };
+    // All are joined, also those behind one that failed.
+    let joined: Vec<_> = threads.into_iter().map(join).collect();
+    let mut joined = joined.into_iter();
+    let lost_of = |rows: Option<RowSender>| rows.map_or(0, |rows| rows.lost);
+    let (mut total, rows) = joined.next().ok_or_else(panicked)??;
+    let mut lost = lost_of(rows);
+    for result in joined {
+        let (counts, rows) = result?;
+        total.merge(counts);
+        lost += lost_of(rows);
     }
-    match (failed, total) {
-        (Some(error), _) => Err(error),
-        (None, Some(total)) => Ok((total, lost)),
-        (None, None) => Err(ReplayError::Panic("submitting")),
-    }
+    Ok((total, lost))
 }

@@ -23,8 +23,7 @@ proptest! {
             let mut records: Vec<&IoRecord> = records.collect();
             records.sort_by_key(|r| r.submit_ns);
             for (pair, recorded) in records.windows(2).zip(recorded.windows(2)) {
-                let end_ns = recorded[0].start_ns + recorded[0].latency_ns;
-                let think = recorded[1].start_ns.saturating_sub(end_ns);
+                let think = recorded[1].start_ns.saturating_sub(recorded[0].end_ns());
                 let gap = pair[1].submit_ns.unwrap().0 - pair[0].reap_ns.unwrap().0;
                 prop_assert_eq!(gap, think);
             }

@@ -8,10 +8,13 @@ use std::rc::Rc;
 /// The time in ns. It advances only while a thread waits.
 pub(crate) type SharedTime = Rc<Cell<u64>>;
 
-/// A clock on that time, and the number of times that the thread looked instead of sleeping.
+/// A clock on that time, the number of times that the thread looked instead of sleeping, and the
+/// log of the device.
+#[derive(Clone, Default)]
 pub(crate) struct VirtualClock {
     pub time: SharedTime,
     pub looks: Rc<Cell<u64>>,
+    pub log: SubmissionLog,
 }
 
 /// Time that passes while the thread looks once.
@@ -51,18 +54,13 @@ pub(crate) struct VirtualDevice {
 }
 
 impl VirtualDevice {
-    pub(crate) fn new(
-        time: SharedTime,
-        service_ns: Vec<u64>,
-        servers: usize,
-        log: SubmissionLog,
-    ) -> Self {
+    pub(crate) fn new(clock: &VirtualClock, service_ns: Vec<u64>, servers: usize) -> Self {
         VirtualDevice {
-            time,
+            time: clock.time.clone(),
             service_ns,
             free_ns: vec![0; servers],
             in_flight: Vec::new(),
-            log,
+            log: clock.log.clone(),
         }
     }
 }
@@ -71,10 +69,9 @@ impl Engine for VirtualDevice {
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         let now = self.time.get();
         for request in requests {
-            let nth = self.log.borrow().len();
-            self.log
-                .borrow_mut()
-                .push((now, request.offset, self.in_flight.len()));
+            let mut log = self.log.borrow_mut();
+            let nth = log.len();
+            log.push((now, request.offset, self.in_flight.len()));
             let server = self.free_ns.iter_mut().min().expect("a server");
             *server = now.max(*server) + self.service_ns[nth % self.service_ns.len()];
             let done = RingCompletion {
@@ -98,8 +95,8 @@ impl Engine for VirtualDevice {
 
     fn wait_until(&mut self, at: u64) -> Result<Option<RingCompletion>, EngineError> {
         let next = self.in_flight.iter().map(|(at, _)| *at).min();
-        self.time
-            .set(next.unwrap_or(at).min(at).max(self.time.get()));
+        let until = next.unwrap_or(at).min(at);
+        self.time.set(until.max(self.time.get()));
         self.poll()
     }
 

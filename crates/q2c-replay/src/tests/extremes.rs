@@ -1,32 +1,22 @@
 //! Traces with offsets and times that no device has.
 
-use super::trace::on_trace;
+use super::trace::{on_trace, queued};
 use super::{facts, plan, run};
 use crate::ReplayFacts;
 use q2c_model::replay::{Count, Fit, Idle, Mode};
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
+use q2c_model::{Bytes, IoRecord, Op, Sectors};
 
 #[test]
 fn places_and_times_beyond_all_reason_are_replayed() {
-    let far = [
-        (0, 0),
-        (u64::MAX / 512, 1),
-        (u64::MAX - 1, u64::MAX - 2),
-        (1, u64::MAX - 1),
-    ];
-    let record = |(id, (sector, time)): (usize, &(u64, u64))| {
-        let dev = DevId {
-            major: id as u32,
-            minor: u32::MAX,
-        };
-        let (id, sector, bytes) = (id as u64, Sectors(*sector), Bytes(u64::MAX - 1));
-        IoRecord {
-            queue_ns: Some(Nanos(*time)),
-            complete_ns: Some(Nanos(*time)),
-            ..IoRecord::new(id, Layer::Block, dev, Op::Read, sector, bytes)
-        }
+    let most = u64::MAX;
+    let far = [(0, 0), (most / 512, 1), (most - 1, most - 2), (1, most - 1)];
+    let record = |(id, (sector, time)): (u32, (u64, u64))| {
+        let mut record = queued(id.into(), time, Op::Read, Sectors(sector), Bytes(most - 1));
+        (record.device.major, record.device.minor) = (id, u32::MAX);
+        record.complete_ns = record.queue_ns;
+        record
     };
-    let records: Vec<IoRecord> = far.iter().enumerate().map(record).collect();
+    let records: Vec<IoRecord> = (0..).zip(far).map(record).collect();
     on_trace(&records, |path| replay_by_every_fit(&facts(path)));
 }
 

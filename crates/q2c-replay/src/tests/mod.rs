@@ -9,32 +9,24 @@ mod overlap;
 mod timed;
 mod trace;
 
-use crate::counts::ReplayCounts;
-use crate::gate::GateRule;
-use crate::map::Permits;
-use crate::plan::{ReplayPlan, ReplayTarget};
-use crate::shared::{InFlightCounter, Shared};
-use crate::windows::WindowSeries;
+use crate::shared::InFlightCounter;
 use crate::worker::{EngineSubmitter, ReplayWorker, Schedule, ThreadAccount};
-use crate::{ReplayFacts, ReplayOutcome, ReplaySelection, feed, prepare, record};
-use device::{SharedTime, SubmissionLog, VirtualClock, VirtualDevice};
+use crate::{
+    GateRule, Permits, ReplayCounts, ReplayFacts, ReplayOutcome, ReplayPlan, ReplaySelection,
+    ReplayTarget, Shared, WindowSeries, feed, prepare, record,
+};
+use device::{VirtualClock, VirtualDevice};
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::replay::{Fit, Mode, OnError, ShareBy};
 use q2c_model::{Bytes, IoRecord};
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::mpsc::sync_channel;
 
 const BIG: Bytes = Bytes(1 << 40);
 
 pub(crate) fn plan(mode: Mode) -> ReplayPlan {
-    let memory = Memory {
-        slots: 64,
-        size: 1 << 16,
-        shared: None,
-    };
     ReplayPlan {
         mode,
         targets: vec![ReplayTarget {
@@ -52,7 +44,11 @@ pub(crate) fn plan(mode: Mode) -> ReplayPlan {
         share: ShareBy::Offset,
         cpus: Vec::new(),
         in_flight: 64,
-        memory,
+        memory: Memory {
+            slots: 64,
+            size: 1 << 16,
+            shared: None,
+        },
         on_error: OnError::Stop,
         seed: 1,
         windows: 10,
@@ -68,26 +64,21 @@ struct Replayed {
     looks: u64,
 }
 
+impl Replayed {
+    /// The time of each submission.
+    fn times(&self) -> Vec<u64> {
+        self.log.iter().map(|(at, ..)| *at).collect()
+    }
+}
+
 fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> Replayed {
     let (plan, facts, stop) = (plan(mode), facts(trace), AtomicBool::new(false));
     let reader = q2c_trace::TraceReader::open(trace).unwrap();
     let (sender, deliveries) = sync_channel(feed::AHEAD);
-    feed::feed(
-        &plan,
-        &facts,
-        &reader,
-        None,
-        &[sender],
-        [&stop, &stop],
-        &AtomicU64::new(0),
-    )
-    .unwrap();
-    let (time, log, looks) = (
-        SharedTime::default(),
-        SubmissionLog::default(),
-        Rc::default(),
-    );
-    let device = VirtualDevice::new(time.clone(), service_ns, servers, log.clone());
+    let (ends, read) = ([&stop; 2], AtomicU64::new(0));
+    feed::feed(&plan, &facts, &reader, None, &[sender], ends, &read).unwrap();
+    let clock = VirtualClock::default();
+    let device = VirtualDevice::new(&clock, service_ns, servers);
     let shared = Shared {
         progress: (0..64).map(|_| AtomicU64::new(0)).collect(),
         devices: vec![AtomicU32::new(0)],
@@ -104,10 +95,7 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
         shared: &shared,
         on_error: OnError::Stop,
         may_look: true,
-        time: VirtualClock {
-            time,
-            looks: Rc::clone(&looks),
-        },
+        time: clock.clone(),
     };
     let (counts, rows) = worker.run().unwrap();
     drop(rows);
@@ -115,21 +103,16 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
     let folder = std::env::temp_dir();
     record::record(&facts, &receiver, Bytes(0), &folder, &mut records).unwrap();
     Replayed {
-        log: log.borrow().clone(),
+        log: clock.log.take(),
         counts,
         records,
-        looks: looks.get(),
+        looks: clock.looks.get(),
     }
 }
 
 fn facts(trace: &Path) -> ReplayFacts {
-    prepare(
-        trace,
-        &ReplaySelection::default(),
-        &AtomicBool::new(false),
-        |_| {},
-    )
-    .unwrap()
+    let (all, stop) = (ReplaySelection::default(), AtomicBool::new(false));
+    prepare(trace, &all, &stop, |_| {}).unwrap()
 }
 
 /// Replays in real time, with the records of what was done.

@@ -1,7 +1,7 @@
 //! Outstanding mode.
 
 use super::trace::{Traced, drawn, few_cases, in_folder, on_trace, queued, requests};
-use super::{Replayed, facts, plan, replayed};
+use super::{facts, plan, replayed};
 use proptest::prelude::*;
 use q2c_model::replay::{Count, Idle, Mode};
 use q2c_model::{Bytes, IoRecord, Nanos, Op, Sectors};
@@ -14,11 +14,9 @@ const SQUEEZE: Mode = Mode::Outstanding {
 
 /// Requests in flight just before each request, counted over all pairs.
 fn profile(requests: &[Traced]) -> Vec<usize> {
-    let over =
-        |i: usize, j: usize| requests[j].start_ns + requests[j].latency_ns > requests[i].start_ns;
-    (0..requests.len())
-        .map(|i| (0..i).filter(|&j| over(i, j)).count())
-        .collect()
+    let over = |i: usize, j: usize| requests[j].end_ns() > requests[i].start_ns;
+    let before = |i| (0..i).filter(|&j| over(i, j)).count();
+    (0..requests.len()).map(before).collect()
 }
 
 proptest! {
@@ -49,24 +47,17 @@ proptest! {
 /// Counted by hand: requests of 10 ns that overlap, on a device that takes 100 ns for each.
 #[test]
 fn outstanding_counted_by_hand() {
-    let at = |start_ns, block| Traced {
-        start_ns,
-        latency_ns: 10,
-        block,
-        lane: 0,
-    };
+    let at = |start_ns, block| Traced::new(start_ns, 10, block);
     let requests = [at(0, 0), at(5, 1), at(12, 2), at(1000, 3)];
-    let keep = Mode::Outstanding {
-        count: Count::Requests,
-        idle: Idle::Keep,
-    };
-    let [squeezed, kept] = [SQUEEZE, keep]
-        .map(|mode| in_folder(&requests, |trace| replayed(trace, mode, vec![100], 8)));
-    let times = |done: &Replayed| done.log.iter().map(|(at, ..)| *at).collect::<Vec<_>>();
+    let [squeezed, kept] = [Idle::Squeeze, Idle::Keep].map(|idle| {
+        let count = Count::Requests;
+        let mode = Mode::Outstanding { count, idle };
+        in_folder(&requests, |trace| replayed(trace, mode, vec![100], 8))
+    });
     // The third request may go when one of the first two is complete, the fourth when nothing is in
     // flight. When idle time is kept, the fourth waits 978 ns more.
-    assert_eq!(times(&squeezed), [0, 0, 100, 200]);
-    assert_eq!(times(&kept), [0, 0, 100, 200 + 978]);
+    assert_eq!(squeezed.times(), [0, 0, 100, 200]);
+    assert_eq!(kept.times(), [0, 0, 100, 200 + 978]);
     assert_eq!(squeezed.counts.sum_u2c_ns, 400);
     // In the trace 0, 1, 1 and 0 requests are in flight before each. Here the first two end
     // together, so none is in flight before the third.
@@ -81,22 +72,15 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     let mut start = 0;
     let one = |_| {
         start += rng.below(40_000);
-        Traced {
-            start_ns: start,
-            latency_ns: 60_000 + rng.below(40_000),
-            block: rng.below(1 << 20),
-            lane: 0,
-        }
+        Traced::new(start, 60_000 + rng.below(40_000), rng.below(1 << 20))
     };
     let requests: Vec<Traced> = (0..20_000).map(one).collect();
     let service: Vec<u64> = (0..997).map(|n| 60_000 + n * 7919 % 40_000).collect();
     let done = in_folder(&requests, |trace| replayed(trace, SQUEEZE, service, 64));
     let allowed = profile(&requests);
     let pairs = done.log.iter().zip(&allowed);
-    let off: usize = pairs
-        .map(|((.., before), allowed)| before.abs_diff(*allowed))
-        .sum();
-    let error = off as f64 / allowed.iter().sum::<usize>() as f64;
+    let off = pairs.map(|((.., before), allowed)| before.abs_diff(*allowed));
+    let error = off.sum::<usize>() as f64 / allowed.iter().sum::<usize>() as f64;
     assert!(error < 0.05, "{error}");
     let counted = done.counts.in_flight_off as f64 / done.counts.in_flight_recorded as f64;
     assert!((counted - error).abs() < 1e-12, "as the thread counts it");
@@ -119,9 +103,7 @@ fn blocks_are_counted_unless_requests_are_asked_for() {
     let times = |count| {
         let idle = Idle::Squeeze;
         let mode = Mode::Outstanding { count, idle };
-        let done = on_trace(&records, |path| replayed(path, mode, vec![300, 100, 50], 8));
-        let times = done.log.iter().map(|(at, ..)| *at);
-        times.collect::<Vec<u64>>()
+        on_trace(&records, |path| replayed(path, mode, vec![300, 100, 50], 8)).times()
     };
     assert_eq!(times(Count::Requests), [0, 0, 100]);
     assert_eq!(times(Count::default()), [0, 0, 300]);
@@ -130,12 +112,7 @@ fn blocks_are_counted_unless_requests_are_asked_for() {
 /// The thread looks for a millisecond, 20 us a look, then sleeps: all of it is waiting.
 #[test]
 fn looking_ends_and_is_no_work() {
-    let at = |n: u64| Traced {
-        start_ns: n * 1000,
-        latency_ns: 900,
-        block: n,
-        lane: 0,
-    };
+    let at = |n: u64| Traced::new(n * 1000, 900, n);
     let requests: Vec<Traced> = (0..10).map(at).collect();
     in_folder(&requests, |trace| {
         let slow = replayed(trace, SQUEEZE, vec![5_000_000], 1);

@@ -31,10 +31,8 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
         let times = left.entry(key(record)).or_default();
         times.push(record.submit_ns.unwrap().0);
     }
-    let at = records
-        .iter()
-        .map(|record| left.get_mut(&key(record)).unwrap().remove(0));
-    let at: Vec<u64> = at.collect();
+    let first = |record: &IoRecord| left.get_mut(&key(record)).unwrap().remove(0);
+    let at: Vec<u64> = records.iter().map(first).collect();
     let mut overlaps = 0;
     for (i, one) in records.iter().enumerate() {
         for (j, other) in records.iter().enumerate().skip(i + 1).take(400) {

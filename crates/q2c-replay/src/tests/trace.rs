@@ -14,6 +14,21 @@ pub(crate) struct Traced {
     pub lane: u32,
 }
 
+impl Traced {
+    pub(crate) fn new(start_ns: u64, latency_ns: u64, block: u64) -> Self {
+        Traced {
+            start_ns,
+            latency_ns,
+            block,
+            lane: 0,
+        }
+    }
+
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.start_ns + self.latency_ns
+    }
+}
+
 /// An I/O of the device 8:0 that is queued at `queue_ns`.
 pub(crate) fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Bytes) -> IoRecord {
     let device = DevId { major: 8, minor: 0 };
@@ -23,22 +38,14 @@ pub(crate) fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Byt
     }
 }
 
-pub(crate) fn write_records(path: &Path, records: &[IoRecord]) {
-    let mut writer = TraceWriter::create(path, TraceMeta::default()).unwrap();
-    writer.push(records).unwrap();
-    writer.finish().unwrap();
-}
-
 /// Requests with the gaps and latencies that were drawn.
 pub(crate) fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
     let mut start = 0;
     let one = |&(gap, latency, block, lane): &(u64, u64, u64, u32)| {
         start += gap;
         Traced {
-            start_ns: start,
-            latency_ns: latency,
-            block,
             lane,
+            ..Traced::new(start, latency, block)
         }
     };
     drawn.iter().map(one).collect()
@@ -60,7 +67,7 @@ pub(crate) fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
 /// Writes the requests as a trace, and does the work on it.
 pub(crate) fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
     let record = |(id, r): (u64, &Traced)| IoRecord {
-        complete_ns: Some(Nanos(r.start_ns + r.latency_ns)),
+        complete_ns: Some(Nanos(r.end_ns())),
         lane: r.lane,
         ..queued(id, r.start_ns, Op::Read, Sectors(r.block * 8), Bytes(4096))
     };
@@ -72,6 +79,8 @@ pub(crate) fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -
 pub(crate) fn on_trace<T>(records: &[IoRecord], work: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");
-    write_records(&path, records);
+    let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
+    writer.push(records).unwrap();
+    writer.finish().unwrap();
     work(&path)
 }

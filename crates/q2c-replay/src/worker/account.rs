@@ -2,9 +2,8 @@
 
 use super::submit::{Call, Flight};
 use crate::calls::SubmissionCalls;
-use crate::counts::ReplayCounts;
-use crate::io::{ScheduledIo, TargetIo};
-use crate::record::{ReplayRow, RowSender};
+use crate::record::ReplayRow;
+use crate::{ReplayCounts, RowSender, ScheduledIo, TargetIo};
 use q2c_engine::engine::Operation;
 
 /// Counts the requests of one submitting thread: how late they went, how long they took, and how
@@ -118,16 +117,9 @@ impl ThreadAccount {
                 0.. => format!("{result} bytes were moved"),
                 errno => std::io::Error::from_raw_os_error(-errno).to_string(),
             };
-            let TargetIo {
-                operation,
-                length,
-                offset,
-                index,
-                ..
-            } = io;
-            let message =
-                format!("request {index}, {operation:?} of {length} bytes at {offset}: {outcome}");
-            counts.first_error = Some((*index, message));
+            let (index, operation, offset) = (io.index, io.operation, io.offset);
+            let request = format!("request {index}, {operation:?} of {} bytes", io.length);
+            counts.first_error = Some((index, format!("{request} at {offset}: {outcome}")));
         }
     }
 
@@ -143,7 +135,7 @@ impl ThreadAccount {
     }
 
     pub(crate) fn close(mut self) -> (ReplayCounts, Option<RowSender>) {
-        self.counts.submission_ns = self.calls.total_ns();
+        self.counts.submission_ns = self.calls.total_ns;
         if let Some(rows) = &mut self.rows {
             rows.flush();
         }

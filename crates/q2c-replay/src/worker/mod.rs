@@ -9,10 +9,8 @@ pub(crate) use account::ThreadAccount;
 pub(crate) use schedule::Schedule;
 pub(crate) use submit::EngineSubmitter;
 
-use crate::counts::ReplayCounts;
-use crate::record::RowSender;
-use crate::shared::Shared;
-use crate::time::{ThreadClock, WaitSpec};
+use crate::time::WaitSpec;
+use crate::{ReplayCounts, RowSender, Shared, ThreadClock};
 use q2c_engine::engine::{EngineError, RingCompletion};
 use q2c_model::replay::OnError;
 use schedule::{Departure, Precedence};
@@ -143,8 +141,8 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
     fn complete(&mut self, done: RingCompletion) {
         let now_ns = self.time.now_ns();
         let flight = self.submitter.complete(done, now_ns);
-        self.schedule
-            .completed(flight.stream, flight.weight, now_ns);
+        let (stream, weight) = (flight.stream, flight.weight);
+        self.schedule.completed(stream, weight, now_ns);
         self.shared.devices[flight.io.device as usize].fetch_sub(1, Ordering::Relaxed);
         self.shared.in_flight.end(now_ns);
         let moved_all = self.account.completed(&flight, now_ns, done.result);
@@ -165,7 +163,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         // In timed mode the thread does not sleep while it waits for the reader: the next request
         // may be due at once.
         let looks_for_reader = soon && self.schedule.is_timed() && !stopped;
-        let may_submit = !stopped && !self.submitter.is_full();
+        let may_submit = !stopped && !self.submitter.full;
         let wait = WaitSpec {
             due_ns: self.schedule.next_due_ns().filter(|_| may_submit),
             limit_ns: now_ns + if soon { NEXT_NS } else { LOOK_NS },
@@ -179,6 +177,6 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
 
     /// Whether a request in flight may be complete so soon that sleeping would count as its time.
     fn expects_completion(&self, now_ns: u64) -> bool {
-        self.submitter.in_flight() && now_ns.saturating_sub(self.submitter.last_ns()) < EAGER_NS
+        self.submitter.in_flight() && now_ns.saturating_sub(self.submitter.last_ns) < EAGER_NS
     }
 }

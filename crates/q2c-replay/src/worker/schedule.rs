@@ -98,11 +98,8 @@ impl<'a> Schedule<'a> {
 
     /// Takes a delivery into the streams, unless enough wait. False without one.
     pub(crate) fn take(&mut self) -> bool {
-        let enough = if self.is_timed() {
-            ENOUGH_TIMED
-        } else {
-            ENOUGH
-        };
+        let timed = self.is_timed();
+        let enough = if timed { ENOUGH_TIMED } else { ENOUGH };
         if self.ended || self.waiting >= enough {
             return false;
         }
@@ -142,7 +139,7 @@ impl<'a> Schedule<'a> {
             return;
         }
         let at_ns = match self.rule.ready(stream) {
-            Some(StreamReadiness::At { ns }) => ns,
+            Some(StreamReadiness::At(ns)) => ns,
             Some(StreamReadiness::Now) => 0,
             Some(StreamReadiness::Waits) | None => return,
         };
@@ -173,10 +170,12 @@ impl<'a> Schedule<'a> {
         let request = self.streams[index as usize].queue.front();
         let after = request.and_then(|request| request.after.as_deref());
         let behind = |(stream, count): &(u32, u64)| self.submitted_count(*stream) < *count;
-        match after.unwrap_or(&[]).iter().any(behind) {
-            false => Precedence::Kept,
-            true if self.is_timed() => Precedence::Waits,
-            true => Precedence::Inverted,
+        if !after.unwrap_or(&[]).iter().any(behind) {
+            Precedence::Kept
+        } else if self.is_timed() {
+            Precedence::Waits
+        } else {
+            Precedence::Inverted
         }
     }
 
@@ -193,7 +192,7 @@ impl<'a> Schedule<'a> {
         let stream = &mut self.streams[index as usize];
         stream.lined_up = false;
         let intended_ns = match self.rule.ready(stream) {
-            Some(StreamReadiness::At { ns }) => ns,
+            Some(StreamReadiness::At(ns)) => ns,
             // It could have gone since the stream's last submission or completion.
             _ => stream.completed_ns.max(stream.submitted_ns).unwrap_or(0),
         };

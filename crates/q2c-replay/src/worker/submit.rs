@@ -1,7 +1,6 @@
 //! The engine of a submitting thread, its slots, and the batch that is submitted next.
 
-use crate::io::TargetIo;
-use crate::time::ThreadClock;
+use crate::{TargetIo, ThreadClock};
 use q2c_engine::engine::{Engine, EngineError, Request, RingCompletion};
 use q2c_sys::thread::switches;
 
@@ -48,10 +47,12 @@ pub(crate) struct EngineSubmitter {
     flights: Vec<Flight>,
     free: Vec<u16>,
     batch: Vec<Request>,
-    full: bool,
+    /// Whether a due request waits for a slot.
+    pub(super) full: bool,
     /// When `full` was cleared or a sleep in a call ended: what was due before was held up.
     free_again_ns: u64,
-    last_ns: u64,
+    /// Time of the last submission or completion.
+    pub(super) last_ns: u64,
 }
 
 impl EngineSubmitter {
@@ -74,15 +75,6 @@ impl EngineSubmitter {
 
     pub(crate) fn in_flight(&self) -> bool {
         self.free.len() < self.flights.len()
-    }
-
-    /// Whether a due request waits for a slot.
-    pub(crate) fn is_full(&self) -> bool {
-        self.full
-    }
-
-    pub(crate) fn last_ns(&self) -> u64 {
-        self.last_ns
     }
 
     pub(crate) fn begin_batch(&mut self, now_ns: u64) {
@@ -110,16 +102,10 @@ impl EngineSubmitter {
     pub(crate) fn add(&mut self, flight: Flight) {
         let slot = self.free.pop().expect("the caller has seen a free slot");
         self.flights[usize::from(slot)] = flight;
-        let TargetIo {
-            operation,
-            offset,
-            length,
-            ..
-        } = flight.io;
         self.batch.push(Request {
-            operation,
-            offset,
-            length,
+            operation: flight.io.operation,
+            offset: flight.io.offset,
+            length: flight.io.length,
             slot,
         });
     }
