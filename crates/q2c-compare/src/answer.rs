@@ -1,9 +1,10 @@
 //! The result of a replay on one site.
 
 use super::trial::median;
-use super::{ReplayTrials, Variant, words};
+use super::{ReplayTrials, Variant};
 use q2c_host::target::never_written;
 use q2c_host::{Roots, cpu_time, machine};
+use q2c_model::Bytes;
 use q2c_model::lost::BY_TRACEFS;
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
@@ -74,7 +75,25 @@ impl RunStart {
     }
 
     pub(super) fn trace(&self, facts: &ReplayFacts) -> TraceFacts {
-        words::trace(facts, &self.path, &self.source)
+        let devices = facts.devices.iter();
+        let spans = devices.clone().map(|device| device.span);
+        let latencies_s = facts.latency_sum_ns as f64 / 1e9;
+        TraceFacts {
+            path: self.path.clone(),
+            source: self.source.clone(),
+            requests: facts.requests,
+            ops: facts.ops.clone(),
+            devices: devices.map(|d| (d.dev.to_string(), d.requests)).collect(),
+            bytes: facts.bytes,
+            largest: facts.largest,
+            span: Bytes(spans.max().unwrap_or(0)),
+            length_s: facts.length().as_secs_f64(),
+            completed: facts.completed,
+            idle_share: facts.idle_share(),
+            back_in_time: facts.back_in_time,
+            sum_latency_s: facts.has_completions().then_some(latencies_s),
+            layer: facts.layer,
+        }
     }
 }
 
@@ -84,10 +103,14 @@ pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &ReplayTrials) -> Op
     let facts = variant.facts;
     let (trials, failures) = ran.cell_outcomes(&variant.key(site));
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
+    let failed = |reason: &String| {
+        let finding = format!("a trial {reason}");
+        Warning::new("trial-failed", finding, "it is not among the figures", "")
+    };
     let mut warnings: Vec<Warning> = busy_at_rest(&start.begin).into_iter().collect();
     warnings.extend(site.facts.iter().filter_map(never_written));
     warnings.extend(of_trial(facts, &shown));
-    warnings.extend(failures.iter().map(|reason| failed(reason)));
+    warnings.extend(failures.iter().map(failed));
     let left_out: Vec<Warning> = ran.left_out().collect();
     let asked = trials.len() as u32 >= start.job.trials || !left_out.is_empty();
     warnings.extend(left_out);
@@ -113,60 +136,55 @@ pub(super) fn busy_at_rest(begin: &Begin) -> Option<Warning> {
     cpu_time::busy_before(begin.busy_cpus?, "replayed", MEANS)
 }
 
-fn failed(reason: &str) -> Warning {
-    let finding = format!("a trial {reason}");
-    Warning::new("trial-failed", finding, "it is not among the figures", "")
-}
-
 pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let changes = trial.changed.iter();
     let changes = changes.filter_map(|(change, count)| less_work(*change, *count));
-    let excess = trial.q2c_excess;
+    let excess = trial.q2c_excess.max(0).unsigned_abs();
+    // The finding has a `#` for the count.
     let counted = [
-        (
-            facts.timeless,
-            "without-time",
-            format!("{} requests have no time", facts.timeless),
-            "they are not replayed",
-            "",
-        ),
-        (
-            facts.doubled,
-            "duplicate",
-            format!("{} records were there twice", facts.doubled),
-            "each is replayed once",
-            "",
-        ),
-        (
-            facts.untimed,
-            "times-fall",
-            format!("the recorded times of {} requests fall", facts.untimed),
-            "they are replayed in the order of the trace; their recorded latencies are in no figure",
-            "",
-        ),
-        (
-            facts.back_in_time,
-            "back-in-time",
-            format!(
-                "{} requests lie before the one before them",
-                facts.back_in_time
-            ),
-            "they are submitted together with it, in the order of the trace",
-            "q2c trace import --sort sorts them",
-        ),
-        (
-            excess.max(0).unsigned_abs(),
-            "not-by-request",
-            format!("the sum of Q2C has {excess} I/Os more than reads and writes were submitted"),
-            "requests were several I/Os before they were queued, and each has its own term",
-            "compare sums of U2C, or name whole devices of which requests are one I/O each",
-        ),
+        (facts.timeless, WITHOUT_TIME),
+        (facts.doubled, DUPLICATE),
+        (facts.untimed, TIMES_FALL),
+        (facts.back_in_time, BACK_IN_TIME),
+        (excess, NOT_BY_REQUEST),
     ];
-    let counted = counted.into_iter().filter(|(count, ..)| *count > 0);
-    let counted =
-        counted.map(|(_, id, finding, means, todo)| Warning::new(id, finding, means, todo));
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted = counted.map(|(count, [id, finding, means, todo])| {
+        Warning::new(id, finding.replace('#', &count.to_string()), means, todo)
+    });
     changes.chain(counted).chain(capture_lost(trial)).collect()
 }
+
+const WITHOUT_TIME: [&str; 4] = [
+    "without-time",
+    "# requests have no time",
+    "they are not replayed",
+    "",
+];
+const DUPLICATE: [&str; 4] = [
+    "duplicate",
+    "# records were there twice",
+    "each is replayed once",
+    "",
+];
+const TIMES_FALL: [&str; 4] = [
+    "times-fall",
+    "the recorded times of # requests fall",
+    "they are replayed in the order of the trace; their recorded latencies are in no figure",
+    "",
+];
+const BACK_IN_TIME: [&str; 4] = [
+    "back-in-time",
+    "# requests lie before the one before them",
+    "they are submitted together with it, in the order of the trace",
+    "q2c trace import --sort sorts them",
+];
+const NOT_BY_REQUEST: [&str; 4] = [
+    "not-by-request",
+    "the sum of Q2C has # I/Os more than reads and writes were submitted",
+    "requests were several I/Os before they were queued, and each has its own term",
+    "compare sums of U2C, or name whole devices of which requests are one I/O each",
+];
 
 fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
     let lost = trial.q2c_lost;
@@ -183,19 +201,16 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
 
 /// `None` for changes by which the device does no less work than the trace asks for.
 fn less_work(change: Change, count: u64) -> Option<Warning> {
-    const LEFT_OUT: (&str, &str) = ("requests-left-out", "");
-    const SHORTENED: (&str, &str) = (
-        "requests-shortened",
-        "name targets as large as the trace's devices",
-    );
-    const SPARED: (&str, &str) = (
-        "writes-changed",
-        "--writes allow with --allow-write TARGET writes them: what is there is lost",
-    );
     let (id, todo) = match change {
-        Change::WriteRead | Change::WriteLeftOut => SPARED,
-        Change::Shortened => SHORTENED,
-        other if other.is_less_work() => LEFT_OUT,
+        Change::WriteRead | Change::WriteLeftOut => (
+            "writes-changed",
+            "--writes allow with --allow-write TARGET writes them: what is there is lost",
+        ),
+        Change::Shortened => {
+            let todo = "name targets as large as the trace's devices";
+            ("requests-shortened", todo)
+        }
+        other if other.is_less_work() => ("requests-left-out", ""),
         _ => return None,
     };
     let finding = format!("{count} {}", change.text());

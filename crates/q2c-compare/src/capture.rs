@@ -33,20 +33,19 @@ pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result
         CaptureWish::Off => Capturing::Not(NotCaptured::NotAsked),
         CaptureWish::By(by) => match sites.iter().find(|open| open.site.disks.is_empty()) {
             None => Capturing::By(by),
-            Some(open) => return Err(no_disk(&open.site.name)),
+            Some(OpenSite { site, .. }) => {
+                let message = format!(
+                    "capture the block layer: no disk of the kernel lies under {}; leave --capture and --by out",
+                    site.name
+                );
+                return Err(Fault::new(Exit::Usage, message));
+            }
         },
         CaptureWish::WherePermitted => {
             let refusal = sites.iter().find_map(|open| refusal(roots, &open.site));
             refusal.map_or(Capturing::By(None), Capturing::Not)
         }
     })
-}
-
-fn no_disk(name: &str) -> Fault {
-    let message = format!(
-        "capture the block layer: no disk of the kernel lies under {name}; leave --capture and --by out"
-    );
-    Fault::new(Exit::Usage, message)
 }
 
 fn refusal(roots: &Roots, site: &ReplaySite) -> Option<NotCaptured> {
@@ -180,11 +179,9 @@ mod tests {
         let roots = Roots::live();
         let (request, facts) = (crate::request::tests::request(), ReplayFacts::default());
         let sites = [OpenSite::of_one(&roots, &request, "null", &facts, 0).unwrap()];
+        let no_disk = NotCaptured::NoDisk("null".to_owned());
         for (wish, decided) in [
-            (
-                CaptureWish::WherePermitted,
-                NotCaptured::NoDisk("null".to_owned()),
-            ),
+            (CaptureWish::WherePermitted, no_disk),
             (CaptureWish::Off, NotCaptured::NotAsked),
         ] {
             let capturing = capturing(&roots, wish, &sites).unwrap();

@@ -5,6 +5,7 @@ use super::answer::{RunStart, busy_at_rest, of_trial};
 use super::trial::median;
 use super::verdict::{different_work, reads_only, verdict};
 use super::{ReplaySite, ReplayTrials, Variant};
+use itertools::Itertools;
 use q2c_host::machine;
 use q2c_host::target::never_written;
 use q2c_model::stats::{Interval, Ratio, ratio_of_medians};
@@ -36,17 +37,12 @@ pub fn compare(
     ran: &ReplayTrials,
     not_captured: Option<&NotCaptured>,
 ) -> CompareResult {
-    let comparisons: Vec<Comparison> = all
-        .iter()
-        .map(|compared| comparison(compared, ran, not_captured))
-        .collect();
+    let comparisons = all.iter().map(|one| comparison(one, ran, not_captured));
+    let comparisons: Vec<Comparison> = comparisons.collect();
     let start = all.first().map(|compared| &compared.start);
     let busy = start.and_then(|start| busy_at_rest(&start.begin));
     let mut warned: Vec<Warning> = busy.into_iter().collect();
-    let sites = all
-        .first()
-        .into_iter()
-        .flat_map(|compared| &compared.variant.sites);
+    let sites = all.iter().take(1).flat_map(|one| &one.variant.sites);
     warned.extend(sites.flat_map(|site| &site.facts).filter_map(never_written));
     warned.extend(merge_warnings(of_shown(all, &comparisons)));
     warned.extend(ran.left_out());
@@ -64,64 +60,49 @@ pub fn compare(
 }
 
 fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Vec<Warning>)> {
-    let of_one = |(compared, comparison): (&Compared<'_>, &Comparison)| {
-        let variant = compared.variant;
-        let runs = variant.sites.iter().zip(&comparison.devices);
-        let shown = runs.filter_map(|(site, run)| Some((site, run.shown.as_ref()?)));
-        shown
-            .map(|(site, trial)| (variant.key(site), of_trial(variant.facts, trial)))
-            .collect::<Vec<_>>()
-    };
-    all.iter().zip(comparisons).flat_map(of_one).collect()
+    let mut warnings = Vec::new();
+    for (Compared { variant, .. }, comparison) in all.iter().zip(comparisons) {
+        for (site, run) in variant.sites.iter().zip(&comparison.devices) {
+            let of_trial = run.shown.as_ref().map(|of| of_trial(variant.facts, of));
+            warnings.extend(of_trial.map(|warnings| (variant.key(site), warnings)));
+        }
+    }
+    warnings
 }
+
+/// What was found, with the keys of the trials that it was found for.
+type FindingsOfKind = Vec<(String, Vec<String>)>;
 
 /// Each kind of warning once. What was found for some trials alone is told with their names.
 fn merge_warnings(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
     let trial_count = trials.len();
-    let mut kinds: Vec<(Warning, Vec<TrialFinding>)> = Vec::new();
+    // Each kind with its findings, and the trials of each finding.
+    let mut kinds: Vec<(Warning, FindingsOfKind)> = Vec::new();
     for (key, warnings) in trials {
         for warning in warnings {
-            let kind = kinds
-                .iter()
-                .position(|(known, _)| is_alike(known, &warning));
+            let kind = kinds.iter().position(|(kind, _)| is_alike(kind, &warning));
             let at = kind.unwrap_or_else(|| {
                 kinds.push((warning.clone(), Vec::new()));
                 kinds.len() - 1
             });
-            let of_kind = &mut kinds[at].1;
-            match of_kind.iter_mut().find(|known| known.what == warning.found) {
-                Some(known) => known.whose.push(key.clone()),
-                None => of_kind.push(TrialFinding {
-                    what: warning.found,
-                    whose: vec![key.clone()],
-                }),
+            let findings = &mut kinds[at].1;
+            match findings.iter_mut().find(|known| known.0 == warning.found) {
+                Some((_, keys)) => keys.push(key.clone()),
+                None => findings.push((warning.found, vec![key.clone()])),
             }
         }
     }
-    let worded = |(warning, findings): (Warning, Vec<TrialFinding>)| {
-        let texts = findings
-            .into_iter()
-            .map(|finding| finding.text(trial_count));
-        Warning {
-            found: texts.collect::<Vec<String>>().join("; "),
-            ..warning
+    let text = |(found, keys): &(String, Vec<String>)| {
+        if keys.len() == trial_count {
+            return found.clone();
         }
+        format!("{}: {found}", keys.join(" and "))
+    };
+    let worded = |(warning, findings): (Warning, Vec<_>)| Warning {
+        found: findings.iter().map(text).join("; "),
+        ..warning
     };
     kinds.into_iter().map(worded).collect()
-}
-
-struct TrialFinding {
-    what: String,
-    whose: Vec<String>,
-}
-
-impl TrialFinding {
-    fn text(self, trial_count: usize) -> String {
-        if self.whose.len() == trial_count {
-            return self.what;
-        }
-        format!("{}: {}", self.whose.join(" and "), self.what)
-    }
 }
 
 fn is_alike(a: &Warning, b: &Warning) -> bool {
@@ -140,12 +121,10 @@ fn comparison(
     } = compared;
     let sites = variant.sites.iter();
     let runs: Vec<DeviceRun> = sites.map(|site| device(variant, site, ran)).collect();
-    let by_q2c = runs.iter().all(|run| run.sum_q2c_s.is_some());
-    let sum = if by_q2c {
-        CompareMetric::SumQ2c
-    } else {
-        CompareMetric::SumU2c
-    };
+    let mut sum = CompareMetric::SumQ2c;
+    if runs.iter().any(|run| run.sum_q2c_s.is_none()) {
+        sum = CompareMetric::SumU2c;
+    }
     let separations = separations(&runs, sum, start.job.seed);
     let facts = variant.facts;
     let findings = verdict(&start.job, facts, &runs, &separations, sum, not_captured);

@@ -32,11 +32,10 @@ impl Replaying<'_> {
         let all_s = self.variants.iter().map(each_s).sum::<f64>() * f64::from(self.trials);
         let mut sentences = Vec::new();
         if self.repeats > 0 {
+            let (repeats, most) = (self.repeats, spoken(all_s * f64::from(1 + self.repeats)));
             sentences.push(format!(
-                "at most {} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
-                 repeated, {} times at most",
-                spoken(all_s * f64::from(1 + self.repeats)),
-                self.repeats
+                "at most {most} if devices keep up with the trace: a trial in which the replayer is late by its own fault is \
+                 repeated, {repeats} times at most"
             ));
         }
         if let Some(written) = self.written() {
@@ -51,9 +50,8 @@ impl Replaying<'_> {
         let precondition = self.precondition?;
         let sites = self.variants.iter().flat_map(|variant| &variant.sites);
         let targets = sites.flat_map(|site| &site.targets);
-        let bytes_per_trial: u64 = targets
-            .map(|target| precondition.bytes(target.size).0)
-            .sum();
+        let bytes = targets.map(|target| precondition.bytes(target.size).0);
+        let bytes_per_trial: u64 = bytes.sum();
         Some(Bytes(bytes_per_trial.saturating_mul(self.trials.into())))
     }
 }

@@ -19,11 +19,11 @@ mod trace_source;
 mod trial;
 mod validity;
 mod verdict;
-mod words;
 
 pub use answer::{Begin, RunStart, replay};
 pub use capture::{Capturing, capturing};
 pub use compare::{Compared, compare};
+use itertools::Itertools;
 pub use open_site::{DeviceMap, OpenSite};
 pub use precondition::Precondition;
 pub use prepare::{PreparedReplay, PreparedVariant};
@@ -31,7 +31,7 @@ pub use profile::{Profiled, Profiling};
 use q2c_capture::CapturedBy;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use q2c_model::{Bytes, Fault, Nanos};
+use q2c_model::{Bytes, Fault, Nanos, TraceMeta};
 use q2c_replay::ReplayFacts;
 use q2c_result::replay::ReplayTrial;
 use q2c_result::{Target, Warning};
@@ -44,9 +44,9 @@ use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
 pub use request::{CaptureWish, ModeName, ReplayRequest};
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub use trace_source::{SourceRequest, TraceSource};
 
 /// A set of targets that the trace is replayed on: one cell of the runner.
@@ -149,23 +149,15 @@ impl ReplayTrials {
 
     /// The warning of trials that were left out, as the first ones of their cells were invalid.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = Warning> {
-        self.summary
-            .warnings
-            .iter()
-            .filter(|warning| warning.id == TRIALS_LEFT_OUT)
-            .cloned()
+        let warnings = self.summary.warnings.iter();
+        warnings.filter(|w| w.id == TRIALS_LEFT_OUT).cloned()
     }
 
     /// A cell's trials as they ran, the stopped one included, and the reasons of the failed.
     pub fn cell_outcomes(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
-        let runs = self
-            .summary
-            .cells
-            .iter()
-            .filter(|runs| runs.plan.cell == cell);
-        let mut trials: Vec<ReplayTrial> = Vec::new();
-        let mut failures = Vec::new();
-        for runs in runs {
+        let (mut trials, mut failures) = (Vec::new(), Vec::new());
+        let runs = self.summary.cells.iter();
+        for runs in runs.filter(|runs| runs.plan.cell == cell) {
             trials.extend(runs.outcomes().cloned());
             failures.extend(runs.failures().map(str::to_owned));
         }
@@ -209,11 +201,7 @@ impl Replaying<'_> {
     /// # Errors
     /// The replay could not be run, or there is no site.
     pub(crate) fn once(&self) -> Result<ReplayTrial, CellError> {
-        let variant = self.variants.first();
-        let first = variant.and_then(|variant| Some((variant, variant.sites.first()?)));
-        let Some((variant, site)) = first else {
-            return Err(CellError::Cell("it is not in the plan".to_owned()));
-        };
+        let (variant, site) = places(self.variants).next().ok_or_else(not_planned)?;
         self.trial(variant, site, variant.plan.seed)
     }
 
@@ -242,7 +230,7 @@ impl Replaying<'_> {
         let outcome = self.replay(variant, &plan)?;
         let captured = captured.map(capture::ReplayCapture::end).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
-        let stopped = self.stop.load(std::sync::atomic::Ordering::Relaxed);
+        let stopped = self.stop.load(Ordering::Relaxed);
         let inputs = trial::TrialInputs {
             facts: variant.facts,
             plan: &plan,
@@ -263,8 +251,17 @@ impl Replaying<'_> {
             return go(None).map_err(|e| self.cell(e));
         };
         let failed = |e: q2c_trace::TraceError| self.cell(e);
-        let writer = TraceWriter::create(path, words::recording(variant, &self.clock));
-        let mut writer = writer.map_err(failed)?;
+        let name = variant.facts.path.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let meta = TraceMeta {
+            clock: self.clock.source().to_owned(),
+            source: "q2c replay".to_owned(),
+            source_version: env!("CARGO_PKG_VERSION").to_owned(),
+            file: Some(variant.sites.iter().map(|site| &site.name).join(", ")),
+            facts: BTreeMap::from([("replayed".to_owned(), name)]),
+            ..TraceMeta::default()
+        };
+        let mut writer = TraceWriter::create(path, meta).map_err(failed)?;
         let into = q2c_replay::RecordTo {
             sink: &mut writer,
             memory: self.memory,
@@ -285,6 +282,18 @@ impl Replaying<'_> {
     }
 }
 
+/// Each variant with each of its sites.
+fn places<'v>(
+    variants: &'v [Variant<'v>],
+) -> impl Iterator<Item = (&'v Variant<'v>, &'v ReplaySite)> {
+    let of_variant = |variant: &'v Variant<'v>| variant.sites.iter().map(move |s| (variant, s));
+    variants.iter().flat_map(of_variant)
+}
+
+fn not_planned() -> CellError {
+    CellError::Cell("it is not in the plan".to_owned())
+}
+
 /// On a trial repeated because of own lateness, while `busy_cpus` had other work.
 fn repeated(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
     let whose = busy_cpus.map_or("by its own fault".to_owned(), |cpus| {
@@ -303,7 +312,7 @@ impl Plan for Replaying<'_> {
     const MOST: f64 = 1e24;
 
     fn cells(&self) -> Vec<CellPlan<String>> {
-        let cell = |variant: &Variant<'_>, site: &ReplaySite| {
+        let cell = |(variant, site): (&Variant<'_>, &ReplaySite)| {
             let key = variant.key(site);
             CellPlan {
                 label: match variant.name.as_str() {
@@ -315,10 +324,7 @@ impl Plan for Replaying<'_> {
                 key,
             }
         };
-        self.variants
-            .iter()
-            .flat_map(|variant| variant.sites.iter().map(move |site| cell(variant, site)))
-            .collect()
+        places(self.variants).map(cell).collect()
     }
 
     fn metric(&self, trial: &ReplayTrial) -> f64 {
@@ -326,10 +332,7 @@ impl Plan for Replaying<'_> {
     }
 
     fn invalid(&self, trial: &ReplayTrial) -> Option<String> {
-        trial
-            .invalid
-            .first()
-            .map(|invalid| invalid.kind().to_owned())
+        Some(trial.invalid.first()?.kind().to_owned())
     }
 
     fn run(
@@ -337,21 +340,15 @@ impl Plan for Replaying<'_> {
         plan: &CellPlan<String>,
         context: &mut Context<'_>,
     ) -> Result<ReplayTrial, CellError> {
-        let mut cells = self
-            .variants
-            .iter()
-            .flat_map(|variant| variant.sites.iter().map(move |site| (variant, site)));
-        let cell = cells.find(|(variant, site)| variant.key(site) == plan.cell);
-        let cell = cell.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()));
-        let (variant, site) = cell?;
+        let mut places = places(self.variants);
+        let place = places.find(|(variant, site)| variant.key(site) == plan.cell);
+        let (variant, site) = place.ok_or_else(not_planned)?;
         let seed = context.seed >> 2;
         let mut trial = self.trial(variant, site, seed)?;
         let stays_late = self.stayed_late.contains(&plan.cell);
         for _ in 0..if stays_late { 0 } else { self.repeats } {
             let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
-            let Some(late_ns) = late_ns else {
-                break;
-            };
+            let Some(late_ns) = late_ns else { break };
             let note = repeated(late_ns, self.max_lateness, self.busy_cpus);
             context.notes.push(note);
             trial = self.trial(variant, site, seed)?;

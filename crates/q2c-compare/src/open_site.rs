@@ -1,7 +1,7 @@
 //! Opens and checks the targets of a replay, and gives each of them its devices of the trace.
 
-use super::ReplaySite;
-use super::request::ReplayRequest;
+use crate::{ReplayRequest, ReplaySite};
+use itertools::Itertools;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
@@ -70,8 +70,7 @@ impl OpenSite {
         facts: &ReplayFacts,
     ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
-        let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
-        let mut open = OpenSite::with_name(names.join(", "));
+        let mut open = OpenSite::with_name(targets.iter().map(|(target, _)| target).join(", "));
         for (target, devices) in targets {
             open.add(roots, request, target, devices, facts)?;
         }
@@ -167,8 +166,7 @@ fn devices_by_target<'a>(
     for DeviceMap { device, target } in maps {
         let mut known = facts.devices.iter().map(|known| known.dev);
         let Some(index) = known.position(|dev| dev == *device) else {
-            let known = facts.devices.iter().map(|known| known.dev.to_string());
-            let known = known.collect::<Vec<_>>().join(", ");
+            let known = facts.devices.iter().map(|known| known.dev).join(", ");
             let text = format!("map {device}: the trace's devices are {known}; name one of them");
             return Err(Fault::new(Exit::Usage, text));
         };
@@ -187,9 +185,8 @@ fn devices_by_target<'a>(
 fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, Fault> {
     let write = request.opens_for_writing(target);
     if request.discards == Some(Discards::Allow) && !write {
-        let text = format!(
-            "discard blocks of {target}: it is opened for reading; name it once more with --allow-write"
-        );
+        let problem = "it is opened for reading; name it once more with --allow-write";
+        let text = format!("discard blocks of {target}: {problem}");
         return Err(Fault::new(Exit::Usage, text));
     }
     let leave = WriteLeave::for_paths(&request.allow_write)?;
@@ -202,9 +199,8 @@ fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTa
     };
     let opened = open(roots, &wanted, &leave)?;
     if opened.facts.kind == TargetKind::NvmeGeneric {
-        let text = format!(
-            "replay on {target}: it takes NVMe commands alone; name the namespace's block device"
-        );
+        let problem = "it takes NVMe commands alone; name the namespace's block device";
+        let text = format!("replay on {target}: {problem}");
         return Err(Fault::new(Exit::Target, text));
     }
     Ok(opened)

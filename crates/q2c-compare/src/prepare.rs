@@ -1,9 +1,9 @@
 //! From a request and its open sites to the plan of a replay, and to the description of the job in
 //! its result.
 
-use super::open_site::{OpenSite, align_alike};
-use super::request::ReplayRequest;
-use super::{TraceSource, Variant};
+use super::open_site::align_alike;
+use crate::{OpenSite, ReplayRequest, TraceSource, Variant};
+use itertools::Itertools;
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, UnnamedCpus, interrupted_cpus};
@@ -49,10 +49,9 @@ impl PreparedReplay {
         let named = request.cpus.as_deref().filter(|cpus| !cpus.is_empty());
         let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let writes = writes(request, sites);
-        let mut identity = Identity::default();
-        for open in sites {
-            identity = identity.with(&open.site.name, &open.id);
-        }
+        let identity = sites.iter().fold(Identity::default(), |known, open| {
+            known.with(&open.site.name, &open.id)
+        });
         Ok(PreparedReplay {
             job: job(request, sites, writes, &cpus.cpus, trials),
             plan: plan(request, facts, writes, cpus.cpus, allowed.count()),
@@ -100,17 +99,16 @@ impl<'a> PreparedVariant<'a> {
 
 /// As asked, else written if every target is simulated or may be written, else read.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
-    let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
-    let some = targets.peek().is_some();
     let may = |target: &Target| {
         target.kind == TargetKind::Simulated || request.allows_writing(&target.path)
     };
-    let otherwise = if some && targets.all(may) {
-        Writes::Allow
-    } else {
-        Writes::AsReads
-    };
-    request.writes.unwrap_or(otherwise)
+    let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
+    let all_may = targets.peek().is_some() && targets.all(may);
+    match request.writes {
+        Some(asked) => asked,
+        None if all_may => Writes::Allow,
+        None => Writes::AsReads,
+    }
 }
 
 fn plan(
@@ -160,8 +158,7 @@ fn job(
     trials: u32,
 ) -> ReplayJob {
     let engines = sites.iter().flat_map(|open| &open.site.targets);
-    let mut engines: Vec<String> = engines.map(|target| target.engine.to_string()).collect();
-    engines.dedup();
+    let mut engines = engines.map(|target| target.engine.to_string()).dedup();
     ReplayJob {
         mode: request.mode,
         engine: engines.join(", "),

@@ -1,7 +1,8 @@
 //! The completions that a trace lacks: those of its timed replay on one device.
 
-use super::prepare::PreparedVariant;
-use super::{CaptureWish, OpenSite, ReplayRequest, Replaying, TraceSource, Variant};
+use crate::{
+    CaptureWish, OpenSite, PreparedVariant, ReplayRequest, Replaying, TraceSource, Variant,
+};
 use q2c_host::Roots;
 use q2c_model::replay::Mode;
 use q2c_model::{Bytes, Exit, Fault};
@@ -12,7 +13,7 @@ use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// How often the replay is repeated in which the replayer was late by its own fault.
@@ -78,10 +79,9 @@ impl Profiling<'_> {
         let variants = [ready.variant];
         let (mut trace, mut trial) = self.recorded(source, &variants)?;
         for _ in 0..REPEATS {
-            if trial.valid {
-                break;
+            if !trial.valid {
+                (trace, trial) = self.recorded(source, &variants)?;
             }
-            (trace, trial) = self.recorded(source, &variants)?;
         }
         Ok(Profiled {
             trace,
@@ -98,7 +98,9 @@ impl Profiling<'_> {
         source: &TraceSource,
         variants: &[Variant<'_>],
     ) -> Result<(TraceSource, ReplayTrial), Fault> {
-        let recording = self.new_name();
+        let (process, now) = (std::process::id(), monotonic_ns());
+        let name = format!("q2c-profile-{process}-{now}.parquet");
+        let recording = self.temporary.join(name);
         let replaying = self.replaying(variants, &recording);
         let trial = replaying.once().map_err(|error| {
             let reason = error.to_string();
@@ -111,12 +113,6 @@ impl Profiling<'_> {
         let trace = source.recorded(&recording, self.stop);
         check_complete(&trial, &variants[0].sites[0].name)?;
         Ok((trace?, trial))
-    }
-
-    fn new_name(&self) -> PathBuf {
-        let (process, now) = (std::process::id(), monotonic_ns());
-        self.temporary
-            .join(format!("q2c-profile-{process}-{now}.parquet"))
     }
 
     fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], recording: &'a Path) -> Replaying<'a> {

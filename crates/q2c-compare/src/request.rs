@@ -164,16 +164,16 @@ fn idle() -> [PossibleValue; 2] {
     [value(Idle::Keep, "Kept"), value(Idle::Squeeze, "Left out")]
 }
 
-fn speed(text: &str) -> Result<f64, String> {
+fn speed(text: &str) -> Result<f64, &'static str> {
     let value: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
     let value = value.filter(|s| *s >= 1e-3 && *s <= 1e6);
-    value.ok_or_else(|| "expected a number from 0.001 to 1000000".to_owned())
+    value.ok_or("expected a number from 0.001 to 1000000")
 }
 
-fn percent(text: &str) -> Result<u8, String> {
+fn percent(text: &str) -> Result<u8, &'static str> {
     let value: Option<u8> = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let value = value.filter(|p| *p <= 100);
-    value.ok_or_else(|| "expected a whole percentage from 0 to 100".to_owned())
+    value.ok_or("expected a whole percentage from 0 to 100")
 }
 
 fn cpus(text: &str) -> Result<List<CpuId>, String> {
@@ -192,14 +192,10 @@ impl ReplayRequest {
             },
             ModeName::Closed => Mode::Closed { lane: self.lane },
         };
-        let wish = if self.capture {
-            CaptureWish::By(self.by)
-        } else {
-            CaptureWish::Off
-        };
+        let wish = self.capture.then_some(CaptureWish::By(self.by));
         ReplayRequest {
             mode,
-            wish,
+            wish: wish.unwrap_or_default(),
             ..self.clone()
         }
     }

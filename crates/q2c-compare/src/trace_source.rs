@@ -97,12 +97,11 @@ impl TraceSource {
         let rows = reader.rows();
         let expected = rows as f64 / PER_SECOND;
         if expected > SOON {
-            tell(&format!(
-                "reading {rows} requests once before the replay: about {expected:.0} s"
-            ));
+            let text = "requests once before the replay: about";
+            tell(&format!("reading {rows} {text} {expected:.0} s"));
         }
         let begun = Instant::now();
-        let facts = facts(trace, asked, wanted, stop)?;
+        let facts = facts(trace, path, wanted, stop)?;
         tell(&in_words(&facts, begun.elapsed().as_secs_f64()));
         Ok(TraceSource {
             name: path.display().to_string(),
@@ -138,13 +137,7 @@ impl TraceSource {
             error.unread()
         })?;
         let path = imported.path();
-        let asked = SourceRequest {
-            path: &path,
-            format: None,
-            import: &ImportOptions::default(),
-            temporary: Path::new(""),
-        };
-        let facts = facts(&path, &asked, &ReplaySelection::default(), stop)?;
+        let facts = facts(&path, &path, &ReplaySelection::default(), stop)?;
         Ok(TraceSource {
             name: self.name.clone(),
             made_by: self.made_by.clone(),
@@ -154,17 +147,17 @@ impl TraceSource {
     }
 }
 
-/// Reads the trace once. Errors name the path that the user gave.
+/// Reads the trace once. Errors name the path that the user `gave`.
 fn facts(
     trace: &Path,
-    asked: &SourceRequest<'_>,
+    gave: &Path,
     wanted: &ReplaySelection,
     stop: &AtomicBool,
 ) -> Result<ReplayFacts, Fault> {
     let facts = prepare(trace, wanted, stop, |_| {}).map_err(|error| match error {
-        ReplayError::Empty { .. } => empty(asked.path, wanted.range),
+        ReplayError::Empty { .. } => empty(gave, wanted.range),
         ReplayError::Process(error) => {
-            let path = asked.path.to_owned();
+            let path = gave.to_owned();
             NoSuchProcess { path, ..error }.into()
         }
         error => error.into(),
@@ -177,18 +170,22 @@ fn facts(
 
 /// The fault of a trace, or of a part of one, without a request that has a time.
 fn empty(path: &Path, part: Option<(Nanos, Nanos)>) -> Fault {
-    let within = part.map_or_else(String::new, |(from, to)| {
-        format!(" between {from} and {to}")
-    });
-    let instead = match part {
-        Some(_) => "give another --part, in times from the trace's first request",
-        None => "record one with times, as q2c trace record does",
+    let path = path.display();
+    let (within, instead) = match part {
+        Some((from, to)) => (
+            format!(" between {from} and {to}"),
+            "give another --part, in times from the trace's first request",
+        ),
+        None => (
+            String::new(),
+            "record one with times, as q2c trace record does",
+        ),
     };
-    let text = format!(
-        "replay {}: expected at least one request with a time{within}, found none; {instead}",
-        path.display()
-    );
-    Fault::new(Exit::Input, text)
+    let expected = format!("expected at least one request with a time{within}");
+    Fault::new(
+        Exit::Input,
+        format!("replay {path}: {expected}, found none; {instead}"),
+    )
 }
 
 fn stopped() -> Fault {

@@ -79,22 +79,16 @@ fn seconds(ns: u128) -> f64 {
 }
 
 fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 {
-        (part / whole).min(1.0)
-    } else {
-        0.0
-    }
+    let share = part / whole;
+    if whole > 0.0 { share.min(1.0) } else { 0.0 }
 }
 
 fn saturated(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
-    let limit = run.max_lateness.0 as f64;
+    let (limit, counts) = (run.max_lateness.0 as f64, &outcome.counts);
     // Requests were late, and not by the replayer's own fault: submissions took so long.
-    let slow = outcome.counts.lateness_ns.percentile(0.99) > limit
-        && outcome.counts.own_lateness_ns.percentile(0.99) <= limit;
-    let held = outcome.counts.held_up > 0
-        || outcome.counts.capped > 0
-        || outcome.counts.blocked > 0
-        || slow;
+    let slow = counts.lateness_ns.percentile(0.99) > limit
+        && counts.own_lateness_ns.percentile(0.99) <= limit;
+    let held = counts.held_up > 0 || counts.capped > 0 || counts.blocked > 0 || slow;
     let Mode::Timed { speed } = run.plan.mode else {
         return held;
     };
@@ -141,13 +135,9 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
     let whole = facts.time_to_last_end().as_secs_f64();
     let recorded = facts.latency_sum_ns as f64 / 1e9;
     let sum_s = seconds(outcome.counts.sum_u2c_ns);
-    let mean = if completion_s > 0.0 {
-        sum_s / completion_s
-    } else {
-        0.0
-    };
+    let has_time = completion_s > 0.0;
     InFlight {
-        mean,
+        mean: if has_time { sum_s / completion_s } else { 0.0 },
         most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
         recorded_most: (outcome.profiled && outcome.counts.most_recorded > 0)

@@ -99,10 +99,8 @@ mod tests {
         assert_eq!(only_late(&trial(Vec::new())), None);
         let lost = Invalid::CaptureLost { lost: 2, seen: 9 };
         assert_eq!(only_late(&trial(vec![late(), lost])), None);
-        let stopped = ReplayTrial {
-            whole: false,
-            ..trial(vec![late()])
-        };
+        let mut stopped = trial(vec![late()]);
+        stopped.whole = false;
         assert_eq!(only_late(&stopped), None);
     }
 }

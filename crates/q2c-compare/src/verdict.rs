@@ -96,9 +96,8 @@ pub(super) fn reads_only(
     let changed = shown.map(|trial| &trial.changed);
     let changed = changed.chain(profile.map(|profile| &profile.changed));
     let spared = [Change::WriteRead, Change::WriteLeftOut];
-    let count =
-        |changes: &Changes| -> u64 { spared.iter().filter_map(|kind| changes.get(kind)).sum() };
-    let writes = changed.map(count).max().filter(|writes| *writes > 0)?;
+    let count = |changes: &Changes| spared.iter().filter_map(|kind| changes.get(kind)).sum();
+    let writes: u64 = changed.map(count).max().filter(|writes| *writes > 0)?;
     Some(CompareFinding::ReadsOnly {
         writes,
         treatment: job.writes,
@@ -124,21 +123,19 @@ pub(super) fn different_work(run: &DeviceRun, first: &DeviceRun) -> Option<Compa
 }
 
 fn of_sum(by: &Separation) -> CompareFinding {
-    let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
-    match by.ratio {
-        Some(ratio) if by.separates && ratio.ratio < 1.0 => CompareFinding::Better {
-            device,
-            than: with,
-            metric,
-            ratio,
-        },
-        Some(ratio) if by.separates => CompareFinding::Better {
-            device: with,
-            than: device,
-            metric,
-            ratio: inverse(ratio),
-        },
-        _ => undecided(by),
+    let Some(ratio) = by.ratio.filter(|_| by.separates) else {
+        return undecided(by);
+    };
+    let is_better = ratio.ratio < 1.0;
+    let (mut device, mut than) = (by.device.clone(), by.with.clone());
+    if !is_better {
+        std::mem::swap(&mut device, &mut than);
+    }
+    CompareFinding::Better {
+        device,
+        than,
+        metric: by.metric,
+        ratio: if is_better { ratio } else { inverse(ratio) },
     }
 }
 

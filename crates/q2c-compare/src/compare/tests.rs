@@ -15,6 +15,7 @@ fn comparison_of_b(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Compa
         }),
         separates,
     };
+    let contrary = ratio.map(|ratio| 1.0 / ratio);
     Comparison {
         job: Default::default(),
         trace: Default::default(),
@@ -24,10 +25,7 @@ fn comparison_of_b(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Compa
         // The times say the contrary of the sums and do not count.
         separations: vec![
             by(CompareMetric::SumQ2c, ratio),
-            by(
-                CompareMetric::CompletionTime,
-                ratio.map(|ratio| 1.0 / ratio),
-            ),
+            by(CompareMetric::CompletionTime, contrary),
         ],
         verdict: Vec::new(),
     }

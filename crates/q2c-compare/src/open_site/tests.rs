@@ -49,9 +49,8 @@ fn device(open: &OpenSite) -> Arc<SimDevice> {
     let Medium::Simulated(devices) = &target.medium else {
         panic!("no simulated device: {:?}", target.medium);
     };
-    devices
-        .device_for(target.engine.simulates().unwrap())
-        .unwrap()
+    let asked = target.engine.simulates().unwrap();
+    devices.device_for(asked).unwrap()
 }
 
 /// Submitting threads of a target share its device; a device compared with itself is two.

@@ -6,23 +6,11 @@ use std::fs;
 
 /// Opens the recording `name` in `folder` as the only user of `folder` as place for its import.
 fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, Fault> {
-    opened_until(folder, name, request, false)
-}
-
-fn opened_until(
-    folder: &Path,
-    name: &str,
-    request: &ReplayRequest,
-    stop: bool,
-) -> Result<TraceSource, Fault> {
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
-    let mut import = ImportOptions {
-        unit: Some("us".parse::<TimeUnit>().unwrap()),
-        columns: ColumnMap::parse_list(columns).unwrap(),
-        ..ImportOptions::default()
-    };
-    if name.ends_with(".parquet") {
-        import = ImportOptions::default();
+    let mut import = ImportOptions::default();
+    if !name.ends_with(".parquet") {
+        import.unit = Some("us".parse::<TimeUnit>().unwrap());
+        import.columns = ColumnMap::parse_list(columns).unwrap();
     }
     let asked = SourceRequest {
         path: &folder.join(name),
@@ -32,7 +20,9 @@ fn opened_until(
     };
     let messages = RefCell::new(Vec::new());
     let tell = |line: &str| messages.borrow_mut().push(line.to_owned());
-    let opened = TraceSource::open(&asked, &request.wanted, &AtomicBool::new(stop), &tell);
+    // A signal has come before the recording of this name is read.
+    let stop = AtomicBool::new(name == STOPPED);
+    let opened = TraceSource::open(&asked, &request.wanted, &stop, &tell);
     if opened.is_ok() {
         let messages = messages.borrow();
         assert!(messages[0].starts_with("importing "), "{messages:?}");
@@ -41,6 +31,8 @@ fn opened_until(
     }
     opened
 }
+
+const STOPPED: &str = "stopped.csv";
 
 fn recording(folder: &Path) -> &'static str {
     let rows = "submit,took,offset,size,op\n0,100,0,4096,read\n2000,100,8192,4096,read\n";
@@ -66,20 +58,13 @@ fn an_import_is_there_while_the_source_is() {
 fn a_trace_without_what_the_replay_needs_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let name = recording(folder.path());
-    let later = ReplayRequest {
-        wanted: ReplaySelection {
-            range: Some((Nanos(5_000_000_000), Nanos(6_000_000_000))),
-            ..ReplaySelection::default()
-        },
-        ..request()
-    };
+    let mut later = request();
+    later.wanted.range = Some((Nanos(5_000_000_000), Nanos(6_000_000_000)));
     let empty = opened(folder.path(), name, &later).unwrap_err();
     assert_eq!(empty.exit(), Exit::Input);
     assert!(empty.message().contains(" between 5.00 s and 6.00 s"));
-    let by_cpu = ReplayRequest {
-        share: ShareBy::Cpu,
-        ..request()
-    };
+    let mut by_cpu = request();
+    by_cpu.share = ShareBy::Cpu;
     let by_any = opened(folder.path(), name, &by_cpu);
     let lacks = by_any.unwrap().fits(&by_cpu).unwrap_err();
     assert!(matches!(lacks, ReplayError::NoKey("CPU")), "{lacks}");
@@ -96,7 +81,8 @@ fn a_file_that_cannot_be_read_a_missing_one_and_a_signal_are_three_errors() {
     assert_eq!(missing.exit(), Exit::Input, "{missing}");
     let system: Option<&io::Error> = missing.cause();
     assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::NotFound));
-    let name = recording(folder.path());
-    let stopped = opened_until(folder.path(), name, &request(), true).unwrap_err();
+    let name = folder.path().join(recording(folder.path()));
+    fs::rename(name, folder.path().join(STOPPED)).unwrap();
+    let stopped = opened(folder.path(), STOPPED, &request()).unwrap_err();
     assert_eq!(stopped.exit(), Exit::Interrupted, "{stopped}");
 }

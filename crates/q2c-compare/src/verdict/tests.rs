@@ -28,26 +28,19 @@ pub(crate) fn device(path: &str, issued: u64) -> DeviceRun {
     }
 }
 
-fn separation(metric: CompareMetric, ratio: Option<[f64; 3]>, separates: bool) -> Separation {
-    Separation {
+/// How `b` separates from `a` by the sum and by the completion time.
+fn separations(ratio: Option<[f64; 3]>, separates: bool) -> [Separation; 2] {
+    [CompareMetric::SumQ2c, CompareMetric::CompletionTime].map(|metric| Separation {
         device: "b".to_owned(),
         with: "a".to_owned(),
         metric,
         ratio: ratio.map(|[ratio, low, high]| Ratio { ratio, low, high }),
         separates,
-    }
+    })
 }
 
 const NEAR: Option<[f64; 3]> = Some([1.0, 0.9, 1.1]);
 const FAR: Option<[f64; 3]> = Some([2.0, 1.5, 2.5]);
-
-fn by_sum(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
-    separation(CompareMetric::SumQ2c, ratio, separates)
-}
-
-fn by_time(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
-    separation(CompareMetric::CompletionTime, ratio, separates)
-}
 
 fn findings(runs: &[DeviceRun], separations: &[Separation]) -> Vec<CompareFinding> {
     let (job, facts) = (ReplayJob::default(), ReplayFacts::default());
@@ -56,51 +49,45 @@ fn findings(runs: &[DeviceRun], separations: &[Separation]) -> Vec<CompareFindin
 
 fn kinds(found: &[CompareFinding]) -> Vec<String> {
     let kind = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
-    found
-        .iter()
-        .map(|finding| kind(format!("{finding:?}")))
-        .collect()
+    let texts = found.iter().map(|finding| format!("{finding:?}"));
+    texts.map(kind).collect()
 }
 
 #[test]
 fn the_better_device_is_the_one_with_the_smaller_sum() {
     let runs = [device("a", 100), device("b", 100)];
-    let better = |ratio| {
-        let pair = [by_sum(Some(ratio), true), by_time(None, false)];
-        findings(&runs, &pair).remove(0)
-    };
-    let better_finding =
-        |device: &str, than: &str, [ratio, low, high]: [f64; 3]| CompareFinding::Better {
+    // 1 / 2, 1 / 2.5 and 1 / 1.25 are 0.5, 0.4 and 0.8.
+    for (ratio, device, than) in [([0.5, 0.4, 0.8], "b", "a"), ([2.0, 1.25, 2.5], "a", "b")] {
+        let (ratio, low, high) = (Some(ratio), 0.4, 0.8);
+        let better = CompareFinding::Better {
             device: device.to_owned(),
             than: than.to_owned(),
             metric: CompareMetric::SumQ2c,
-            ratio: Ratio { ratio, low, high },
+            ratio: Ratio {
+                ratio: 0.5,
+                low,
+                high,
+            },
         };
-    assert_eq!(
-        better([0.5, 0.4, 0.8]),
-        better_finding("b", "a", [0.5, 0.4, 0.8])
-    );
-    // 1 / 2, 1 / 2.5 and 1 / 1.25.
-    assert_eq!(
-        better([2.0, 1.25, 2.5]),
-        better_finding("a", "b", [0.5, 0.4, 0.8])
-    );
+        assert_eq!(findings(&runs, &separations(ratio, true))[0], better);
+    }
 }
 
 #[test]
 fn metrics_that_do_not_separate_say_why() {
     let runs = [device("a", 100), device("b", 100)];
-    let answer = findings(&runs, &[by_sum(NEAR, false), by_time(NEAR, false)]);
+    let near = separations(NEAR, false);
+    let answer = findings(&runs, &near);
     assert_eq!(kinds(&answer), ["Alike", "TimeCannotTell"]);
     let halves = CompareFinding::TimeCannotTell {
         device: "b".to_owned(),
         with: "a".to_owned(),
-        ratio: by_time(NEAR, false).ratio.unwrap(),
+        ratio: near[1].ratio.unwrap(),
         device_idle: 0.5,
         with_idle: 0.5,
     };
     assert_eq!(answer[1], halves);
-    let answer = findings(&runs, &[by_sum(None, false), by_time(None, false)]);
+    let answer = findings(&runs, &separations(None, false));
     assert_eq!(kinds(&answer), ["FewTrials", "FewTrials"]);
 }
 
@@ -114,7 +101,7 @@ fn few_trials_and_one_disk_are_told_beside_the_answer() {
             ..q2c_result::Device::default()
         });
     }
-    let apart = [by_sum(FAR, true), by_time(FAR, true)];
+    let apart = separations(FAR, true);
     let answer = findings(&runs, &apart);
     assert_eq!(kinds(&answer), ["Better", "TimeSeparates", "OneDisk"]);
     runs[1].completion_s = Interval::from_samples(&[1.0; 2]);
@@ -125,15 +112,14 @@ fn few_trials_and_one_disk_are_told_beside_the_answer() {
         unreachable!("it is the kind above");
     };
     assert_eq!((trials, (chance * 3.0).round()), (2, 1.0));
-    let alike = [by_sum(NEAR, false), by_time(NEAR, false)];
-    assert_eq!(findings(&runs, &alike).len(), 2);
+    assert_eq!(findings(&runs, &separations(NEAR, false)).len(), 2);
 }
 
 #[test]
 fn completion_time_names_the_devices_that_the_trace_overloads() {
     let mut runs = [device("a", 100), device("b", 100)];
     runs[0].saturated = true;
-    let pair = [by_sum(FAR, true), by_time(FAR, true)];
+    let pair = separations(FAR, true);
     let answer = findings(&runs, &pair);
     assert_eq!(kinds(&answer), ["Better", "TimeSeparates"]);
     let separates = CompareFinding::TimeSeparates {
@@ -148,8 +134,8 @@ fn completion_time_names_the_devices_that_the_trace_overloads() {
 
 #[test]
 fn devices_that_did_other_work_are_not_compared() {
-    let pair = [by_sum(FAR, true), by_time(FAR, true)];
-    let answer = findings(&[device("a", 200), device("b", 100)], &pair);
+    let runs = [device("a", 200), device("b", 100)];
+    let answer = findings(&runs, &separations(FAR, true));
     let work = |requests| WorkDone {
         requests,
         bytes: requests * 4096,
@@ -175,7 +161,7 @@ fn an_outstanding_replay_tells_the_idle_time() {
         ..ReplayJob::default()
     };
     let runs = [device("a", 100), device("b", 100)];
-    let pair = [by_sum(NEAR, false), by_time(NEAR, false)];
+    let pair = separations(NEAR, false);
     let (facts, off) = (ReplayFacts::default(), NotCaptured::NotAsked);
     let sum = CompareMetric::SumU2c;
     let answer = verdict(&job, &facts, &runs, &pair, sum, Some(&off));
@@ -247,36 +233,27 @@ fn writes_that_were_not_written_are_told_whoever_left_them_out() {
 
 #[test]
 fn a_device_without_a_valid_trial_has_a_reason() {
-    let without = |trials: Vec<ReplayTrial>, failures: &[&str]| DeviceRun {
-        completion_s: Interval::default(),
-        shown: None,
-        trials,
-        failures: failures.iter().map(|&reason| reason.to_owned()).collect(),
-        ..device("b", 0)
-    };
     let stopped = ReplayTrial {
         invalid: vec![Invalid::Stopped],
         ..ReplayTrial::default()
     };
-    for (run, reason) in [
-        (
-            without(vec![stopped], &["it broke"]),
-            NoneValid::Invalid(Invalid::Stopped),
-        ),
-        (
-            without(Vec::new(), &["it broke", "again"]),
-            NoneValid::Failed("it broke".to_owned()),
-        ),
-        (without(Vec::new(), &[]), NoneValid::NotRun),
+    let [broke, again] = ["it broke", "again"].map(str::to_owned);
+    let failed = NoneValid::Failed(broke.clone());
+    let invalid = NoneValid::Invalid(Invalid::Stopped);
+    for (trials, failures, why) in [
+        (vec![stopped], vec![broke.clone()], invalid),
+        (Vec::new(), vec![broke, again], failed),
+        (Vec::new(), Vec::new(), NoneValid::NotRun),
     ] {
+        let run = DeviceRun {
+            completion_s: Interval::default(),
+            shown: None,
+            trials,
+            failures,
+            ..device("b", 0)
+        };
         let answer = findings(&[device("a", 100), run], &[]);
         let device = "b".to_owned();
-        assert_eq!(
-            answer,
-            [CompareFinding::NoValidTrial {
-                device,
-                why: reason
-            }]
-        );
+        assert_eq!(answer, [CompareFinding::NoValidTrial { device, why }]);
     }
 }
