@@ -3,6 +3,7 @@
 
 use super::rounds::Verified;
 use super::{Tune, broken_file, note, read_json, warn};
+use itertools::Itertools;
 use q2c_model::{Bytes, Fault};
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
@@ -44,18 +45,16 @@ impl Tune<'_> {
     /// `None` where one is missing or must not be used, which is told.
     fn known(&self, identity: &Identity, progress: &mut dyn Progress) -> Option<Vec<Calibration>> {
         let store = self.store.filter(|_| !self.spec.recalibrate)?;
-        let mut usable = |&bs: &Bytes| {
+        let usable = |&bs: &Bytes| {
             let StoredCalibration { calibration, unfit } = store.load(identity, bs)?;
-            match unfit {
-                None => Some(calibration),
-                Some(reason) => {
-                    let message = format!("{bs}: the stored calibration is not used: {reason}");
-                    progress.event(&note(&message));
-                    None
-                }
-            }
+            let Some(reason) = unfit else {
+                return Some(calibration);
+            };
+            let message = format!("{bs}: the stored calibration is not used: {reason}");
+            progress.event(&note(&message));
+            None
         };
-        self.spec.workload.bs.iter().map(&mut usable).collect()
+        self.spec.workload.bs.iter().map(usable).collect()
     }
 
     fn measured(
@@ -95,13 +94,10 @@ impl Tune<'_> {
             if warn::contradictions(&case.referee.correction()).is_empty() {
                 continue;
             }
-            let message = format!(
-                "{}: the next run calibrates anew: {}",
-                calibration.bs,
-                Unfit::Contradicted
-            );
+            let (bs, unfit) = (calibration.bs, Unfit::Contradicted);
+            let message = format!("{bs}: the next run calibrates anew: {unfit}");
             progress.event(&note(&message));
-            let marked = store.save(&identity, calibration, Some(Unfit::Contradicted));
+            let marked = store.save(&identity, calibration, Some(unfit));
             warnings.extend(marked.as_ref().err().map(not_marked));
         }
     }
@@ -128,17 +124,14 @@ fn not_marked(error: &StoreError) -> Warning {
 fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), Fault> {
     let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
     let changed = then.differences(now);
-    let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
     if changed.is_empty() {
         return Ok(());
     }
-    let problem = format_args!("it holds no longer ({})", changed.join("; "));
+    let problem = format!("it holds no longer ({})", changed.iter().join("; "));
     Err(broken_file(&folder.path().join(CALIBRATION_FILE), problem))
 }
 
 fn possible(folder: &RunDir, kept: &[Calibration]) -> Result<(), Fault> {
-    let checked = kept
-        .iter()
-        .try_for_each(|calibration| calibration.cost.check());
+    let checked = kept.iter().try_for_each(|kept| kept.cost.check());
     checked.map_err(|problem| broken_file(&folder.path().join(CALIBRATION_FILE), problem))
 }

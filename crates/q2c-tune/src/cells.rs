@@ -20,6 +20,11 @@ impl CellSpec {
     pub(super) fn has_slices(&self) -> bool {
         self.method.lane().is_some()
     }
+
+    /// Whether `other` is of the same block size and method.
+    pub(super) fn is_like(&self, other: &CellSpec) -> bool {
+        self.bs == other.bs && self.method == other.method
+    }
 }
 
 pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
@@ -53,8 +58,9 @@ pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec
     let steered = steered.chain([published.clone()]).map(KernelSleep::Steered);
     let fixed = proposal.sleep_ns.map(kernel::fixed);
     let sleeps = [KernelSleep::Own].into_iter().chain(fixed).chain(steered);
-    let cells = sleeps.map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel));
-    cells.collect()
+    sleeps
+        .map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel))
+        .collect()
 }
 
 pub(super) fn cell(bs: Bytes, round: u32, method: Method, role: Role) -> CellSpec {
@@ -79,12 +85,8 @@ mod tests {
             trials: 2,
         };
         let cells = cells(Bytes(4096), 3, &[order]);
-        assert_eq!(cells.len(), 2);
-        assert!(
-            cells
-                .iter()
-                .all(|c| c.method == Method::INTERRUPT && c.round == 3)
-        );
+        let wanted = cell(Bytes(4096), 3, Method::INTERRUPT, Role::Baseline);
+        assert_eq!(cells, [wanted.clone(), wanted]);
         assert!(cells[0].has_slices());
     }
 

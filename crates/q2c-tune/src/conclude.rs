@@ -1,22 +1,21 @@
 //! Makes the result of a run from its calibration, recordings and trials.
 
-use super::cells::CellSpec;
 use super::late::LateCell;
 use super::mode::effective_mode;
-use super::outcome::{QUANTILES, Runs, TrialOutcome};
-use super::rounds::{Case, Verified};
-use super::simulated::of_first_recording;
-use super::{Tune, fidelity, warn};
+use super::outcome::QUANTILES;
+use super::{fidelity, simulated, warn};
+use crate::{Case, CellSpec, Runs, TrialOutcome, Tune, Verified};
 use q2c_advice::{Goal, KernelWay, best_of_kernel, cores_of, predict, relative};
 use q2c_model::stats::{Interval, median, sorted};
 use q2c_model::{Exit, Fault, Latencies, Nanos, Rates};
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::{
     Calibration, Cell, Job, Lesson, Measured, MethodName, PerCore, Prediction, Recommendation,
-    Relative, SCHEMA, Series, Sweep, TuneResult, Unavailable,
+    Relative, SCHEMA, Series, TuneResult, Unavailable,
 };
 use q2c_result::{Provenance, Warning};
 use q2c_run::runner::End;
+use q2c_watch::kernel::SleepFigures;
 
 pub(super) struct TuneData {
     pub calibration: Vec<Calibration>,
@@ -27,23 +26,19 @@ pub(super) struct TuneData {
     pub provenance: Provenance,
 }
 
-pub(super) fn conclude(tune: &Tune<'_>, gathered: TuneData) -> Result<TuneResult, Fault> {
-    let TuneData {
-        calibration,
-        verified,
-        late,
-        mut warnings,
-        unavailable,
-        provenance,
-    } = gathered;
-    if let End::Aborted { label, error, .. } = &verified.end {
+pub(super) fn conclude(tune: &Tune<'_>, mut gathered: TuneData) -> Result<TuneResult, Fault> {
+    let Verified {
+        cases, cells, end, ..
+    } = &gathered.verified;
+    if let End::Aborted { label, error, .. } = end {
         let text = format!("verify {label} live: {error}");
         return Err(Fault::new(Exit::Device, text));
     }
-    let Verified { cases, cells, .. } = &verified;
+    let calibration = gathered.calibration;
     let first = |runs: &Runs| first_prediction(tune, &runs.plan.cell, &calibration, cases);
     let first: Vec<Option<Prediction>> = cells.iter().map(first).collect();
-    warnings.extend(verified.warnings.iter().cloned());
+    let warnings = &mut gathered.warnings;
+    warnings.extend(gathered.verified.warnings.iter().cloned());
     warnings.extend(warn::warnings(tune, cells));
     let corrections = cases.iter().map(|case| case.referee.correction());
     warnings.extend(warn::contradicted(calibration.iter().zip(corrections)));
@@ -52,18 +47,19 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: TuneData) -> Result<TuneResult
     let to_cell = |(runs, first): (&Runs, &Option<Prediction>)| {
         let case = cases.iter().find(|case| case.bs == runs.plan.cell.bs);
         let cores = case.map_or_else(PerCore::default, |case| case.referee.cores());
-        cell(runs, *first, others, (&late, cores))
+        cell(runs, *first, others, (&gathered.late, cores))
     };
     let all_cells: Vec<Cell> = cells.iter().zip(&first).map(to_cell).collect();
     let answer = |case: &Case| {
         let answer = case.referee.recommendation(case.bs, &asked);
         with_kernel(answer, &all_cells, &tune.spec.goal())
     };
+    let sweep = |case: &Case| simulated::sweep_of_first_recording(tune, case);
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        provenance,
-        complete: matches!(verified.end, End::Complete),
+        provenance: gathered.provenance,
+        complete: matches!(end, End::Complete),
         job: job(tune),
         machine: tune.machine.clone(),
         target: tune.target.clone(),
@@ -72,22 +68,21 @@ pub(super) fn conclude(tune: &Tune<'_>, gathered: TuneData) -> Result<TuneResult
         fidelity: fidelity::fidelity(cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
         harness_bare_ns: tune.harness_bare_ns,
-        sweeps: cases.iter().map(|case| simulated(tune, case)).collect(),
+        sweeps: cases.iter().map(sweep).collect(),
         lessons: cases.iter().zip(&calibration).map(lesson).collect(),
         cells: all_cells,
         calibration,
-        unavailable,
+        unavailable: gathered.unavailable,
         program: None,
-        warnings,
+        warnings: gathered.warnings,
     })
 }
 
 fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> Recommendation {
-    let (bs, of_kernel) = (recommendation.bs, |m: &Method| {
-        matches!(m, Method::HybridKernel(_))
-    });
-    let kernels = cells.iter().filter(|c| c.bs == bs && of_kernel(&c.method));
-    let ways = kernels.filter_map(|cell| {
+    let of_kernel = |method: &Method| matches!(method, Method::HybridKernel(_));
+    let cells = cells.iter().filter(|cell| cell.bs == recommendation.bs);
+    let ways = cells.filter(|cell| of_kernel(&cell.method));
+    let ways = ways.filter_map(|cell| {
         Some(KernelWay {
             method: &cell.method,
             relative: cell.relative.as_ref()?,
@@ -103,13 +98,9 @@ fn with_kernel(recommendation: Recommendation, cells: &[Cell], goal: &Goal) -> R
     }
 }
 
-fn simulated(tune: &Tune<'_>, case: &Case) -> Sweep {
-    of_first_recording(tune, case.bs, &case.referee.cost(), &case.first)
-}
-
 fn lesson((case, calibration): (&Case, &Calibration)) -> Lesson {
     let correction = case.referee.correction();
-    let latency = super::simulated::median_wait(&case.first);
+    let latency = simulated::median_wait(&case.first);
     let delay = calibration.cost.wake_clear.base_ns.delay_at(latency / 2.0);
     let sleeping = case.referee.tried().filter(|(m, ..)| m.policy().is_some());
     Lesson {
@@ -170,6 +161,7 @@ fn cell(
     (late, cores): (&[LateCell], PerCore),
 ) -> Cell {
     let spec = &runs.plan.cell;
+    let late = late.iter().find(|late| late.is_of(spec));
     Cell {
         bs: spec.bs,
         sleeping: spec.method.sleeps(),
@@ -182,25 +174,18 @@ fn cell(
         effective_mode: effective_mode(runs, others),
         series: median_series(runs),
         latency_quantiles: latency_quantiles(runs),
-        late: late
-            .iter()
-            .find(|late| late.is_of(spec))
-            .map(|late| late.late.clone()),
+        late: late.map(|late| late.late.clone()),
     }
 }
 
 /// The kernel's own ways have no say in `cores` and may lack the machine's CPUs alone.
 fn relative_to_polling(runs: &Runs, cores: PerCore) -> Option<Relative> {
-    let trials = evidence(runs);
+    let trials: Vec<_> = runs.outcomes().map(TrialOutcome::evidence).collect();
     let cores = match cores {
         PerCore::Machine => cores_of([trials.as_slice()].into_iter()),
         PerCore::Threads => PerCore::Threads,
     };
     relative(&trials, cores)
-}
-
-fn evidence(runs: &Runs) -> Vec<q2c_advice::TrialFigures> {
-    runs.outcomes().map(TrialOutcome::evidence).collect()
 }
 
 fn paired(runs: &Runs) -> Option<Prediction> {
@@ -214,66 +199,42 @@ fn paired(runs: &Runs) -> Option<Prediction> {
     })
 }
 
-fn kiops_per_core(runs: &Runs) -> Vec<f64> {
-    let per_core = |o: &TrialOutcome| {
-        let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
-        busy.map(|busy| o.rates.iops / 1e3 / busy)
-    };
-    runs.outcomes().filter_map(per_core).collect()
-}
-
-/// One entry per trial: of its own threads or, for the kernel's polling, of the probe.
-#[derive(Default)]
-struct TrialSleeps {
-    miss_rate: Vec<f64>,
-    effective_sleep_ns: Vec<f64>,
-    /// The probe may not have seen the end of a sleep, so there can be fewer entries.
-    slept_ns: Vec<f64>,
-}
-
-impl TrialSleeps {
-    fn from_runs(runs: &Runs) -> Self {
-        let by_kernel = runs.plan.cell.method.lane().is_none();
-        let mut sleeps = TrialSleeps::default();
-        for outcome in runs.outcomes() {
-            let by_thread = || {
-                let (rates, slept_ns) = (outcome.rates, outcome.slept_ns);
-                Some((rates.miss_rate, rates.effective_sleep_ns, Some(slept_ns)))
-            };
-            let seen = || {
-                let figures = outcome.kernel_sleeps.as_ref()?.figures()?;
-                let asked = figures.effective_sleep_ns;
-                Some((figures.miss_rate, asked, figures.slept_ns))
-            };
-            let Some((missed, asked, slept)) = (if by_kernel { seen() } else { by_thread() })
-            else {
-                continue;
-            };
-            sleeps.miss_rate.push(missed);
-            sleeps.effective_sleep_ns.push(asked);
-            sleeps.slept_ns.extend(slept);
-        }
-        sleeps
+/// Of one trial by its own threads or, for the kernel's polling, by the probe, which may not have
+/// seen the end of a sleep.
+fn trial_sleeps(runs: &Runs, outcome: &TrialOutcome) -> Option<SleepFigures> {
+    if runs.plan.cell.method.lane().is_none() {
+        return outcome.kernel_sleeps.as_ref()?.figures();
     }
+    Some(SleepFigures {
+        miss_rate: outcome.rates.miss_rate,
+        effective_sleep_ns: outcome.rates.effective_sleep_ns,
+        slept_ns: Some(outcome.slept_ns),
+    })
 }
 
 fn measured(runs: &Runs) -> Measured {
-    let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
-    let sleeps = TrialSleeps::from_runs(runs);
+    let over_trials = |values: Vec<f64>| Interval::from_samples(&values);
+    let known = |figure: &dyn Fn(&TrialOutcome) -> Option<f64>| {
+        over_trials(runs.outcomes().filter_map(figure).collect())
+    };
+    let sleeps = |figure: fn(&SleepFigures) -> Option<f64>| {
+        known(&|outcome| figure(&trial_sleeps(runs, outcome)?))
+    };
     let rates: Rates<Vec<f64>> = runs.outcomes().map(|o| o.rates).collect();
     let latencies: Latencies<Vec<f64>> = runs.outcomes().map(|o| o.latencies).collect();
-    let over_trials = |values: Vec<f64>| Interval::from_samples(&values);
-    let rates = Rates {
-        miss_rate: sleeps.miss_rate,
-        effective_sleep_ns: sleeps.effective_sleep_ns,
-        ..rates
-    };
     Measured {
-        rates: rates.map(over_trials),
-        kiops_per_core: Interval::from_samples(&kiops_per_core(runs)),
-        slept_ns: Interval::from_samples(&sleeps.slept_ns),
+        rates: Rates {
+            miss_rate: sleeps(|seen| Some(seen.miss_rate)),
+            effective_sleep_ns: sleeps(|seen| Some(seen.effective_sleep_ns)),
+            ..rates.map(over_trials)
+        },
+        kiops_per_core: known(&|outcome| {
+            let busy = outcome.busy_cpus.filter(|&busy| busy > 0.0)?;
+            Some(outcome.rates.iops / 1e3 / busy)
+        }),
+        slept_ns: sleeps(|seen| seen.slept_ns),
         latencies: latencies.map(over_trials),
-        busy_cpus: Interval::from_samples(&busy),
+        busy_cpus: known(&|outcome| outcome.busy_cpus),
         switches_per_io: runs.interval(|o| o.switches_per_io),
         ios: runs.outcomes().map(|o| o.ios).sum(),
     }

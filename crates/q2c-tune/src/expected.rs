@@ -28,17 +28,13 @@ impl TuneSettings {
     /// made longer, and with as many trials as there may be.
     pub(super) fn expected_s(&self, calibrates: bool) -> f64 {
         let sizes = self.workload.bs.len();
-        let calibration = if calibrates {
-            calibrate::expected_s(sizes)
-        } else {
-            0.0
-        };
+        let calibration = calibrates.then(|| calibrate::expected_s(sizes));
         let recording = self.record_seconds() + WARM_UP.as_secs_f64() + OVERHEAD_S;
         let late = LATE_RUNS * (OVERHEAD_S + late::length(self).as_secs_f64());
         let ExpectedTrials { own_s, others_s } = self.expected_trials(1);
         let trials = own_s.max(others_s);
         let trials = trials.min(self.budget_s.unwrap_or(f64::INFINITY));
-        calibration + sizes as f64 * (recording + late) + trials
+        calibration.unwrap_or(0.0) + sizes as f64 * (recording + late) + trials
     }
 
     /// The time of the trials at `numbers` numbers of jobs. A rule settles for two of its periods

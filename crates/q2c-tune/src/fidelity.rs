@@ -2,13 +2,13 @@
 //! first round count: their predictions were made before the cell's own trials corrected the costs.
 
 use super::mode::stays_on_cpu;
-use super::outcome::{Runs, TrialOutcome};
-use q2c_model::Bytes;
+use crate::Runs;
 use q2c_model::stats::{median, percentile, sorted};
+use q2c_model::{Bytes, Rates};
 use q2c_policy::Method;
 use q2c_result::tune::{Errors, Fidelity, MethodName, Prediction, SizeFidelity};
+use std::collections::BTreeSet;
 
-#[derive(Clone, Debug)]
 struct CellDeviation {
     bs: Bytes,
     method: Method,
@@ -19,14 +19,9 @@ struct CellDeviation {
 }
 
 pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity {
-    let by_rule = |cell: &Runs| {
-        cell.plan
-            .cell
-            .method
-            .lane()
-            .is_some_and(|m| m.policy().is_some())
-    };
-    let hybrid = cells.iter().zip(first).filter(|(cell, _)| by_rule(cell));
+    let rule = |cell: &Runs| cell.plan.cell.method.lane()?.policy().cloned();
+    let hybrid = cells.iter().zip(first);
+    let hybrid = hybrid.filter(|(cell, _)| rule(cell).is_some());
     let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
     let sleeping = sleeping.into_iter();
     let errors = sleeping.filter_map(|(cell, first)| cell_error(cell, first.as_ref()));
@@ -54,9 +49,7 @@ pub(super) fn fidelity(cells: &[Runs], first: &[Option<Prediction>]) -> Fidelity
 }
 
 fn by_block_size(errors: &[CellDeviation]) -> Vec<SizeFidelity> {
-    let mut sizes: Vec<Bytes> = errors.iter().map(|error| error.bs).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<Bytes> = errors.iter().map(|error| error.bs).collect();
     let size_fidelity = |bs: Bytes| {
         let here: Vec<&CellDeviation> = errors.iter().filter(|error| error.bs == bs).collect();
         Some(SizeFidelity {
@@ -85,22 +78,22 @@ fn summary(cells: &[&CellDeviation], value: fn(&CellDeviation) -> f64) -> Option
 fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellDeviation> {
     let round = cell.outcomes().map(|o| o.round).min()?;
     let of_round = cell.outcomes().filter(|outcome| outcome.round == round);
-    let pairs = of_round.filter_map(|outcome| Some((outcome, outcome.predicted?)));
-    let pairs: Vec<(&TrialOutcome, Prediction)> = pairs.collect();
+    let pairs = of_round.filter_map(|outcome| Some((outcome.rates, outcome.predicted?.rates)));
+    let pairs: Vec<(Rates<f64>, Rates<f64>)> = pairs.collect();
     if pairs.is_empty() {
         return None;
     }
-    let middle = |value: &dyn Fn(&TrialOutcome, &Prediction) -> f64| {
-        let values = pairs.iter().map(|(o, p)| value(o, p));
+    let middle = |value: fn(&Rates<f64>, &Rates<f64>) -> f64| {
+        let values = pairs.iter().map(|(had, predicted)| value(had, predicted));
         median(&sorted(&values.collect::<Vec<_>>()))
     };
-    let paired_iops = middle(&|_, p| p.rates.iops);
+    let paired_iops = middle(|_, p| p.iops);
     Some(CellDeviation {
         bs: cell.plan.cell.bs,
         method: cell.plan.cell.method.clone(),
-        iops_pct: middle(&|o, p| (p.rates.iops - o.rates.iops) / o.rates.iops * 100.0),
-        cpu_points: middle(&|o, p| p.rates.cpu_pct - o.rates.cpu_pct),
-        miss_points: middle(&|o, p| (p.rates.miss_rate - o.rates.miss_rate) * 100.0),
+        iops_pct: middle(|had, p| (p.iops - had.iops) / had.iops * 100.0),
+        cpu_points: middle(|had, p| p.cpu_pct - had.cpu_pct),
+        miss_points: middle(|had, p| (p.miss_rate - had.miss_rate) * 100.0),
         // From the first recording with calibrated costs; later rounds predict with corrected ones.
         drift_pct: first
             .filter(|_| round == 0)
@@ -111,8 +104,7 @@ fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellDeviation> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures;
-    use q2c_model::Rates;
+    use crate::{TrialOutcome, fixtures};
     use q2c_run::runner::TrialResult;
 
     fn rates(iops: f64) -> Rates<f64> {

@@ -9,9 +9,8 @@
 //!
 //! A rule is carried out by the daemon of `q2c poll steer`, which runs beside the trial.
 
-use super::cells::CellSpec;
-use super::outcome::{TrialOutcome, measured};
-use super::{Tune, read_json};
+use super::outcome::measured;
+use crate::{CellSpec, TrialOutcome, Tune, read_json};
 use q2c_engine::{EngineSpec, RunError};
 use q2c_host::block::Disk;
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
@@ -30,6 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const ENGINE: &str = "pvsync2:hipri";
+const NO_DISK: &str = "no block device stands under the target";
 /// The reason why the method is not available, or null: a resumed run has the same cells.
 const KEPT: &str = "hybrid-kernel.json";
 
@@ -48,7 +48,7 @@ const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
 
 /// Why the method is not available here; `None` when it is. The answer is kept in the run folder.
 pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Unavailable>, Fault> {
-    let reason = match read_json(folder, KEPT)? {
+    let reason: Option<String> = match read_json(folder, KEPT)? {
         Some(reason) => reason,
         None => {
             let reason = why_not(tune);
@@ -56,7 +56,6 @@ pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Una
             reason
         }
     };
-    let reason: Option<String> = reason;
     Ok(reason.map(|reason| Unavailable {
         method: Method::HybridKernel(KernelSleep::Own),
         reason,
@@ -66,13 +65,12 @@ pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Una
 fn why_not(tune: &Tune<'_>) -> Option<String> {
     let site = &tune.workload.site;
     let Some(target_disk) = &site.target_disk else {
-        return Some("no block device stands under the target".to_owned());
+        return Some(NO_DISK.to_owned());
     };
     if !target_disk.below.is_empty() {
         let disk = &target_disk.disk.name;
-        return Some(format!(
-            "{disk} stands on other disks, and is not polled itself"
-        ));
+        let reason = format!("{disk} stands on other disks, and is not polled itself");
+        return Some(reason);
     }
     of_kernel(&tune.machine.kernel).or_else(|| {
         // Until 5.15 polling can be switched on where there are poll queues; only a trial shows it.
@@ -99,21 +97,10 @@ fn polled_disk<'a>(
     site: &'a Site,
     journal: Option<&'a Path>,
 ) -> Result<(&'a Disk, &'a Path), String> {
-    let Some(target_disk) = &site.target_disk else {
-        return Err("no block device stands under the target".to_owned());
-    };
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
+    let target_disk = site.target_disk.as_ref().ok_or(NO_DISK)?;
     Ok((&target_disk.disk, journal.ok_or(nowhere)?))
-}
-
-fn switch_on(site: &Site, journal: Option<&Path>) -> Result<Guard, String> {
-    let (disk, journal) = polled_disk(site, journal)?;
-    let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
-    guard.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|error| {
-        format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
-    })?;
-    Ok(guard)
 }
 
 pub(super) fn seconds(tune: &Tune<'_>) -> f64 {
@@ -141,8 +128,11 @@ impl KernelPollGuard {
         journal: Option<&Path>,
         sleep: Option<&KernelSleep>,
     ) -> Result<KernelPollGuard, String> {
-        let io_poll = switch_on(site, journal)?;
         let (disk, journal) = polled_disk(site, journal)?;
+        let mut io_poll = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
+        io_poll.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|error| {
+            format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
+        })?;
         let polling = HeldPolling::begin(&site.roots, disk, journal, sleep);
         Ok(KernelPollGuard {
             polling: polling.map_err(|e| e.to_string())?,
@@ -188,18 +178,15 @@ pub(super) fn trial(
         beside
     };
     let before = classic()?;
-    let held =
-        KernelPollGuard::begin(site, tune.restore_dir, Some(sleep)).map_err(CellError::Cell)?;
+    let held = KernelPollGuard::begin(site, tune.restore_dir, Some(sleep));
+    let held = held.map_err(CellError::Cell)?;
     let outcome = run(SETTLE, Nanos::from_secs_f64(tune.spec.seconds))?;
     let interval = Duration::from_nanos(INTERVAL.0);
     let probed = || run(SETTLE_CLASSIC, watched_for(tune));
     let (kernel_sleeps, probed) = seen_beside(&site.roots, disk, interval, probed)?;
     held.end()?;
     let after = classic()?;
-    let hidden_by = [&before, &outcome, &after]
-        .into_iter()
-        .filter_map(|o| o.hidden_by)
-        .reduce(f64::max);
+    let hidden_by = [before.hidden_by, outcome.hidden_by, after.hidden_by];
     let series = match probed {
         Some(probed) => {
             let seen = kernel_sleeps.series().get(1..);
@@ -208,17 +195,16 @@ pub(super) fn trial(
         // The thread sees no sleeps, so they are not known by interval.
         None => with_sleeps(outcome.series, &[]),
     };
-    let middle = |figure: fn(&TrialOutcome) -> f64| f64::midpoint(figure(&before), figure(&after));
+    let middle = |figure: fn(&TrialOutcome) -> Option<f64>| {
+        Some(f64::midpoint(figure(&before)?, figure(&after)?))
+    };
     Ok(TrialOutcome {
-        hidden_by,
+        hidden_by: hidden_by.into_iter().flatten().reduce(f64::max),
         series,
         kernel_sleeps: Some(kernel_sleeps),
-        poll_iops: middle(|o| o.rates.iops),
-        poll_cpu_pct: middle(|o| o.rates.cpu_pct),
-        poll_busy_cpus: before
-            .busy_cpus
-            .zip(after.busy_cpus)
-            .map(|(a, b)| f64::midpoint(a, b)),
+        poll_iops: f64::midpoint(before.rates.iops, after.rates.iops),
+        poll_cpu_pct: f64::midpoint(before.rates.cpu_pct, after.rates.cpu_pct),
+        poll_busy_cpus: middle(|o| o.busy_cpus),
         ..outcome
     })
 }
@@ -226,28 +212,18 @@ pub(super) fn trial(
 /// With the probe's misses and sleeps. Its intervals have the same length and begin within one of
 /// the run's, so they are joined in order; those it did not see have none.
 fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
-    let by_probe = |figure: fn(&KernelInterval) -> Option<f64>| -> Vec<Option<f64>> {
-        (0..series.t_s.len())
-            .map(|n| seen.get(n).and_then(figure))
-            .collect()
+    let length = series.t_s.len();
+    let by_probe = |figure: fn(&KernelInterval) -> Option<f64>| {
+        (0..length).map(move |n| seen.get(n).and_then(figure))
     };
-    let miss_rate = by_probe(|i| i.rates.miss_rate);
-    let effective_sleep_ns = by_probe(|i| i.rates.effective_sleep_ns);
-    let mut slept_ns: Vec<f64> = Vec::new();
-    if !seen.is_empty() {
-        slept_ns.extend(
-            by_probe(|i| i.slept_ns)
-                .into_iter()
-                .map(Option::unwrap_or_default),
-        );
-    }
+    let slept_ns = by_probe(|i| i.slept_ns).map(Option::unwrap_or_default);
     Series {
         rates: Rates {
-            miss_rate,
-            effective_sleep_ns,
+            miss_rate: by_probe(|i| i.rates.miss_rate).collect(),
+            effective_sleep_ns: by_probe(|i| i.rates.effective_sleep_ns).collect(),
             ..series.rates
         },
-        slept_ns,
+        slept_ns: slept_ns.filter(|_| !seen.is_empty()).collect(),
         ..series
     }
 }
@@ -282,10 +258,8 @@ mod tests {
             ("7.2.1", "takes any value and does nothing"),
         ] {
             let reason = of_kernel(release).expect(release);
-            assert!(
-                reason.contains(word) && reason.contains(release),
-                "{reason}"
-            );
+            assert!(reason.contains(word), "{reason}");
+            assert!(reason.contains(release), "{reason}");
         }
         for release in ["4.10.0", "5.4.0-1-amd64", "5.10.0-46-amd64", "5.18.19"] {
             assert_eq!(of_kernel(release), None, "{release}");
@@ -327,24 +301,19 @@ mod tests {
             fs::read_to_string(file).unwrap().trim().to_owned()
         };
         let both = || [read("io_poll"), read("io_poll_delay")];
-        let refused = |journal| {
-            KernelPollGuard::begin(&site, journal, Some(&KernelSleep::Own))
-                .err()
-                .unwrap()
-        };
-        let guard =
-            KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Fixed(57))).unwrap();
+        let begin = |sleep| KernelPollGuard::begin(&site, Some(&journal), sleep);
+        let guard = begin(Some(&KernelSleep::Fixed(57))).unwrap();
         assert_eq!(both(), ["1", "57"]);
-        let second = refused(Some(&journal));
+        let second = begin(Some(&KernelSleep::Own)).err().unwrap();
         assert!(second.contains("holds it"), "{second}");
         guard.end().unwrap();
         assert_eq!(both(), ["0", "25"]);
         // The classic polling after a trial finds both settings free.
-        let classic = KernelPollGuard::begin(&site, Some(&journal), None).unwrap();
+        let classic = begin(None).unwrap();
         assert_eq!(read("io_poll_delay"), "-1");
         drop(classic);
         assert_eq!(read("io_poll_delay"), "25");
-        let none = refused(None);
+        let none = KernelPollGuard::begin(&site, None, None).err().unwrap();
         assert!(none.contains("journal"), "{none}");
     }
 

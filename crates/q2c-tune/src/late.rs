@@ -7,9 +7,8 @@
 //! a run where they are the answer: they have no sleep and no miss, but their I/Os are late by the
 //! interrupt and the thread's wake-up, which is the time from the completion to the reaping.
 
-use super::cells::CellSpec;
-use super::rounds::{Case, Verified};
-use super::{Tune, TuneSettings, doing, kernel, read_json};
+use super::kernel;
+use crate::{Case, CellSpec, Tune, TuneSettings, Verified, doing, read_json};
 use q2c_advice::settling;
 use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
 use q2c_policy::{LaneMethod, Method};
@@ -64,11 +63,10 @@ pub(super) fn late(
                 "late time of {bs} {method}, run {nth} of {count} with the block layer captured"
             )));
         }
-        let late = if stopped {
-            LateTime::Unseen(Unseen::Stopped)
-        } else {
-            run(tune, case, &method)?
-        };
+        let mut late = LateTime::Unseen(Unseen::Stopped);
+        if !stopped {
+            late = run(tune, case, &method)?;
+        }
         stopped |= late == LateTime::Unseen(Unseen::Stopped);
         late_cells.push(LateCell {
             bs: case.bs,
@@ -114,11 +112,10 @@ fn run(tune: &Tune<'_>, case: &Case, method: &LaneMethod) -> Result<LateTime, Fa
         Ok(capture) => capture,
         Err(unseen) => return Ok(LateTime::Unseen(unseen)),
     };
-    let length = length(tune.spec);
     let mut stages = Stages::default();
     let settle = method.policy().map_or(SHORT, settling);
     stages.then(Step::By(method.fresh()), settle);
-    let stage = stages.then(Step::Same, length);
+    let stage = stages.then(Step::Same, length(tune.spec));
     let (seed, hint) = (tune.spec.workload.run.seed, Some(case.lane_iops));
     let ran = workload.run(case.bs, &stages, seed, hint, tune.stop);
     match kernel::require_complete(ran, tune.stop) {

@@ -30,8 +30,10 @@ mod think;
 mod timetable;
 mod warn;
 
-use crate::program::compared;
+use cells::CellSpec;
 pub use expected::ExpectedTrials;
+use outcome::{Runs, TrialOutcome};
+use program::compared;
 pub use program_args::ProgramArgs;
 use q2c_host::machine::host;
 use q2c_model::{Exit, Fault};
@@ -43,6 +45,7 @@ use q2c_run::runner::{End, Event, Progress, spoken};
 use q2c_run::whole_file;
 use q2c_workbench::calibrate::Store;
 use q2c_workbench::workload::Workload;
+use rounds::{Case, Verified};
 pub use settings::TuneSettings;
 use std::fmt::Display;
 use std::path::Path;
@@ -128,7 +131,9 @@ impl Tune<'_> {
             provenance: folder.provenance(begun, host(&self.workload.site.roots)),
         };
         let mut result = conclude::conclude(&tune, gathered)?;
-        result.program = program.map(|program| self.compare_program(&program, &result));
+        let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
+        result.program =
+            program.map(|program| compared(&program, &result.cells, &result.recommendation, disk));
         Ok((result, state))
     }
 
@@ -136,15 +141,11 @@ impl Tune<'_> {
         if folder.record().sessions > 1 {
             return;
         }
-        let parts = if calibrates {
-            "a calibration, a recording"
-        } else {
-            "a recording"
-        };
+        let calibration = if calibrates { "a calibration, " } else { "" };
+        let length = spoken(self.spec.expected_s(calibrates));
+        let most = self.spec.most_trials();
         progress.event(&note(&format!(
-            "about {} in all: {parts} and up to {} trials for each block size",
-            spoken(self.spec.expected_s(calibrates)),
-            self.spec.most_trials()
+            "about {length} in all: {calibration}a recording and up to {most} trials for each block size"
         )));
     }
 
@@ -154,16 +155,10 @@ impl Tune<'_> {
             return Ok(None);
         }
         let kept = read_json(folder, FILE)?;
-        let none = || {
+        kept.map(Some).ok_or_else(|| {
             let problem = "expected the program that the workload copies, found no file";
             broken_file(&folder.path().join(FILE), problem)
-        };
-        kept.ok_or_else(none).map(Some)
-    }
-
-    fn compare_program(&self, program: &Program, result: &TuneResult) -> Program {
-        let disk = self.target.device.as_ref().map(|disk| disk.name.as_str());
-        compared(program, &result.cells, &result.recommendation, disk)
+        })
     }
 }
 
@@ -180,13 +175,11 @@ fn read_json<T: serde::de::DeserializeOwned>(
     name: &str,
 ) -> Result<Option<T>, Fault> {
     let path = folder.path().join(name);
-    match whole_file::read_text(&path, whole_file::SMALL) {
-        Ok(text) => serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|e| broken_file(&path, e)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(broken_file(&path, e)),
-    }
+    let text = match whole_file::read_text(&path, whole_file::SMALL) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(|e| broken_file(&path, e))?,
+    };
+    serde_json::from_str(&text).map_err(|e| broken_file(&path, e))
 }
 
 fn broken_file(path: &Path, problem: impl Display) -> Fault {

@@ -177,14 +177,15 @@ fn own(stats: &PhaseStats) -> f64 {
 /// In force for I/Os that wait for interrupts if `interrupting`, else for polled ones.
 pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
     let first = watched.data.lanes.first();
-    first
-        .map_or("", |lane| lane.facts.flags_of(interrupting))
-        .to_owned()
+    first.map_or_else(String::new, |lane| {
+        lane.facts.flags_of(interrupting).to_owned()
+    })
 }
 
 /// Over these stages without the time between; misses and sleeps are over all lanes' handled I/Os.
 fn series(watched: &Watched, stages: &[StageId]) -> Series {
-    let interval = interval_of(watched, stages);
+    let walls = stages.iter().map(|&stage| watched.wall_ns(stage) as u64);
+    let interval = walls.min().map_or(INTERVAL, |ns| INTERVAL.min(Nanos(ns)));
     let lanes = watched.data.lanes.iter();
     let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| joined(lane, stages, interval)).collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
@@ -194,31 +195,23 @@ fn series(watched: &Watched, stages: &[StageId]) -> Series {
     };
     let mut rates = Vec::with_capacity(length);
     for n in 0..length {
-        let here: Vec<&IntervalStats> = lanes.iter().map(|lane| &lane[n]).collect();
-        let end_s: Vec<f64> = here.iter().map(|lane| lane.end_s).collect();
-        let stats: Vec<_> = here.iter().map(|lane| lane.stats.clone()).collect();
+        let here = lanes.iter().map(|lane| &lane[n]);
+        let end_s: Vec<f64> = here.clone().map(|lane| lane.end_s).collect();
+        let stats: Vec<_> = here.clone().map(|lane| lane.stats.clone()).collect();
         let stats = combine(&stats);
-        let cpu_pct: Option<f64> = here.iter().map(|lane| lane.cpu_pct).sum();
+        let cpu_pct: Option<f64> = here.map(|lane| lane.cpu_pct).sum();
         let latency = stats.latency();
         series.t_s.push(mean(&end_s));
         series.slept_ns.push(stats.mean_slept_ns());
         series.mean_ns.push(latency.mean_ns);
         series.p99_ns.push(latency.p99_ns);
         rates.push(Rates {
-            cpu_pct: cpu_pct.map(|sum| sum / here.len() as f64),
+            cpu_pct: cpu_pct.map(|sum| sum / lanes.len() as f64),
             ..stats.rates().map(Some)
         });
     }
     series.rates = rates.into_iter().collect();
     series
-}
-
-fn interval_of(watched: &Watched, stages: &[StageId]) -> Nanos {
-    let shortest = stages
-        .iter()
-        .map(|&stage| watched.wall_ns(stage) as u64)
-        .min();
-    shortest.map_or(INTERVAL, |least| INTERVAL.min(Nanos(least)))
 }
 
 fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {

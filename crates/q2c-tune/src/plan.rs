@@ -1,15 +1,14 @@
 //! The trials of one round, as a plan of the runner.
 
-use super::cells::CellSpec;
 use super::kernel;
-use super::outcome::{RuleWindowCounts, TrialOutcome, flags, measured};
+use super::outcome::{RuleWindowCounts, flags, measured};
 use super::record::of_stages;
 use super::simulated::waits;
 use super::think::{PolledCpu, with_cpu};
 use super::timetable::{Lengths, StageTimetable};
-use super::{Tune, TuneSettings};
+use crate::{CellSpec, TrialOutcome, Tune, TuneSettings};
 use q2c_advice::predict;
-use q2c_model::{Bytes, CostModel, Direction, Nanos};
+use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::{Io, LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -64,60 +63,40 @@ impl RoundPlan<'_> {
         (size, method): (&SizePlan, &LaneMethod),
         seed: u64,
     ) -> TrialOutcome {
-        let write = self.tune.workload.pattern.write;
+        let workload = self.tune.workload;
         let io = Io {
-            direction: if write {
-                Direction::Write
-            } else {
-                Direction::Read
-            },
+            direction: workload.pattern.direction(),
             bytes: size.bs.0 as u32,
         };
         let lanes = watched.data.lanes.iter();
         let slices: Vec<LaneRecording> = lanes
             .map(|lane| of_stages(lane, &timetable.slices, io, size.gap_cpu.is_some()))
             .collect();
-        let workload = self.tune.workload;
         let beside = measured(workload, watched, &timetable.slices, size.bs.0);
         let parts = measured(workload, watched, &timetable.parts, size.bs.0);
         let polled = PolledCpu::from_slices(&slices, &beside, size.gap_cpu);
         let slices = with_cpu(slices, polled.gap_cpu);
-        let predicted = self.predicted(method, &slices, &size.cost, seed);
+        let hidden_by = [parts.hidden_by, beside.hidden_by];
+        let predicted = || {
+            let length = Nanos::from_secs_f64(self.tune.spec.seconds);
+            let outcome = predict(method, &slices, &workload.cpus, &size.cost, length, seed);
+            let mut predicted: Prediction = outcome.gives.into();
+            // A trial got no more of a CPU than polling got in the slices.
+            predicted.rates.cpu_pct *= polled.got;
+            predicted
+        };
         TrialOutcome {
             poll_iops: beside.rates.iops,
             poll_cpu_pct: beside.rates.cpu_pct,
             poll_busy_cpus: beside.busy_cpus,
             poll_waits: waits(&slices),
             poll_got_pct: polled.gap_cpu.map(|_| polled.got * 100.0),
-            predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.got)),
+            predicted: (*method != LaneMethod::Poll).then(predicted),
             ring_flags: flags(watched, *method == LaneMethod::Interrupt),
-            hidden_by: [parts.hidden_by, beside.hidden_by]
-                .into_iter()
-                .flatten()
-                .reduce(f64::max),
+            hidden_by: hidden_by.into_iter().flatten().reduce(f64::max),
             ..parts
         }
     }
-
-    fn predicted(
-        &self,
-        method: &LaneMethod,
-        slices: &[LaneRecording],
-        cost: &CostModel,
-        seed: u64,
-    ) -> Option<Prediction> {
-        let cpus = &self.tune.workload.cpus;
-        let length = Nanos::from_secs_f64(self.tune.spec.seconds);
-        let simulate = || predict(method, slices, cpus, cost, length, seed);
-        (*method != LaneMethod::Poll).then(|| simulate().gives.into())
-    }
-}
-
-/// By the share that polling got in the slices: a trial got no more either.
-fn as_much_of_a_cpu(prediction: Prediction, got: f64) -> Prediction {
-    let mut scaled = prediction;
-    scaled.rates.cpu_pct *= got;
-    scaled
 }
 
 impl Plan for RoundPlan<'_> {
@@ -158,9 +137,9 @@ impl Plan for RoundPlan<'_> {
         context: &mut Context<'_>,
     ) -> Result<TrialOutcome, CellError> {
         let spec = &cell.cell;
-        let size = self.sizes.iter().find(|size| size.bs == spec.bs);
-        let size =
-            size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
+        let Some(size) = self.sizes.iter().find(|size| size.bs == spec.bs) else {
+            return Err(CellError::Cell(format!("no calibration for {}", spec.bs)));
+        };
         let method = match &spec.method {
             Method::Lane(method) => &method.fresh(),
             Method::HybridKernel(sleep) => {
@@ -177,14 +156,9 @@ impl Plan for RoundPlan<'_> {
             let watched = kernel::require_complete(ran, context.cancel)?;
             Ok(self.outcome(&watched, &timetable, (size, method), seed))
         };
-        let first = run()?;
-        let disturbed = first.hidden_by.filter(|_| self.repeats > 0);
-        let outcome = if disturbed.is_some() {
-            less_disturbed(first, run())
-        } else {
-            first
-        };
-        if let Some(cpus) = disturbed {
+        let mut outcome = run()?;
+        if let Some(cpus) = outcome.hidden_by.filter(|_| self.repeats > 0) {
+            outcome = less_disturbed(outcome, run());
             self.repeats -= 1;
             let label = &cell.label;
             context.notes.push(format!(
@@ -202,12 +176,11 @@ impl Plan for RoundPlan<'_> {
 /// The one beside which other programs took less; a failed repetition leaves the first.
 fn less_disturbed(first: TrialOutcome, again: Result<TrialOutcome, CellError>) -> TrialOutcome {
     let by = |outcome: &TrialOutcome| outcome.hidden_by.unwrap_or(0.0);
-    let mut kept = again
-        .ok()
-        .filter(|again| by(again) < by(&first))
-        .unwrap_or(first);
-    kept.repeated = true;
-    kept
+    let less = again.ok().filter(|again| by(again) < by(&first));
+    TrialOutcome {
+        repeated: true,
+        ..less.unwrap_or(first)
+    }
 }
 
 /// In all lanes built from this method; `None` for a method without a formula.

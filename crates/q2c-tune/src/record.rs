@@ -3,9 +3,12 @@
 
 use super::Tune;
 use super::think::with_cpu;
+use itertools::Itertools;
 use q2c_engine::{LaneData, Sample};
 use q2c_model::facts::THINK_CPU;
-use q2c_model::{Bytes, Exit, Fault, IoRecord, Layer, Nanos, Op, OrFault, Sectors, TraceMeta};
+use q2c_model::{
+    Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OrFault, Sectors, TraceMeta,
+};
 use q2c_policy::Io;
 use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
@@ -49,17 +52,12 @@ pub(super) fn recording(
             let text = "tune: stopped by a signal before the first trial; finished stages are kept for --resume";
             return Err(Fault::stopped(text));
         }
-        let lanes = watched.data.lanes.iter();
-        if lanes
-            .map(|lane| lane.phase_samples(recorded.index()).len())
-            .sum::<usize>()
-            == 0
-        {
+        let mut lanes = watched.data.lanes.iter();
+        if lanes.all(|lane| lane.phase_samples(recorded.index()).is_empty()) {
+            let RecordingSpec { bs, seconds, .. } = wanted;
             let text = format!(
-                "record classic polling at {}: expected I/Os in {} s, found none ({} had no room); tune a device whose \
+                "record classic polling at {bs}: expected I/Os in {seconds} s, found none ({} had no room); tune a device whose \
                  I/Os take longer, or with less --think",
-                wanted.bs,
-                wanted.seconds,
                 watched.unrecorded()
             );
             return Err(Fault::new(Exit::Target, text));
@@ -67,10 +65,8 @@ pub(super) fn recording(
         store(tune, &watched, recorded, wanted, &path).or_exit(Exit::Device)?;
     }
     let batches = read(&path).map_err(|error| {
-        let text = format!(
-            "{error}; the file was changed by other hands, or the disk lost data: start a new run"
-        );
-        Fault::new(Exit::Input, text).with_source(error)
+        let todo = "the file was changed by other hands, or the disk lost data: start a new run";
+        Fault::new(Exit::Input, format!("{error}; {todo}")).with_source(error)
     })?;
     let lanes = LaneRecording::from_records(&batches.concat()).or_exit(Exit::Input)?;
     Ok(with_cpu(lanes, wanted.gap_cpu))
@@ -95,7 +91,7 @@ fn store(
         start_unix_ns: now.map(|now| now.as_nanos() as u64 - since_start),
         clock: time.name().to_owned(),
         lost: watched.unrecorded(),
-        facts: facts(tune, wanted.bs, polls_by(watched), wanted.gap_cpu),
+        facts: facts(tune, watched, wanted),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: (tune.target.kind == TargetKind::File).then(|| tune.target.path.clone()),
@@ -117,19 +113,10 @@ fn store(
     Ok(())
 }
 
-fn polls_by(watched: &Watched) -> &'static str {
-    let first = watched.data.lanes.first();
-    first.map_or("", |lane| lane.facts.polls_by.text())
-}
-
-fn facts(
-    tune: &Tune<'_>,
-    bs: Bytes,
-    path: &str,
-    gap_cpu: Option<Nanos>,
-) -> BTreeMap<String, String> {
+fn facts(tune: &Tune<'_>, watched: &Watched, wanted: &RecordingSpec) -> BTreeMap<String, String> {
     let (machine, workload) = (tune.machine, tune.workload);
-    let cpus: Vec<String> = workload.cpus.iter().map(ToString::to_string).collect();
+    let first = watched.data.lanes.first();
+    let path = first.map_or("", |lane| lane.facts.polls_by.text());
     let facts = [
         ("kernel", machine.kernel.clone()),
         ("cpu_model", machine.cpu_model.clone().unwrap_or_default()),
@@ -138,44 +125,35 @@ fn facts(
         ("method", "poll".to_owned()),
         ("path", path.to_owned()),
         ("pattern", workload.pattern.to_string()),
-        ("block_size", bs.to_string()),
-        ("cpus", cpus.join(", ")),
+        ("block_size", wanted.bs.to_string()),
+        ("cpus", workload.cpus.iter().join(", ")),
     ];
+    let think = tune.spec.think.map(|think| ("think", think.to_string()));
+    let gap_cpu = wanted.gap_cpu.map(|cpu| (THINK_CPU, cpu.0.to_string()));
+    let facts = facts.into_iter().chain(think).chain(gap_cpu);
     let background = workload.background.iter().enumerate();
-    let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
-    let think = tune
-        .spec
-        .think
-        .map(|think| ("think".to_owned(), think.to_string()));
-    let facts = facts
+    facts
         .map(|(name, value)| (name.to_owned(), value))
-        .into_iter();
-    let gap_cpu = gap_cpu.map(|cpu| (THINK_CPU.to_owned(), cpu.0.to_string()));
-    facts.chain(jobs).chain(think).chain(gap_cpu).collect()
+        .chain(background.map(|(n, job)| (format!("background_{n}"), job.to_string())))
+        .collect()
 }
 
 fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
-    let op = if tune.workload.pattern.write {
-        Op::Write
-    } else {
-        Op::Read
-    };
-    let device = tune
-        .target
-        .device
-        .as_ref()
-        .map(|d| d.dev)
-        .unwrap_or_default();
+    let write = tune.workload.pattern.write;
+    let op = if write { Op::Write } else { Op::Read };
+    let device = tune.target.device.as_ref();
+    let device = device.map_or_else(DevId::default, |device| device.dev);
     let submit = sample.submit_ns - origin;
     let sector = Sectors(sample.offset / Sectors::SIZE);
-    let mut record = IoRecord::new(0, Layer::User, device, op, sector, bs);
-    record.lane = lane;
-    record.submit_ns = Some(Nanos(submit));
-    record.submit_end_ns = Some(Nanos(submit + u64::from(sample.submit_len_ns)));
-    record.reap_ns = Some(Nanos(sample.reaped_ns() - origin));
-    record.cpu_submit = Some(tune.workload.cpus[lane as usize].0);
-    record.error = Some(sample.result.min(0));
-    record
+    IoRecord {
+        lane,
+        submit_ns: Some(Nanos(submit)),
+        submit_end_ns: Some(Nanos(submit + u64::from(sample.submit_len_ns))),
+        reap_ns: Some(Nanos(sample.reaped_ns() - origin)),
+        cpu_submit: Some(tune.workload.cpus[lane as usize].0),
+        error: Some(sample.result.min(0)),
+        ..IoRecord::new(0, Layer::User, device, op, sector, bs)
+    }
 }
 
 /// The polled I/Os as the simulator replays them. A stage's last one has its think time if the lane
@@ -191,17 +169,13 @@ pub(super) fn of_stages(
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };
-        let last = if thinks {
-            lane.samples.len()
-        } else {
-            phase.samples.end
-        };
+        let end = lane.samples.len();
+        let last = if thinks { end } else { phase.samples.end };
         let samples = &lane.samples[phase.samples.start..last];
         for (n, sample) in samples.iter().take(phase.samples.len()).enumerate() {
-            let next = samples
-                .get(n + 1)
-                .map_or(sample.reaped_ns(), |next| next.submit_ns);
-            let gap = next.saturating_sub(sample.reaped_ns()) as f32;
+            let reaped = sample.reaped_ns();
+            let next = samples.get(n + 1).map_or(reaped, |next| next.submit_ns);
+            let gap = next.saturating_sub(reaped) as f32;
             recording.push(io, sample.submit_len_ns as f32, sample.wait() as f32, gap);
         }
     }

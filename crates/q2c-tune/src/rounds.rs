@@ -1,12 +1,12 @@
 //! Runs rounds of trials until every block size has its answer or the budget is spent.
 
-use super::cells::{self, CellSpec, KernelProposal};
-use super::outcome::Runs;
+use super::cells::{self, KernelProposal};
 use super::plan::{RoundPlan, SizePlan};
 use super::record::{self, RecordingSpec};
 use super::simulated::median_wait;
 use super::think;
-use super::{Tune, doing, note};
+use crate::{CellSpec, Runs, Tune, doing, note};
+use itertools::Itertools;
 use q2c_advice::{Order, Outlook, Referee, RefereeQuestion, SimulationInputs};
 use q2c_model::{Bytes, Exit, Fault, Nanos};
 use q2c_policy::Method;
@@ -56,9 +56,8 @@ pub(super) fn verify(
     for calibration in calibration {
         let (bs, seconds) = (calibration.bs, tune.spec.record_seconds());
         let took = spoken(seconds + record::WARM_UP.as_secs_f64());
-        progress.event(&doing(&format!(
-            "recording {bs} by classic polling, {took}"
-        )));
+        let text = format!("recording {bs} by classic polling, {took}");
+        progress.event(&doing(&text));
         cases.push(case(tune, folder, calibration)?);
     }
     let mut verified = Verified {
@@ -102,14 +101,13 @@ pub(super) fn verify(
             break;
         }
         progress.event(&doing("recording classic polling again"));
-        match hear_again(tune, folder, &mut verified.cases, round) {
-            Ok(()) => {}
-            // The rounds so far make a result, although the recording was stopped.
-            Err(fault) if fault.exit() == Exit::Interrupted => {
-                verified.end = End::Cancelled;
-                break;
+        if let Err(fault) = hear_again(tune, folder, &mut verified.cases, round) {
+            if fault.exit() != Exit::Interrupted {
+                return Err(fault);
             }
-            Err(fault) => return Err(fault),
+            // The rounds so far make a result, although the recording was stopped.
+            verified.end = End::Cancelled;
+            break;
         }
     }
     Ok(verified)
@@ -203,24 +201,23 @@ fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
     }
-    let cells = sizes
-        .iter()
-        .flat_map(|size| size.cells.iter().map(move |cell| (size, cell)));
-    let seconds = cells.map(|(size, cell)| tune.trial_seconds(&cell.method, size.lane_iops));
-    let seconds: Vec<f64> = seconds.collect();
-    let (sum, count) = (seconds.iter().sum::<f64>(), seconds.len() as f64);
-    let left = tune
-        .spec
-        .budget_s
-        .map_or(f64::MAX, |budget| budget - spent_s - sum);
+    let (mut sum, mut count) = (0.0, 0.0);
+    for size in sizes {
+        let cells = size.cells.iter();
+        sum += cells
+            .map(|cell| tune.trial_seconds(&cell.method, size.lane_iops))
+            .sum::<f64>();
+        count += size.cells.len() as f64;
+    }
+    let budget = tune.spec.budget_s;
+    let left = budget.map_or(f64::MAX, |budget| budget - spent_s - sum);
     (left / (sum / count)).clamp(0.0, count) as u32
 }
 
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
-    let left = tune.spec.budget_s.map(|budget| budget - spent_s);
-    left.map_or(u32::MAX, |left| {
-        (left / trial_s.max(planned)).max(0.0) as u32
+    tune.spec.budget_s.map_or(u32::MAX, |budget| {
+        ((budget - spent_s) / trial_s.max(planned)).max(0.0) as u32
     })
 }
 
@@ -249,11 +246,8 @@ fn size(
 }
 
 fn is_hopeless(ran: &[Runs], cell: &CellSpec) -> bool {
-    let same = |other: &CellSpec| other.bs == cell.bs && other.method == cell.method;
-    let mut of_method = ran.iter().filter(|runs| same(&runs.plan.cell));
-    of_method
-        .next()
-        .is_some_and(|runs| runs.hopeless().is_some())
+    let of_method = ran.iter().find(|runs| runs.plan.cell.is_like(cell));
+    of_method.is_some_and(|runs| runs.hopeless().is_some())
 }
 
 fn proposal(case: &Case) -> KernelProposal {
@@ -262,49 +256,37 @@ fn proposal(case: &Case) -> KernelProposal {
         outlooks.filter(|o| o.follows && o.sleep_ns > 0.0)
     };
     let robust = |a: &&Outlook, b: &&Outlook| a.robust.total_cmp(&b.robust);
-    let followed = |o: &&Outlook| Steering::new(&o.policy).is_ok();
+    let followed = sleeping().filter(|o| Steering::new(&o.policy).is_ok());
     KernelProposal {
         sleep_ns: sleeping().max_by(robust).map(|o| o.sleep_ns),
-        rule: sleeping()
-            .filter(followed)
-            .max_by(robust)
-            .map(|o| o.policy.clone()),
+        rule: followed.max_by(robust).map(|o| o.policy.clone()),
     }
 }
 
 fn round_in_words(round: u32, sizes: &[SizePlan]) -> String {
-    let sizes = sizes
-        .iter()
-        .map(|size| format!("{} of {}", size.cells.len(), size.bs));
-    let sizes: Vec<String> = sizes.collect();
-    format!("round {} of trials: {}", round + 1, sizes.join(", "))
+    let trials = |size: &SizePlan| format!("{} of {}", size.cells.len(), size.bs);
+    let trials = sizes.iter().map(trials).join(", ");
+    format!("round {} of trials: {trials}", round + 1)
 }
 
 impl Verified {
     fn take(&mut self, round: Vec<Runs>) {
         for runs in round {
-            let spec = runs.plan.cell.clone();
+            let spec = &runs.plan.cell;
             let case = self.cases.iter_mut().find(|case| case.bs == spec.bs);
             if let (Some(case), Some(method)) = (case, spec.method.lane()) {
                 for outcome in runs.outcomes() {
                     case.referee.add_trial(method, outcome.evidence());
                 }
             }
-            self.add(runs);
-        }
-    }
-
-    fn add(&mut self, runs: Runs) {
-        let spec = &runs.plan.cell;
-        let same =
-            |cell: &&mut Runs| cell.plan.cell.bs == spec.bs && cell.plan.cell.method == spec.method;
-        match self.cells.iter_mut().find(same) {
-            None => self.cells.push(runs),
-            Some(cell) => {
-                let before = cell.trials.len() as u32;
-                let numbered = runs.trials.into_iter().zip(before..);
-                cell.trials
-                    .extend(numbered.map(|(ran, trial)| Trial { trial, ..ran }));
+            let mut cells = self.cells.iter_mut();
+            match cells.find(|cell| cell.plan.cell.is_like(spec)) {
+                None => self.cells.push(runs),
+                Some(cell) => {
+                    let numbered = runs.trials.into_iter().zip(cell.trials.len() as u32..);
+                    let numbered = numbered.map(|(ran, trial)| Trial { trial, ..ran });
+                    cell.trials.extend(numbered);
+                }
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The sweep that a report shows: grid and user's rules on the first recording, with corrected
 //! costs.
 
-use super::Tune;
+use crate::{Case, Tune};
 use q2c_advice::{FLOOR, WAITS};
+use q2c_model::Nanos;
 use q2c_model::stats::{percentile, quantiles, sorted};
-use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Sweep, SweepCell};
 use q2c_sim::{
@@ -29,23 +29,18 @@ fn all_waits(lanes: &[LaneRecording]) -> Vec<f64> {
     sorted(&waits.map(|&w| f64::from(w)).collect::<Vec<_>>())
 }
 
-pub(super) fn of_first_recording(
-    tune: &Tune<'_>,
-    bs: Bytes,
-    cost: &CostModel,
-    lanes: &[LaneRecording],
-) -> Sweep {
-    let drive = Drive {
-        warm_up: WARM_UP,
-        measure: MEASURE,
-        seed: tune.spec.workload.run.seed,
-    };
+pub(super) fn sweep_of_first_recording(tune: &Tune<'_>, case: &Case) -> Sweep {
+    let (cost, lanes) = (&case.referee.cost(), &case.first[..]);
     let mut grid = standard_grid(Nanos(median_wait(lanes) as u64));
     grid.extend(tune.spec.policy.iter().cloned());
     let on = Configuration {
         lanes,
         cost,
-        drive,
+        drive: Drive {
+            warm_up: WARM_UP,
+            measure: MEASURE,
+            seed: tune.spec.workload.run.seed,
+        },
         arrival: Arrival::Think,
     };
     let outcomes = sweep(&grid, &on);
@@ -59,20 +54,18 @@ pub(super) fn of_first_recording(
     };
     let objective = tune.spec.goal.objective;
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
-    let cell = |(policy, outcome): (&PolicySpec, &SimOutcome)| SweepCell {
-        rule: policy.rule().name.to_owned(),
-        policy: policy.to_string(),
-        params: policy
-            .params()
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-        keeps_limits: Some(limits.kept_by(outcome, choice.floor_iops)),
-        gives: outcome.gives.into(),
+    let cell = |(policy, outcome): (&PolicySpec, &SimOutcome)| {
+        let params = policy.params().into_iter();
+        SweepCell {
+            rule: policy.rule().name.to_owned(),
+            policy: policy.to_string(),
+            params: params.map(|(n, value)| (n.to_owned(), value)).collect(),
+            keeps_limits: Some(limits.kept_by(outcome, choice.floor_iops)),
+            gives: outcome.gives.into(),
+        }
     };
-    let cells = grid.iter().zip(&outcomes).map(cell).collect();
     Sweep {
-        bs,
+        bs: case.bs,
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
         pareto: pareto_front_of(&outcomes),
         best: choice.best,
@@ -83,6 +76,6 @@ pub(super) fn of_first_recording(
             None => MinIops::OfPolling(FLOOR).in_words(),
         },
         floor_iops: choice.floor_iops,
-        cells,
+        cells: grid.iter().zip(&outcomes).map(cell).collect(),
     }
 }

@@ -40,22 +40,18 @@ impl PolledCpu {
         let ios: usize = slices.iter().map(LaneRecording::len).sum();
         let times = slices
             .iter()
-            .flat_map(|lane| lane.submit.iter().chain(&lane.wait[..]));
+            .flat_map(|l| l.submit.iter().chain(&l.wait[..]));
         let polled = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
         let had = got * slices.len() as f64 / beside.rates.iops * 1e9;
         let more = had - polled;
         if more > thought.0 as f64 {
-            return PolledCpu {
-                gap_cpu: Some(Nanos(more as u64)),
-                got: 1.0,
-            };
+            let gap_cpu = Some(Nanos(more as u64));
+            return PolledCpu { gap_cpu, got: 1.0 };
         }
         let got = had / (polled + thought.0 as f64);
-        PolledCpu {
-            gap_cpu,
-            // Slices without an I/O say nothing.
-            got: if got.is_finite() { got } else { 1.0 },
-        }
+        // Slices without an I/O say nothing.
+        let got = if got.is_finite() { got } else { 1.0 };
+        PolledCpu { gap_cpu, got }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Tune;
 use super::mode::effective_mode;
 use super::outcome::{RuleWindowCounts, Runs, TrialOutcome};
+use itertools::Itertools;
 use q2c_advice::{Contradiction, Correction};
 use q2c_host::target::never_written;
 use q2c_model::stats::{median, percentile, sorted};
@@ -13,7 +14,6 @@ use q2c_result::mode::paths;
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
 use q2c_workbench::busy::{Others, at_rest, others_ran};
-use std::collections::BTreeSet;
 
 const MISMATCH: f64 = 0.05;
 /// Thread CPU of polling, percent, below which it shared its CPU.
@@ -24,7 +24,8 @@ const STEADY: f64 = 0.15;
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk also counts the background's I/O, whose bytes are not known here.
     let alone = tune.workload.background.is_empty();
-    let mismatch = if alone { device_mismatch(cells) } else { None };
+    let mismatch = alone.then(|| device_mismatch(cells)).flatten();
+    let given_up = |runs| given_up(tune.spec.all_trials, runs);
     shared_cpu(&tune.workload.cpus, cells)
         .into_iter()
         .chain(busy_with_others(tune.workload.others(), cells))
@@ -34,11 +35,7 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .chain(unrecorded(cells))
         .chain(two_paths(cells, !alone))
         .chain(cells.iter().filter_map(no_time))
-        .chain(
-            cells
-                .iter()
-                .filter_map(|runs| given_up(tune.spec.all_trials, runs)),
-        )
+        .chain(cells.iter().filter_map(given_up))
         .chain(mismatch)
         .collect()
 }
@@ -53,51 +50,36 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
         return vec![warning];
     }
     let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
+    let count = outcomes().count();
     let hiding: Vec<f64> = outcomes().filter_map(|o| o.hidden_by).collect();
-    let ran = others_ran(&hiding, outcomes().count());
-    let ran = ran
-        .into_iter()
-        .chain(repeated(outcomes().map(|o| o.repeated)));
-    ran.chain(busy_cpus_unknown(cells)).collect()
-}
-
-fn repeated(flags: impl Iterator<Item = bool>) -> Option<Warning> {
-    let flags: Vec<bool> = flags.collect();
-    let (twice, count) = (
-        flags.iter().filter(|repeated| **repeated).count(),
-        flags.len(),
-    );
-    (twice > 0).then(|| {
-        let message = format!(
-            "{twice} of {count} trials were run a second time, as other programs ran beside the first"
-        );
+    let ran = others_ran(&hiding, count).into_iter();
+    let twice = outcomes().filter(|o| o.repeated).count();
+    let repeated = (twice > 0).then(|| {
         Warning::new(
             "trials-repeated",
-            message,
+            format!("{twice} of {count} trials were run a second time, as other programs ran beside the first"),
             "the less disturbed of the two counts",
             "",
         )
-    })
-}
-
-/// Not known for some trials, and other programs are not the reason.
-fn busy_cpus_unknown(cells: &[Runs]) -> Option<Warning> {
-    let outcomes = || with_slices(cells).flat_map(CellRuns::outcomes);
+    });
+    // Other programs are another reason.
     let unknown = |o: &&TrialOutcome| {
         o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
     };
-    let (without, count) = (outcomes().filter(unknown).count(), outcomes().count());
-    (without > 0).then(|| Warning {
-        id: "busy-cpus-unknown".to_owned(),
-        found: format!(
-            "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
-             the jobs' threads"
-        ),
-        means: "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
-                the threads' CPU time only, and interrupts look too good"
-            .to_owned(),
-        todo: "stop the other load (top shows it), or give --seconds a larger number".to_owned(),
-    })
+    let without = outcomes().filter(unknown).count();
+    let unknown = (without > 0).then(|| {
+        Warning::new(
+            "busy-cpus-unknown",
+            format!(
+                "in {without} of {count} trials the machine's busy CPUs could not be read, or were fewer than those of \
+                 the jobs' threads"
+            ),
+            "these trials have no KIOPS/core; where half of a method's trials lack it, that block size counts \
+             the threads' CPU time only, and interrupts look too good",
+            "stop the other load (top shows it), or give --seconds a larger number",
+        )
+    });
+    ran.chain(repeated).chain(unknown).collect()
 }
 
 /// Jobs outnumber their CPUs, or polling did not get its CPU, which it gives up in think times
@@ -106,26 +88,26 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let got: Vec<f64> = outcomes.map(TrialOutcome::polling_got_pct).collect();
     let share = median(&sorted(&got));
-    let cpus = of_jobs.iter().collect::<BTreeSet<_>>().len();
-    if cpus < of_jobs.len() {
+    let (jobs, cpus) = (of_jobs.len(), of_jobs.iter().unique().count());
+    if cpus < jobs {
         return Some(Warning::new(
             "jobs-outnumber-cpus",
             format!(
-                "{} jobs ran on {cpus} of the CPUs: a job that polled had {share:.0} % of a CPU",
-                of_jobs.len()
+                "{jobs} jobs ran on {cpus} of the CPUs: a job that polled had {share:.0} % of a CPU"
             ),
             "jobs wait for each other's turns, so methods that leave the CPU gain more here than with a CPU for each",
             "name as many --jobs as CPUs at most, or more --cpus",
         ));
     }
-    (share > 0.0 && share < WHOLE_CPU_PCT).then(|| Warning {
-        id: "shared-cpu".to_owned(),
-        found: format!(
-            "polling got {share:.1} % of its CPU (median over the slices beside the trials)"
-        ),
-        means: "another task or the hypervisor ran there; predictions assume a CPU of one's own"
-            .to_owned(),
-        todo: "choose another CPU with --cpus, or stop what runs there".to_owned(),
+    (share > 0.0 && share < WHOLE_CPU_PCT).then(|| {
+        Warning::new(
+            "shared-cpu",
+            format!(
+                "polling got {share:.1} % of its CPU (median over the slices beside the trials)"
+            ),
+            "another task or the hypervisor ran there; predictions assume a CPU of one's own",
+            "choose another CPU with --cpus, or stop what runs there",
+        )
     })
 }
 
@@ -133,7 +115,6 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
 /// jobs share CPUs, that is known.
 fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     const MORE: f64 = 1.1;
-    let cpus = tune.workload.cpus.iter().collect::<BTreeSet<_>>().len();
     let above_polling = |runs: &Runs| {
         let ratios = runs.outcomes().map(|o| o.rates.iops / o.poll_iops);
         let ratio = median(&sorted(&ratios.collect::<Vec<f64>>()));
@@ -147,12 +128,10 @@ fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
             )
         })
     };
-    let alone = cpus == tune.workload.cpus.len();
+    let alone = tune.workload.cpus.iter().all_unique();
     let interrupts = |runs: &&Runs| alone && runs.plan.cell.method == Method::INTERRUPT;
-    with_slices(cells)
-        .filter(interrupts)
-        .filter_map(above_polling)
-        .collect()
+    let interrupts = with_slices(cells).filter(interrupts);
+    interrupts.filter_map(above_polling).collect()
 }
 
 fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
@@ -161,74 +140,63 @@ fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         let iops = cells.flat_map(CellRuns::outcomes).map(|o| o.poll_iops);
         let iops = sorted(&iops.collect::<Vec<f64>>());
         let (low, high) = (percentile(&iops, 0.1), percentile(&iops, 0.9));
-        (iops.len() > 1 && high > low * (1.0 + STEADY)).then(|| Warning {
-            id: "device-drift".to_owned(),
-            found: format!(
-                "{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"
-            ),
-            means: "methods are told apart by their intervals only, and the recording that rules are simulated on is \
-                    one moment of many"
-                .to_owned(),
-            todo: "take more --trials, or find out what else uses the disk".to_owned(),
+        (iops.len() > 1 && high > low * (1.0 + STEADY)).then(|| {
+            Warning::new(
+                "device-drift",
+                format!("{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"),
+                "methods are told apart by their intervals only, and the recording that rules are simulated on is \
+                 one moment of many",
+                "take more --trials, or find out what else uses the disk",
+            )
         })
     };
     tune.spec.workload.bs.iter().filter_map(of_size).collect()
 }
 
 fn two_paths(cells: &[Runs], others: bool) -> Option<Warning> {
-    let modes: Vec<_> = cells
-        .iter()
-        .map(|runs| effective_mode(runs, others))
-        .collect();
-    let ways = paths(&modes);
-    (ways.len() > 1).then(|| Warning {
-        id: "two-paths".to_owned(),
-        found: format!(
-            "polling methods looked for completions in different ways ({})",
-            ways.iter().map(|way| way.text()).collect::<Vec<_>>().join(", ")
-        ),
-        means: "their figures differ by the path to the device, too, not by the method alone"
-            .to_owned(),
-        todo: "see the method column for each; name the path: --engine io_uring:ring, or io_uring:iopoll"
-            .to_owned(),
+    let modes = cells.iter().map(|runs| effective_mode(runs, others));
+    let ways = paths(&modes.collect::<Vec<_>>());
+    let names = ways.iter().map(|way| way.text()).join(", ");
+    (ways.len() > 1).then(|| {
+        Warning::new(
+            "two-paths",
+            format!("polling methods looked for completions in different ways ({names})"),
+            "their figures differ by the path to the device, too, not by the method alone",
+            "see the method column for each; name the path: --engine io_uring:ring, or io_uring:iopoll",
+        )
     })
 }
 
 fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     let outcomes = cells.iter().flat_map(CellRuns::outcomes);
     let lost: u64 = outcomes.map(|o| o.unrecorded).sum();
-    (lost > 0).then(|| Warning {
-        id: "samples-lost".to_owned(),
-        found: format!("{lost} I/Os were counted but not recorded"),
-        means: "latencies, misses and predictions stand for the begin of each trial; IOPS and CPU for all of it"
-            .to_owned(),
-        todo: "use shorter --seconds and more --trials".to_owned(),
+    (lost > 0).then(|| {
+        Warning::new(
+            "samples-lost",
+            format!("{lost} I/Os were counted but not recorded"),
+            "latencies, misses and predictions stand for the begin of each trial; IOPS and CPU for all of it",
+            "use shorter --seconds and more --trials",
+        )
     })
 }
 
 /// The reason may be other I/O, a cache, or a target that is not on that disk.
 fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
     const SHOWN: usize = 3;
-    let mut off: Vec<(String, f64)> = Vec::new();
-    for runs in cells {
-        let share = bytes_off(runs).filter(|share| share.abs() > MISMATCH);
-        off.extend(share.map(|share| (runs.plan.label.clone(), share)));
-    }
-    off.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let entry = |(label, share): &(String, f64)| format!("{label} {:+.1} %", share * 100.0);
-    let worst: Vec<String> = off.iter().take(SHOWN).map(entry).collect();
-    (!off.is_empty()).then(|| Warning {
-        id: "device-statistics".to_owned(),
-        found: format!(
-            "the disk moved other bytes than the trials asked for in {} of {} methods: {}{}",
-            off.len(),
-            cells.len(),
-            worst.join("; "),
-            if off.len() > SHOWN { "; ..." } else { "" }
-        ),
-        means: "other I/O ran on the disk, or part of the I/O never reached it".to_owned(),
-        todo: "stop other users of the disk; check that the target lies on it and is fully written"
-            .to_owned(),
+    let share = |runs: &Runs| bytes_off(runs).filter(|share| share.abs() > MISMATCH);
+    let off = cells.iter().filter_map(|runs| Some((runs, share(runs)?)));
+    let off = off.sorted_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let off = off.map(|(runs, share)| format!("{} {:+.1} %", runs.plan.label, share * 100.0));
+    let (off, methods) = (off.collect_vec(), cells.len());
+    let worst = off.iter().take(SHOWN).join("; ");
+    let more = if off.len() > SHOWN { "; ..." } else { "" };
+    (!off.is_empty()).then(|| {
+        Warning::new(
+            "device-statistics",
+            format!("the disk moved other bytes than the trials asked for in {} of {methods} methods: {worst}{more}", off.len()),
+            "other I/O ran on the disk, or part of the I/O never reached it",
+            "stop other users of the disk; check that the target lies on it and is fully written",
+        )
     })
 }
 
@@ -245,25 +213,18 @@ fn bytes_off(runs: &Runs) -> Option<f64> {
 pub(super) fn contradicted<'a>(
     known: impl Iterator<Item = (&'a Calibration, Correction)>,
 ) -> Vec<Warning> {
-    known
-        .filter(|(calibration, _)| calibration.reused)
-        .filter_map(|(calibration, correction)| {
-            let off = contradictions(&correction);
-            (!off.is_empty()).then(|| Warning {
-                id: "calibration-contradicted".to_owned(),
-                found: format!(
-                    "{}: the trials contradict the stored calibration: {}",
-                    calibration.bs,
-                    off.join(", ")
-                ),
-                means: "the rules of the first round were chosen by costs that do not hold; trials correct them by \
-                        45 % at most"
-                    .to_owned(),
-                todo: "run again: the stored calibration is not used any more, and the next run calibrates anew"
-                    .to_owned(),
-            })
+    let warning = |(calibration, correction): (&Calibration, Correction)| {
+        let (bs, off) = (calibration.bs, contradictions(&correction));
+        (calibration.reused && !off.is_empty()).then(|| {
+            Warning::new(
+                "calibration-contradicted",
+                format!("{bs}: the trials contradict the stored calibration: {}", off.join(", ")),
+                "the rules of the first round were chosen by costs that do not hold; trials correct them by 45 % at most",
+                "run again: the stored calibration is not used any more, and the next run calibrates anew",
+            )
         })
-        .collect()
+    };
+    known.filter_map(warning).collect()
 }
 
 pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
@@ -274,12 +235,10 @@ pub(super) fn contradictions(correction: &Correction) -> Vec<String> {
 }
 
 fn off(cost: &str, by: Contradiction) -> String {
-    let bound = if !by.at_bound {
-        ""
-    } else if by.factor > 1.0 {
-        " or more"
-    } else {
-        " or less"
+    let bound = match by.factor {
+        _ if !by.at_bound => "",
+        1.0.. => " or more",
+        _ => " or less",
     };
     format!("{cost} is {:.2} times{bound} the stored one", by.factor)
 }
@@ -292,31 +251,29 @@ fn no_time(runs: &Runs) -> Option<Warning> {
         negative,
         undefined,
     } = windows.sum();
-    (negative + undefined > 0).then(|| Warning {
-        id: "rule-without-a-time".to_owned(),
-        found: format!(
-            "{}: after {} of {all} windows the formula gave no time ({negative} negative, {undefined} no number)",
-            runs.plan.label,
-            negative + undefined
-        ),
-        means: "until the next window the I/Os of that size were polled without a sleep".to_owned(),
-        todo: "guard a division, as in if(misses > 0, mean / misses, min); where polling is meant, say max(..., 0)".to_owned(),
+    let (label, without) = (&runs.plan.label, negative + undefined);
+    (without > 0).then(|| {
+        Warning::new(
+            "rule-without-a-time",
+            format!("{label}: after {without} of {all} windows the formula gave no time ({negative} negative, {undefined} no number)"),
+            "until the next window the I/Os of that size were polled without a sleep",
+            "guard a division, as in if(misses > 0, mean / misses, min); where polling is meant, say max(..., 0)",
+        )
     })
 }
 
 fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
     let several = !all_trials && runs.trials.len() > 1 && runs.outcomes().next().is_none();
     let reason = runs.hopeless().filter(|_| several)?;
-    Some(Warning {
-        id: TRIALS_LEFT_OUT.to_owned(),
-        found: format!(
-            "{}: its first {} trials failed for the same reason ({reason}), so that it got no more",
-            runs.plan.label,
-            runs.trials.len()
+    let (label, trials) = (&runs.plan.label, runs.trials.len());
+    Some(Warning::new(
+        TRIALS_LEFT_OUT,
+        format!(
+            "{label}: its first {trials} trials failed for the same reason ({reason}), so that it got no more"
         ),
-        means: "it has no figures".to_owned(),
-        todo: "mend the reason, or run all of them with --all-trials".to_owned(),
-    })
+        "it has no figures",
+        "mend the reason, or run all of them with --all-trials",
+    ))
 }
 
 #[cfg(test)]
@@ -349,10 +306,7 @@ mod tests {
         assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
         assert!(with(None).unwrap().contains("38.0 %"));
         let message = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
-        assert!(
-            message.starts_with("3 jobs ran on 2 of the CPUs"),
-            "{message}"
-        );
+        assert!(message.starts_with("3 jobs ran on 2 "), "{message}");
     }
 
     #[test]
@@ -375,15 +329,8 @@ mod tests {
             message
         };
         let twice = message(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
-        assert!(
-            twice
-                .unwrap()
-                .contains("after 3 s), so that it got no more")
-        );
-        assert_eq!(
-            message(&["the daemon ended", "the probe was refused"]),
-            None
-        );
+        assert!(twice.unwrap().contains("after 3 s)"));
+        assert_eq!(message(&["it ended", "the probe was refused"]), None);
         assert_eq!(message(&["the daemon ended"]), None);
         assert_eq!(given_up(true, &failed(&["x", "x"])), None);
         assert_eq!(runs("poll", None).hopeless(), None);
@@ -403,23 +350,15 @@ mod tests {
                 }
             };
             let cell = fixtures::runs("interrupt", hidden_by.iter().map(outcome));
-            let warnings = busy_with_others(others, &[cell]);
-            warnings
-                .into_iter()
-                .map(|w| (w.id, w.found))
-                .collect::<Vec<_>>()
+            busy_with_others(others, &[cell])
         };
-        let ids = |warnings: Vec<(String, String)>| {
-            warnings.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
-        };
+        let ids = |warnings: &[Warning]| warnings.iter().map(|w| w.id.clone()).collect_vec();
         let some = [None, Some(0.8), Some(1.2)];
-        assert_eq!(
-            ids(warned(Others::from_idle_cpus(0.68), &some)),
-            ["busy-at-rest"]
-        );
+        let at_rest = warned(Others::from_idle_cpus(0.68), &some);
+        assert_eq!(ids(&at_rest), ["busy-at-rest"]);
         let ran = warned(Others::from_idle_cpus(0.1), &some);
-        assert!(ran[0].1.contains("during 2 of 3 trials"), "{ran:?}");
-        assert_eq!(ids(ran), ["others-ran"]);
+        assert!(ran[0].found.contains("during 2 of 3 trials"), "{ran:?}");
+        assert_eq!(ids(&ran), ["others-ran"]);
         assert_eq!(warned(Others::from_idle_cpus(0.1), &[None, None]), []);
     }
 

@@ -54,9 +54,10 @@ fn by_now(pattern: &ProgramPattern) -> Method {
 }
 
 fn cell<'a>(cells: &'a [Cell], bs: Bytes, method: &Method) -> Option<&'a Cell> {
-    cells
+    let mut ran = cells
         .iter()
-        .find(|cell| cell.bs == bs && cell.method == *method && cell.measured.rates.iops.trials > 0)
+        .filter(|cell| cell.measured.rates.iops.trials > 0);
+    ran.find(|cell| cell.bs == bs && cell.method == *method)
 }
 
 fn likeness(pattern: &ProgramPattern, copied: &Copied, bs: Bytes, cell: &Cell) -> Option<Likeness> {
@@ -67,17 +68,18 @@ fn likeness(pattern: &ProgramPattern, copied: &Copied, bs: Bytes, cell: &Cell) -
         bs,
         think_ns: copied.think_ns,
     };
-    let measured = &cell.measured;
-    let likened = |figure, program, workload| {
+    let (measured, jobs) = (&cell.measured, in_flight(copied, cell));
+    let likened = |figure, program: f64, workload: f64| {
         let most = most_apart(pattern.layer, figure, copied.think_ns.is_some());
-        likened(most, figure, program, workload)
+        Likened {
+            figure,
+            program,
+            workload,
+            like: (1.0 / most..=most).contains(&(workload / program)),
+        }
     };
     let mut figures = vec![
-        likened(
-            LikenedFigure::InFlight,
-            program.in_flight(),
-            in_flight(copied, cell),
-        ),
+        likened(LikenedFigure::InFlight, program.in_flight(), jobs),
         likened(LikenedFigure::Size, program.mean_size(), bs.0 as f64),
     ];
     if let Some(iops) = program.iops(copied.jobs) {
@@ -86,18 +88,9 @@ fn likeness(pattern: &ProgramPattern, copied: &Copied, bs: Bytes, cell: &Cell) -
     }
     if let Some(latency) = program.latency() {
         let latencies = &measured.latencies;
-        figures.extend([
-            likened(
-                LikenedFigure::LatencyP50,
-                latency.p50_ns,
-                latencies.p50_ns.median,
-            ),
-            likened(
-                LikenedFigure::LatencyP99,
-                latency.p99_ns,
-                latencies.p99_ns.median,
-            ),
-        ]);
+        let (p50, p99) = (latencies.p50_ns.median, latencies.p99_ns.median);
+        figures.push(likened(LikenedFigure::LatencyP50, latency.p50_ns, p50));
+        figures.push(likened(LikenedFigure::LatencyP99, latency.p99_ns, p99));
     }
     // A ratio with nothing says nothing.
     figures.retain(|figure| figure.program > 0.0 && figure.workload.is_finite());
@@ -118,16 +111,6 @@ fn most_apart(layer: Layer, figure: LikenedFigure, thinks: bool) -> f64 {
         LikenedFigure::Iops | LikenedFigure::LatencyP50 => LIKE,
         LikenedFigure::LatencyP99 => LIKE_WIDE,
         LikenedFigure::Size | LikenedFigure::InFlight => LIKE_SET,
-    }
-}
-
-fn likened(most: f64, figure: LikenedFigure, program: f64, workload: f64) -> Likened {
-    let ratio = workload / program;
-    Likened {
-        figure,
-        program,
-        workload,
-        like: (1.0 / most..=most).contains(&ratio),
     }
 }
 

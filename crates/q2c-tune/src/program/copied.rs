@@ -33,10 +33,8 @@ pub fn copied(pattern: &ProgramPattern, cpus: u32) -> Copied {
         return Copied::default();
     };
     let think_ns = think_ns(pattern);
-    let beside = others
-        .iter()
-        .filter_map(|kind| background_job(pattern, kind, think_ns));
-    let mut background: Vec<CopiedBackground> = beside.collect();
+    let beside = |kind| background_job(pattern, kind, think_ns);
+    let mut background: Vec<CopiedBackground> = others.iter().filter_map(beside).collect();
     let submitters = submitters(pattern, main, think_ns);
     let needed = (submitters.round() as u32).clamp(1, MOST);
     let one_is_taken = cpus > 1 && (!background.is_empty() || needed > cpus);
@@ -108,21 +106,16 @@ fn over_all(pattern: &ProgramPattern, kind: &KindOfIo, think_ns: Option<f64>) ->
         Some(_) => pattern.seconds,
         None => pattern.in_flight.busy_seconds,
     };
-    if seconds > 0.0 {
-        in_flight.mean * in_flight.busy_seconds / seconds
-    } else {
-        0.0
-    }
+    let sum = in_flight.mean * in_flight.busy_seconds;
+    if seconds > 0.0 { sum / seconds } else { 0.0 }
 }
 
 fn one_of(kind: &KindOfIo) -> CopiedBackground {
+    let size = kind.sizes.first().map(|size| rounded(size.bytes));
     CopiedBackground {
         direction: kind.direction,
         random: random(kind),
-        bs: kind
-            .sizes
-            .first()
-            .map_or(Bytes(BLOCK), |s| rounded(s.bytes)),
+        bs: size.unwrap_or(Bytes(BLOCK)),
         depth: 1,
     }
 }
@@ -155,11 +148,9 @@ fn sizes(main: &KindOfIo) -> Vec<Bytes> {
 
 /// I/Os of a direction that a block size stands for.
 pub(crate) fn ios_at(main: &KindOfIo, bs: Bytes) -> u64 {
-    main.sizes
-        .iter()
-        .filter(|size| rounded(size.bytes) == bs)
-        .map(|size| size.ios)
-        .sum()
+    let sizes = main.sizes.iter();
+    let sizes = sizes.filter(|size| rounded(size.bytes) == bs);
+    sizes.map(|size| size.ios).sum()
 }
 
 fn not_copied(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
@@ -206,16 +197,12 @@ fn not_copied(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<Not
 fn of_time(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
     let mut not_copied = Vec::new();
     not_copied.extend(told_think(pattern).and_then(|think| of_think(pattern, think)));
-    if pattern.lane_depth >= DEEP {
-        not_copied.push(NotCopied::LaneDepth {
-            depth: pattern.lane_depth,
-        });
+    let (depth, jobs) = (pattern.lane_depth, copied.jobs);
+    if depth >= DEEP {
+        not_copied.push(NotCopied::LaneDepth { depth });
     }
-    if needed > copied.jobs {
-        not_copied.push(NotCopied::FewerJobs {
-            needed,
-            jobs: copied.jobs,
-        });
+    if needed > jobs {
+        not_copied.push(NotCopied::FewerJobs { needed, jobs });
     }
     let in_flight = pattern.in_flight;
     // Of submitters that think, any number up to all of them is in flight now and then.
@@ -231,9 +218,7 @@ fn of_time(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCop
 }
 
 fn of_think(pattern: &ProgramPattern, think: Think) -> Option<NotCopied> {
-    let Think {
-        p50_ns, mean_ns, ..
-    } = think;
+    let (p50_ns, mean_ns) = (think.p50_ns, think.mean_ns);
     let share = 1.0 - pattern.lane_busy;
     if !THINK_NS.contains(&p50_ns) {
         let reason = if p50_ns < *THINK_NS.start() {
@@ -259,9 +244,8 @@ fn of_sizes(main: &KindOfIo, copied: &Copied) -> Vec<NotCopied> {
     let sizes = main.sizes.iter().map(|size| size.bytes);
     let sizes = sizes.map(|bytes| (bytes, rounded(bytes)));
     let chosen = sizes.filter(|(from, to)| from != to && copied.sizes.contains(to));
-    let mut not_copied: Vec<NotCopied> = chosen
-        .map(|(from, to)| NotCopied::RoundedSize { from, to })
-        .collect();
+    let rounded_size = |(from, to)| NotCopied::RoundedSize { from, to };
+    let mut not_copied: Vec<NotCopied> = chosen.map(rounded_size).collect();
     let measured: u64 = copied.sizes.iter().map(|&bs| ios_at(main, bs)).sum();
     let share = 1.0 - measured as f64 / main.ios as f64;
     if share > 0.005 {

@@ -44,13 +44,10 @@ impl InFlightLevels {
         self.ended_by(u64::MAX);
         let busy: u64 = self.time.values().sum();
         let weighted = self.time.iter().map(|(n, ns)| *n as f64 * *ns as f64);
-        let mean = match busy {
-            0 => 0.0,
-            _ => weighted.sum::<f64>() / busy as f64,
-        };
+        let sum: f64 = weighted.sum();
         ProgramInFlight {
             busy_seconds: busy as f64 / 1e9,
-            mean,
+            mean: if busy == 0 { 0.0 } else { sum / busy as f64 },
             p50: self.at_least(0.5, busy),
             p99: self.at_least(0.99, busy),
             most: self.time.keys().next_back().copied().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use q2c_model::stats::Histogram;
 use q2c_model::{DevId, Direction, Sectors};
-use q2c_result::program::Think;
+use q2c_result::program::{ProgramPattern, Think};
 use q2c_trace::Span;
 use std::collections::HashMap;
 
@@ -13,13 +13,6 @@ pub(crate) struct ProgramLanes {
     think: Histogram,
     /// Sum of all latencies, ns.
     latencies: u128,
-}
-
-pub(crate) struct Submitters {
-    pub number: u32,
-    pub depth: f64,
-    pub busy: f64,
-    pub think: Option<Think>,
 }
 
 struct ProgramLane {
@@ -61,22 +54,24 @@ impl ProgramLanes {
         follows
     }
 
-    pub(crate) fn finish(self) -> Submitters {
+    /// The pattern with what is known of its submitters.
+    pub(crate) fn finish(self, pattern: ProgramPattern) -> ProgramPattern {
         let lanes = self.lanes.values();
         let busy: u128 = lanes.clone().map(|lane| u128::from(lane.busy)).sum();
         let time: u128 = lanes.map(|lane| u128::from(lane.until - lane.first)).sum();
         let over = |a: u128, b: u128| if b == 0 { 1.0 } else { a as f64 / b as f64 };
         let think = &self.think;
-        Submitters {
-            number: self.lanes.len() as u32,
-            depth: over(self.latencies, busy),
-            busy: over(busy, time),
+        ProgramPattern {
+            lanes: self.lanes.len() as u32,
+            lane_depth: over(self.latencies, busy),
+            lane_busy: over(busy, time),
             think: (think.count() > 0).then(|| Think {
                 n: think.count(),
                 mean_ns: think.mean(),
                 p50_ns: think.percentile(0.5),
                 p99_ns: think.percentile(0.99),
             }),
+            ..pattern
         }
     }
 }

@@ -2,7 +2,7 @@ use crate::program::in_flight::InFlightLevels;
 use crate::program::kind::DirectionTally;
 use crate::program::lanes::ProgramLanes;
 use q2c_model::{DevId, Direction, IoRecord, Layer, Op, OpFlags};
-use q2c_result::program::{LeftOutIos, ProgramPattern, Submitter};
+use q2c_result::program::{ProgramPattern, Submitter};
 use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,23 +16,22 @@ pub(crate) const UNNAMED: &str = "-";
 /// The kernel keeps so many bytes of a name.
 const NAME_BYTES: usize = 15;
 
-/// The pattern of the records so far, which come in the order of their begins.
+/// Counts the records so far, which come in the order of their begins.
+#[derive(Default)]
 pub(crate) struct PatternCounter<'a> {
     /// Processes that are taken alone; empty for all.
     processes: &'a [String],
+    /// What is counted in place.
+    pub pattern: ProgramPattern,
     layer: Option<Layer>,
-    first: u64,
+    first: Option<u64>,
     last: u64,
-    ios: u64,
     levels: InFlightLevels,
     reads: DirectionTally,
     writes: DirectionTally,
     lanes: ProgramLanes,
     names: BTreeMap<String, u64>,
     devices: BTreeSet<DevId>,
-    polled: u64,
-    merged: u64,
-    pub left_out: LeftOutIos,
     /// Names of the processes that were not asked for.
     pub others: BTreeMap<String, u64>,
 }
@@ -41,26 +40,8 @@ impl<'a> PatternCounter<'a> {
     pub(crate) fn new(processes: &'a [String]) -> Self {
         PatternCounter {
             processes,
-            layer: None,
-            first: u64::MAX,
-            last: 0,
-            ios: 0,
-            levels: InFlightLevels::default(),
-            reads: DirectionTally::default(),
-            writes: DirectionTally::default(),
-            lanes: ProgramLanes::default(),
-            names: BTreeMap::new(),
-            devices: BTreeSet::new(),
-            polled: 0,
-            merged: 0,
-            left_out: LeftOutIos::default(),
-            others: BTreeMap::new(),
+            ..PatternCounter::default()
         }
-    }
-
-    /// Complete reads and writes so far.
-    pub(crate) fn ios(&self) -> u64 {
-        self.ios
     }
 
     pub(crate) fn take(&mut self, record: &IoRecord) {
@@ -69,13 +50,14 @@ impl<'a> PatternCounter<'a> {
         let Some(direction) = self.wanted(&span, name) else {
             return;
         };
-        self.ios += 1;
-        self.first = self.first.min(span.begin_ns);
+        self.pattern.ios += 1;
+        let first = self.first.get_or_insert(span.begin_ns);
+        *first = span.begin_ns.min(*first);
         self.last = self.last.max(span.end_ns);
         add(&mut self.names, name);
         self.devices.insert(span.device);
-        self.polled += u64::from(span.flags.contains(OpFlags::POLLED));
-        self.merged += u64::from(span.merged_into != NONE);
+        self.pattern.polled += u64::from(span.flags.contains(OpFlags::POLLED));
+        self.pattern.merged += u64::from(span.merged_into != NONE);
         self.levels.take(span.begin_ns, span.end_ns);
         let follows = self.lanes.take(&span, direction);
         match direction {
@@ -87,7 +69,7 @@ impl<'a> PatternCounter<'a> {
     /// The direction of an I/O that counts; else counts why it does not.
     fn wanted(&mut self, span: &Span, name: &str) -> Option<Direction> {
         let layer = *self.layer.get_or_insert(span.layer);
-        let left = &mut self.left_out;
+        let left = &mut self.pattern.left_out;
         let (counter, direction) = match span.op {
             _ if span.layer != layer => (&mut left.other_layer, None),
             _ if !is_asked_for(self.processes, name) => {
@@ -112,23 +94,16 @@ impl<'a> PatternCounter<'a> {
         ];
         let mut kinds: Vec<_> = kinds.into_iter().flatten().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.ios));
-        let submitters = self.lanes.finish();
-        ProgramPattern {
+        let first = self.first.unwrap_or(u64::MAX);
+        self.lanes.finish(ProgramPattern {
             layer: self.layer.unwrap_or_default(),
-            ios: self.ios,
-            seconds: self.last.saturating_sub(self.first) as f64 / 1e9,
+            seconds: self.last.saturating_sub(first) as f64 / 1e9,
             in_flight: self.levels.finish(),
             kinds,
             devices: self.devices.len() as u32,
-            lanes: submitters.number,
-            lane_depth: submitters.depth,
-            lane_busy: submitters.busy,
-            think: submitters.think,
             submitters: most_frequent(&self.names),
-            polled: self.polled,
-            merged: self.merged,
-            left_out: self.left_out,
-        }
+            ..self.pattern
+        })
     }
 }
 
@@ -148,11 +123,8 @@ fn add(names: &mut BTreeMap<String, u64>, name: &str) {
         *count += 1;
         return;
     }
-    let name = if names.len() < MOST_NAMES {
-        name
-    } else {
-        UNNAMED
-    };
+    let full = names.len() >= MOST_NAMES;
+    let name = if full { UNNAMED } else { name };
     *names.entry(name.to_owned()).or_default() += 1;
 }
 

@@ -1,4 +1,5 @@
 use crate::program::pattern::{PatternCounter, UNNAMED, most_frequent};
+use itertools::Itertools;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
 use q2c_result::program::{ProgramPattern, Submitter};
@@ -38,7 +39,7 @@ pub fn read(
     let meta = input.read(path, &ImportOptions::default(), &Scan::new(), &mut sink)?;
     let counted = sink.counted;
     enough(&counted, taken)?;
-    check_lost(counted.ios(), meta.lost, taken)?;
+    check_lost(counted.pattern.ios, meta.lost, taken)?;
     let places = !meta.facts.contains_key(STATED_SECTOR);
     Ok((counted.finish(places), meta))
 }
@@ -63,8 +64,8 @@ impl RecordSink for Sink<'_> {
 }
 
 fn enough(counted: &PatternCounter<'_>, taken: &RecordingSelection) -> Result<(), Fault> {
-    let left = counted.left_out;
-    let reason = match counted.ios() {
+    let left = counted.pattern.left_out;
+    let reason = match counted.pattern.ios {
         0 if left.without_end > 0 => format!(
             "expected when they were complete, found {} without; a recording of `q2c trace \
              record`, or of blktrace with its events C, has that",
@@ -112,9 +113,5 @@ fn names(submitters: &[Submitter]) -> String {
         UNNAMED => format!("no name ({})", submitter.ios),
         name => format!("{name} ({})", submitter.ios),
     };
-    submitters
-        .iter()
-        .map(label)
-        .collect::<Vec<String>>()
-        .join(", ")
+    submitters.iter().map(label).join(", ")
 }

@@ -43,11 +43,7 @@ pub(crate) fn worth(
 /// IOPS by one method over those by another. Each trial's IOPS over those of the polling beside it
 /// are compared where both methods have them, since trial and polling saw the same device.
 fn iops_times(method: &Cell, over: &Cell) -> f64 {
-    let paired = |cell: &Cell| {
-        cell.relative
-            .map(|relative| relative.iops)
-            .filter(|iops| iops.trials > 0)
-    };
+    let paired = |cell: &Cell| Some(cell.relative?.iops).filter(|iops| iops.trials > 0);
     match (paired(method), paired(over)) {
         (Some(method), Some(over)) => ratio(method.median, over.median),
         _ => {
@@ -113,16 +109,14 @@ pub(crate) fn caveats(
     let deep = pattern.lane_depth >= DEEP;
     let lost = program.recording.lost;
     let other = disk.filter(|disk| program.recording.has_disk(disk) == Some(false));
-    [
+    let caveats = [
         (!unlike.is_empty()).then_some(WorthCaveat::Unlike(unlike)),
         deep.then_some(WorthCaveat::LaneDepth(pattern.lane_depth)),
         (!answer.is_settled()).then_some(WorthCaveat::NotSettled),
         (lost > 0).then_some(WorthCaveat::Lost(lost)),
         other.map(|disk| WorthCaveat::OtherDisk(disk.to_owned())),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    caveats.into_iter().flatten().collect()
 }
 
 /// A ratio; 1 where there is none.

@@ -3,7 +3,9 @@ use q2c_model::stats::Interval;
 use q2c_model::{Latencies, Rates};
 use q2c_policy::Method;
 use q2c_result::mode::{EffectiveMode, WaitMode};
-use q2c_result::program::{LikenedFigure, Program, ProgramRecording, WorthCaveat};
+use q2c_result::program::{
+    Likened, LikenedFigure, Likeness, Program, ProgramRecording, WorthCaveat,
+};
 use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
     Cell, Measured, PerCore, Recommendation, Relative, Series, Undecided, Verdict,
@@ -56,6 +58,11 @@ fn cell(method: &str, iops: f64, mean_us: f64, cpu_pct: f64) -> Cell {
     }
 }
 
+fn figure(like: &Likeness, kind: LikenedFigure) -> Likened {
+    let mut figures = like.figures.iter();
+    *figures.find(|figure| figure.figure == kind).unwrap()
+}
+
 fn answer(method: &str) -> Recommendation {
     Recommendation::clear(Bytes(4096), Verdict::Rule, method.parse().unwrap(), 0.97)
 }
@@ -96,10 +103,7 @@ fn only_the_time_in_flight_changes() {
     assert_eq!(worth.caveats, []);
     let like = &compared_program.likeness[0];
     assert!(like.figures.iter().all(|figure| figure.like), "{like:?}");
-    let mut figures = like.figures.iter();
-    let iops = figures
-        .find(|figure| figure.figure == LikenedFigure::Iops)
-        .unwrap();
+    let iops = figure(like, LikenedFigure::Iops);
     near(iops.program, 12_500.0, 1e-3);
     near(iops.ratio(), 1.0, 1e-3);
 }
@@ -120,32 +124,24 @@ fn with_think_time_all_of_the_time_is_compared() {
     ];
     let compared_program = compared(&program, &cells, &[answer(RULE)], None);
     let like = &compared_program.likeness[0];
-    let figure = |kind: LikenedFigure| {
-        let mut figures = like.figures.iter();
-        *figures.find(|figure| figure.figure == kind).unwrap()
-    };
-    let iops = figure(LikenedFigure::Iops);
+    let iops = figure(like, LikenedFigure::Iops);
     near(iops.program, 20_000.0, 1e-3);
     near(iops.workload, 19_000.0, 1e-9);
-    let in_flight = figure(LikenedFigure::InFlight);
+    let in_flight = figure(like, LikenedFigure::InFlight);
     near(in_flight.program, 1.6, 1e-3);
     near(in_flight.workload, 19_000.0 * 84e-6, 1e-9);
     assert!(like.figures.iter().all(|figure| figure.like), "{like:?}");
     near(compared_program.worth[0].wait_share, 0.4, 1e-3);
     // What is told of think time is read back.
     let text = serde_json::to_string(&compared_program).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Program>(&text).unwrap(),
-        compared_program
-    );
+    let back: Program = serde_json::from_str(&text).unwrap();
+    assert_eq!(back, compared_program);
     // Where the device of the trials is half as fast, jobs lose a third of their rate.
     let slow = ["interrupt", RULE].map(|method| cell(method, 14_286.0, 160.0, 5.0));
     let compared_program = compared(&program, &slow, &[answer(RULE)], None);
     let unlike = WorthCaveat::Unlike(vec![LikenedFigure::LatencyP50, LikenedFigure::LatencyP99]);
-    assert!(
-        compared_program.worth[0].caveats.contains(&unlike),
-        "{compared_program:?}"
-    );
+    let caveats = &compared_program.worth[0].caveats;
+    assert!(caveats.contains(&unlike), "{caveats:?}");
 }
 
 /// A device much slower than the program's is told, and so is what else is doubtful.
@@ -192,11 +188,9 @@ fn the_method_of_the_program_is_the_one_it_shows() {
         cell("poll", 12_500.0, 80.0, 100.0),
     ];
     let compared_program = compared(&program, &cells, &[answer("poll")], None);
-    assert_eq!(compared_program.worth[0].over.0, Method::POLL);
-    assert_eq!(
-        compared_program.worth[0].over,
-        compared_program.worth[0].method
-    );
+    let worth = &compared_program.worth[0];
+    assert_eq!(worth.over.0, Method::POLL);
+    assert_eq!(worth.over, worth.method);
     let none = compared(&program, &cells[..1], &[answer("poll")], None);
     assert_eq!((none.likeness.len(), none.worth.len()), (0, 0));
 }
@@ -205,10 +199,7 @@ fn the_method_of_the_program_is_the_one_it_shows() {
 #[test]
 fn a_program_is_read_back() {
     let mut program = program(&[
-        SyntheticStream {
-            lane: 0,
-            ..SyntheticStream::READS
-        },
+        SyntheticStream::READS,
         SyntheticStream {
             bytes: 512,
             ..SyntheticStream::READS
@@ -222,8 +213,6 @@ fn a_program_is_read_back() {
     let compared_program = compared(&program, &cells, &[answer(RULE)], Some("vda"));
     // Through a value, since the text of a number may be read as its neighbour.
     let value = serde_json::to_value(&compared_program).unwrap();
-    assert_eq!(
-        serde_json::from_value::<Program>(value).unwrap(),
-        compared_program
-    );
+    let back: Program = serde_json::from_value(value).unwrap();
+    assert_eq!(back, compared_program);
 }

@@ -35,6 +35,19 @@ fn pays(of: &MethodFigures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
+fn paying_rules(figures: &[MethodFigures]) -> impl Iterator<Item = &MethodFigures> {
+    let rules = figures.iter().filter(|method| method.sleeps);
+    rules.filter(|method| pays(method))
+}
+
+fn figures_of<'a>(name: &str, figures: &'a [MethodFigures]) -> Option<&'a MethodFigures> {
+    figures.iter().find(|method| method.name == name)
+}
+
+fn differs(said: f64, is: f64) -> bool {
+    (said - is).abs() > PRINTED * is.abs().max(1.0)
+}
+
 /// Within this factor a better method may lose to fewer misses, or to following the device.
 const ALIKE: f64 = 1.03;
 const ENOUGH: usize = 5;
@@ -58,15 +71,10 @@ fn no_room(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     if !said.iter().any(|phrase| text.contains(phrase)) {
         return;
     }
-    for method in figures
-        .iter()
-        .filter(|method| method.sleeps && pays(method))
-    {
-        let gain = median(&method.per_core);
-        found.push(format!(
-            "no room to sleep, but {} had {gain:.3} times polling's KIOPS/core",
-            method.name
-        ));
+    for method in paying_rules(figures) {
+        let (name, gain) = (&method.name, median(&method.per_core));
+        let text = format!("{name} had {gain:.3} times polling's KIOPS/core");
+        found.push(format!("no room to sleep, but {text}"));
     }
 }
 
@@ -96,17 +104,14 @@ fn gained(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     };
     let times = before.split_once("x the IOPS per core");
     let times = times.and_then(|(before, _)| last_number(before));
-    let named = recommended(text);
-    let method = figures
-        .iter()
-        .find(|method| Some(method.name.as_str()) == named);
+    let method = recommended(text).and_then(|name| figures_of(name, figures));
     let (Some(method), Some(times), Some(kept)) = (method, times, first_number(after)) else {
         found.push(format!("a gain that cannot be read: {verdict}"));
         return;
     };
     let [gain, share] = [median(&method.per_core), median(&method.iops)];
     for (said, is) in [(times, gain), (kept / 100.0, share)] {
-        if (said - is).abs() > PRINTED * is.max(1.0) {
+        if differs(said, is) {
             found.push(format!("{}: gains {said}, measured {is:.4}", method.name));
         }
     }
@@ -118,14 +123,11 @@ fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<Strin
     let Some(name) = recommended(text) else {
         return;
     };
-    let Some(chosen) = figures.iter().find(|method| method.name == name) else {
-        found.push(format!("{name} is to be used and was not tried"));
-        return;
+    let Some(chosen) = figures_of(name, figures) else {
+        return found.push(format!("{name} is to be used and was not tried"));
     };
     if most(&chosen.iops) < floor {
-        found.push(format!(
-            "{name} is to be used and no trial of it kept the floor"
-        ));
+        found.push(format!("{name} is to be used and never kept the floor"));
     }
     if median(&chosen.per_core) < WORTH {
         found.push(format!("{name} is to be used and does not pay"));
@@ -138,10 +140,8 @@ fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<Strin
     for rival in figures.iter().filter(enough) {
         let ahead = least(&rival.per_core) > most(&chosen.per_core) * ALIKE;
         if ahead && least(&rival.iops) >= floor {
-            found.push(format!(
-                "{name} is to be used and {} beat it in every trial",
-                rival.name
-            ));
+            let rival = &rival.name;
+            found.push(format!("{name} is to be used and {rival} always beat it"));
         }
     }
 }
@@ -157,9 +157,8 @@ fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
         if share.contains("kept") {
             continue;
         }
-        let begins = ["; ", ": ", ". "]
-            .iter()
-            .filter_map(|end| before.rfind(end));
+        let ends = ["; ", ": ", ". "].iter();
+        let begins = ends.filter_map(|end| before.rfind(end));
         let who = &before[begins.max().map_or(0, |begin| begin + 2)..];
         let name = match who {
             "It" => recommended(text).unwrap_or_default(),
@@ -167,7 +166,7 @@ fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
             "Interrupts" => "interrupt",
             other => other,
         };
-        let Some(method) = figures.iter().find(|method| method.name == name) else {
+        let Some(method) = figures_of(name, figures) else {
             found.push(format!("nobody is called `{name}`"));
             continue;
         };
@@ -177,7 +176,7 @@ fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
             (number(rest), median(&method.per_core)),
         ];
         for (said, is) in pairs {
-            if (said - is).abs() > PRINTED * is.max(1.0) {
+            if differs(said, is) {
                 found.push(format!("{name}: said {said}, measured {is:.4}"));
             }
         }
@@ -211,7 +210,7 @@ fn trade(text: &str) -> Option<Trade<'_>> {
 
 impl Trade<'_> {
     fn check(&self, own: &MethodFigures, figures: &[MethodFigures], found: &mut Vec<String>) {
-        let polling = figures.iter().find(|method| method.name == "poll");
+        let polling = figures_of("poll", figures);
         let lost = 100.0 - median(&own.iops) * 100.0;
         let mut pairs = vec![
             ("loses", self.lost, lost.max(0.0)),
@@ -223,13 +222,10 @@ impl Trade<'_> {
                 pairs.push(("frees", freed, median(&polling.cpu) - median(&own.cpu)));
             }
             (None, None) => {}
-            _ => found.push(format!(
-                "frees {:?}, but polling is {polling:?}",
-                self.freed
-            )),
+            (freed, _) => found.push(format!("frees {freed:?}, but polling is {polling:?}")),
         }
         for (what, said, is) in pairs {
-            if (said - is).abs() > PRINTED * is.abs().max(1.0) {
+            if differs(said, is) {
                 found.push(format!("{} {what} {said}, measured {is:.4}", own.name));
             }
         }
@@ -241,7 +237,7 @@ fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>)
     let Some(trade) = trade(text).filter(|trade| trade.who == "Interrupts") else {
         return;
     };
-    let Some(interrupts) = figures.iter().find(|method| method.name == "interrupt") else {
+    let Some(interrupts) = figures_of("interrupt", figures) else {
         return found.push("interrupts were not tried".to_owned());
     };
     trade.check(interrupts, figures, found);
@@ -249,17 +245,11 @@ fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>)
     let ahead = |method: &&MethodFigures| {
         let always = |lower: &[f64], higher: &[f64]| least(higher) > most(lower) * ALIKE;
         let enough = method.iops.len() >= ENOUGH && interrupts.iops.len() >= ENOUGH;
-        method.sleeps
-            && pays(method)
-            && enough
-            && always(&interrupts.iops, &method.iops)
-            && always(&interrupts.per_core, &method.per_core)
+        let iops = always(&interrupts.iops, &method.iops);
+        enough && iops && always(&interrupts.per_core, &method.per_core)
     };
-    for method in figures.iter().filter(ahead) {
-        found.push(format!(
-            "a trade-off by interrupts, but {} is ahead",
-            method.name
-        ));
+    for MethodFigures { name, .. } in paying_rules(figures).filter(ahead) {
+        found.push(format!("a trade-off by interrupts, but {name} is ahead"));
     }
 }
 
@@ -271,20 +261,15 @@ fn by_sleeping(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Ve
     let Some(name) = trade.who.strip_prefix("Sleeping by ") else {
         return;
     };
-    let Some(sleeping) = figures.iter().find(|method| method.name == name) else {
+    let Some(sleeping) = figures_of(name, figures) else {
         return found.push(format!("a trade-off by {name}, which was not tried"));
     };
     trade.check(sleeping, figures, found);
     if !pays(sleeping) {
         found.push(format!("a trade-off by {name}, which does not pay"));
     }
-    let paying = figures
-        .iter()
-        .filter(|method| method.sleeps && pays(method));
-    for method in paying.filter(|method| median(&method.iops) >= floor) {
-        found.push(format!(
-            "a trade-off, but {} kept the floor and pays",
-            method.name
-        ));
+    let kept = |method: &&MethodFigures| median(&method.iops) >= floor;
+    for MethodFigures { name, .. } in paying_rules(figures).filter(kept) {
+        found.push(format!("a trade-off, but {name} kept the floor and pays"));
     }
 }
