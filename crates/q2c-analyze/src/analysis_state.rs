@@ -3,7 +3,7 @@
 use crate::Analyzer;
 use crate::analyzer::other_layers;
 use crate::names::ProcessNames;
-use crate::recording::{RecordingSummary, is_analysed, no_request};
+use crate::recording::{complete_result, is_analysed, no_request};
 use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, IoRecord, Layer, OrFault, TraceMeta};
 use q2c_result::analyze::AnalyzeResult;
@@ -115,16 +115,10 @@ impl PartialAnalysis {
         let Some(analyzer) = self.analyzer.filter(|_| any) else {
             return Err(no_request(path));
         };
-        let context = RecordingSummary {
-            path,
-            meta,
-            other_layer: self.other_layer,
-            untimed: self.untimed,
-            // Parts of a recording are told apart by their times, and need no order.
-            unsorted: 0,
-            names: &self.names,
-        };
-        context.complete(analyzer.finish(&self.names.by_id()))
+        let result = analyzer.finish(&self.names.by_id());
+        // Parts of a recording are told apart by their times, and need no order.
+        let left_out = [self.other_layer, self.untimed, 0];
+        complete_result(result, path, meta, &self.names, left_out)
     }
 
     /// The serialised form: that of the [`Analyzer`], and the names.

@@ -209,20 +209,17 @@ mod tests {
         let queue_requests = |part: &QueueUse| -> Vec<(u32, u64)> {
             part.queues.iter().map(|q| (q.hctx, q.requests)).collect()
         };
-        assert_eq!(devices.len(), 2);
-        assert_eq!(
-            queue_requests(devices[0].reads.as_ref().unwrap()),
-            [(0, 10)]
-        );
-        assert_eq!(
-            queue_requests(devices[0].writes.as_ref().unwrap()),
-            [(1, 20)]
-        );
-        assert_eq!(queue_requests(&devices[0].all), [(0, 10), (1, 25)]);
-        assert_eq!(queue_requests(&devices[1].all), [(1, 40)]);
+        let [one, two] = &devices[..] else {
+            panic!("{devices:?}");
+        };
+        let (reads, writes) = (one.reads.as_ref(), one.writes.as_ref());
+        assert_eq!(reads.map(queue_requests), Some(vec![(0, 10)]));
+        assert_eq!(writes.map(queue_requests), Some(vec![(1, 20)]));
+        assert_eq!(queue_requests(&one.all), [(0, 10), (1, 25)]);
+        assert_eq!(queue_requests(&two.all), [(1, 40)]);
         // Without a map nothing is known of queues that no request used.
-        assert_eq!((devices[0].queues, &devices[0].all.unused), (None, &None));
-        assert_eq!(devices[0].all.even, None);
+        assert_eq!((one.queues, &one.all.unused), (None, &None));
+        assert_eq!(one.all.even, None);
     }
 
     /// Two queues for interrupts and two for polling, of two CPUs each. Reads by interrupts use the
@@ -242,10 +239,8 @@ mod tests {
         let (reads, writes) = (&devices[0].reads, &devices[0].writes);
         let (reads, writes) = (reads.as_ref().unwrap(), writes.as_ref().unwrap());
         let set_requests = |part: &QueueUse| -> Vec<(Vec<u32>, u64)> {
-            part.sets
-                .iter()
-                .map(|set| (set.queues.clone(), set.requests))
-                .collect()
+            let sets = part.sets.iter();
+            sets.map(|set| (set.queues.clone(), set.requests)).collect()
         };
         assert_eq!(set_requests(reads), [(vec![0, 1], 200), (vec![2, 3], 0)]);
         assert_eq!(reads.unused.as_deref(), Some(&[][..]));

@@ -144,15 +144,8 @@ impl<'a> RecordingAnalysis<'a> {
             return Err(no_request(self.path));
         };
         let result = analyzer.finish(&self.names.by_id());
-        let context = RecordingSummary {
-            path: self.path,
-            meta,
-            other_layer: self.other_layer,
-            untimed: self.untimed,
-            unsorted: self.unsorted,
-            names: &self.names,
-        };
-        context.complete(result)
+        let left_out = [self.other_layer, self.untimed, self.unsorted];
+        complete_result(result, self.path, meta, &self.names, left_out)
     }
 
     fn go_on(&self) -> Result<(), TraceError> {
@@ -241,56 +234,49 @@ pub(crate) fn is_analysed(
     !is_other && !is_untimed
 }
 
-/// What a result says of its recording, beside the figures of its I/Os.
-pub(crate) struct RecordingSummary<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) meta: TraceMeta,
-    pub(crate) other_layer: u64,
-    pub(crate) untimed: u64,
-    pub(crate) unsorted: u64,
-    pub(crate) names: &'a ProcessNames,
-}
-
-impl RecordingSummary<'_> {
-    pub(crate) fn complete(self, mut result: AnalyzeResult) -> Result<AnalyzeResult, Fault> {
-        if result.requests == 0 {
-            let text = format!(
-                "analyze {}: expected times that rise from stage to stage, found {} I/Os whose times fall and no other; record it again with one clock",
-                self.path.display(),
-                self.untimed
-            );
-            return Err(Fault::new(Exit::Input, text));
-        }
-        let meta = self.meta;
-        env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
-        complete_queues(&mut result.queues, &meta.facts);
-        result.lost = meta.lost;
-        result.unmatched = meta.unmatched;
-        for (reason, n) in [
-            ("of the other layer", self.other_layer),
-            (UNTIMED, self.untimed),
-            (UNSORTED, self.unsorted),
-        ] {
-            if n > 0 {
-                result.unmatched.insert(reason.to_owned(), n);
-            }
-        }
-        result.not_whole = not_whole(&result);
-        result.input = analyze::AnalysisInput {
-            path: self.path.display().to_string(),
-            source: meta.source,
-            clock: meta.clock,
-            facts: meta.facts,
-        };
-        if result.input.facts.contains_key(STATED_SECTOR) {
-            result.seeks.clear();
-            result.offsets.clear();
-        }
-        result.warnings = warnings(&result);
-        let (cut, nameless) = self.names.left_out();
-        result.warnings.extend(names_left_out(cut, nameless));
-        Ok(result)
+/// Adds what a result says of its recording, beside the figures of its I/Os. The counts are of I/Os
+/// of the other layer, of those whose times fall, and of those that came out of order.
+pub(crate) fn complete_result(
+    mut result: AnalyzeResult,
+    path: &Path,
+    meta: TraceMeta,
+    names: &ProcessNames,
+    [other_layer, untimed, unsorted]: [u64; 3],
+) -> Result<AnalyzeResult, Fault> {
+    if result.requests == 0 {
+        let text = format!(
+            "analyze {}: expected times that rise from stage to stage, found {untimed} I/Os whose times fall and no other; record it again with one clock",
+            path.display()
+        );
+        return Err(Fault::new(Exit::Input, text));
     }
+    env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
+    complete_queues(&mut result.queues, &meta.facts);
+    result.lost = meta.lost;
+    result.unmatched = meta.unmatched;
+    let counts = [
+        ("of the other layer", other_layer),
+        (UNTIMED, untimed),
+        (UNSORTED, unsorted),
+    ];
+    let counts = counts.into_iter().filter(|(_, n)| *n > 0);
+    let counts = counts.map(|(reason, n)| (reason.to_owned(), n));
+    result.unmatched.extend(counts);
+    result.not_whole = not_whole(&result);
+    result.input = analyze::AnalysisInput {
+        path: path.display().to_string(),
+        source: meta.source,
+        clock: meta.clock,
+        facts: meta.facts,
+    };
+    if result.input.facts.contains_key(STATED_SECTOR) {
+        result.seeks.clear();
+        result.offsets.clear();
+    }
+    result.warnings = warnings(&result);
+    let (cut, nameless) = names.left_out();
+    result.warnings.extend(names_left_out(cut, nameless));
+    Ok(result)
 }
 
 /// Adds what the recording's facts tell of the devices' queues.

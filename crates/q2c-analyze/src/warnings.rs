@@ -124,77 +124,63 @@ fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::analyze::{Bottleneck, TraceInFlight};
+    use q2c_result::analyze::Bottleneck;
 
-    fn ids(result: &AnalyzeResult) -> Vec<String> {
-        let warnings = warnings(result).into_iter();
-        warnings.map(|warning| warning.id).collect()
+    fn warned(change: impl FnOnce(&mut AnalyzeResult)) -> Vec<Warning> {
+        let mut result = AnalyzeResult::default();
+        change(&mut result);
+        warnings(&result)
+    }
+
+    fn ids(change: impl FnOnce(&mut AnalyzeResult)) -> Vec<String> {
+        warned(change).into_iter().map(|one| one.id).collect()
+    }
+
+    fn lost(result: &mut AnalyzeResult, lost: u64, capture: Option<&str>) {
+        result.lost = lost;
+        let fact = capture.map(|by| ("capture".to_owned(), by.to_owned()));
+        result.input.facts.extend(fact);
     }
 
     #[test]
     fn losses_are_told_as_what_they_are() {
-        let warned_ids = |capture: Option<&str>| {
-            let mut result = AnalyzeResult {
-                lost: 32,
-                ..AnalyzeResult::default()
-            };
-            let fact = capture.map(|by| ("capture".to_owned(), by.to_owned()));
-            result.input.facts.extend(fact);
-            ids(&result)
-        };
-        assert_eq!(warned_ids(Some("bpf")), ["lost-ios"]);
-        assert_eq!(warned_ids(Some("tracefs")), ["lost-events"]);
-        assert_eq!(warned_ids(None), ["lost-events"]);
-        assert!(ids(&AnalyzeResult::default()).is_empty());
-    }
-
-    #[test]
-    fn lost_ios_say_why_and_what_to_do() {
-        let mut result = AnalyzeResult {
-            lost: 656,
-            unmatched: [("lost: ring full".to_owned(), 656)].into(),
-            ..AnalyzeResult::default()
-        };
-        let bpf = ("capture".to_owned(), "bpf".to_owned());
-        result.input.facts.extend([bpf]);
-        let warning = &warnings(&result)[0];
+        let bpf = ids(|result| lost(result, 32, Some("bpf")));
+        assert_eq!(bpf, ["lost-ios"]);
+        for capture in [Some("tracefs"), None] {
+            let other = ids(|result| lost(result, 32, capture));
+            assert_eq!(other, ["lost-events"], "{capture:?}");
+        }
+        assert!(ids(|_| {}).is_empty());
+        let warning = &warned(|result| {
+            result.unmatched = [("lost: ring full".to_owned(), 656)].into();
+            lost(result, 656, Some("bpf"));
+        })[0];
         assert!(warning.found.contains("656 without room"), "{warning:?}");
         assert!(warning.todo.contains("--min-size"), "{warning:?}");
     }
 
     #[test]
     fn a_start_and_a_latency_tell_no_stages() {
-        let known = TraceInFlight {
-            mean: Some(1.0),
-            ..TraceInFlight::default()
-        };
-        let warned_ids = |layer, bottleneck: Option<Bottleneck>| {
-            ids(&AnalyzeResult {
-                layer,
-                completed: 9,
-                in_flight: known,
-                bottleneck,
-                ..AnalyzeResult::default()
+        let of_stages = |layer, bottleneck: Option<Bottleneck>| {
+            ids(|result| {
+                (result.layer, result.bottleneck) = (layer, bottleneck);
+                (result.completed, result.in_flight.mean) = (9, Some(1.0));
             })
         };
-        assert_eq!(warned_ids(Layer::Block, None), ["start-and-latency"]);
-        assert!(warned_ids(Layer::User, None).is_empty());
-        assert!(warned_ids(Layer::Block, Some(Bottleneck::default())).is_empty());
+        assert_eq!(of_stages(Layer::Block, None), ["start-and-latency"]);
+        assert!(of_stages(Layer::User, None).is_empty());
+        assert!(of_stages(Layer::Block, Some(Bottleneck::default())).is_empty());
     }
 
     /// One unfinished I/O of a hundred is usual at the end of a recording; two are not.
     #[test]
     fn unfinished_ios_are_told_from_above_one_percent() {
-        let warned_ids = |never: u64| {
-            let mut result = AnalyzeResult {
-                requests: 100,
-                ..AnalyzeResult::default()
-            };
-            let reason = "never completed".to_owned();
-            result.unmatched.insert(reason, never);
-            ids(&result)
-        };
-        assert!(warned_ids(1).is_empty());
-        assert_eq!(warned_ids(2), ["unfinished"]);
+        for (never, wanted) in [(1, &[][..]), (2, &["unfinished"][..])] {
+            let ids = ids(|result| {
+                result.requests = 100;
+                result.unmatched = [("never completed".to_owned(), never)].into();
+            });
+            assert_eq!(ids, wanted, "{never}");
+        }
     }
 }
