@@ -50,6 +50,11 @@ impl Exit {
         ),
     ];
 
+    /// For a command that did what it was asked for: whether the outcome meets what was required.
+    pub fn requirements(met: bool) -> Exit {
+        if met { Exit::Done } else { Exit::Requirements }
+    }
+
     /// For a file or a folder that the user named for output and that cannot be made: the name is
     /// wrong, the machine forbids it, or its disk fails.
     pub fn of_output(error: &io::Error) -> Exit {

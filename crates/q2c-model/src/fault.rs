@@ -36,6 +36,21 @@ impl Fault {
         Fault::new(exit, &error).with_source(error)
     }
 
+    /// The fault of a wrong command line.
+    pub fn usage(message: impl Display) -> Self {
+        Fault::new(Exit::Usage, message)
+    }
+
+    /// The fault of an input that cannot be read or is wrong.
+    pub fn input(message: impl Display) -> Self {
+        Fault::new(Exit::Input, message)
+    }
+
+    /// The fault of a machine that does not have or permit what is needed.
+    pub fn environment(message: impl Display) -> Self {
+        Fault::new(Exit::Environment, message)
+    }
+
     /// The fault of a signal that came in the middle of the work.
     pub fn stopped(message: impl Display) -> Self {
         Fault::new(Exit::Interrupted, message)
@@ -54,6 +69,15 @@ impl Fault {
     #[must_use]
     pub fn with_exit(self, exit: Exit) -> Self {
         Fault { exit, ..self }
+    }
+
+    /// The same fault with more behind its text: what else is to be known or done.
+    #[must_use]
+    pub fn followed_by(self, more: &str) -> Self {
+        Fault {
+            message: self.message + more,
+            ..self
+        }
     }
 
     /// The fault of a run that goes on: what would be wrong in the command line was read from the

@@ -1,22 +1,106 @@
-//! The choice of the first job's CPU: what is tried, from which CPUs, and on which targets. The
-//! trials themselves are in [`crate::cpu_trials`].
+//! The CPUs of a workload, and the choice of the first job's CPU by short trials of its target. An
+//! interrupt that arrives at another CPU has to wake the job there, so one job's IOPS can differ by
+//! a third from CPU to CPU.
 
-use crate::cpu_trials::cpu_trials;
 use crate::polling::{IopollSupport, polling, too_large};
 use crate::workbench::WorkloadRequest;
-use crate::workload::{Site, Workload};
-use crate::workload_cpus::WorkloadCpus;
+use crate::workload::{Background, BackgroundSpec, Site, StageId, Stages, Step, Workload};
 use crate::workload_target::LEAST_BLOCKS;
 use q2c_engine::engines::{RingKind, SimDevices, VectoredFlags};
-use q2c_engine::{EngineSpec, Medium, Pattern};
+use q2c_engine::{EngineSpec, Medium, Pattern, RunError, Wait, World};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
-use q2c_model::{Bytes, CpuId, Fault};
-use q2c_result::{Target, TargetKind};
+use q2c_host::topology::{AllowedCpus, ChosenCpus, Topology, UnnamedCpus, interrupted_cpus};
+use q2c_model::{Bytes, CpuId, Fault, Nanos};
+use q2c_policy::LaneMethod;
+use q2c_result::{CpuTrial, Target, TargetKind};
 use q2c_sys::Clock;
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The CPUs of the world, or those that the kernel lets this process have.
+pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> {
+    match world {
+        Some(world) => Ok(AllowedCpus::from_sorted(world.cpus())),
+        None => AllowedCpus::read(),
+    }
+}
+
+pub(crate) struct WorkloadCpus {
+    pub(crate) foreground: Vec<CpuId>,
+    /// A CPU without a foreground job, best without any, for the sampler and background jobs that
+    /// name none. `None` when every allowed CPU has a foreground job.
+    pub(crate) spare: Option<CpuId>,
+    /// CPUs worth a short trial, the first job's before the others; empty where CPUs were named.
+    pub(crate) candidates: Vec<CpuId>,
+    allowed: AllowedCpus,
+    order: ChosenCpus,
+}
+
+impl WorkloadCpus {
+    pub(crate) fn choose(
+        request: &WorkloadRequest,
+        roots: &Roots,
+        disk: Option<&TargetDisk>,
+        world: Option<&World>,
+    ) -> Result<Self, Fault> {
+        let allowed = allowed_cpus(world)?;
+        let named = Some(request.cpus.as_slice()).filter(|named| !named.is_empty());
+        let interrupted = match world {
+            Some(_) => Vec::new(),
+            None => interrupted_cpus(roots, disk),
+        };
+        let order = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
+        let candidates = match (named, order.cpus.first()) {
+            (None, Some(&first)) if world.is_none() => {
+                let topology = Topology::read(roots);
+                allowed.candidates(&topology, first, &interrupted, MOST_CPUS)
+            }
+            _ => Vec::new(),
+        };
+        Ok(WorkloadCpus::new(request, allowed, order, candidates))
+    }
+
+    fn new(
+        request: &WorkloadRequest,
+        allowed: AllowedCpus,
+        order: ChosenCpus,
+        candidates: Vec<CpuId>,
+    ) -> Self {
+        let foreground = order.first(request.jobs as usize);
+        let background = request.background.iter().flat_map(|job| &job.cpus);
+        let background: Vec<CpuId> = background.copied().collect();
+        WorkloadCpus {
+            spare: allowed.spare(&foreground, &background),
+            foreground,
+            candidates,
+            allowed,
+            order,
+        }
+    }
+
+    pub(crate) fn beginning_with(self, first: CpuId, request: &WorkloadRequest) -> Self {
+        let order = self.order.beginning_with(first);
+        WorkloadCpus::new(request, self.allowed, order, self.candidates)
+    }
+
+    pub(crate) fn background(&self, request: &WorkloadRequest) -> Vec<BackgroundSpec> {
+        let background = Background(request.background.clone());
+        let cpu = self.spare.unwrap_or(self.foreground[0]);
+        background.placed_on(cpu).0
+    }
+}
+
+impl Background {
+    /// The same jobs, each with CPUs: if it names none, an allowed one that is still free, else the
+    /// first of `foreground`, which must not be empty.
+    pub fn placed_beside(&self, foreground: &[CpuId]) -> Result<Self, Fault> {
+        let named: Vec<CpuId> = self.0.iter().flat_map(|job| &job.cpus).copied().collect();
+        let spare = AllowedCpus::read()?.spare(foreground, &named);
+        Ok(self.placed_on(spare.unwrap_or(foreground[0])))
+    }
+}
 
 pub(crate) struct CpuChoice<'a> {
     /// The ring on the path that the device gives it.
@@ -96,7 +180,7 @@ pub fn try_cpus(
         random: true,
         write: false,
     };
-    let request = WorkloadRequest::new(&facts.path, pattern, bs);
+    let request = WorkloadRequest::new(&facts.path, pattern, vec![bs]);
     let cpus = WorkloadCpus::choose(&request, roots, target_disk.as_ref(), None)?;
     let medium = Medium::File(Arc::new(file));
     let polling = polling(RingKind::File, &medium, facts);
@@ -126,3 +210,121 @@ pub fn try_cpus(
 }
 
 const LEAST_READ: Bytes = Bytes(4096);
+
+/// Most CPUs that are tried.
+pub(crate) const MOST_CPUS: usize = 4;
+/// Each CPU is tried as often, in turns. Its best rounds count, since a neighbour only takes away.
+const ROUNDS: u64 = 3;
+/// What is measured of each method in a round, and the time before it that does not count.
+const PART: Nanos = Nanos::from_millis(50);
+const WARM_UP: Nanos = Nanos::from_millis(10);
+/// A CPU is chosen over the first candidate where it reaches more than this share of its IOPS.
+const CLEARLY: f64 = 1.05;
+
+/// Runs one job of depth 1 on each candidate by interrupts and by polling, and chooses the first,
+/// unless another is clearly faster. Nothing when the run is stopped or an I/O fails.
+pub(crate) fn cpu_trials(
+    workload: &Workload,
+    bs: Bytes,
+    candidates: &[CpuId],
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Vec<CpuTrial>, RunError> {
+    let untried = |&cpu| CpuTrial {
+        cpu,
+        ..CpuTrial::default()
+    };
+    let mut trials: Vec<CpuTrial> = candidates.iter().map(untried).collect();
+    for round in 0..ROUNDS {
+        let seed = seed.wrapping_add(round);
+        for trial in &mut trials {
+            if !once(workload, bs, seed, stop, trial)? {
+                return Ok(Vec::new());
+            }
+        }
+    }
+    if let Some(at) = best(&trials) {
+        trials[at].chosen = true;
+    }
+    Ok(trials)
+}
+
+/// One round, of which the trial keeps the best; false where it was stopped or an I/O failed.
+fn once(
+    workload: &Workload,
+    bs: Bytes,
+    seed: u64,
+    stop: &AtomicBool,
+    trial: &mut CpuTrial,
+) -> Result<bool, RunError> {
+    let alone = Workload {
+        cpus: vec![trial.cpu],
+        background: Vec::new(),
+        sampler_cpu: None,
+        ..workload.clone()
+    };
+    let mut stages = Stages::default();
+    let interrupt = part(&mut stages, LaneMethod::Interrupt);
+    let polls = workload.engine.refuses(1, &Wait::Poll).is_none();
+    let poll = polls.then(|| part(&mut stages, LaneMethod::Poll));
+    let watched = alone.run(bs, &stages, seed, None, stop)?;
+    if stop.load(Ordering::Relaxed) || watched.fault.is_some() {
+        return Ok(false);
+    }
+    let best = |so_far: f64, stage| so_far.max(watched.stats(stage).iops());
+    trial.interrupt_iops = best(trial.interrupt_iops, interrupt);
+    trial.poll_iops = poll.map(|poll| best(trial.poll_iops.unwrap_or(0.0), poll));
+    Ok(true)
+}
+
+fn part(stages: &mut Stages, method: LaneMethod) -> StageId {
+    stages.then(Step::By(method), WARM_UP);
+    stages.then(Step::Same, PART)
+}
+
+/// The place of the best trial by the geometric mean over both methods. `None` without trials.
+fn best(trials: &[CpuTrial]) -> Option<usize> {
+    let score = |trial: &CpuTrial| {
+        let interrupt = trial.interrupt_iops;
+        trial
+            .poll_iops
+            .map_or(interrupt, |poll| (interrupt * poll).sqrt())
+    };
+    let scores: Vec<f64> = trials.iter().map(score).collect();
+    let by_score = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]);
+    let most = (0..scores.len()).max_by(by_score)?;
+    Some(if scores[most] > scores[0] * CLEARLY {
+        most
+    } else {
+        0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(cpu: u32, interrupt_iops: f64, poll_iops: impl Into<Option<f64>>) -> CpuTrial {
+        CpuTrial {
+            cpu: CpuId(cpu),
+            chosen: false,
+            interrupt_iops,
+            poll_iops: poll_iops.into(),
+        }
+    }
+
+    #[test]
+    fn the_clearly_fastest_cpu_is_chosen() {
+        assert_eq!(best(&[]), None);
+        // A third more by interrupts; by polling they are alike.
+        let near = [trial(0, 12e3, 18e3), trial(1, 16e3, 17.5e3)];
+        assert_eq!(best(&near), Some(1));
+        // Noise moves nobody from the first.
+        let alike = [trial(0, 12e3, 18e3), trial(1, 12.3e3, 18.2e3)];
+        assert_eq!(best(&alike), Some(0));
+        // What interrupts gain, polling loses.
+        let opposed = [trial(0, 12e3, 18e3), trial(1, 16e3, 13.5e3)];
+        assert_eq!(best(&opposed), Some(0));
+        assert_eq!(best(&[trial(0, 9e3, None), trial(1, 10e3, None)]), Some(1));
+    }
+}

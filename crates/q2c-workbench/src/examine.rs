@@ -1,4 +1,4 @@
-//! The doctor's checks with the measurements that need an engine.
+//! The doctor's checks with the measurements that need an engine, and the clock of the runner.
 
 use q2c_engine::{TimeSource, floor};
 use q2c_host::Roots;
@@ -7,7 +7,9 @@ use q2c_host::topology::AllowedCpus;
 use q2c_model::CpuId;
 use q2c_result::doctor::SCHEMA;
 use q2c_result::{DoctorReport, Target};
+use q2c_run::runner::{SessionClock, SystemClock};
 use q2c_sys::{Buffers, Ring};
+use std::time::Duration;
 
 /// Runs the doctor's checks; a ring is set up and q2c's own costs are measured on the CPU of the
 /// first job, or the last allowed one. A simulated machine is not examined.
@@ -59,4 +61,35 @@ fn costs(jobs: &[CpuId], time: &TimeSource) -> Option<ToolCosts> {
         clock_ns: floor::clock_ns(*clock),
         empty_loop_ns: floor::measure(time, cpu).ok()?,
     })
+}
+
+/// The clock that budgets and lengths of trials are counted by. In a world it shows simulated time.
+pub struct RunnerClock {
+    time: TimeSource,
+    system: SystemClock,
+}
+
+impl RunnerClock {
+    /// The clock of a run whose trials take their times from `time`.
+    pub fn new(time: &TimeSource) -> Self {
+        RunnerClock {
+            time: time.clone(),
+            system: SystemClock::default(),
+        }
+    }
+
+    fn simulated(&self) -> Option<Duration> {
+        let world = self.time.world()?;
+        Some(Duration::from_nanos(world.now()))
+    }
+}
+
+impl SessionClock for RunnerClock {
+    fn monotonic(&self) -> Duration {
+        self.simulated().unwrap_or_else(|| self.system.monotonic())
+    }
+
+    fn unix(&self) -> Duration {
+        self.simulated().unwrap_or_else(|| self.system.unix())
+    }
 }

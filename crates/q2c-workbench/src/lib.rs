@@ -8,21 +8,15 @@
 pub mod busy;
 pub mod calibrate;
 mod cpu_choice;
-mod cpu_trials;
 mod examine;
 pub mod lane_file;
 pub mod late;
 pub mod polling;
-mod runner_clock;
 pub mod settings;
 pub mod stages;
 pub mod workbench;
 pub mod workload;
-mod workload_cpus;
-mod workload_request;
 mod workload_target;
 
-pub use examine::{examine, facts as doctor_facts};
-pub use runner_clock::RunnerClock;
-pub use workload_request::check_machine;
-pub use workload_target::LEAST_BLOCKS;
+pub use examine::{RunnerClock, examine, facts as doctor_facts};
+pub use workload_target::{LEAST_BLOCKS, check_machine};

@@ -1,11 +1,10 @@
 //! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
 //! facts of the machine.
 
-use crate::cpu_choice::{CpuChoice, path_of};
+use crate::cpu_choice::{CpuChoice, WorkloadCpus, allowed_cpus, path_of};
 use crate::examine::examine;
 use crate::polling::{IopollSupport, polling, settle, too_large};
 use crate::workload::{BackgroundSpec, Site, Workload};
-use crate::workload_cpus::{WorkloadCpus, allowed_cpus};
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device, wanted};
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::{RingKind, SimDevices};
@@ -24,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 pub use crate::cpu_choice::try_cpus;
-pub use crate::workload_request::WorkloadRequest;
+pub use crate::workload_target::WorkloadRequest;
 
 /// What a measuring command needs: workload, facts, the doctor's report. The scratch file is
 /// removed with it, unless [`Workbench::keep_scratch`] is called.

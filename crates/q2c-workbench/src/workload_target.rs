@@ -1,21 +1,71 @@
-//! The open target of a workload: a file or a device of the kernel, a simulated device, or a
-//! controller that the kernel does not drive.
+//! A workload as it is asked for, and its open target: a file or a device of the kernel, a
+//! simulated device, or a controller that the kernel does not drive.
 
-use crate::workbench::WorkloadRequest;
+use crate::workload::BackgroundSpec;
 use q2c_engine::engine::EngineError;
 use q2c_engine::engines::SimDevices;
-use q2c_engine::{EngineSpec, Medium};
+use q2c_engine::{EngineSpec, Medium, Pattern, SimMachine};
 use q2c_host::Roots;
 use q2c_host::block::TargetDisk;
 use q2c_host::target::{
     FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, Wanted, WriteLeave, open,
     open_namespace, simulated,
 };
-use q2c_model::{Bytes, Exit, Fault};
+use q2c_model::{Bytes, CpuId, Exit, Fault};
 use q2c_result::{Target, TargetKind};
+use q2c_run::run_dir::PlanFault;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Checks the simulated machine of a plan that is read back.
+pub fn check_machine(machine: Option<&SimMachine>) -> Result<(), PlanFault> {
+    let checked = machine.map_or(Ok(()), SimMachine::check);
+    checked.map_err(|error| PlanFault::new("machine", "values in their ranges", error))
+}
+
+/// The workload that a command asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadRequest {
+    /// The path of a file or device, or the text of a simulated device.
+    pub target: String,
+    /// Engine of the foreground; `None` takes the target's, else io_uring.
+    pub engine: Option<EngineSpec>,
+    /// Access pattern of the foreground jobs.
+    pub pattern: Pattern,
+    /// All block sizes of the foreground jobs.
+    pub sizes: Vec<Bytes>,
+    /// Number of foreground jobs.
+    pub jobs: u32,
+    /// CPUs of the foreground jobs, in turn; empty when q2c chooses.
+    pub cpus: Vec<CpuId>,
+    /// Background jobs. A job without CPUs gets one that has no foreground job.
+    pub background: Vec<BackgroundSpec>,
+    /// Files and devices that may be written.
+    pub allow_write: Vec<PathBuf>,
+    /// Seed of the offsets.
+    pub seed: u64,
+    /// The machine of a simulated target, in simulated time; `None` for this one.
+    pub machine: Option<SimMachine>,
+}
+
+impl WorkloadRequest {
+    /// One job without a background on this machine, with the seed 1.
+    pub fn new(target: &str, pattern: Pattern, sizes: Vec<Bytes>) -> Self {
+        WorkloadRequest {
+            target: target.to_owned(),
+            engine: None,
+            pattern,
+            sizes,
+            jobs: 1,
+            cpus: Vec::new(),
+            background: Vec::new(),
+            allow_write: Vec::new(),
+            seed: 1,
+            machine: None,
+        }
+    }
+}
 
 /// Least number of the largest blocks: less would be read from the device's cache.
 pub const LEAST_BLOCKS: u64 = 64;

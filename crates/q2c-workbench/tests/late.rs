@@ -27,7 +27,7 @@ fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workben
     };
     let request = WorkloadRequest {
         background: background.iter().map(|job| job.parse().unwrap()).collect(),
-        ..WorkloadRequest::new(target, pattern, BS)
+        ..WorkloadRequest::new(target, pattern, vec![BS])
     };
     Workbench::open(&Roots::live(), &request, scratch, &GO).unwrap()
 }

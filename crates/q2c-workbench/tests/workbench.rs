@@ -25,7 +25,7 @@ fn reads(target: &str) -> WorkloadRequest {
     };
     WorkloadRequest {
         machine: Some(SimMachine::default()),
-        ..WorkloadRequest::new(target, pattern, Bytes(4096))
+        ..WorkloadRequest::new(target, pattern, vec![Bytes(4096)])
     }
 }
 

@@ -4,7 +4,6 @@ mod args;
 
 mod commands;
 mod config;
-mod media;
 mod output;
 mod progress;
 mod stream;
@@ -63,13 +62,13 @@ fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
         Command::Fs(args) => commands::fs::run(&args, &stop),
         Command::Scale(args) => commands::scale::run(&args),
         Command::Place(args) => commands::place::run(&args, &stop),
-        Command::Report(args) => commands::report::run(&args),
+        Command::Report(args) => commands::runs::report(&args),
         Command::Ramdisk(args) => commands::ramdisk::run(&args, &stop),
         Command::Doctor(args) => return commands::doctor::run(&args, &cli.config, signals),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
-        Command::Experiment(args) => commands::experiment::run(&args),
+        Command::Experiment(args) => commands::reproduce::check(&args),
         Command::Restore(args) => commands::restore::run(&args),
-        Command::Runs(args) => commands::runs::run(&args),
+        Command::Runs(args) => commands::runs::list(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),
     }?;

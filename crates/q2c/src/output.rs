@@ -106,6 +106,35 @@ pub(crate) fn print_while_read(text: &str) -> Result<bool, Fault> {
     arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
+/// Prints a line of a live view: to stderr where stdout is for the result alone. Returns false when
+/// the reader has closed the pipe.
+pub(crate) fn print_line(line: &str, aside: bool) -> Result<bool, Fault> {
+    if aside {
+        say(line);
+        return Ok(true);
+    }
+    print_while_read(line)
+}
+
+/// A text that takes the place of the one before on a terminal; elsewhere they follow each other.
+#[derive(Default)]
+pub(crate) struct Redrawn {
+    lines: usize,
+}
+
+impl Redrawn {
+    /// Shows a text. Returns false when the reader has closed the pipe.
+    pub(crate) fn show(&mut self, text: &str) -> Result<bool, Fault> {
+        let text = text.trim_end();
+        let mut wipe = String::new();
+        if self.lines > 0 && stdout().is_terminal() {
+            wipe = format!("\x1b[{}F\x1b[J", self.lines);
+        }
+        self.lines = text.lines().count();
+        print_while_read(&(wipe + text))
+    }
+}
+
 /// Returns whether the text that was written to stdout has arrived. It has not when the reader has
 /// closed the pipe.
 pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
@@ -201,7 +230,7 @@ pub(crate) fn unix_s() -> u64 {
 }
 
 pub(crate) fn unread(path: &Path, reason: impl Display) -> Fault {
-    Fault::new(Exit::Input, format!("read {}: {reason}", path.display()))
+    Fault::input(format!("read {}: {reason}", path.display()))
 }
 
 /// Reads a file that somebody wrote by hand and named on the command line.

@@ -69,6 +69,11 @@ impl Line {
         Line::new(ProgressBar::new(size.0), &style)
     }
 
+    /// Shows the line while `work` is done.
+    pub(crate) fn during<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+
     pub(crate) fn set(&self, done: u64) {
         self.0.set_position(done);
     }

@@ -35,43 +35,33 @@ pub(crate) fn open_for_interfaces(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
-    let line = Line::still(OPENING);
-    let bench = Workbench::for_interfaces(&Roots::live(), request, scratch, stop);
-    drop(line);
+    let bench = Line::still(OPENING)
+        .during(|| Workbench::for_interfaces(&Roots::live(), request, scratch, stop));
     let bench = bench.map_err(not_opened)?;
     tell_service_times(&bench)?;
     rested(bench, stop)
 }
 
 /// Opens the workbench of a command that resumes no run: on the named target, or on a scratch file
-/// that is made now.
+/// that is made now. Without `machine` it is on this machine, which is not watched at rest.
 pub(crate) fn open_new(
     command: &str,
     args: &WorkloadArgs,
-    machine: &MachineArgs,
+    machine: Option<&MachineArgs>,
     jobs: u32,
     stop: &AtomicBool,
 ) -> Result<Workbench, Fault> {
     let scratch = scratch(args.scratch, &args.run, stop)?;
     let target = target(command, args.target.as_deref(), scratch.as_ref())?;
+    let Some(machine) = machine else {
+        return open_without_rest(&args.request(jobs, target), scratch, stop);
+    };
     let machine = self::machine(machine, &target, args.engine.as_ref())?;
     let request = WorkloadRequest {
         machine,
         ..args.request(jobs, target)
     };
     open(&request, scratch, stop)
-}
-
-/// As [`open_new`], without the look at the machine at rest.
-pub(crate) fn open_new_without_rest(
-    command: &str,
-    args: &WorkloadArgs,
-    jobs: u32,
-    stop: &AtomicBool,
-) -> Result<Workbench, Fault> {
-    let scratch = scratch(args.scratch, &args.run, stop)?;
-    let target = target(command, args.target.as_deref(), scratch.as_ref())?;
-    open_without_rest(&args.request(jobs, target), scratch, stop)
 }
 
 /// As [`open`], without the look at the machine at rest.
@@ -109,8 +99,7 @@ pub(crate) fn machine_unless(
 ) -> Result<Option<SimMachine>, Fault> {
     Ok(match (&args.machine, real) {
         (Some(_), Some(reason)) => {
-            let message = format!("use --machine with {reason}");
-            return Err(Fault::new(Exit::Usage, message));
+            return Err(Fault::usage(format!("use --machine with {reason}")));
         }
         (Some(MachineName::Here), None) => Some(here()?),
         (Some(MachineName::File(path)), None) => {
@@ -127,7 +116,7 @@ fn here() -> Result<SimMachine, Fault> {
     let store = store().ok_or_else(|| {
         let message =
             "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
-        Fault::new(Exit::Environment, message)
+        Fault::environment(message)
     })?;
     let machine = q2c_host::machine::read(&Roots::live());
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
@@ -147,11 +136,10 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let Some(engine) = needing.filter(|_| simulated && !Path::new(target).exists()) else {
         return Ok(());
     };
-    let message = format!(
+    Err(Fault::usage(format!(
         "use {target} with {engine}: a simulated device is its own engine, and {engine} needs a file or device; leave \
          --engine out, or name another target"
-    );
-    Err(Fault::new(Exit::Usage, message))
+    )))
 }
 
 /// As [`open_without_rest`], for a command that makes no scratch file.
@@ -164,8 +152,7 @@ fn not_opened(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
     }
-    let text = format!("{fault}, or let q2c make a file with --scratch 1g");
-    Fault::new(fault.exit(), text)
+    fault.followed_by(", or let q2c make a file with --scratch 1g")
 }
 
 fn opened(
@@ -220,9 +207,7 @@ fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
         say(&format!("io_uring does not poll the device: {reason}"));
     }
     let line = Line::still("watching the machine at rest, for 1 s to 5 s");
-    let rested = bench.watch_at_rest(stop);
-    drop(line);
-    rested?;
+    line.during(|| bench.watch_at_rest(stop))?;
     Ok(bench)
 }
 
@@ -237,10 +222,9 @@ pub(crate) fn scratch(
     };
     let out = run.out.display();
     if run.out.to_str().is_none() {
-        let message = format!(
+        return Err(Fault::usage(format!(
             "make the scratch file in {out}: expected a folder whose name is UTF-8, found another; name one with --out"
-        );
-        return Err(Fault::new(Exit::Usage, message));
+        )));
     }
     std::fs::create_dir_all(&run.out).map_err(|e| {
         let message = format!("make the folder {out}: {e}; name another place with --out");
@@ -261,7 +245,7 @@ pub(crate) fn scratch(
     drop(line);
     if stop.load(Ordering::Relaxed) {
         let message = "fill the scratch file: stopped by a signal; it was removed";
-        return Err(Fault::new(Exit::Interrupted, message));
+        return Err(Fault::stopped(message));
     }
     made.map(Some).map_err(not_made)
 }
@@ -291,12 +275,13 @@ pub(crate) fn cpus_without_target(
 /// The failure of a scratch file. It is an output that q2c makes, so that a folder which does not
 /// take it is no unfit target.
 fn not_made(error: TargetError) -> Fault {
-    let fault = Fault::from(error);
-    let exit = match fault.cause() {
-        Some(TargetError::Call { source, .. }) => Exit::of_output(source),
-        _ => fault.exit(),
+    let output = match &error {
+        TargetError::Call { source, .. } => Some(Exit::of_output(source)),
+        _ => None,
     };
-    Fault::new(exit, format!("{fault}; --out names another place"))
+    let fault = Fault::from(error).followed_by("; --out names another place");
+    let exit = output.unwrap_or(fault.exit());
+    fault.with_exit(exit)
 }
 
 /// The text of the target: the path of the scratch file, else as it was named.
@@ -308,10 +293,9 @@ pub(crate) fn target(
     let made = scratch.map(|scratch| scratch.path().display().to_string());
     let target = made.or_else(|| named.map(str::to_owned));
     target.ok_or_else(|| {
-        let message = format!(
+        Fault::usage(format!(
             "{command}: name a file or a block device, or let q2c make a file: q2c {command} --scratch 1g; q2c {command} --help tells what there is"
-        );
-        Fault::new(Exit::Usage, message)
+        ))
     })
 }
 

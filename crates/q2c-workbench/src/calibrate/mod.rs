@@ -11,10 +11,8 @@ mod fit;
 mod ladder;
 mod point;
 mod store;
-mod unfit;
 
-pub use store::{NoCalibration, Store, StoreError, StoredCalibration, identity};
-pub use unfit::Unfit;
+pub use store::{NoCalibration, Store, StoreError, StoredCalibration, Unfit, identity};
 
 use crate::workload::{Stages, Step, Watched, Workload};
 use ladder::Ladder;

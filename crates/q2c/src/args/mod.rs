@@ -1,31 +1,26 @@
 //! The arguments of the program.
 
-mod recording;
 mod replay;
-mod short;
-mod watch;
-
-pub(crate) use recording::{RecordingArgs, temporary};
-pub(crate) use replay::{CompareArgs, HowArgs, ReplayArgs};
-pub(crate) use watch::{WatchArgs, seconds};
 
 use crate::commands;
 use crate::config::ConfigArgs;
 use crate::output::{arrived, say, say_fault};
+use clap::builder::StyledStr;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Arg, CommandFactory, Parser, Subcommand};
 use q2c_bench::BenchSettings;
 use q2c_model::Fault;
 use q2c_policy::SpecError;
 use q2c_reproduce::ReproduceSettings;
 use q2c_result::Exit;
 use q2c_tune::TuneSettings;
+pub(crate) use replay::{CompareArgs, HowArgs, RecordingArgs, ReplayArgs, temporary};
 use std::error::Error as _;
 use std::process::ExitCode;
 
 /// A laboratory for the life of a block I/O, from Q (queued) to C (complete).
 #[derive(Debug, Parser)]
-#[command(name = "q2c", version, after_help = exit_codes(), mut_subcommands(short::shortened))]
+#[command(name = "q2c", version, after_help = exit_codes(), mut_subcommands(shortened))]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -49,9 +44,11 @@ pub(crate) enum Command {
     /// Measure what sleeping, waking, polling and interrupts cost here
     Calibrate(commands::calibrate::CalibrateArgs),
     /// Simulate sleep rules on a trace, or watch them at work
-    Poll(commands::poll::PollArgs),
+    #[command(subcommand)]
+    Poll(commands::poll::PollCommand),
     /// Record a device's I/Os, bring recordings of other tools in, look into traces
-    Trace(commands::trace::TraceArgs),
+    #[command(subcommand, after_help = commands::trace::AFTER)]
+    Trace(commands::trace::TraceCommand),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
     Analyze(commands::analyze::AnalyzeArgs),
     /// Replay a trace on a device: timed, with as much in flight, or as a closed loop
@@ -61,21 +58,26 @@ pub(crate) enum Command {
     /// Compare two results of one kind, figure by figure, and say what changed around them
     Diff(commands::diff::DiffArgs),
     /// Measure file systems under jobs that share their files
-    Fs(commands::fs::FsArgs),
+    #[command(subcommand)]
+    Fs(commands::fs::FsCommand),
     /// Predict throughput at more cores than were measured
-    Scale(commands::scale::ScaleArgs),
+    #[command(subcommand)]
+    Scale(commands::scale::ScaleCommand),
     /// Place polling tasks beside computing tasks on SMT cores
-    Place(commands::place::PlaceArgs),
+    #[command(subcommand)]
+    Place(commands::place::PlaceCommand),
     /// Draw tables and the HTML report again from a result
-    Report(commands::report::ReportArgs),
+    Report(commands::runs::ReportArgs),
     /// Make RAM block devices with service times, list and delete them
-    Ramdisk(commands::ramdisk::RamdiskArgs),
+    #[command(subcommand)]
+    Ramdisk(commands::ramdisk::RamdiskCommand),
     /// List what this machine can and cannot do, by use, why, and the line that would change it
     Doctor(commands::doctor::DoctorArgs),
     /// Run published experiments here, and judge each published claim
     Reproduce(ReproduceSettings),
     /// Check an experiment file of your own
-    Experiment(commands::experiment::ExperimentArgs),
+    #[command(subcommand)]
+    Experiment(commands::reproduce::ExperimentCommand),
     /// Put back settings that `doctor --fix` or a killed run left changed
     Restore(commands::restore::RestoreArgs),
     /// List the runs that were made here, the latest first
@@ -97,17 +99,19 @@ pub(crate) fn refused(error: &clap::Error) -> ExitCode {
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
         rule.iter().for_each(|rule| say(&rule.pointer()));
         let message = one_line(&error.to_string(), given);
-        return say_fault(&Fault::new(Exit::Usage, message));
+        return say_fault(&Fault::usage(message));
     }
     if let Err(failure) = arrived(error.print()) {
         return say_fault(&failure);
     }
-    let exit = if help_instead {
-        Exit::Usage
-    } else {
-        Exit::Done
-    };
-    ExitCode::from(exit.code())
+    ExitCode::from(
+        if help_instead {
+            Exit::Usage
+        } else {
+            Exit::Done
+        }
+        .code(),
+    )
 }
 
 /// The parser's message in one line, without its usage lines, and the help that tells more.
@@ -162,10 +166,60 @@ fn exit_codes() -> String {
     format!("Exit codes:\n{}", lines.join("\n"))
 }
 
+/// Characters of a help text that fit on a line beside the name of its option.
+const LINE: usize = 64;
+
+/// The command and its commands with short texts for `-h`. Options that are seldom needed have
+/// `hide_short_help` where they are declared.
+fn shortened(command: clap::Command) -> clap::Command {
+    command.mut_args(with_line).mut_subcommands(shortened)
+}
+
+/// Gives an option whose text takes several lines the begin of it for `-h`. An option that has two
+/// texts of its own keeps them.
+fn with_line(arg: Arg) -> Arg {
+    let long = arg.get_long_help().is_some();
+    let text = arg.get_help().map(StyledStr::to_string).filter(|_| !long);
+    match text {
+        Some(text) if text.chars().count() > LINE => arg.help(first_of(&text)).long_help(text),
+        _ => arg,
+    }
+}
+
+/// The first clause of a text, with the default that is told at its end where both fit.
+fn first_of(text: &str) -> String {
+    let (description, default) = match text.rfind(" [default: ") {
+        Some(at) if text.ends_with(']') => text.split_at(at),
+        _ => (text, ""),
+    };
+    let ends = ["; ", ", such as ", ": ", ". ", ", "];
+    let clauses = ends
+        .iter()
+        .filter_map(|end| Some(&description[..description.find(end)?]));
+    let whole = std::iter::once(description);
+    let fits = |clause: &&str| {
+        let whole = clause.matches('(').count() == clause.matches(')').count();
+        whole && (SHORTEST..=LINE).contains(&clause.chars().count())
+    };
+    let Some(first) = whole.chain(clauses).find(fits) else {
+        return text.to_owned();
+    };
+    if first.chars().count() + default.chars().count() <= LINE {
+        format!("{first}{default}")
+    } else {
+        first.to_owned()
+    }
+}
+
+/// Fewer characters than this tell nothing of an option.
+const SHORTEST: usize = 12;
+
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
+    use super::super::Cli;
     use super::*;
     use crate::commands::poll::PollCommand;
+    use clap::CommandFactory;
 
     fn command(line: &str) -> Command {
         let arguments = std::iter::once("q2c").chain(line.split_whitespace());
@@ -192,7 +246,7 @@ pub mod tests {
     /// The arguments of a command of `q2c poll`, split at blanks.
     pub(crate) fn poll(arguments: &str) -> PollCommand {
         match command(&format!("poll {arguments}")) {
-            Command::Poll(args) => args.command,
+            Command::Poll(command) => command,
             other => panic!("{other:?}"),
         }
     }
@@ -227,5 +281,57 @@ pub mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_long_text_is_cut_behind_a_clause() {
+        for (text, line) in [
+            (
+                "CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0 to others",
+                "CPUs of the foreground threads, separated by commas",
+            ),
+            (
+                "Background jobs beside the points, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1, or none",
+                "Background jobs beside the points",
+            ),
+            (
+                "Interfaces, separated by commas: io_uring, libaio, pvsync2, spdk (spdk_nvme_perf) [default: io_uring]",
+                "Interfaces, separated by commas [default: io_uring]",
+            ),
+        ] {
+            assert_eq!(first_of(text), line);
+        }
+    }
+
+    /// All commands, with those of commands.
+    fn each(command: &clap::Command, name: &str, visit: &mut dyn FnMut(&str, &clap::Command)) {
+        visit(name, command);
+        for below in command.get_subcommands() {
+            each(below, &format!("{name} {}", below.get_name()), visit);
+        }
+    }
+
+    #[test]
+    fn the_short_help_of_a_command_is_a_screen() {
+        let mut program = Cli::command().term_width(100);
+        program.build();
+        let mut long = Vec::new();
+        each(&program, "q2c", &mut |name, command| {
+            let lines = command.clone().render_help().to_string().lines().count();
+            if lines >= 50 {
+                long.push(format!("{name}: {lines}"));
+            }
+        });
+        assert!(long.is_empty(), "{long:?}");
+    }
+
+    #[test]
+    fn the_whole_texts_are_in_the_long_help() {
+        let mut program = Cli::command();
+        let bench = program.find_subcommand_mut("bench").unwrap();
+        let (short, long) = (bench.render_help(), bench.render_long_help());
+        let (short, long) = (short.to_string(), long.to_string());
+        assert!(short.contains("CPUs in the order"), "{short}");
+        assert!(!short.contains("SMT siblings") && long.contains("SMT siblings"));
     }
 }

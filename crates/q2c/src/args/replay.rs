@@ -1,16 +1,107 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
-use super::RecordingArgs;
-use crate::commands::analyze::{AnalyzeWindow, window};
+use crate::commands::analyze::window;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use q2c_compare::{CaptureWish, DeviceMap, ModeName, ReplayRequest};
-use q2c_model::DevId;
+use q2c_model::{Bytes, DevId, Nanos, Op, parse_size};
 use q2c_replay::ReplaySelection;
 use q2c_run::arguments::{LimitArgs, RunArgs};
-use q2c_trace::import::Input;
+use q2c_trace::import::{ColumnMap, FORMATS, ImportOptions, Input, TimeUnit};
 use q2c_trace::process::Process;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+
+/// The format of a recording, and what the recording does not say itself.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RecordingArgs {
+    /// Format of an input that is no q2c trace [default: recognised by its first bytes]
+    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
+    pub format: Option<String>,
+    /// Unit of all its times: ns, us, ms or s; never guessed
+    #[arg(long)]
+    unit: Option<TimeUnit>,
+    /// Operation of requests that name none: read, write, flush, discard or other
+    #[arg(long)]
+    pub op: Option<Op>,
+    /// Bytes per unit of its offsets, such as 512 [default: the format's own]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = unit)]
+    offset_unit: Option<Bytes>,
+    /// disksim: the lowest bit of the flags of reads [default: 1]; csv: the number of a read where
+    /// operations are 0 and 1
+    #[arg(long, hide_short_help = true, value_name = "BIT")]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
+    read_flag: Option<u8>,
+    /// csv: which header holds which field, such as submit_ns=start,latency=took, with a unit where
+    /// needed (bytes=length:KB)
+    #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
+    columns: Option<ColumnMapList>,
+    /// csv: the character between cells [default: detected]
+    #[arg(long, hide_short_help = true, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// blkparse: the format that was given to blkparse -f [default: blkparse's own]
+    #[arg(long, hide_short_help = true, value_name = "FORMAT")]
+    blkparse_format: Option<String>,
+    /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR
+    /// or /var/tmp
+    #[arg(long, hide_short_help = true)]
+    sort: bool,
+    /// Leave out what cannot be read, counted by reason, instead of stopping at the first
+    #[arg(long, hide_short_help = true)]
+    skip_bad: bool,
+    /// Length of requests that have none, such as 4k
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub bs: Option<Bytes>,
+}
+
+impl RecordingArgs {
+    /// The options as `q2c_trace` takes them.
+    pub(crate) fn options(&self) -> ImportOptions {
+        ImportOptions {
+            unit: self.unit,
+            op: self.op,
+            bytes: self.bs,
+            offset_unit: self.offset_unit,
+            read_flag: self.read_flag,
+            sort: self.sort.then(temporary),
+            columns: self.columns.clone().map_or(Vec::new(), |columns| columns.0),
+            delimiter: self.delimiter,
+            blkparse_format: self.blkparse_format.clone(),
+            skip_bad: self.skip_bad,
+            ..ImportOptions::default()
+        }
+    }
+}
+
+/// The folder for what memory has no room for: `$TMPDIR`, else `/var/tmp`.
+pub(crate) fn temporary() -> PathBuf {
+    std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
+/// The value of `--columns`: which header of a CSV file holds which field.
+#[derive(Clone, Debug)]
+struct ColumnMapList(Vec<ColumnMap>);
+
+fn columns(text: &str) -> Result<ColumnMapList, String> {
+    let map = ColumnMap::parse_list(text).map(ColumnMapList);
+    map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
+}
+
+fn unit(text: &str) -> Result<Bytes, String> {
+    let size = parse_size(text).map_err(|error| error.to_string())?;
+    match size.0 {
+        0 => Err("expected 1 or more".to_owned()),
+        _ => Ok(size),
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ if text == "tab" => Ok(b'\t'),
+        _ => Err("expected one ASCII character, or tab".to_owned()),
+    }
+}
 
 /// The least number of devices that are compared.
 const TARGETS: usize = 2;
@@ -25,8 +116,8 @@ pub(crate) struct ReplayArgs {
     pub target: Option<String>,
     /// Send a device of the trace there, such as 8:16=/dev/sdb; for each of its devices, others are
     /// left out
-    #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target")]
-    pub map: Vec<DeviceMapArg>,
+    #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target", value_parser = device_map)]
+    pub map: Vec<DeviceMap>,
     /// What is kept of the trace: its times, its depth or its lanes
     ///
     /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
@@ -89,7 +180,7 @@ pub(crate) struct HowArgs {
     pub all_trials: bool,
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    pub part: Option<AnalyzeWindow>,
+    pub part: Option<Range<Nanos>>,
     /// Only requests of this process, by its name or number
     #[arg(long, value_name = "NAME|PID")]
     pub process: Option<Process>,
@@ -115,7 +206,7 @@ impl HowArgs {
     /// The requests of the trace that are replayed.
     pub(crate) fn wanted(&self) -> ReplaySelection {
         ReplaySelection {
-            range: self.part.map(|part| (part.from, part.to)),
+            range: self.part.clone().map(|part| (part.start, part.end)),
             process: self.process.clone(),
         }
     }
@@ -124,17 +215,16 @@ impl HowArgs {
 impl CompareArgs {
     /// The replays of a comparison, one for each mode. A mode that is named twice counts once.
     pub(crate) fn requests(&self) -> Vec<ReplayRequest> {
-        let mut modes: Vec<ModeName> = Vec::new();
-        for mode in &self.mode {
-            if !modes.contains(mode) {
-                modes.push(*mode);
+        let mut requests: Vec<ReplayRequest> = Vec::new();
+        for (nth, &mode) in self.mode.iter().enumerate() {
+            if self.mode[..nth].contains(&mode) {
+                continue;
             }
-        }
-        let mut requests: Vec<_> = modes.into_iter().map(|m| self.how.request(m)).collect();
-        if !self.no_capture && !self.how.replay.capture {
-            for request in &mut requests {
+            let mut request = self.how.request(mode);
+            if !self.no_capture && !self.how.replay.capture {
                 request.wish = CaptureWish::WherePermitted;
             }
+            requests.push(request);
         }
         requests
     }
@@ -159,34 +249,25 @@ fn is_trace(path: &Path) -> bool {
 }
 
 /// The value of `--map`, such as `8:16=/dev/sdb`.
-#[derive(Clone, Debug)]
-pub(crate) struct DeviceMapArg(pub DeviceMap);
-
-impl FromStr for DeviceMapArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = || {
-            let (device, target) = text.split_once('=')?;
-            let (major, minor) = device.split_once(':')?;
-            let device = DevId {
-                major: major.parse().ok()?,
-                minor: minor.parse().ok()?,
-            };
-            let target = target.to_owned();
-            Some(DeviceMapArg(DeviceMap { device, target }))
+fn device_map(text: &str) -> Result<DeviceMap, String> {
+    let parsed = || {
+        let (device, target) = text.split_once('=')?;
+        let (major, minor) = device.split_once(':')?;
+        let device = DevId {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
         };
-        parsed().ok_or_else(|| {
-            format!("expected MAJOR:MINOR=TARGET, such as 8:16=/dev/sdb, found `{text}`")
-        })
-    }
+        let target = target.to_owned();
+        Some(DeviceMap { device, target })
+    };
+    let wrong = || format!("expected MAJOR:MINOR=TARGET, such as 8:16=/dev/sdb, found `{text}`");
+    parsed().ok_or_else(wrong)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::tests::compare;
-    use crate::args::tests::replay;
+    use crate::args::tests::{compare, replay};
     use q2c_compare::{OpenSite, PreparedReplay};
     use q2c_host::Roots;
     use q2c_model::CpuId;

@@ -1,23 +1,32 @@
-//! The command `q2c analyze`.
-
-mod live;
+//! The command `q2c analyze`, and `q2c analyze --live`, which analyses each interval of
+//! a capture while it runs, and the whole capture at the end.
 
 use crate::args::RecordingArgs;
-use crate::commands::capture::CaptureArgs;
-use crate::output::{NewFile, print, print_json, screen};
+use crate::commands::capture::{CaptureArgs, CaptureWatcher, Child, RunningCapture};
+use crate::output::{NewFile, Redrawn, height, print, print_json, print_line, say, screen};
 use crate::progress::Line;
-use crate::stream::{MetricsArgs, print_summary};
+use crate::stream::{MetricsArgs, MetricsStream, listen, print_summary};
 use clap::Args;
-use q2c_analyze::Options;
-use q2c_model::{Fault, Nanos, parse_duration, time_within};
+use q2c_analyze::{LiveAnalysis, Options, RecorderCounts, RecordingAnalysis};
+use q2c_capture::{CaptureTarget, Missing, Recorder};
+use q2c_host::Roots;
+use q2c_host::signals::Orderly;
+use q2c_model::{Fault, Nanos, OrFault, parse_duration, time_within};
 use q2c_report::Reported;
+use q2c_report::prometheus::LiveMetrics;
+use q2c_report::terminal::{LiveView, live, live_head, live_line};
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
+use q2c_result::live::{LiveInterval, SCHEMA};
 use q2c_trace::process::Process;
+use q2c_trace::recording::Recorded;
+use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io::{IsTerminal, stdout};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// Say where the I/Os of a trace spend their time.
 #[derive(Clone, Debug, Args)]
@@ -31,7 +40,7 @@ pub(crate) struct AnalyzeArgs {
     /// Keep the I/Os in flight in this part of the trace one by one, for the report and --json,
     /// such as 1.5s..1.6s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    window: Option<AnalyzeWindow>,
+    pub window: Option<Range<Nanos>>,
     /// Only I/Os of this process, by its name or number; with --live there is --pid
     #[arg(long, value_name = "NAME|PID", conflicts_with = "live")]
     pub process: Option<Process>,
@@ -64,11 +73,6 @@ pub(crate) struct AnalyzeArgs {
 }
 
 impl AnalyzeArgs {
-    /// The part of the trace whose I/Os the result keeps one by one.
-    pub(crate) fn window(&self) -> Option<Range<Nanos>> {
-        self.window.map(|AnalyzeWindow { from, to }| from..to)
-    }
-
     /// Refuses options of a capture where `--live` is not given.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let other = match (self.interval == SECOND, self.command.is_empty()) {
@@ -79,9 +83,9 @@ impl AnalyzeArgs {
         let Some(option) = other.or(self.capture.given()).filter(|_| !self.live) else {
             return Ok(());
         };
-        let message =
-            format!("analyze a trace: {option} is for a capture; add --live, or leave it out");
-        Err(Fault::new(Exit::Usage, message))
+        Err(Fault::usage(format!(
+            "analyze a trace: {option} is for a capture; add --live, or leave it out"
+        )))
     }
 }
 
@@ -94,41 +98,28 @@ fn interval(text: &str) -> Result<Nanos, String> {
 }
 
 /// A part of a trace, in times from the start of its first I/O.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AnalyzeWindow {
-    /// Start, which is in the part.
-    pub from: Nanos,
-    /// End, which is not in the part.
-    pub to: Nanos,
-}
-
-pub(crate) fn window(text: &str) -> Result<AnalyzeWindow, String> {
+pub(crate) fn window(text: &str) -> Result<Range<Nanos>, String> {
     let time = |text: &str| parse_duration(text).map_err(|error| error.to_string());
     let expected = || "expected two times, the first the smaller, such as 1.5s..1.6s".to_owned();
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
     let (from, to) = (time(from)?, time(to)?);
-    if from < to {
-        Ok(AnalyzeWindow { from, to })
-    } else {
-        Err(expected())
-    }
+    (from < to).then_some(from..to).ok_or_else(expected)
 }
 
 pub(crate) fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     args.check()?;
     let page = NewFile::if_named(args.html.as_ref())?;
     if args.live {
-        return live::run(args, page, stop);
+        return follow(args, page, stop);
     }
     let options = Options {
         format: args.recording.format.clone(),
         import: args.recording.options(),
-        window: args.window(),
+        window: args.window.clone(),
         process: args.process.clone(),
     };
     let line = Line::reading([args.trace.as_path()]);
-    let result = q2c_analyze::recording(&args.trace, &options, stop);
-    drop(line);
+    let result = line.during(|| q2c_analyze::recording(&args.trace, &options, stop));
     show(args, page, &result?)?;
     Ok(Exit::Done)
 }
@@ -142,5 +133,132 @@ fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Re
         (true, _) => print_json(result),
         (_, true) => print(&q2c_report::terminal::btt(result)),
         _ => print(&result.document().text(screen())),
+    }
+}
+
+/// The view needs at least this many columns.
+const NARROWEST: u16 = 60;
+/// Intervals kept for the history of the view: more than any terminal has columns for.
+const KEPT: usize = 600;
+
+/// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
+/// the page, if there is to be one.
+fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let roots = Roots::live();
+    let name = args.trace.to_string_lossy();
+    let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
+    let capture = args.capture.of_ops(args.recording.op);
+    let endpoint = listen(args.metrics.prometheus)?;
+    // What was captured when a signal comes is analysed.
+    let _orderly = Orderly::begin();
+    let mut session = RunningCapture::begin(&roots, &target, &capture)?;
+    let title = session.message(args.command.is_empty());
+    session.child = Child::start(&args.command)?;
+    let interval = Duration::from_nanos(args.interval.0);
+    let names = target.disks().iter().map(|disk| disk.name.as_str());
+    let device = names.collect::<Vec<_>>().join(",");
+    let (schema, metrics) = (args.json.then_some(SCHEMA), LiveMetrics::new(&device));
+    let mut watch = LiveDisplay {
+        title,
+        face: Face::choose(args),
+        begun: Instant::now(),
+        analysis: LiveAnalysis::new(interval),
+        history: VecDeque::new(),
+        drawn: Redrawn::default(),
+        stream: MetricsStream::open(&device, schema, endpoint, metrics, || {})?,
+    };
+    watch.begin()?;
+    let (ended, captured) = session.finish(&mut watch, stop)?;
+
+    captured.tell_missing();
+    if captured.recording.taken() == 0 {
+        say("no I/O completed meanwhile");
+    } else {
+        // The signal that ended the capture is not to end its analysis, too.
+        let go_on = AtomicBool::new(false);
+        let mut analysis = RecordingAnalysis::new(&args.trace, args.window.clone(), &go_on);
+        let origin = captured.recording.finish(&mut analysis)?;
+        let result = analysis.finish(captured.description.meta(origin));
+        show(args, page, &result?)?;
+    }
+    Ok(ended)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Face {
+    View,
+    Lines,
+    /// Lines to stderr, because stdout is for the result alone.
+    Talk,
+}
+
+impl Face {
+    fn choose(args: &AnalyzeArgs) -> Face {
+        match (args.json || args.btt, stdout().is_terminal()) {
+            (true, _) => Face::Talk,
+            (false, true) if screen().width >= NARROWEST => Face::View,
+            _ => Face::Lines,
+        }
+    }
+}
+
+struct LiveDisplay {
+    title: String,
+    face: Face,
+    begun: Instant,
+    analysis: LiveAnalysis,
+    history: VecDeque<LiveInterval>,
+    drawn: Redrawn,
+    stream: MetricsStream<LiveMetrics>,
+}
+
+impl LiveDisplay {
+    fn begin(&self) -> Result<bool, Fault> {
+        if self.face == Face::View {
+            return Ok(true);
+        }
+        say(&self.title);
+        print_line(&live_head(), self.face == Face::Talk)
+    }
+
+    fn show(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
+        let read = self.stream.tell(&interval)?;
+        match self.face {
+            Face::View => self.draw(interval),
+            face => Ok(print_line(&live_line(&interval), face == Face::Talk)? && read),
+        }
+    }
+
+    fn draw(&mut self, interval: LiveInterval) -> Result<bool, Fault> {
+        if self.history.len() == KEPT {
+            self.history.pop_front();
+        }
+        self.history.push_back(interval);
+        let view = LiveView {
+            title: &self.title,
+            intervals: self.history.make_contiguous(),
+        };
+        self.drawn.show(&live(&view, screen(), height()))
+    }
+}
+
+impl CaptureWatcher for LiveDisplay {
+    fn io(&mut self, io: &Recorded) {
+        self.analysis.take(io);
+    }
+
+    fn look(&mut self, recorder: &Recorder) -> Result<bool, Fault> {
+        let now = self.begun.elapsed();
+        if !self.analysis.is_due(now) {
+            return Ok(true);
+        }
+        let Missing { lost, unqueued, .. } = recorder.missing()?;
+        let counts = RecorderCounts {
+            in_flight: recorder.in_flight()?,
+            lost,
+            unqueued,
+        };
+        let interval = self.analysis.end_interval(now, counts);
+        self.show(interval)
     }
 }

@@ -31,12 +31,8 @@ pub(crate) struct CalibrateArgs {
 }
 
 pub(crate) fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let CalibrateArgs {
-        workload,
-        machine,
-        jobs,
-    } = args;
-    let bench = open_new("calibrate", workload, machine, jobs.jobs, stop)?;
+    let (workload, machine) = (&args.workload, &args.machine);
+    let bench = open_new("calibrate", workload, Some(machine), args.jobs.jobs, stop)?;
     tell_place(&bench);
     let mut progress = of_trials();
     let seed = workload.run.seed;

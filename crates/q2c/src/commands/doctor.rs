@@ -1,25 +1,31 @@
 //! The command `q2c doctor`.
 
-mod abilities;
-mod fix;
-
+use crate::commands::capture::Child;
 use crate::commands::restore;
 use crate::config::{self, ConfigArgs, ConfigLookup};
-use crate::output::show;
+use crate::output::{say, screen, show};
 use clap::Args;
+use q2c_capture::latency::LatencyProbe;
+use q2c_engine::spdk::SpdkPerf;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
-use q2c_host::doctor::{self, DoctorFacts};
-use q2c_host::signals::Signals;
+use q2c_host::doctor::{self, Ability, DoctorFacts, FixPlan, MachineAbilities, MakerAbility};
+use q2c_host::ramdisk::{check_ublk, module};
+use q2c_host::restore::{Guard, UndoOutcome};
+use q2c_host::signals::{Orderly, Signals};
 use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open};
 use q2c_model::{Bytes, Fault};
-use q2c_result::doctor::Use;
-use q2c_result::{Check, CheckVerdict, Exit, Target};
+use q2c_place::scheduler::scx::{self, ScxError};
+use q2c_report::terminal::Screen;
+use q2c_report::{Reported, count_settings};
+use q2c_result::doctor::{ChangeState, FIX_SCHEMA, NotChanged, Use};
+use q2c_result::{Check, CheckVerdict, DoctorFix, Exit, Target};
 use q2c_run::config::Config;
 use q2c_sys::Clock;
 use q2c_workbench::doctor_facts;
 use q2c_workbench::workbench::try_cpus;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -71,13 +77,13 @@ pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> 
     if args.fix {
         let target = named.map(|path| opened(&roots, path)).transpose()?;
         let facts = facts(&roots, target.as_ref().map(|open| &open.facts), args);
-        return fix::run(args, &roots, &facts, signals);
+        return fix(args, &roots, &facts, signals);
     }
     let stop = signals.stop();
     let busy = busy_at_rest(&roots, REST);
     let target = named.map(|path| target(&roots, path, &stop)).transpose()?;
     let mut facts = facts(&roots, target.as_ref(), args);
-    facts.abilities = Some(abilities::ask(&roots));
+    facts.abilities = Some(abilities(&roots));
     facts.busy_at_rest = busy;
     let mut report = doctor::run(&facts);
     report.checks.push(configuration(config));
@@ -102,10 +108,7 @@ fn configuration(args: &ConfigArgs) -> Check {
             let finding = format!("{}: {}", path.display(), faults.join("; "));
             (CheckVerdict::Warn, finding)
         }
-        Err(failure) => (
-            CheckVerdict::Warn,
-            format!("failed to {}", failure.message()),
-        ),
+        Err(failure) => (CheckVerdict::Warn, format!("failed to {failure}")),
     };
     let means = match verdict {
         CheckVerdict::Pass => "names of targets and defaults of options; the command line wins",
@@ -124,12 +127,10 @@ fn configuration(args: &ConfigArgs) -> Check {
 }
 
 fn in_force(config: &Config) -> String {
-    let settings = config::what_it_sets(&config.targets, config.settings.iter());
-    let settings = if settings.is_empty() {
-        "nothing"
-    } else {
-        &settings
-    };
+    let mut settings = config::what_it_sets(&config.targets, config.settings.iter());
+    if settings.is_empty() {
+        "nothing".clone_into(&mut settings);
+    }
     format!("{}: {settings}", config.path.display())
 }
 
@@ -154,4 +155,176 @@ fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
         blocks: 1,
     };
     open(roots, &wanted, &WriteLeave::none()).map_err(Fault::from)
+}
+
+fn abilities(roots: &Roots) -> MachineAbilities {
+    let makers = q2c_fs::makers().into_iter();
+    MachineAbilities {
+        bpf: ability(LatencyProbe::try_to_load(roots)),
+        scx: ability(scheduler(roots)),
+        ramdisk_module: module::lacking(roots, None).map_or(Ok(()), Err),
+        ublk: ability(check_ublk()),
+        spdk: SpdkPerf::find().map(drop).map_err(|absent| absent.reason),
+        makers: makers
+            .map(|maker| MakerAbility {
+                fs: maker.fs.to_string(),
+                package: maker.package.to_owned(),
+                found: ability(maker.program),
+            })
+            .collect(),
+    }
+}
+
+fn scheduler(roots: &Roots) -> Result<(), ScxError> {
+    if cfg!(feature = "scx") {
+        scx::check(roots)
+    } else {
+        Err(ScxError::NotBuilt)
+    }
+}
+
+/// The reason in words. Errors of these parts begin with what was tried.
+fn ability<T, E: Display>(tried: Result<T, E>) -> Ability {
+    tried
+        .map(drop)
+        .map_err(|error| format!("failed to {error}"))
+}
+
+/// Says what will be changed, changes it, and leaves it so, or puts it back when the command has
+/// ended. Returns the exit code.
+fn fix(
+    args: &DoctorArgs,
+    roots: &Roots,
+    facts: &DoctorFacts,
+    signals: &Signals,
+) -> Result<u8, Fault> {
+    let plan = doctor::plan(facts).only(&args.only).map_err(|name| {
+        Fault::usage(format!(
+            "understand --only: there is no check {name}; q2c doctor lists them"
+        ))
+    })?;
+    let foreseen = DoctorFix {
+        schema: FIX_SCHEMA.to_owned(),
+        dry_run: args.dry_run,
+        changes: plan.foreseen(),
+        left: plan.left.clone(),
+    };
+    if args.dry_run {
+        return show(&foreseen, args.json).map(Exit::code);
+    }
+    // Standard output is the command's, or that of the result.
+    say_document(&DoctorFix {
+        dry_run: true,
+        ..foreseen.clone()
+    });
+    possible(args, &foreseen)?;
+    change(args, roots, &plan, foreseen, signals)
+}
+
+/// Says on stderr what a report tells. Messages have no colour.
+fn say_document(fix: &DoctorFix) {
+    let plain = Screen {
+        colour: false,
+        ..screen()
+    };
+    fix.document().text(plain).lines().for_each(say);
+}
+
+fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
+    let Some(first) = fix.changes.first() else {
+        return Ok(());
+    };
+    let ChangeState::Refused { why, error } = &first.state else {
+        return Ok(());
+    };
+    if fix.refused().count() < fix.changes.len() {
+        return Ok(());
+    }
+    let root = rustix::process::geteuid().is_root();
+    let todo = match (why, root) {
+        (NotChanged::Permission, false) => format!("run `sudo {}`", own_words(args)),
+        (NotChanged::Permission | NotChanged::ReadOnly, _) => {
+            "run q2c outside of this container".to_owned()
+        }
+        _ => format!("look with `{} --dry-run`", own_words(args)),
+    };
+    let settings = count_settings(fix.changes.len());
+    Err(Fault::environment(format!(
+        "change {settings}, of which none may be written: open {}: {error}; {todo}",
+        first.file
+    )))
+}
+
+/// This command's own line, without the command that it runs.
+fn own_words(args: &DoctorArgs) -> String {
+    match &args.target {
+        Some(target) => format!("q2c doctor --fix {}", target.display()),
+        None => "q2c doctor --fix".to_owned(),
+    }
+}
+
+fn change(
+    args: &DoctorArgs,
+    roots: &Roots,
+    plan: &FixPlan,
+    foreseen: DoctorFix,
+    signals: &Signals,
+) -> Result<u8, Fault> {
+    let mut guard = Guard::new(roots, &restore::folder(args.journal.as_deref())?)?;
+    let changes = plan.apply(&mut guard)?;
+    let fix = DoctorFix {
+        changes,
+        ..foreseen
+    };
+    if signals.stopped() {
+        put_back(&mut guard);
+        return Ok(Exit::Interrupted.code());
+    }
+    if !args.command.is_empty() {
+        return run_command(args, &mut guard, &fix, signals);
+    }
+    guard.leave();
+    show(&fix, args.json)?;
+    if fix.refused().count() < fix.changes.len() {
+        let named = args.journal.as_ref();
+        let named = named.map_or(String::new(), |f| format!(" --journal {}", f.display()));
+        say(&format!("`q2c restore{named}` puts back what was changed"));
+    }
+    Ok(Exit::requirements(fix.refused().next().is_none()).code())
+}
+
+fn run_command(
+    args: &DoctorArgs,
+    guard: &mut Guard,
+    fix: &DoctorFix,
+    signals: &Signals,
+) -> Result<u8, Fault> {
+    say_document(fix);
+    // After a signal the program still ends with the code of the command, however long the putting
+    // back takes.
+    std::mem::forget(Orderly::begin());
+    let mut child = Child::start_in_place(&args.command)?;
+    let code = child.wait(signals)?;
+    Ok(match (put_back(guard), code) {
+        (false, 0) => Exit::Requirements.code(),
+        _ => code,
+    })
+}
+
+/// Puts the settings back and says so. Returns false when one could not be.
+fn put_back(guard: &mut Guard) -> bool {
+    let ends = guard.undo();
+    let odd = |(_, outcome): &&(PathBuf, UndoOutcome)| {
+        !matches!(outcome, UndoOutcome::Restored | UndoOutcome::AlreadyOld)
+    };
+    for (file, outcome) in ends.iter().filter(odd) {
+        say(&format!("{}: {outcome}", file.display()));
+    }
+    let restored = ends.iter().filter(|(_, end)| *end == UndoOutcome::Restored);
+    say(&format!("put back: {}", count_settings(restored.count())));
+    let complete = ends.iter().all(|(_, outcome)| outcome.is_final());
+    if !complete {
+        say("not everything could be put back: `q2c restore` tries again");
+    }
+    complete
 }

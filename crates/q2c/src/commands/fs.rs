@@ -4,7 +4,7 @@ use super::{restore, run_folder};
 use crate::output::{say, show};
 use crate::progress::of_trials;
 use crate::workbench::{cpus_without_target, named_cpus};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use q2c_fs::{Done, FsBench, FsSettings};
 use q2c_host::target::WriteLeave;
 use q2c_host::{Roots, machine};
@@ -15,14 +15,6 @@ use q2c_run::{Identity, RunDir, RunState};
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
-/// File systems under jobs that share their files.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct FsArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: FsCommand,
-}
-
 /// The commands of `q2c fs`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum FsCommand {
@@ -30,8 +22,8 @@ pub(crate) enum FsCommand {
     Bench(FsSettings),
 }
 
-pub(crate) fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let FsCommand::Bench(args) = &args.command;
+pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let FsCommand::Bench(args) = command;
     let roots = Roots::live();
     let mut spec = args.clone();
     spec.settle(&cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus);
@@ -48,11 +40,8 @@ pub(crate) fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         stop,
     };
     fs::create_dir_all(&args.run.out).map_err(|error| {
-        let message = format!(
-            "make the folder of --out, {}: {error}",
-            args.run.out.display()
-        );
-        Fault::new(Exit::Environment, message)
+        let out = args.run.out.display();
+        Fault::environment(format!("make the folder of --out, {out}: {error}"))
     })?;
     let mut progress = of_trials();
     let made = bench.make(&args.run.out, progress.as_mut())?;
@@ -73,10 +62,9 @@ pub(crate) fn run(args: &FsArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     if state == RunState::Complete {
         return Ok(Exit::Done);
     }
-    let gone = "its file systems are gone, so that the run cannot go on";
-    say(&format!(
-        "stopped: the finished trials are in the report; {gone}"
-    ));
+    say(
+        "stopped: the finished trials are in the report; its file systems are gone, so that the run cannot go on",
+    );
     Ok(Exit::Interrupted)
 }
 

@@ -1,28 +1,29 @@
-//! The commands `q2c replay` and, in `compare`, `q2c compare`.
+//! The commands `q2c replay` and `q2c compare`.
 
-mod compare;
-
-pub(crate) use compare::compare;
-
-use super::limits::RunLimits;
-use super::run_folder;
-use crate::args::{HowArgs, ReplayArgs, temporary};
+use super::diff::RunLimits;
+use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
+use crate::commands::run_folder;
 use crate::output::{say, say_service_times, show};
 use crate::progress::{Line, of_trials};
 use q2c_capture::CapturedBy;
 use q2c_compare::{
-    self, Begin, Capturing, DeviceMap, OpenSite, PreparedReplay, ReplayRequest, ReplayTrials,
-    Replaying, RunStart, SourceRequest, TraceSource, Variant, capturing,
+    self, Begin, Capturing, Compared, OpenSite, PreparedReplay, PreparedVariant, Profiled,
+    Profiling, ReplayRequest, ReplayTrials, Replaying, RunStart, SourceRequest, TraceSource,
+    Variant, capturing,
 };
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_host::target::TargetError;
+use q2c_model::replay::Mode;
 use q2c_model::{Bytes, Fault};
 use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
-use q2c_result::replay::{ReplayTrial, SCHEMA};
+use q2c_result::compare::{CompareFinding, Comparison, NotCaptured, Profile};
+use q2c_result::replay::{ReplayJob, ReplayTrial, SCHEMA};
+use q2c_run::runner::spoken;
 use q2c_run::{RunDir, RunState};
 use q2c_sys::Clock;
+use serde::Serialize;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -59,18 +60,14 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault
         sites: vec![open.site.clone()],
     };
     let variants = [variant];
-    let run = ReplayRun {
-        request: &request,
+    let replaying = Replaying {
         trials: args.trials,
-        all_trials: args.how.all_trials,
-        repeats: 0,
-        begin,
-        capture,
         record: args.record.as_deref(),
+        ..replaying(&variants, &request, &args.how, begin, capture, stop)
     };
     let mut folder = created?;
     let _orderly = Orderly::begin();
-    let ran = run.go(&variants, &mut folder, stop)?;
+    let ran = run_trials(replaying, request.seed, &mut folder)?;
     let path = folder.path().to_owned();
     let Some(result) = q2c_compare::replay(&start, &variants[0], &ran) else {
         return Err(nothing(&ran, &variants));
@@ -95,7 +92,7 @@ fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
     } else {
         return Ok(());
     };
-    Err(Fault::new(Exit::Usage, message))
+    Err(Fault::usage(message))
 }
 
 /// The reason why there is no number at all, as a failure.
@@ -113,20 +110,15 @@ fn nothing(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
 }
 
 fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
-    let variant_keys =
-        |variant: &'a Variant<'_>| variant.sites.iter().map(move |site| variant.key(site));
-    variants.iter().flat_map(variant_keys)
+    let keys = |variant: &'a Variant<'_>| variant.sites.iter().map(|site| variant.key(site));
+    variants.iter().flat_map(keys)
 }
 
 /// The exit code: a device that failed counts before a replayer that was late. A run that is not
 /// complete was stopped by a signal, or failed in between.
-fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> Exit {
-    let (mut valid, mut failed) = (true, false);
-    for trial in trials {
-        valid &= trial.valid;
-        failed |= trial.errors > 0;
-    }
-    match (state, failed, valid) {
+fn exit<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> + Clone) -> Exit {
+    let failed = trials.clone().any(|trial| trial.errors > 0);
+    match (state, failed, trials.all(|trial| trial.valid)) {
         (RunState::Complete, true, _) => Exit::Device,
         (RunState::Complete, _, true) => Exit::Done,
         (RunState::Complete, _, false) => Exit::Requirements,
@@ -147,8 +139,7 @@ fn source<P: AsRef<Path>>(
         import: &how.recording.options().for_recordings(traces),
         temporary: &temporary(),
     };
-    let _line = Line::reading([path]);
-    TraceSource::open(&asked, &how.wanted(), stop, &say)
+    Line::reading([path]).during(|| TraceSource::open(&asked, &how.wanted(), stop, &say))
 }
 
 fn site(
@@ -157,15 +148,14 @@ fn site(
     facts: &ReplayFacts,
 ) -> Result<OpenSite, Fault> {
     let roots = Roots::live();
-    let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
     let open = match &args.target {
         Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
-        None if maps.is_empty() => {
+        None if args.map.is_empty() => {
             let message = "replay: name a target behind the trace, such as /dev/sdb or the simulated device sim:50us, or one for each \
                        device of the trace with --map";
-            return Err(Fault::new(Exit::Usage, message));
+            return Err(Fault::usage(message));
         }
-        None => OpenSite::of_maps(&roots, request, &maps, facts),
+        None => OpenSite::of_maps(&roots, request, &args.map, facts),
     };
     let open = open.map_err(not_opened)?;
     say_simulated(&open);
@@ -177,8 +167,7 @@ fn not_opened(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
     }
-    let text = format!("{fault}, or a simulated device such as sim:50us");
-    Fault::new(fault.exit(), text)
+    fault.followed_by(", or a simulated device such as sim:50us")
 }
 
 fn say_simulated(open: &OpenSite) {
@@ -187,54 +176,253 @@ fn say_simulated(open: &OpenSite) {
     }
 }
 
-struct ReplayRun<'a> {
-    request: &'a ReplayRequest,
-    trials: u32,
-    all_trials: bool,
-    repeats: u32,
-    begin: Begin,
-    /// Whether the block layer is captured, and by which means, as [`Replaying::capture`].
-    capture: Option<Option<CapturedBy>>,
-    record: Option<&'a Path>,
+/// Runs all trials. The targets' sites must be open until it returns.
+fn run_trials(
+    replaying: Replaying<'_>,
+    seed: u64,
+    folder: &mut RunDir,
+) -> Result<ReplayTrials, Fault> {
+    run_folder::announce(folder);
+    let beyond = replaying.beyond_estimate();
+    beyond.iter().for_each(|what| say(what));
+    replaying.run(seed, folder, of_trials().as_mut())
 }
 
-impl ReplayRun<'_> {
-    /// Runs all trials. The targets' sites must be open until it returns.
-    fn go(
-        &self,
-        variants: &[Variant<'_>],
-        folder: &mut RunDir,
-        stop: &AtomicBool,
-    ) -> Result<ReplayTrials, Fault> {
-        run_folder::announce(folder);
-        let replaying = self.replaying(variants, stop);
-        replaying
-            .beyond_estimate()
-            .iter()
-            .for_each(|what| say(what));
-        let mut progress = of_trials();
-        replaying.run(self.request.seed, folder, progress.as_mut())
+/// One trial of each of `variants`, which is neither repeated nor recorded.
+fn replaying<'a>(
+    variants: &'a [Variant<'a>],
+    request: &ReplayRequest,
+    how: &HowArgs,
+    begin: Begin,
+    capture: Option<Option<CapturedBy>>,
+    stop: &'a AtomicBool,
+) -> Replaying<'a> {
+    Replaying {
+        variants,
+        trials: 1,
+        all_trials: how.all_trials,
+        repeats: 0,
+        stayed_late: BTreeSet::new(),
+        max_lateness: request.max_lateness,
+        busy_cpus: begin.disturbing_cpus(),
+        capture,
+        precondition: request.precondition,
+        record: None,
+        memory: MEMORY,
+        spill: temporary(),
+        roots: Roots::live(),
+        clock: Clock::new(),
+        stop,
+        partial: None,
+        failed: OnceCell::new(),
     }
+}
 
-    fn replaying<'a>(&'a self, variants: &'a [Variant<'a>], stop: &'a AtomicBool) -> Replaying<'a> {
-        Replaying {
-            variants,
-            trials: self.trials,
-            all_trials: self.all_trials,
-            repeats: self.repeats,
-            stayed_late: BTreeSet::new(),
-            max_lateness: self.request.max_lateness,
-            busy_cpus: self.begin.disturbing_cpus(),
-            capture: self.capture,
-            precondition: self.request.precondition,
-            record: self.record,
-            memory: MEMORY,
-            spill: temporary(),
-            roots: Roots::live(),
-            clock: Clock::new(),
-            stop,
-            partial: None,
-            failed: OnceCell::new(),
+/// How often a trial is repeated in which the replayer was late by its own fault.
+const REPEATS: u32 = 3;
+
+/// Replays the traces on several devices in turns.
+pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let begun = Instant::now();
+    let requests = args.requests();
+    let (traces, targets) = args.traces_and_targets();
+    let open = |path| source(path, &traces, &args.how, stop);
+    let sources = traces.iter().map(|path| open(path.as_path()));
+    let sources: Vec<TraceSource> = sources.collect::<Result<_, _>>()?;
+    let opens = opened(&requests[0], targets, &sources[0])?;
+    let (capture, not_captured) = match capturing(&Roots::live(), requests[0].wish, &opens)? {
+        Capturing::By(by) => (Some(by), None),
+        Capturing::Not(reason) => (None, Some(reason)),
+    };
+    match &not_captured {
+        None | Some(NotCaptured::NotAsked) => {}
+        Some(reason) => say(&q2c_report::not_captured(reason)),
+    }
+    let begin = Begin::look(begun, &Roots::live());
+    let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
+    let rows = rows(&sources, &profiles, &requests);
+    let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
+    let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
+    let mut folder = folder(args, &prepared)?;
+    let _orderly = Orderly::begin();
+    let starts = rows.iter().zip(&prepared);
+    let starts: Vec<RunStart> = starts
+        .map(|(row, ready)| row.start(&ready.job, begin))
+        .collect();
+    let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
+    let replaying = Replaying {
+        trials: args.trials,
+        repeats: REPEATS,
+        ..replaying(&variants, &requests[0], &args.how, begin, capture, stop)
+    };
+    let ran = run_trials(replaying, requests[0].seed, &mut folder)?;
+    if keys(&variants).all(|key| ran.cell_outcomes(&key).0.is_empty()) {
+        return Err(nothing(&ran, &variants));
+    }
+    let compared = starts.into_iter().zip(&variants).zip(&rows);
+    let compared = compared.map(|((start, variant), row)| Compared {
+        start,
+        variant,
+        profile: row.profile.cloned(),
+    });
+    let compared: Vec<Compared<'_>> = compared.collect();
+    let result = q2c_compare::compare(&compared, &ran, not_captured.as_ref());
+    let path = folder.path().to_owned();
+    run_folder::publish(folder, ran.state(), &result)?;
+    show(&result, args.how.run.json)?;
+    run_folder::tell_report(&path);
+    let devices = result.comparisons.iter().flat_map(|one| &one.devices);
+    let trials = devices.flat_map(|device| &device.trials);
+    Ok(match exit(ran.state(), trials) {
+        Exit::Done if !result.comparisons.iter().all(compares) => Exit::Requirements,
+        other => other,
+    })
+}
+
+/// Whether all devices were compared by the same work. A device without a valid trial was not, nor
+/// was one whose requests differ from those of the first.
+fn compares(one: &Comparison) -> bool {
+    let unlike = |finding: &CompareFinding| {
+        use CompareFinding::{NoValidTrial, WorkDiffers};
+        matches!(finding, NoValidTrial { .. } | WorkDiffers { .. })
+    };
+    !one.verdict.iter().any(unlike)
+}
+
+/// Opens the targets. Block devices are held open as long as the sites are kept.
+fn opened(
+    request: &ReplayRequest,
+    targets: &[String],
+    trace: &TraceSource,
+) -> Result<Vec<OpenSite>, Fault> {
+    let roots = Roots::live();
+    let opens = targets.iter().enumerate().map(|(nth, target)| {
+        let before = targets[..nth].iter().filter(|other| *other == target);
+        OpenSite::of_one(&roots, request, target, &trace.facts, before.count())
+    });
+    let opens: Result<Vec<OpenSite>, Fault> = opens.collect();
+    let opens = opens.map_err(not_opened)?;
+    opens.iter().for_each(say_simulated);
+    Ok(opens)
+}
+
+/// For each trace its recording with completions, where one of the modes needs it.
+fn profiles(
+    sources: &[TraceSource],
+    requests: &[ReplayRequest],
+    first: &OpenSite,
+    begin: &Begin,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<Profiled>>, Fault> {
+    let profiling = Profiling {
+        request: &requests[0],
+        first,
+        memory: MEMORY,
+        temporary: &temporary(),
+        busy_cpus: begin.disturbing_cpus(),
+        stop,
+    };
+    let profile = |source: &TraceSource| {
+        if !source.lacks_completions(requests)? {
+            return Ok(None);
+        }
+        say(&format!(
+            "{} has no completions: it is replayed timed on {} once, about {}, and again where the \
+             replayer is late; this recording is replayed on all devices",
+            source.name,
+            profiling.device(source),
+            spoken(source.facts.time_to_last_end().as_secs_f64())
+        ));
+        profiling.profile(source).map(Some)
+    };
+    sources.iter().map(profile).collect()
+}
+
+struct ReplayVariant<'a> {
+    name: String,
+    trace: &'a TraceSource,
+    profile: Option<&'a Profile>,
+    request: ReplayRequest,
+}
+
+/// All traces in all modes, each with a name of its own where there are several.
+fn rows<'a>(
+    sources: &'a [TraceSource],
+    profiles: &'a [Option<Profiled>],
+    requests: &[ReplayRequest],
+) -> Vec<ReplayVariant<'a>> {
+    let several = sources.len() * requests.len() > 1;
+    let mut rows: Vec<ReplayVariant<'a>> = Vec::new();
+    for (source, profiled) in sources.iter().zip(profiles) {
+        for request in requests {
+            let needs = matches!(request.mode, Mode::Outstanding { .. });
+            let profiled = profiled.as_ref().filter(|_| needs);
+            let name = several.then(|| name(&rows, source, &request.mode));
+            rows.push(ReplayVariant {
+                name: name.unwrap_or_default(),
+                trace: profiled.map_or(source, |profiled| &profiled.trace),
+                profile: profiled.map(|profiled| &profiled.told),
+                request: ReplayRequest {
+                    // The recording of a replay has what was wanted of the trace, and nothing else.
+                    wanted: profiled.map_or(request.wanted.clone(), |_| Default::default()),
+                    ..request.clone()
+                },
+            });
         }
     }
+    rows
+}
+
+/// A name that no row has yet: the trace and the mode, with a number when the trace is given again.
+fn name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String {
+    let plain = format!("{}, {}", source.name, mode.name());
+    let is_free = |name: &String| rows.iter().all(|row| row.name != *name);
+    let mut numbered = (2..).map(|number| format!("{plain} ({number})"));
+    let name = Some(plain.clone()).filter(is_free);
+    name.or_else(|| numbered.find(is_free)).unwrap_or_default()
+}
+
+impl<'a> ReplayVariant<'a> {
+    fn start(&self, job: &ReplayJob, begin: Begin) -> RunStart {
+        let TraceSource { name, made_by, .. } = self.trace;
+        RunStart::new(&Roots::live(), job.clone(), name, made_by, begin)
+    }
+
+    fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Fault> {
+        let name = self.name.clone();
+        PreparedVariant::new(name, self.trace, &self.request, opens, trials)
+    }
+}
+
+/// The plan of a run of several variants, as its folder keeps it.
+#[derive(Serialize)]
+struct VariantsPlan<'a> {
+    replays: Vec<PlannedReplay<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlannedReplay<'a> {
+    name: &'a str,
+    job: &'a ReplayJob,
+}
+
+/// Makes the run's folder with its plan: the job, or a list of jobs with their names.
+fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Fault> {
+    let out = &args.how.run.out;
+    if let [one] = prepared {
+        return Ok(RunDir::create(out, "compare", &one.job, &one.identity)?);
+    }
+    let replays = prepared.iter().map(|ready| PlannedReplay {
+        name: &ready.variant.name,
+        job: &ready.job,
+    });
+    let plan = VariantsPlan {
+        replays: replays.collect(),
+    };
+    Ok(RunDir::create(
+        out,
+        "compare",
+        &plan,
+        &prepared[0].identity,
+    )?)
 }

@@ -28,13 +28,13 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
         let left = pending(&roots, &folder).or_exit(Exit::Environment)?;
         let changes = left.changes.iter();
         print_changes(changes.map(|(change, _)| change.to_string()), &left.faults)?;
-        return Ok(done(left.faults.is_empty()));
+        return Ok(Exit::requirements(left.faults.is_empty()));
     }
     let report = restore_all(&roots, &folder).or_exit(Exit::Environment)?;
     let items = report.items.iter();
     let items = items.map(|item| format!("{}: {}", item.change, item.outcome));
     print_changes(items, &report.faults)?;
-    Ok(done(report.is_complete()))
+    Ok(Exit::requirements(report.is_complete()))
 }
 
 /// Prints what there is to restore or was restored, and the lines of journals that were no use.
@@ -45,20 +45,11 @@ fn print_changes(
     let faults = faults
         .iter()
         .map(|fault| format!("damaged journal: {fault}"));
-    let lines: Vec<String> = changes.chain(faults).collect();
-    print(&if lines.is_empty() {
-        "nothing to restore".to_owned()
-    } else {
-        lines.join("\n")
-    })
-}
-
-fn done(complete: bool) -> Exit {
-    if complete {
-        Exit::Done
-    } else {
-        Exit::Requirements
+    let mut lines: Vec<String> = changes.chain(faults).collect();
+    if lines.is_empty() {
+        lines.push("nothing to restore".to_owned());
     }
+    print(&lines.join("\n"))
 }
 
 /// The folder of the restore journals: as named, else the usual one.
@@ -72,6 +63,6 @@ pub(crate) fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
     default_folder(root, state.as_deref(), home.as_deref()).ok_or_else(|| {
         let message =
             "find the journals: neither XDG_STATE_HOME nor HOME is set; name them with --journal";
-        Fault::new(Exit::Usage, message)
+        Fault::usage(message)
     })
 }

@@ -1,13 +1,14 @@
-//! The command `q2c runs`, and the latest of the runs.
+//! The commands `q2c runs` and `q2c report`.
 
-use crate::output::{show_as, unread};
+use crate::output::{escaped, print, print_csv, say, screen, show_as, unread, write_new};
 use clap::Args;
 use q2c_model::Fault;
+use q2c_report::kept::{self, StoredResult};
 use q2c_report::terminal;
 use q2c_result::Exit;
 use q2c_result::runs::{ListedRun, RunEnd, RunsResult, SCHEMA};
 use q2c_run::run_dir::Status;
-use q2c_run::{FoundRun, runs};
+use q2c_run::{FoundRun, kept_text, runs};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub(crate) struct RunsArgs {
     pub json: bool,
 }
 
-pub(crate) fn run(args: &RunsArgs) -> Result<Exit, Fault> {
+pub(crate) fn list(args: &RunsArgs) -> Result<Exit, Fault> {
     let result = RunsResult {
         schema: SCHEMA.to_owned(),
         folder: args.out.display().to_string(),
@@ -31,15 +32,14 @@ pub(crate) fn run(args: &RunsArgs) -> Result<Exit, Fault> {
     show_as(&result, args.json, |screen| terminal::runs(&result, screen))
 }
 
-pub(crate) fn latest(folder: &Path) -> Result<PathBuf, Fault> {
+fn latest(folder: &Path) -> Result<PathBuf, Fault> {
     let mut runs = found(folder)?.into_iter().map(|run| run.path);
     let run = runs.find(|run| run.join("result.json").is_file());
     run.ok_or_else(|| {
-        let message = format!(
+        Fault::input(format!(
             "find the latest run: no run with a result lies in {}; name one, or make one with q2c tune or q2c bench",
             folder.display()
-        );
-        Fault::new(Exit::Input, message)
+        ))
     })
 }
 
@@ -76,4 +76,58 @@ fn listed(run: &FoundRun) -> ListedRun {
         end: *end.as_ref().unwrap_or(&RunEnd::Unreadable),
         unreadable: end.err(),
     }
+}
+
+/// Draw the reports of a run again from its result.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Run folder, or a result.json [default: the latest run in the folder of --out]
+    pub run: Option<PathBuf>,
+    /// Folder of the runs, of which the latest is drawn
+    #[arg(
+        long,
+        default_value = "runs",
+        value_name = "FOLDER",
+        conflicts_with = "run"
+    )]
+    pub out: PathBuf,
+    /// Write the HTML report to this file, a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the measured cells as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print the report as Markdown, to paste into an issue
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub markdown: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Draws what is asked for: the table when no option is given.
+pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Fault> {
+    let run = match &args.run {
+        Some(run) => run.clone(),
+        None => latest(&args.out)?,
+    };
+    let result = result(&run)?;
+    if let Some(path) = &args.html {
+        let page = result.document().page()?;
+        write_new(path, page.as_bytes())?;
+        say(&format!("report: {}", path.display()));
+    }
+    match (args.csv, args.json) {
+        (true, _) => print_csv(&result.csv()?)?,
+        (_, true) => print(&escaped(&result.json()?))?,
+        _ if args.markdown => print(&result.document().markdown())?,
+        _ if args.html.is_some() => {}
+        _ => print(&result.document().text(screen()))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn result(run: &Path) -> Result<Box<dyn StoredResult>, Fault> {
+    let (path, text) = kept_text(run)?;
+    kept::read(&text).map_err(|error| unread(&path, error))
 }

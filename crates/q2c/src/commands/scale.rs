@@ -15,14 +15,6 @@ use q2c_scale::run::Pick;
 use q2c_scale::{ScaleRequest, parameters};
 use std::path::{Path, PathBuf};
 
-/// A model beyond this machine.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct ScaleArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: ScaleCommand,
-}
-
 /// The commands of `q2c scale`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ScaleCommand {
@@ -72,8 +64,8 @@ pub(crate) struct PredictArgs {
     pub json: bool,
 }
 
-pub(crate) fn run(args: &ScaleArgs) -> Result<Exit, Fault> {
-    let ScaleCommand::Predict(args) = &args.command;
+pub(crate) fn run(command: &ScaleCommand) -> Result<Exit, Fault> {
+    let ScaleCommand::Predict(args) = command;
     let page = NewFile::if_named(args.html.as_ref())?;
     let result = predicted(args)?;
     if let Some(file) = page {

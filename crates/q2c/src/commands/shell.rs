@@ -42,8 +42,9 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit, Fault> {
     let written = fs::create_dir_all(folder).and_then(|()| pages(&program, folder));
     written.map_err(|error| {
         let folder = folder.display();
-        let message = format!("write the man pages into {folder}: {error}; name a folder");
-        Fault::new(Exit::Usage, message)
+        Fault::usage(format!(
+            "write the man pages into {folder}: {error}; name a folder"
+        ))
     })?;
     Ok(Exit::Done)
 }

@@ -1,36 +1,28 @@
 //! The commands of `q2c trace`.
 
-mod columns;
-mod copy;
-mod export;
-mod import;
-
+use crate::args::RecordingArgs;
 use crate::commands::record::RecordArgs;
-use crate::output::show_as;
+use crate::output::{say, show_as};
 use crate::progress::Line;
-use clap::{Args, Subcommand};
-use columns::ColumnsArgs;
-use copy::CopyArgs;
-use export::ExportArgs;
-use import::ImportArgs;
-use q2c_model::{Fault, OrFault, TraceMeta, TraceSummary};
-use q2c_report::terminal::trace_info;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand, ValueEnum};
+use q2c_model::{Fault, Nanos, OrFault, TraceMeta, TraceSummary, parse_time};
+use q2c_report::counted;
+use q2c_report::terminal::{fleet_info, trace_columns, trace_info};
 use q2c_result::Exit;
-use q2c_result::trace::TraceInfo;
-use q2c_trace::export::FORMATS as EXPORT_FORMATS;
-use q2c_trace::import::{DOUBLED, FORMATS, Ids};
-use q2c_trace::{Counting, SCHEMA_VERSION, Scan, TraceReader};
+use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns, TraceInfo};
+use q2c_trace::export::{self, ExportOptions, Exported, FORMATS as EXPORT_FORMATS, TimelineLanes};
+use q2c_trace::import::{
+    CsvField, DOUBLED, FORMATS, Ids, ImportError, csv_fields, to_fleet, to_trace,
+};
+use q2c_trace::{Column, Counting, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter};
+use std::io::{self, ErrorKind, stdout};
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Record, bring recordings in, look into them, and hand them to other tools.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "A trace is a Parquet file; q2c trace columns lists its columns")]
-pub(crate) struct TraceArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: TraceCommand,
-}
+pub(crate) const AFTER: &str = "A trace is a Parquet file; q2c trace columns lists its columns";
 
 /// Where `-h`, which fits a screen, sends its reader.
 const WHERE: &str = "q2c trace import --help describes the formats";
@@ -81,13 +73,13 @@ fn formats() -> String {
     )
 }
 
-pub(crate) fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    match &args.command {
-        TraceCommand::Import(args) => import::run(args, stop),
+pub(crate) fn run(command: &TraceCommand, stop: &AtomicBool) -> Result<Exit, Fault> {
+    match command {
+        TraceCommand::Import(args) => import(args, stop),
         TraceCommand::Record(args) => super::record::run(args, stop),
-        TraceCommand::Copy(args) => copy::run(args, stop),
-        TraceCommand::Export(args) => export::run(args, stop),
-        TraceCommand::Columns(args) => columns::run(args),
+        TraceCommand::Copy(args) => copied(args, stop),
+        TraceCommand::Export(args) => export(args, stop),
+        TraceCommand::Columns(args) => columns(args),
         TraceCommand::Info(args) => info_of(&args.trace, args.json, stop),
     }
 }
@@ -98,8 +90,10 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
     let line = Line::reading([path]);
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
-            let message = format!("read trace {}: stopped by a signal", path.display());
-            return Err(Fault::new(Exit::Interrupted, message));
+            return Err(Fault::stopped(format!(
+                "read trace {}: stopped by a signal",
+                path.display()
+            )));
         }
         let mut records = records.or_exit(Exit::Input)?;
         let total = records.len();
@@ -123,4 +117,256 @@ fn tell(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Res
         summary,
     };
     show_as(&info, json, |screen| trace_info(&info, screen))
+}
+
+/// How the columns are printed.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ColumnsArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn columns(args: &ColumnsArgs) -> Result<Exit, Fault> {
+    let list = TraceColumns {
+        schema_version: SCHEMA_VERSION,
+        columns: Column::ALL.iter().copied().map(column).collect(),
+        csv_fields: csv_fields().iter().map(field).collect(),
+    };
+    show_as(&list, args.json, |screen| trace_columns(&list, screen))
+}
+
+fn column(column: Column) -> TraceColumn {
+    TraceColumn {
+        name: column.name().to_owned(),
+        kind: column.type_name().to_owned(),
+        unit: column.unit().to_owned(),
+        optional: column.is_optional(),
+        meaning: column.meaning().to_owned(),
+    }
+}
+
+fn field(field: &CsvField) -> CsvColumn {
+    CsvColumn {
+        name: field.name.to_owned(),
+        meaning: field.meaning.map(str::to_owned),
+        headers: field.headers.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// What to copy, and what to say of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CopyArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// A fact for the description, such as pattern.source=nvme0n1; it replaces one of the same name
+    /// (may be given again)
+    #[arg(long = "fact", value_name = "NAME=VALUE", value_parser = fact)]
+    pub facts: Vec<(String, String)>,
+    /// When they start.
+    #[command(flatten)]
+    pub span: SpanArgs,
+    /// Only so many of them, from the first on
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub first: Option<u64>,
+    /// The trace to make, a name that is not taken yet
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: PathBuf,
+    /// Print the new trace's description as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn fact(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("expected NAME=VALUE, found `{text}`")),
+    }
+}
+
+/// Copies a trace, or a part of it, with the facts asked for in its description.
+fn copied(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
+    let mut meta = reader.meta().clone();
+    meta.facts.extend(args.facts.iter().cloned());
+    let mut writer = TraceWriter::create(&args.output, meta.clone())?;
+    let mut counting = Counting::default();
+    let line = Line::reading([args.trace.as_path()]);
+    let mut left = args.first.unwrap_or(u64::MAX);
+    let window = args.span.window("copy trace: expected --from")?;
+    let scan = window.map_or(Scan::new(), |window| Scan::new().starting_in(window));
+    for records in reader.records(&scan).or_exit(Exit::Input)? {
+        if stop.load(Ordering::Relaxed) {
+            let path = args.trace.display();
+            return Err(Fault::stopped(format!(
+                "copy trace {path}: stopped by a signal; nothing was kept"
+            )));
+        }
+        let mut records = records.or_exit(Exit::Input)?;
+        records.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        left -= records.len() as u64;
+        counting.add(&records);
+        writer.push(&records)?;
+        if left == 0 {
+            break;
+        }
+    }
+    writer.finish()?;
+    drop(line);
+    tell(&args.output, &meta, counting.finish(), args.json)
+}
+
+/// What to import, and what it does not say itself.
+#[derive(Clone, Debug, Args)]
+#[command(
+    mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")),
+    // What is seldom needed elsewhere is what an import is about.
+    mut_args(|arg| arg.hide_short_help(false))
+)]
+pub(crate) struct ImportArgs {
+    /// The recording, - for standard input; several are merged by time, which must be of one clock
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Its format, and what it does not say itself.
+    #[command(flatten)]
+    pub recording: RecordingArgs,
+    /// The trace to make, or with --partition-by the folder; a name that is not taken yet
+    #[arg(short, long, alias = "out", value_name = "TRACE")]
+    pub output: PathBuf,
+    /// Make a folder with a trace of each device, for questions about many devices
+    #[arg(long, value_name = "KEY")]
+    pub partition_by: Option<PartitionBy>,
+    /// Most requests of a trace in the folder; a device with more has several, in order of time
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "partition_by",
+        default_value = "2000000"
+    )]
+    pub stretch_rows: NonZeroU64,
+    /// Print the description of what was made as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the traces of a folder have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PartitionBy {
+    /// The device.
+    Device,
+}
+
+/// Imports one recording, or merges several by time, and says what was made.
+pub(super) fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let options = args.recording.options();
+    let format = args.recording.format.as_deref();
+    let line = Line::reading(args.inputs.iter().map(|path| path.as_path()));
+    let Some(PartitionBy::Device) = args.partition_by else {
+        let made = line.during(|| to_trace(&args.inputs, format, &options, &args.output, stop));
+        let (meta, summary) = made.map_err(failure)?;
+        return tell(&args.output, &meta, summary, args.json);
+    };
+    let out = (args.output.as_path(), args.stretch_rows);
+    let fleet = line.during(|| to_fleet(&args.inputs, format, &options, out, stop));
+    let fleet = fleet.map_err(failure)?;
+    let path = args.output.display().to_string();
+    show_as(&fleet, args.json, |screen| {
+        fleet_info(&path, &fleet, screen)
+    })
+}
+
+fn failure(error: ImportError) -> Fault {
+    match error {
+        ImportError::Trace(TraceError::Stopped { .. }) => {
+            Fault::stopped(format!("{error}; nothing was kept"))
+        }
+        error => error.into(),
+    }
+}
+
+/// A part of a trace.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SpanArgs {
+    /// Only requests that start at this time of the trace or later, such as 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub from: Option<Nanos>,
+    /// Only requests that start before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub to: Option<Nanos>,
+}
+
+impl SpanArgs {
+    /// The part, if one is named. `expected` begins the message about one without any time.
+    pub(super) fn window(&self, expected: &str) -> Result<Option<Range<Nanos>>, Fault> {
+        let window = self.from.unwrap_or(Nanos::ZERO)..self.to.unwrap_or(Nanos(u64::MAX));
+        if window.is_empty() {
+            let Range { start, end } = window;
+            return Err(Fault::usage(format!(
+                "{expected} before --to, found {start} and {end}"
+            )));
+        }
+        Ok((self.from.is_some() || self.to.is_some()).then_some(window))
+    }
+}
+
+/// What to export, and as what.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// The format to write
+    #[arg(long, value_parser = PossibleValuesParser::new(export::FORMATS.iter().map(|f| f.name)))]
+    pub format: String,
+    /// When they start.
+    #[command(flatten)]
+    pub span: SpanArgs,
+    /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
+    #[arg(long, value_name = "LANES")]
+    pub lanes: Option<TimelineLanes>,
+    /// The file to make, a name that is not taken yet; - for standard output
+    #[arg(short, long, alias = "out", value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// Exports the trace, and says on stderr how many requests were written and left out.
+pub(super) fn export(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let format = export::by_name(&args.format).ok_or("find the format");
+    let format = format.or_exit(Exit::Usage)?;
+    if args.lanes.is_some() && format.name != "chrome" {
+        let message =
+            "use --lanes: expected --format chrome, found another format; leave --lanes out";
+        return Err(Fault::usage(message));
+    }
+    let options = ExportOptions {
+        window: args.span.window("use --from and --to: expected a time")?,
+        lanes: args.lanes.unwrap_or_default(),
+    };
+    let path = args.trace.as_path();
+    let reader = TraceReader::open(path).or_exit(Exit::Input)?;
+    let go_on = || !stop.load(Ordering::Relaxed);
+    let exported = Line::reading([path]).during(|| {
+        if args.output.as_path() == Path::new("-") {
+            export::trace(format, path, &reader, &options, &go_on, &mut stdout())
+        } else {
+            export::file(format, path, &reader, &options, &go_on, &args.output)
+        }
+    });
+    match exported {
+        Ok(exported) => say(&export_summary(&exported)),
+        // It is no failure when the reader has closed the pipe.
+        Err(fault)
+            if fault
+                .cause()
+                .is_some_and(|error: &io::Error| error.kind() == ErrorKind::BrokenPipe) => {}
+        Err(fault) => return Err(fault),
+    }
+    Ok(Exit::Done)
+}
+
+fn export_summary(exported: &Exported) -> String {
+    let mut summary = format!("{} exported", counted(exported.written, "request"));
+    for (reason, n) in &exported.left_out {
+        summary += &format!(", {n} left out: {reason}");
+    }
+    summary
 }

@@ -1,26 +1,28 @@
 //! The command `q2c tune`.
 
-mod one;
 mod over_jobs;
 mod program;
 
-use super::limits::RunLimits;
-use super::run_folder;
-use crate::output::show;
-use crate::workbench::{machine, scratch, target};
-use one::{TuneFolder, TuneJob, TuneOutcome};
+use super::diff::RunLimits;
+use crate::commands::{restore, run_folder};
+use crate::output::{say, show};
+use crate::progress::of_trials;
+use crate::workbench::{machine, open, scratch, target, tell_place};
 use program::RecordedProgram;
 use q2c_engine::EngineSpec;
+use q2c_host::target::Scratch;
 use q2c_model::{Fault, Nanos, OrFault};
-use q2c_result::Exit;
-use q2c_result::tune::SCHEMA;
-use q2c_result::tune_jobs;
+use q2c_result::tune::{SCHEMA, TuneResult};
+use q2c_result::{CheckVerdict, DoctorReport, Exit, tune_jobs};
 use q2c_run::run_dir::{PlanFault, RunDirError, read_checked_plan};
+use q2c_run::{Identity, RunDir, RunState};
 use q2c_sim::start_threads;
 use q2c_study::LONG_S;
-use q2c_tune::{ExpectedTrials, TuneSettings};
+use q2c_tune::{ExpectedTrials, Tune, TuneSettings};
 use q2c_workbench::calibrate::Store;
-use std::path::PathBuf;
+use q2c_workbench::workbench::Workbench;
+use q2c_workbench::workload::Background;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault>
         if plan.jobs.len() > 1 {
             return over_jobs::resume(folder, plan, &limits, stop);
         }
-        return tuned(one::tune(TuneJob::resumed(plan, folder), stop)?, &limits);
+        return tuned(tune_job(TuneJob::resumed(plan, folder), stop)?, &limits);
     }
     let program = program::recorded(args, stop)?;
     let settings = match &program {
@@ -70,7 +72,7 @@ fn begin(
     spec.workload.target = Some(target);
     spec.jobs.sort_unstable();
     PlanFault::each_once("--bs", &spec.workload.bs)
-        .map_err(|fault| Fault::new(Exit::Usage, format!("tune {fault}")))?;
+        .map_err(|fault| Fault::usage(format!("tune {fault}")))?;
     worth_it(&spec)?;
     if spec.jobs.len() > 1 {
         return over_jobs::begin(spec, scratch, &limits, stop);
@@ -82,7 +84,7 @@ fn begin(
         place: TuneFolder::New(&out),
         program,
     };
-    tuned(one::tune(job, stop)?, &limits)
+    tuned(tune_job(job, stop)?, &limits)
 }
 
 /// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
@@ -92,7 +94,7 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
     if spec.yes || own_s <= LONG_S.max(others_s) {
         return Ok(());
     }
-    let message = format!(
+    Err(Fault::usage(format!(
         "tune with {} of --policy and --rule: their trials would take about {}, all others at most {}; name \
          fewer, give them shorter periods (a trial waits for two of them), or say --yes",
         match spec.policy.len() {
@@ -101,18 +103,14 @@ fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
         },
         Nanos::from_secs_f64(own_s),
         Nanos::from_secs_f64(others_s)
-    );
-    Err(Fault::new(Exit::Usage, message))
+    )))
 }
 
 fn tuned(ran: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
-    let outcome = ran.outcome.and_then(|(result, state)| {
-        show(&result, ran.json)?;
-        run_folder::tell_report(&ran.folder);
-        Ok((result, state))
-    });
-    match outcome {
+    let shown = |(result, state)| show(&result, ran.json).map(|_| (result, state));
+    match ran.outcome.and_then(shown) {
         Ok((result, state)) => {
+            run_folder::tell_report(&ran.folder);
             let exit = run_folder::end(state, ran.bench, &ran.folder);
             limits.end(exit, &ran.folder, &result)
         }
@@ -127,11 +125,136 @@ fn tuned(ran: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
 /// `$HOME/.cache`. `None` without both; only absolute paths count.
 pub(crate) fn store() -> Option<Store> {
     let absolute = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
     };
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+    let cache = absolute("XDG_CACHE_HOME");
+    let cache = cache.or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(Store::new(&cache.join("q2c/calibration")))
+}
+
+struct TuneJob<'a> {
+    pub spec: TuneSettings,
+    pub scratch: Option<Scratch>,
+    pub place: TuneFolder<'a>,
+    pub program: Option<RecordedProgram>,
+}
+
+impl TuneJob<'_> {
+    fn resumed(spec: TuneSettings, folder: &Path) -> Self {
+        TuneJob {
+            spec,
+            scratch: None,
+            place: TuneFolder::Kept(folder.to_owned()),
+            program: None,
+        }
+    }
+}
+
+enum TuneFolder<'a> {
+    /// A new one in this folder for runs.
+    New(&'a Path),
+    /// A new one of this name, within the folder of a larger run.
+    Part(&'a RunDir, String),
+    Kept(PathBuf),
+}
+
+impl TuneFolder<'_> {
+    fn open(&self, spec: &TuneSettings, identity: &Identity) -> Result<RunDir, Fault> {
+        match self {
+            TuneFolder::New(runs) => Ok(RunDir::create(runs, "tune", spec, identity)?),
+            TuneFolder::Part(whole, name) => Ok(whole.create_part(name, spec, identity)?),
+            TuneFolder::Kept(path) => run_folder::resumed(path, identity),
+        }
+    }
+}
+
+struct TuneOutcome {
+    /// The result, which is in the folder, and the state of the run; or why there is none.
+    pub outcome: Result<(TuneResult, RunState), Fault>,
+    pub bench: Workbench,
+    pub json: bool,
+    pub folder: PathBuf,
+}
+
+/// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
+fn tune_job(job: TuneJob<'_>, stop: &AtomicBool) -> Result<TuneOutcome, Fault> {
+    let mut spec = job.spec;
+    let kept = matches!(job.place, TuneFolder::Kept(_));
+    let bench = open(&spec.request(), job.scratch, stop);
+    let mut bench = bench.map_err(|failure| if kept { failure.of_plan() } else { failure })?;
+    if spec.workload.scratch.is_some() {
+        bench.on_scratch();
+    }
+    tell_place(&bench);
+    if bench.workload.site.time.world().is_none() {
+        say(&doctor_in_a_line(&bench.doctor));
+    }
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    if !kept {
+        // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
+        // session could choose others.
+        spec.workload.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+        let background = bench.workload.background.iter().cloned();
+        spec.workload.background = background.map(|job| Background(vec![job])).collect();
+    }
+    let folder = job.place.open(&spec, &identity)?;
+    let path = run_folder::announce(&folder);
+    if let Some(program) = job.program {
+        program.keep(&folder)?;
+    }
+    Ok(TuneOutcome {
+        outcome: run_in(folder, &spec, &bench, stop),
+        json: spec.workload.run.json,
+        bench,
+        folder: path,
+    })
+}
+
+fn run_in(
+    mut folder: RunDir,
+    spec: &TuneSettings,
+    bench: &Workbench,
+    stop: &AtomicBool,
+) -> Result<(TuneResult, RunState), Fault> {
+    let floor = run_folder::floor(&bench.workload.site.time, bench.workload.cpus[0])?;
+    // Simulated costs are those of the plan's machine, and none that were stored.
+    let store = store().filter(|_| spec.machine.is_none());
+    let restore_dir = restore::folder(None).ok();
+    let tune = Tune {
+        spec,
+        workload: &bench.workload,
+        machine: &bench.machine,
+        target: &bench.target,
+        calibration_target: &bench.calibration_target,
+        doctor: &bench.doctor,
+        store: store.as_ref(),
+        restore_dir: restore_dir.as_deref(),
+        harness_floor_ns: floor.recorded_ns,
+        harness_bare_ns: floor.bare_ns,
+        stop,
+    };
+    let (result, state) = tune.run(&mut folder, of_trials().as_mut())?;
+    run_folder::publish(folder, state, &result)?;
+    Ok((result, state))
+}
+
+fn doctor_in_a_line(report: &DoctorReport) -> String {
+    use CheckVerdict::{Invalidates, Pass, Unknown, Warn};
+    let ids_with = |verdict| -> Vec<&str> {
+        let checks = report.checks.iter().filter(move |c| c.verdict == verdict);
+        checks.map(|c| c.id.as_str()).collect()
+    };
+    let mut phrases = format!("{} pass", ids_with(Pass).len());
+    for (verdict, meaning) in [
+        (Warn, "warn"),
+        (Invalidates, "invalidate or rule out something"),
+        (Unknown, "could not be read"),
+    ] {
+        let ids = ids_with(verdict);
+        if !ids.is_empty() {
+            phrases += &format!(", {} {meaning} ({})", ids.len(), ids.join(", "));
+        }
+    }
+    format!("doctor: {phrases}; `q2c doctor` tells what they mean")
 }

@@ -42,9 +42,9 @@ fn every_key_is_an_option_of_its_command() {
     let program = Cli::command();
     for known in COMMANDS {
         for key in known.keys {
-            let option = defaults::option(&program, known.command, key.name);
+            let option = option(&program, known.command, key.name);
             let option = option.unwrap_or_else(|| panic!("{} {}", known.command, key.name));
-            assert_eq!(option.get_id().as_str(), defaults::id(key.name));
+            assert_eq!(option.get_id().as_str(), id(key.name));
             assert!(option.get_action().takes_values(), "{}", key.name);
         }
     }

@@ -1,12 +1,9 @@
 //! Tests of `q2c analyze`.
 
 use crate::blktrace::BlktraceRecord;
-use crate::program::{has_words, number, q2c, run_q2c, split};
+use crate::program::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::TraceWriter;
-use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
 
 /// The record of an event of a 4 KiB read on the device 259:0.
 fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8> {
@@ -58,11 +55,8 @@ fn check(result: &Value) {
         ("Q2C", 100_000.0),
     ] {
         for field in ["min_ns", "mean_ns", "max_ns", "p50_ns", "p9999_ns"] {
-            assert_eq!(
-                figure(&format!("/stages/{stage}/{field}")),
-                ns,
-                "{stage} {field}"
-            );
+            let got = figure(&format!("/stages/{stage}/{field}"));
+            assert_eq!(got, ns, "{stage} {field}");
         }
         assert_eq!(figure(&format!("/stages/{stage}/n")), 10.0);
     }
@@ -83,26 +77,18 @@ fn check(result: &Value) {
 
 #[test]
 fn blktrace_and_the_trace_imported_from_it_say_the_same() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_files(folder.path());
-    let direct = q2c(folder.path(), &["analyze", "nvme0n1", "--json"]).json();
+    let direct = folder.q2c("analyze nvme0n1 --json").json();
     check(&direct);
     assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
     assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
-    let import = split("trace import nvme0n1 --format blktrace --out t.parquet");
-    let info = q2c(folder.path(), &import).done();
-    has_words(&info, &["10 records", "259:0 (10)"]);
-    let imported = q2c(folder.path(), &["analyze", "t.parquet", "--json"]).json();
+    let import = "trace import nvme0n1 --format blktrace --out t.parquet";
+    let info = folder.q2c(import).done();
+    has_words(&info, "10 records | 259:0 (10)");
+    let imported = folder.q2c("analyze t.parquet --json").json();
     check(&imported);
-    for part in [
-        "stages",
-        "groups",
-        "in_flight",
-        "seeks",
-        "bottleneck",
-        "activity",
-        "unmatched",
-    ] {
+    for part in split("stages groups in_flight seeks bottleneck activity unmatched") {
         assert_eq!(imported[part], direct[part], "{part}");
     }
 }
@@ -110,23 +96,23 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
 /// Reads of two processes: those of one are analysed as if there were no others.
 #[test]
 fn one_process_is_analysed_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let rows: String = (0..40)
-        .map(|n| {
-            let (comm, pid) = if n % 4 == 0 { ("db", 7) } else { ("backup", 9) };
-            format!(
-                "{},{},read,4096,{comm},{pid}\n",
-                n * 100,
-                n * 100 + 20 + pid
-            )
-        })
-        .collect();
+    let folder = Place::new();
+    let row = |n: u32| {
+        let (comm, pid) = if n.is_multiple_of(4) {
+            ("db", 7)
+        } else {
+            ("backup", 9)
+        };
+        let (begin, end) = (n * 100, n * 100 + 20 + pid);
+        format!("{begin},{end},read,4096,{comm},{pid}\n")
+    };
+    let rows: String = (0..40).map(row).collect();
     let head = "queue_ns,complete_ns,op,bytes,comm,pid\n";
-    fs::write(folder.path().join("in.csv"), format!("{head}{rows}")).unwrap();
+    folder.put("in.csv", format!("{head}{rows}"));
     let format = ["--format", "csv", "--unit", "us"];
     let analyze = |process: &[&str]| {
         let arguments = [&["analyze", "in.csv"][..], &format, process].concat();
-        q2c(folder.path(), &arguments)
+        folder.words(&arguments)
     };
     for process in ["db", "7"] {
         let result = analyze(&["--process", process, "--json"]).json();
@@ -136,53 +122,39 @@ fn one_process_is_analysed_alone() {
     }
     let said = analyze(&["--process", "db"]).done();
     assert!(said.contains("10 I/Os of process db in 3.63 ms"), "{said}");
-    let others = [
-        "find process fio in in.csv",
-        "backup (9), db (7)",
-        "q2c analyze",
-    ];
-    analyze(&["--process", "fio"]).refused(3, &others);
+    let others = "find process fio in in.csv | backup (9), db (7) | q2c analyze";
+    analyze(&["--process", "fio"]).refused(3, others);
     let nobody = "queue_ns,complete_ns,op,bytes\n0,20,read,4096\n";
-    fs::write(folder.path().join("in.csv"), nobody).unwrap();
-    analyze(&["--process", "fio"]).refused(3, &["found none", "q2c trace record DISK"]);
+    folder.put("in.csv", nobody);
+    analyze(&["--process", "fio"]).refused(3, "found none | q2c trace record DISK");
     assert!(analyze(&[]).code == 0);
 }
 
 #[test]
 fn btt_s_tables_hold_the_same_in_seconds() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_files(folder.path());
-    let said = q2c(folder.path(), &["analyze", "nvme0n1", "--btt"]).done();
-    let row = |name: &str| -> Vec<&str> {
-        let line = said
-            .lines()
-            .find(|line| line.trim_start().starts_with(name));
-        line.unwrap().split_whitespace().collect()
-    };
-    assert_eq!(
-        row("Q2Q"),
-        ["Q2Q", "0.000050000", "0.000050000", "0.000050000", "9"]
-    );
-    assert_eq!(
-        row("D2C"),
-        ["D2C", "0.000070000", "0.000070000", "0.000070000", "10"]
-    );
-    assert_eq!(
-        row("Overall"),
-        ["Overall", "|", "10.0000%", "|", "20.0000%", "|", "70.0000%"]
-    );
-    assert_eq!(row("TOTAL"), ["TOTAL", "10", "10", "1.0"]);
-    assert_eq!(row("259:0"), ["259:0", "9", "56.0", "56"]);
+    let said = folder.q2c("analyze nvme0n1 --btt").done();
+    for row in [
+        "Q2Q 0.000050000 0.000050000 0.000050000 9",
+        "D2C 0.000070000 0.000070000 0.000070000 10",
+        "Overall | 10.0000% | 20.0000% | 70.0000%",
+        "TOTAL 10 10 1.0",
+        "259:0 9 56.0 56",
+    ] {
+        let name = row.split(' ').next().unwrap();
+        let mut lines = said.lines().map(str::trim_start);
+        let line = lines.find(|line| line.starts_with(name)).unwrap();
+        assert_eq!(split(line), split(row));
+    }
 }
 
 #[test]
 fn other_recordings_are_analysed_directly() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("list"), "10\n20\n30\n").unwrap();
-    let arguments = [
-        "analyze", "list", "--unit", "us", "--op", "read", "--bs", "4k", "--json",
-    ];
-    let result = q2c(folder.path(), &arguments).json();
+    let folder = Place::new();
+    folder.put("list", "10\n20\n30\n");
+    let arguments = "analyze list --unit us --op read --bs 4k --json";
+    let result = folder.q2c(arguments).json();
     assert_eq!(result["layer"], "user");
     assert_eq!(number(&result, "/stages/U2C/mean_ns"), 20_000.0);
     assert_eq!(number(&result, "/in_flight/mean"), 1.0);
@@ -191,57 +163,39 @@ fn other_recordings_are_analysed_directly() {
 
 #[test]
 fn what_cannot_be_analysed_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    q2c(folder.path(), &["analyze", "absent"]).refused(3, &["read absent", "No such file"]);
-    let named = ["analyze", "absent", "--format", "blktrace"];
-    q2c(folder.path(), &named).refused(3, &["absent.blktrace.N", "found none"]);
-    fs::write(folder.path().join("junk"), [0xff; 100]).unwrap();
-    q2c(folder.path(), &["analyze", "junk"]).refused(3, &["--format"]);
-    fs::write(folder.path().join("empty.blktrace.0"), "").unwrap();
-    q2c(folder.path(), &["analyze", "empty"]).refused(3, &["expected at least one request"]);
+    let folder = Place::new();
     let mut bytes = record(0, 1, 1, 1, 8);
     bytes.extend([7; 48]);
-    fs::write(folder.path().join("bad.blktrace.0"), bytes).unwrap();
-    q2c(folder.path(), &["analyze", "bad"]).refused(3, &["offset 48", "07 07 07 07"]);
-    let skipped = q2c(folder.path(), &["analyze", "bad", "--skip-bad", "--json"]).json();
+    folder.put("bad.blktrace.0", bytes);
+    let bad = folder.q2c("analyze bad");
+    bad.refused(3, "offset 48 | 07 07 07 07");
+    let skipped = folder.q2c("analyze bad --skip-bad --json").json();
     assert_eq!(number(&skipped, "/unmatched/no record"), 1.0);
 }
 
 #[test]
 fn a_page_is_written_once_and_drawn_again_from_the_result() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_files(folder.path());
-    let arguments = split("analyze nvme0n1 --json --html a.html --window 120us..130us");
-    let run = q2c(folder.path(), &arguments);
+    let arguments = "analyze nvme0n1 --json --html a.html --window 120us..130us";
+    let run = folder.q2c(arguments);
     let result = run.json();
-    let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
+    let page = folder.text("a.html");
     // The two reads in flight were queued at 50 and 100 us, and complete at 150 and 200 us.
-    let window = result["excerpts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|e| e["what"] == "window")
-        .unwrap();
-    let queued: Vec<f64> = window["ios"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|io| number(io, "/queue_ns"))
-        .collect();
+    let window = entry(&result, "excerpts", "what", "window");
+    let ios = window.list("ios").iter();
+    let queued: Vec<f64> = ios.map(|io| number(io, "/queue_ns")).collect();
     assert_eq!(queued, [50_000.0, 100_000.0]);
-    q2c(folder.path(), &["analyze", "nvme0n1", "--html", "a.html"])
-        .refused(2, &["a.html", "existing file"]);
-    run_q2c(folder.path(), "analyze nvme0n1 --window 2ms..1ms")
-        .refused(2, &["the first the smaller"]);
-    fs::write(folder.path().join("result.json"), result.to_string()).unwrap();
-    let again = ["report", "result.json", "--html", "b.html"];
-    q2c(folder.path(), &again).done();
-    assert_eq!(
-        fs::read_to_string(folder.path().join("b.html")).unwrap(),
-        page
-    );
-    let table = q2c(folder.path(), &["report", "result.json", "--csv"]).done();
-    has_words(&table, &["all,,D2C,,,70000,70000,70000,70000,10,"]);
+    let again = folder.q2c("analyze nvme0n1 --html a.html");
+    again.refused(2, "a.html | existing file");
+    let backwards = folder.q2c("analyze nvme0n1 --window 2ms..1ms");
+    backwards.refused(2, "the first the smaller");
+    folder.put("result.json", result.to_string());
+    let again = "report result.json --html b.html";
+    folder.q2c(again).done();
+    assert_eq!(folder.text("b.html"), page);
+    let table = folder.q2c("report result.json --csv").done();
+    has_words(&table, "all,,D2C,,,70000,70000,70000,70000,10,");
 }
 
 /// Writes a trace of 259:0, which had four queues of two CPUs each while it was recorded, and of
@@ -288,17 +242,10 @@ fn queued(path: &Path) {
 /// belong, and of the writes 15 of 60 are not.
 #[test]
 fn queues_by_device_and_direction() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     queued(&folder.path().join("t.parquet"));
-    let result = q2c(folder.path(), &["analyze", "t.parquet", "--json"]).json();
-    let devices = result["queues"].as_array().unwrap();
-    let queues_of = |name: &str| {
-        devices
-            .iter()
-            .find(|device| device["device"] == name)
-            .unwrap()
-    };
-    let (known, unknown) = (queues_of("259:0"), queues_of("8:0"));
+    let result = folder.q2c("analyze t.parquet --json").json();
+    let [known, unknown] = ["259:0", "8:0"].map(|name| entry(&result, "queues", "device", name));
     assert_eq!(known["queues"], json!(4));
     assert_eq!(unknown["queues"], Value::Null);
     let (reads, writes) = (&known["reads"], &known["writes"]);
@@ -320,44 +267,28 @@ fn queues_by_device_and_direction() {
 /// made up. A mapped column is in the result.
 #[test]
 fn a_start_and_a_latency_are_no_stages() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let rows = (0..100).map(|n| format!("{},{},t{}", n * 50, 20 + n % 2 * 20, n % 4 / 3));
-    let csv: Vec<String> = ["start,took,tenant".to_owned()]
-        .into_iter()
-        .chain(rows)
-        .collect();
-    fs::write(folder.path().join("in.csv"), csv.join("\n")).unwrap();
-    let import = [
-        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
-    ];
-    let columns = "queue_ns=start,latency=took,comm=tenant";
-    let rest = [
-        "--columns",
-        columns,
-        "--op",
-        "read",
-        "--bs",
-        "4k",
-        "--out",
-        "t",
-    ];
-    q2c(folder.path(), &[&import[..], &rest].concat()).done();
-    let result = q2c(folder.path(), &["analyze", "t", "--json"]).json();
+    let rows: Vec<String> = rows.collect();
+    folder.put("in.csv", format!("start,took,tenant\n{}", rows.join("\n")));
+    let columns = "--columns queue_ns=start,latency=took,comm=tenant";
+    let import = "trace import in.csv --format csv --unit us --op read --bs 4k --out t";
+    folder.q2c(format!("{import} {columns}")).done();
+    let result = folder.q2c("analyze t --json").json();
     assert_eq!(number(&result, "/stages/Q2C/mean_ns"), 30_000.0);
     assert!(result["bottleneck"].is_null(), "{}", result["bottleneck"]);
     assert_eq!(result["seeks"], json!([]));
     assert_eq!(result["warnings"][0]["id"], "start-and-latency");
-    let tenants = result["groups"]["process"].as_array().unwrap();
+    let tenants = result["groups"].list("process");
     let key_and_requests = |tenant: &Value| (tenant["key"].clone(), number(tenant, "/requests"));
     assert_eq!(
         tenants.iter().map(key_and_requests).collect::<Vec<_>>(),
         [(json!("t0"), 75.0), (json!("t1"), 25.0)]
     );
-    let said = q2c(folder.path(), &["analyze", "t"]).done();
-    assert!(
-        !said.contains("most time:") && !said.contains("rest"),
-        "{said}"
-    );
+    let said = folder.q2c("analyze t").done();
+    for made_up in ["most time:", "rest"] {
+        assert!(!said.contains(made_up), "{said}");
+    }
 }
 
 /// A trace of many processes, some with names that no kernel gives. The result has a bounded number
@@ -365,7 +296,7 @@ fn a_start_and_a_latency_are_no_stages() {
 #[test]
 fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     const PROCESSES: u32 = 10_000;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let path = folder.path().join("t.parquet");
     let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
     let device = DevId { major: 8, minor: 0 };
@@ -386,16 +317,17 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     writer.push(&records).unwrap();
     writer.finish().unwrap();
     let html = ["analyze", "t.parquet", "--json", "--html", "page.html"];
-    let result = q2c(folder.path(), &html).json();
-    let groups = result["groups"]["process"].as_array().unwrap();
+    let result = folder.words(&html).json();
+    let groups = result["groups"].list("process");
     assert!(groups.len() <= 513, "{}", groups.len());
     assert_eq!(groups.last().unwrap()["key"], "others");
     let longest = groups.iter().map(|g| g["key"].as_str().unwrap().len());
     assert!(longest.max().unwrap() < 100);
-    let warnings = result["warnings"].as_array().unwrap();
-    let said = warnings.iter().find(|w| w["id"] == "names-left-out");
-    let said = said.unwrap()["found"].as_str().unwrap();
-    assert!(said.contains("1 names of processes were cut"), "{said}");
+    let warning = entry(&result, "warnings", "id", "names-left-out");
+    has_words(
+        &warning["found"].to_string(),
+        "1 names of processes were cut",
+    );
     let page = fs::metadata(folder.path().join("page.html")).unwrap();
     assert!(page.len() < 16 << 20, "{}", page.len());
 }

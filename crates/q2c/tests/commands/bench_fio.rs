@@ -1,9 +1,7 @@
 //! Tests of `q2c bench --fio`.
 
-use crate::program::{has_words, number, q2c, run_in, within};
+use crate::program::*;
 use q2c_testkit::random_mib;
-use std::fs;
-use std::path::Path;
 
 fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Finished {
     fs::write(folder.join("job.fio"), job).unwrap();
@@ -15,12 +13,12 @@ fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Finished {
 /// requests at once, 5 ms each, also if two jobs have two in flight each.
 #[test]
 fn sections_are_the_points_and_flags_win() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let job = "[global]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=/nowhere\nruntime=1\nramp_time=300ms\n\
            [one]\n[two]\nstonewall\niodepth=2\nnumjobs=2\n";
     let device = "sim:5ms,servers=2";
     let result = with(folder.path(), job, &[device, "--engine", device, "--json"]).json();
-    let cells = result["cells"].as_array().unwrap();
+    let cells = result.list("cells");
     assert_eq!(cells.len(), 2, "{result:#}");
     for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
         assert_eq!(cell["jobs"], jobs);
@@ -33,8 +31,8 @@ fn sections_are_the_points_and_flags_win() {
 
 #[test]
 fn a_file_with_a_real_target() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    fs::write(folder.path().join("target"), random_mib()).unwrap();
+    let folder = Place::on_disk();
+    folder.put("target", random_mib());
     let target = fs::File::open(folder.path().join("target"));
     target.unwrap().sync_all().unwrap();
     let job = "[j]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=target\nbs=8k\niodepth=4\nsize=75%\nruntime=1\n\
@@ -42,10 +40,7 @@ fn a_file_with_a_real_target() {
     let ended = with(folder.path(), job, &["--json"]);
     has_words(
         &ended.stderr,
-        &[
-            "job.fio, line 11: group_reporting",
-            "job.fio, line 10: cpus_allowed",
-        ],
+        "job.fio, line 11: group_reporting | job.fio, line 10: cpus_allowed",
     );
     let result = ended.json();
     let cell = &result["cells"][0];
@@ -54,15 +49,15 @@ fn a_file_with_a_real_target() {
     assert_eq!((&cell["bs"], &cell["depth"]), (&8192.into(), &4.into()));
     assert_eq!(result["job"]["cpus"], serde_json::json!([0]));
     assert_eq!(result["job"]["span"], 786_432, "three quarters of 1 MiB");
-    let kept = fs::read_to_string(run_in(folder.path()).join("job.fio"));
+    let kept = fs::read_to_string(folder.run().join("job.fio"));
     assert_eq!(kept.unwrap(), job, "the file is kept");
     let job = job.replace("75%", "2m");
-    with(folder.path(), &job, &[]).refused(5, &["2097152 bytes", "1048576"]);
+    with(folder.path(), &job, &[]).refused(5, "2097152 bytes | 1048576");
 }
 
 #[test]
 fn what_cannot_be_run_is_named_with_its_line() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let folder = folder.path();
     let plain = "[global]\nioengine=libaio\nrw=randread\ndirect=1\n[a]\n";
     for (more, phrases) in [
@@ -80,7 +75,7 @@ fn what_cannot_be_run_is_named_with_its_line() {
     ] {
         with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, phrases);
     }
-    q2c(folder, &["bench", "--fio", "nowhere.fio"]).refused(3, &["nowhere.fio", "No such file"]);
-    with(folder, plain, &[]).refused(2, &["name a file or a block device"]);
+    run_q2c(folder, "bench --fio nowhere.fio").refused(3, "nowhere.fio | No such file");
+    with(folder, plain, &[]).refused(2, "name a file or a block device");
     assert!(!folder.join("runs").exists(), "nothing was begun");
 }

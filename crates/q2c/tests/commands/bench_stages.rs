@@ -1,12 +1,7 @@
 //! Tests of `q2c bench --stages`. Refusals are tested everywhere. A capture is tested on this
 //! machine's disk where it is permitted, and is a counted skip elsewhere.
 
-use crate::program::{has_words, number, q2c, run_in, run_q2c, split};
-use q2c_testkit::skip;
-use q2c_testkit::strict_json;
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
+use crate::program::*;
 use std::process::{Child, Command, Stdio};
 
 const POINTS: &str =
@@ -43,7 +38,7 @@ impl Drop for DiskReader {
 }
 
 fn stages<'a>(result: &'a Value, engine: &str, jobs: u64) -> &'a Value {
-    let mut cells = result["cells"].as_array().unwrap().iter();
+    let mut cells = result.list("cells").iter();
     let cell = cells.find(|cell| cell["engine"] == engine && cell["jobs"] == jobs);
     &cell.unwrap_or_else(|| panic!("no {engine} {jobs}: {result:#}"))["stages"]
 }
@@ -96,7 +91,7 @@ fn has_the_kernels_queues(run: &Value) {
     let queues = queues_in_sysfs(device["device"].as_str().unwrap());
     assert_eq!(number(device, "/queues"), queues as f64, "{device:#}");
     assert_eq!(device["writes"], Value::Null);
-    let reads = device["reads"]["queues"].as_array().unwrap();
+    let reads = device["reads"].list("queues");
     assert_eq!(reads.len(), queues);
     let sum: f64 = reads.iter().map(|queue| number(queue, "/requests")).sum();
     // An I/O that was merged into another one's request has none of its own.
@@ -113,8 +108,7 @@ fn has_the_kernels_queues(run: &Value) {
 
 #[test]
 fn each_number_of_jobs_has_its_stages() {
-    let test = "bench_stages::each_number_of_jobs_has_its_stages";
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     let folder = folder.path();
     let reader = DiskReader::start(folder);
     let ended = run_q2c(
@@ -136,7 +130,7 @@ fn each_number_of_jobs_has_its_stages() {
                 Some("refused"),
                 "{job_stages}"
             );
-            return skip(test, &job_stages.to_string());
+            return skip(&job_stages.to_string());
         }
         let run = &job_stages["seen"];
         adds_up(run);
@@ -152,20 +146,16 @@ fn each_number_of_jobs_has_its_stages() {
 fn is_read_back(folder: &Path) {
     let run = run_in(folder);
     let run = run.to_str().unwrap();
-    let table = q2c(folder, &["report", run]).done();
+    let table = run_q2c(folder, &format!("report {run}")).done();
     has_words(
         &table,
-        &[
-            "stage",
-            "bottleneck of io_uring interrupt over the jobs:",
-            "with the capture beside it",
-        ],
+        "stage | bottleneck of io_uring interrupt over the jobs: | with the capture beside it",
     );
-    let json = q2c(folder, &["report", run, "--json"]).json();
+    let json = run_q2c(folder, &format!("report {run} --json")).json();
     let kept = fs::read_to_string(Path::new(run).join("result.json")).unwrap();
     let kept: Value = strict_json(&kept);
     assert_eq!(stages(&json, "io_uring", 2), stages(&kept, "io_uring", 2));
-    q2c(folder, &["report", run, "--html", "again.html"]).done();
+    run_q2c(folder, &format!("report {run} --html again.html")).done();
     let page = fs::read_to_string(folder.join("again.html")).unwrap();
     assert!(page.contains("data-chart=\"stages-0-0\""));
 }
@@ -174,13 +164,12 @@ fn is_read_back(folder: &Path) {
 /// apart from those of the job, and each phase has the I/Os of its own time.
 #[test]
 fn a_background_is_not_in_the_stages() {
-    let test = "bench_stages::a_background_is_not_in_the_stages";
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     let command_line = "bench --scratch 16m --stages --json --engine io_uring --method interrupt \
                  --trials 1 --seconds 0.5 --warm-up 0.25 --phases --background none \
                  --background rw=randread,bs=16k,depth=2";
-    let result = run_q2c(folder.path(), command_line).json();
-    let cells = result["cells"].as_array().unwrap();
+    let result = folder.q2c(command_line).json();
+    let cells = result.list("cells");
     assert_eq!(cells.len(), 2);
     if let Some(reason) = cells[0]["stages"]["unseen"].as_object() {
         assert_eq!(
@@ -188,7 +177,7 @@ fn a_background_is_not_in_the_stages() {
             Some("refused"),
             "{reason:?}"
         );
-        return skip(test, &cells[0]["stages"].to_string());
+        return skip(&cells[0]["stages"].to_string());
     }
     let runs = [&cells[0]["stages"]["seen"], &cells[1]["stages"]["seen"]];
     for run in runs {
@@ -198,16 +187,4 @@ fn a_background_is_not_in_the_stages() {
     // The background has two requests in flight beside one of the job.
     let others = runs.map(|run| number(run, "/others"));
     assert!(others[1] > 100.0, "{result:#}");
-}
-
-/// A target that no block device stands under is refused before anything is made.
-#[test]
-fn a_target_without_a_block_layer_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    for target in ["sim:50us", "sim:lognormal(50us,0.3)"] {
-        let line = format!("bench {target} --stages --seconds 0.5");
-        let phrases = [target, "--stages", "does not go through the block layer"];
-        run_q2c(folder.path(), &line).refused(5, &phrases);
-    }
-    assert!(!folder.path().join("runs").exists());
 }

@@ -2,10 +2,8 @@
 //! which overlaps another.
 
 use crate::blktrace::{BlktraceRecord, file};
-use crate::program::{number, put, q2c};
-use serde_json::Value;
+use crate::program::*;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Command;
 
 /// Reads and writes on two CPUs, each on sectors of its own. Every fifth request carries a second,
@@ -96,21 +94,15 @@ fn by_btt(folder: &Path) -> BTreeMap<String, [f64; 4]> {
 #[test]
 fn means_extremes_and_counts_agree_with_btt() {
     if Command::new("btt").arg("-V").output().is_err() {
-        return q2c_testkit::skip(
-            "means_extremes_and_counts_agree_with_btt",
-            "btt is not installed (Debian: blktrace)",
-        );
+        return skip("btt is not installed (Debian: blktrace)");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let events = trace();
     for cpu in 0..2 {
-        put(
-            &folder.path().join(format!("sda.blktrace.{cpu}")),
-            file(&events, cpu),
-        );
+        folder.put(format!("sda.blktrace.{cpu}"), file(&events, cpu));
     }
     let theirs = by_btt(folder.path());
-    let ours: Value = q2c(folder.path(), &["analyze", "sda", "--json"]).json();
+    let ours: Value = folder.q2c("analyze sda --json").json();
     assert_eq!(ours["unmatched"], serde_json::json!({}));
     for stage in ["Q2Q", "Q2G", "G2I", "Q2M", "I2D", "M2D", "D2C", "Q2C"] {
         let [min, mean, max, n] = theirs[stage];

@@ -1,12 +1,11 @@
 //! Small recordings that were once read wrongly. In `cases.json` stands what is right: the values
 //! are those of the README of each case, which were worked out by hand.
 
-use crate::program::q2c;
+use crate::program::*;
 use q2c_model::{IoRecord, Nanos};
 use q2c_trace::{Scan, TraceReader};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A row of the table: how a file is imported, and what comes of it. What is not given is not
 /// checked. Lists are in the order of starts.

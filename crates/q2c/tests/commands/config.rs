@@ -1,10 +1,7 @@
 //! Tests of the configuration file.
 
-use crate::program::{has_words, only_in, q2c, q2c_command, run_q2c};
-use q2c_testkit::waiting;
-use std::fs;
+use crate::program::*;
 use std::os::unix::fs::chown;
-use std::path::Path;
 
 fn write(folder: &Path, text: &str) {
     fs::write(folder.join("q2c.toml"), text).unwrap();
@@ -14,77 +11,66 @@ fn write(folder: &Path, text: &str) {
 /// was typed wins, and the run can be given again from what it kept.
 #[test]
 fn a_run_takes_from_the_file_what_was_not_typed() {
-    waiting(
-        "config::a_run_takes_from_the_file_what_was_not_typed",
-        || {
-            let folder = tempfile::tempdir().unwrap();
-            let below = folder.path().join("a/b");
-            fs::create_dir_all(&below).unwrap();
-            write(
-                folder.path(),
-                "[targets]\nslow = \"sim:1ms\"\n\n[defaults]\nout = \"kept\"\nseconds = \"200ms\"\n\n[bench]\nmethod = \"poll\"\n\
+    waiting(|| {
+        let folder = Place::new();
+        let below = folder.path().join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        write(
+            folder.path(),
+            "[targets]\nslow = \"sim:1ms\"\n\n[defaults]\nout = \"kept\"\nseconds = \"200ms\"\n\n[bench]\nmethod = \"poll\"\n\
              trials = 3\nwarm-up = \"200ms\"\nfail-if = \"iops>1\"\n",
-            );
-            let said = q2c(&below, &["bench", "@slow", "--trials", "2"]);
-            assert_eq!(said.code, 7, "{}", said.stderr);
-            has_words(&said.stderr, &["limit iops>1: broken by"]);
-            let from_line = said
-                .stderr
-                .lines()
-                .find(|line| line.starts_with("from "))
-                .unwrap();
-            for (word, there) in [
-                ("@slow = sim:1ms", true),
-                ("defaults.seconds = 200ms", true),
-                ("bench.method = poll", true),
-                ("trials", false),
-            ] {
-                assert_eq!(from_line.contains(word), there, "{word}: {from_line}");
-            }
-            let run = only_in(&folder.path().join("kept"));
-            let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
-            has_words(
-                &plan,
-                &[
-                    "target = \"sim:1ms\"",
-                    "seconds = 0.2",
-                    "trials = 2",
-                    "method = [\"poll\"]",
-                ],
-            );
-            let kept = run.join("config.toml");
-            let text = fs::read_to_string(&kept).unwrap();
-            assert!(
-                text.contains("slow = \"sim:1ms\"") && !text.contains("trials"),
-                "{text}"
-            );
+        );
+        let said = run_q2c(&below, "bench @slow --trials 2");
+        assert_eq!(said.code, 7, "{}", said.stderr);
+        has_words(&said.stderr, "limit iops>1: broken by");
+        let from_line = said
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("from "))
+            .unwrap();
+        for (word, there) in [
+            ("@slow = sim:1ms", true),
+            ("defaults.seconds = 200ms", true),
+            ("bench.method = poll", true),
+            ("trials", false),
+        ] {
+            assert_eq!(from_line.contains(word), there, "{word}: {from_line}");
+        }
+        let run = only_in(&folder.path().join("kept"));
+        let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
+        has_words(
+            &plan,
+            "target = \"sim:1ms\" | seconds = 0.2 | trials = 2 | method = [\"poll\"]",
+        );
+        let kept = run.join("config.toml");
+        let text = fs::read_to_string(&kept).unwrap();
+        assert!(
+            text.contains("slow = \"sim:1ms\"") && !text.contains("trials"),
+            "{text}"
+        );
 
-            // The list and the report follow the folder.
-            let list = q2c(&below, &["runs", "--json"]).json();
-            assert_eq!(list["runs"].as_array().map(Vec::len), Some(1), "{list}");
-            assert_eq!(q2c(&below, &["report"]).done(), said.stdout);
+        // The list and the report follow the folder.
+        let list = run_q2c(&below, "runs --json").json();
+        assert_eq!(list["runs"].as_array().map(Vec::len), Some(1), "{list}");
+        assert_eq!(run_q2c(&below, "report").done(), said.stdout);
 
-            let elsewhere = tempfile::tempdir().unwrap();
-            let kept = kept.to_str().unwrap();
-            let command_line =
-                format!("bench @slow --trials 2 --config {kept} --fail-if iops>2000");
-            let again = run_q2c(elsewhere.path(), &command_line);
-            assert_eq!(again.code, 0, "{}", again.stderr);
-            assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
-        },
-    );
+        let elsewhere = tempfile::tempdir().unwrap();
+        let kept = kept.to_str().unwrap();
+        let command_line = format!("bench @slow --trials 2 --config {kept} --fail-if iops>2000");
+        let again = run_q2c(elsewhere.path(), &command_line);
+        assert_eq!(again.code, 0, "{}", again.stderr);
+        assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
+    });
 }
 
 #[test]
 fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let check = |options: &[&str]| {
-        let report = q2c(
-            folder.path(),
-            &[&["doctor", "--json"][..], options].concat(),
-        )
-        .json();
-        let mut checks = report["checks"].as_array().unwrap().iter();
+        let report = folder
+            .words(&[&["doctor", "--json"][..], options].concat())
+            .json();
+        let mut checks = report.list("checks").iter();
         let check = checks.find(|check| check["id"] == "config").unwrap();
         (
             check["verdict"].clone(),
@@ -106,33 +92,35 @@ fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
     write(folder.path(), "[tune]\ntrals = 3\nseconds = \"0\"\n");
     let (verdict, finding) = check(&[]);
     assert_eq!(verdict, "warn");
-    has_words(&finding, &["line 2, column 1: expected a key of [tune]"]);
+    has_words(&finding, "line 2, column 1: expected a key of [tune]");
     assert!(finding.contains("did you mean `trials`?"), "{finding}");
     write(folder.path(), "[tune]\ntrials = 0\nseconds = \"0\"\n");
     let (_, finding) = check(&[]);
     has_words(
         &finding,
-        &[
-            "line 2, column 10: tune.trials: ",
-            "line 3, column 11: tune.seconds: ",
-        ],
+        "line 2, column 10: tune.trials:  | line 3, column 11: tune.seconds: ",
     );
 }
 
 #[test]
 fn a_file_with_a_fault_is_refused_where_it_matters() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     write(folder.path(), "[tune]\nsecnds = 3\n");
     let said = "q2c.toml: line 2, column 1: expected a key of [tune]";
-    q2c(folder.path(), &["runs"]).refused(3, &[said, "did you mean `seconds`?"]);
-    assert_eq!(
-        q2c(folder.path(), &["runs", "--no-config"]).done(),
-        "no runs in runs\n"
-    );
-    q2c(folder.path(), &["poll", "rules"]).done();
-    q2c(folder.path(), &["runs", "--config", "gone.toml"]).refused(3, &["gone.toml"]);
-    q2c(folder.path(), &["runs", "--config", "x", "--no-config"]).refused(2, &["cannot be used"]);
-    q2c(folder.path(), &["tune", "@x", "--no-config"]).refused(2, &["find the target @x", "./@x"]);
+    folder
+        .q2c("runs")
+        .refused(3, &[said, "did you mean `seconds`?"]);
+    assert_eq!(folder.q2c("runs --no-config").done(), "no runs in runs\n");
+    folder.q2c("poll rules").done();
+    folder
+        .q2c("runs --config gone.toml")
+        .refused(3, "gone.toml");
+    folder
+        .q2c("runs --config x --no-config")
+        .refused(2, "cannot be used");
+    folder
+        .q2c("tune @x --no-config")
+        .refused(2, "find the target @x | ./@x");
 
     let other = folder.path().join("other.toml");
     fs::write(&other, "[defaults]\nout = \"there\"\n").unwrap();
@@ -147,27 +135,29 @@ fn a_file_with_a_fault_is_refused_where_it_matters() {
 
 #[test]
 fn no_file_allows_writing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     write(folder.path(), "[targets]\nx = \"data\"\n");
-    let arguments = ["bench", "@x", "--rw", "randwrite", "--allow-write", "@x"];
-    q2c(folder.path(), &arguments).refused(2, &["--allow-write takes no name of q2c.toml"]);
+    let arguments = "bench @x --rw randwrite --allow-write @x";
+    folder
+        .q2c(arguments)
+        .refused(2, "--allow-write takes no name of q2c.toml");
     write(folder.path(), "[bench]\nallow-write = \"data\"\n");
-    q2c(folder.path(), &["bench", "data"]).refused(3, &["found `allow-write`"]);
+    folder.q2c("bench data").refused(3, "found `allow-write`");
 }
 
 /// A file that another user put above this folder is not obeyed unless it is named. What belongs to
 /// the user behind sudo is no stranger's.
 #[test]
 fn a_strangers_file_is_not_obeyed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     write(folder.path(), "[defaults]\nout = \"there\"\n");
     if chown(folder.path().join("q2c.toml"), Some(65_534), None).is_err() {
-        return q2c_testkit::skip("a file of another user", "not root");
+        return skip("not root");
     }
     let said = ["q2c.toml belongs to user 65534", "--no-config"];
-    q2c(folder.path(), &["runs"]).refused(3, &said);
-    q2c(folder.path(), &["runs", "--config", "q2c.toml"]).done();
-    q2c(folder.path(), &["runs", "--no-config"]).done();
+    folder.q2c("runs").refused(3, &said);
+    folder.q2c("runs --config q2c.toml").done();
+    folder.q2c("runs --no-config").done();
     let behind = |user| {
         let mut command = q2c_command(folder.path(), &["runs"]);
         command

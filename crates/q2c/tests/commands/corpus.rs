@@ -9,13 +9,11 @@
 //!
 //! A wanted change is accepted by `Q2C_ACCEPT=1 cargo test -p q2c --test commands corpus`.
 
-use crate::program::q2c;
+use crate::program::*;
 use q2c_report::kept;
 use q2c_report::terminal::Screen;
 use q2c_testkit::{Packed, pack, unpacked};
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus.tar.zst");
@@ -28,7 +26,7 @@ fn what_is_made_of_the_corpus() {
     let mut made: Packed = inputs
         .map(|(n, content)| (n.clone(), content.clone()))
         .collect();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     write(&made, folder.path());
     let results = of_results(&made);
     made.extend(results);

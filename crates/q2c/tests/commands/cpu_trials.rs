@@ -1,13 +1,11 @@
 //! The choice of CPUs on this machine's disk, where it has several CPUs and a device is known.
 
-use crate::program::{q2c, run_q2c};
-use q2c_testkit::skip;
-use serde_json::Value;
+use crate::program::*;
 
 const SHORT: &str = "--seconds 0.2 --warm-up 0.25 --trials 1 --method interrupt";
 
 fn bench(cpus: &str) -> (Value, String) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Place::new();
     let folder = folder.path();
     let command_line = format!("bench --scratch 8m --json {SHORT} {cpus}");
     let result = run_q2c(folder, &command_line).json();
@@ -28,12 +26,9 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
         let (result, report) = bench(auto);
         if !several || result["target"]["device"].is_null() {
             let reason = "it needs two CPUs and a target whose device is known";
-            return skip(
-                "the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named",
-                reason,
-            );
+            return skip(reason);
         }
-        let trials = result["target"]["cpu_trials"].as_array().unwrap();
+        let trials = result["target"].list("cpu_trials");
         assert!(trials.len() > 1, "{trials:?}");
         let positive = |trial: &Value| trial["interrupt_iops"].as_f64().unwrap() > 0.0;
         assert!(trials.iter().all(positive), "{trials:?}");
@@ -41,7 +36,7 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
         assert_eq!(chosen.len(), 1, "{trials:?}");
         assert_eq!(chosen[0]["cpu"], result["job"]["cpus"][0]);
         assert!(report.contains("tried from: CPU "), "{report}");
-        let checks = result["doctor"]["checks"].as_array().unwrap();
+        let checks = result["doctor"].list("checks");
         let line = checks.iter().find(|check| check["id"] == "irq-cpus");
         let finding = line.map_or("", |line| line["found"].as_str().unwrap());
         // A device without interrupt lines of its own, such as a RAM disk, has no figure there.

@@ -1,12 +1,9 @@
 //! `q2c doctor` by use, and `--fix` on a loop device of the test's own.
 
-use crate::program::{Finished, has_words, q2c, q2c_command, refuses, texts};
-use q2c_testkit::{busily, random_mib, skip};
+use crate::program::*;
+use q2c_testkit::{busily, random_mib};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Uses in the order of the report: the word in JSON, and the heading.
@@ -24,85 +21,72 @@ const USES: [(&str, &str); 9] = [
 
 #[test]
 fn checks_are_sorted_by_use() {
-    let folder = tempfile::tempdir().unwrap();
-    let report = q2c(folder.path(), &["doctor", "--json"]).json();
+    let folder = Place::new();
+    let report = folder.q2c("doctor --json").json();
     let uses: Vec<&str> = texts(&report, "uses", "use");
     assert_eq!(uses, USES.map(|(word, _)| word));
     let first = |check: &Value| {
         let first_use = check["uses"][0].as_str().unwrap().to_owned();
         uses.iter().position(|word| *word == first_use).unwrap()
     };
-    let checks = report["checks"].as_array().unwrap();
+    let checks = report.list("checks");
     assert!(checks.is_sorted_by_key(first));
     let ids = texts(&report, "checks", "id");
-    for id in [
-        "bpf",
-        "btf",
-        "tracefs",
-        "scx",
-        "ublk",
-        "mkfs-ext4",
-        "spdk-program",
-        "restore-pending",
-    ] {
+    for id in split("bpf btf tracefs scx ublk mkfs-ext4 spdk-program restore-pending") {
         assert!(ids.contains(&id), "{id} in {ids:?}");
     }
-    for state in report["uses"].as_array().unwrap() {
+    for state in report.list("uses") {
         let ready = state["ready"].as_str().unwrap();
         assert!(["ready", "limited", "unknown", "not-ready"].contains(&ready));
-        for by in state["by"].as_array().unwrap() {
+        for by in state.list("by") {
             assert!(ids.contains(&by.as_str().unwrap()), "{by}");
         }
     }
     let kept = folder.path().join("doctor.json");
     fs::write(&kept, report.to_string()).unwrap();
-    let again = q2c(folder.path(), &["report", "doctor.json"]).done();
+    let again = folder.q2c("report doctor.json").done();
     let (head, again) = again.split_once("\n\n").expect("an empty line");
-    assert!(
-        head.contains("\ndisk: ") && again.starts_with(USES[0].1),
-        "{again}"
-    );
-    let text = q2c(folder.path(), &["doctor"]).done();
+    has_words(head, "\ndisk: ");
+    assert!(again.starts_with(USES[0].1), "{again}");
+    let text = folder.q2c("doctor").done();
     let headings: Vec<&str> = text
         .lines()
         .filter_map(|line| USES.iter().find(|(_, head)| line.starts_with(head)))
         .map(|(word, _)| *word)
         .collect();
     assert_eq!(headings, USES.map(|(word, _)| word), "{text}");
-    assert!(text.contains(" checks: "), "{text}");
+    has_words(&text, " checks: ");
 }
 
 /// While a thread keeps a CPU busy, `tune` and `bench` are not ready. Without a target the report
 /// says that no disk was looked at; with one it does not.
 #[test]
 fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
-    let folder = tempfile::tempdir().unwrap();
-    let report = busily(|| q2c(folder.path(), &["doctor", "--json"]).json());
-    let checks = report["checks"].as_array().unwrap();
-    let busy = checks.iter().find(|check| check["id"] == "busy-at-rest");
-    assert_eq!(busy.unwrap()["verdict"], "invalidates", "{busy:?}");
+    let folder = Place::new();
+    let report = busily(|| folder.q2c("doctor --json").json());
+    let busy = entry(&report, "checks", "id", "busy-at-rest");
+    assert_eq!(busy["verdict"], "invalidates", "{busy}");
     for name in ["tune", "bench"] {
-        let mut uses = report["uses"].as_array().unwrap().iter();
-        let state = uses.find(|state| state["use"] == name).unwrap();
+        let state = entry(&report, "uses", "use", name);
         assert_eq!(state["ready"], "not-ready", "{state}");
-        let by = state["by"].as_array().unwrap();
+        let by = state.list("by");
         assert!(by.contains(&Value::from("busy-at-rest")), "{state}");
     }
-    fs::write(folder.path().join("doctor.json"), report.to_string()).unwrap();
+    folder.put("doctor.json", report.to_string());
     let none = "disk: none was looked at; q2c doctor FILE";
-    let text = q2c(folder.path(), &["report", "doctor.json"]).done();
-    assert!(text.contains(none), "{text}");
-    fs::write(folder.path().join("target"), random_mib()).unwrap();
-    let text = q2c(folder.path(), &["doctor", "target"]).done();
+    let text = folder.q2c("report doctor.json").done();
+    has_words(&text, none);
+    folder.put("target", random_mib());
+    let text = folder.q2c("doctor target").done();
     assert!(!text.contains(none), "{text}");
 }
 
 #[test]
 fn hints_are_those_of_the_user() {
-    let folder = tempfile::tempdir().unwrap();
-    let report = q2c(folder.path(), &["doctor", "--json"]).json();
+    let folder = Place::new();
+    let report = folder.q2c("doctor --json").json();
     let root = rustix::process::geteuid().is_root();
-    for check in report["checks"].as_array().unwrap() {
+    for check in report.list("checks") {
         let Some(fix) = check["fix"].as_str() else {
             continue;
         };
@@ -112,24 +96,9 @@ fn hints_are_those_of_the_user() {
     }
 }
 
-#[test]
-fn wrong_use_is_refused() {
-    refuses(&[
-        "2 | doctor --dry-run | --fix",
-        "2 | doctor --only nomerges | --fix",
-        "2 | doctor --fix --json -- true | --json",
-        "2 | doctor --fix --dry-run -- true | --dry-run",
-        "2 | doctor --fix --only nothing | no check nothing",
-        "2 | doctor -- true | --fix",
-    ]);
-    let folder = tempfile::tempdir().unwrap();
-    let gone = q2c(folder.path(), &["doctor", "--fix", "no-such-file"]);
-    assert!(gone.code != 0 && gone.stderr.contains("no-such-file"));
-}
-
 /// A loop device whose settings are not as they should be; it is taken down on drop.
 struct DoctorLoop {
-    folder: tempfile::TempDir,
+    folder: Place,
     name: String,
     /// Settings that outlive the device's file, with their values before the test.
     before: Vec<(PathBuf, String)>,
@@ -139,8 +108,8 @@ const ONLY: &str = "scheduler,nomerges,wbt";
 
 impl DoctorLoop {
     /// `None` where there is none, or its settings cannot be written.
-    fn new(test: &str) -> Option<DoctorLoop> {
-        let folder = tempfile::tempdir().unwrap();
+    fn new() -> Option<DoctorLoop> {
+        let folder = Place::new();
         let backing = folder.path().join("backing");
         fs::write(&backing, random_mib()).unwrap();
         let made = Command::new("losetup")
@@ -151,7 +120,7 @@ impl DoctorLoop {
         let path = path.map(|made| String::from_utf8(made.stdout).unwrap());
         let Some(name) = path.and_then(|path| Some(path.trim().strip_prefix("/dev/")?.to_owned()))
         else {
-            skip(test, "no loop device");
+            skip("no loop device");
             return None;
         };
         let queue = Path::new("/sys/block").join(&name).join("queue");
@@ -176,7 +145,7 @@ impl DoctorLoop {
             ("nomerges", "0"),
         ] {
             if fs::write(made.setting(setting), value).is_err() {
-                skip(test, "no mq-deadline, or settings cannot be written");
+                skip("no mq-deadline, or settings cannot be written");
                 return None;
             }
         }
@@ -184,55 +153,41 @@ impl DoctorLoop {
     }
 
     fn setting(&self, name: &str) -> PathBuf {
-        Path::new("/sys/block")
-            .join(&self.name)
-            .join("queue")
-            .join(name)
+        Path::new("/sys/block").join(format!("{}/queue/{name}", self.name))
     }
 
     /// The settings with which the device began, or those of now.
     fn state(&self) -> String {
-        let names = [
-            "scheduler",
-            "nr_requests",
-            "iosched/read_expire",
-            "nomerges",
-            "wbt_lat_usec",
-        ];
+        let names = split("scheduler nr_requests iosched/read_expire nomerges wbt_lat_usec");
         let value = |name: &str| fs::read_to_string(self.setting(name)).unwrap_or_default();
-        names.map(value).concat()
+        names.into_iter().map(value).collect()
     }
 
     fn journal(&self) -> PathBuf {
         self.folder.path().join("journal")
     }
 
-    fn words(&self) -> Vec<String> {
-        let journal = self.journal().display().to_string();
-        let device = format!("/dev/{}", self.name);
-        let command_line = format!("doctor --fix --only {ONLY} {device} --journal {journal}");
-        command_line.split(' ').map(str::to_owned).collect()
+    fn line(&self) -> String {
+        let (name, journal) = (&self.name, self.journal());
+        let journal = journal.display();
+        format!("doctor --fix --only {ONLY} /dev/{name} --journal {journal}")
     }
 
     fn fix(&self, more: &[&str]) -> Finished {
-        let arguments = self.words();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        q2c(self.folder.path(), &[&arguments, more].concat())
+        self.folder
+            .words(&[&split(&self.line())[..], more].concat())
     }
 
     fn restore(&self) -> String {
-        let journal = self.journal().display().to_string();
-        q2c(self.folder.path(), &["restore", "--journal", &journal]).done()
+        let line = format!("restore --journal {}", self.journal().display());
+        self.folder.q2c(line).done()
     }
 
     /// Starts the fix with a shell's command, and returns it once that has printed its process id.
     fn start(&self, script: &str) -> (Child, i32) {
-        let arguments = self.words();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut command = q2c_command(
-            self.folder.path(),
-            &[&arguments[..], &["--", "sh", "-c", script]].concat(),
-        );
+        let line = self.line();
+        let arguments = [&split(&line)[..], &["--", "sh", "-c", script]].concat();
+        let mut command = q2c_command(self.folder.path(), &arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -256,42 +211,38 @@ impl Drop for DoctorLoop {
         }
         let path = format!("/dev/{}", self.name);
         let detached = Command::new("losetup").args(["--detach", &path]).status();
-        assert!(
-            detached.is_ok_and(|status| status.success()),
-            "detach {path}"
-        );
+        let is_detached = detached.is_ok_and(|status| status.success());
+        assert!(is_detached, "detach {path}");
     }
 }
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let Some(device) = DoctorLoop::new("a_dry_run_changes_nothing") else {
+    let Some(device) = DoctorLoop::new() else {
         return;
     };
     let before = device.state();
     let fix = device.fix(&["--dry-run", "--json"]).json();
     assert_eq!(fix["schema"], "q2c.doctor-fix/1");
     assert_eq!(fix["dry_run"], true);
-    let changes = fix["changes"].as_array().unwrap();
+    let changes = fix.list("changes");
     let scheduler = &changes[0];
     let planned = ["check", "old", "new", "state"].map(|key| scheduler[key].as_str().unwrap());
     assert_eq!(planned, ["scheduler", "mq-deadline", "none", "planned"]);
     let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&device.name);
     assert!(changes.iter().all(of_device), "{changes:?}");
-    fs::write(device.folder.path().join("fix.json"), fix.to_string()).unwrap();
-    let again = q2c(device.folder.path(), &["report", "fix.json"]).done();
+    device.folder.put("fix.json", fix.to_string());
+    let again = device.folder.q2c("report fix.json").done();
     let text = device.fix(&["--dry-run"]).done();
     assert_eq!(again, text);
-    assert!(text.contains("settings to be changed"), "{text}");
-    assert!(text.contains("queue/nomerges"), "{text}");
+    has_words(&text, "settings to be changed | queue/nomerges");
     assert_eq!(device.state(), before);
     assert!(!device.journal().exists());
 }
 
 #[test]
 fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
-    let test = "settings_are_changed_for_a_command_and_its_exit_code_is_passed_on";
-    let Some(device) = DoctorLoop::new(test) else {
+    let Some(device) = DoctorLoop::new() else {
         return;
     };
     let before = device.state();
@@ -306,8 +257,8 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
     assert!(ended.stdout.starts_with("[none]"), "{}", ended.stdout);
     assert!(ended.stdout.ends_with("\n2\n"), "{}", ended.stdout);
     let (planned, done) = ended.stderr.split_once("changed: ").unwrap();
-    assert!(planned.contains("mq-deadline"), "{planned}");
-    assert!(done.contains("put back: "), "{done}");
+    has_words(planned, "mq-deadline");
+    has_words(done, "put back: ");
     assert_eq!(device.state(), before);
     let gone = device.fix(&["--", "/no/such/program"]);
     assert_eq!(gone.code, 2, "{}", gone.stderr);
@@ -317,27 +268,25 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
 
 #[test]
 fn settings_stay_until_they_are_restored() {
-    let Some(device) = DoctorLoop::new("settings_stay_until_they_are_restored") else {
+    let Some(device) = DoctorLoop::new() else {
         return;
     };
     let before = device.state();
     let fix = device.fix(&["--json"]);
-    has_words(&fix.stderr, &["q2c restore --journal"]);
+    has_words(&fix.stderr, "q2c restore --journal");
     let fix = fix.json();
     let changed = |change: &Value| change["state"] == "changed";
-    assert!(fix["changes"].as_array().unwrap().iter().all(changed));
+    assert!(fix.list("changes").iter().all(changed));
     assert!(device.is_fixed());
     let again = device.fix(&["--json"]).json();
     assert_eq!(again["changes"], Value::Array(vec![]), "it is well already");
-    let restored = device.restore();
-    assert!(restored.contains("nomerges"), "{restored}");
+    has_words(&device.restore(), "nomerges");
     assert_eq!(device.state(), before);
 }
 
 #[test]
 fn a_signal_is_passed_on_and_settings_are_put_back() {
-    let test = "a_signal_is_passed_on_and_settings_are_put_back";
-    let Some(device) = DoctorLoop::new(test) else {
+    let Some(device) = DoctorLoop::new() else {
         return;
     };
     let before = device.state();
@@ -355,7 +304,7 @@ fn a_signal_is_passed_on_and_settings_are_put_back() {
 
 #[test]
 fn what_a_killed_fix_left_is_restored() {
-    let Some(device) = DoctorLoop::new("what_a_killed_fix_left_is_restored") else {
+    let Some(device) = DoctorLoop::new() else {
         return;
     };
     let before = device.state();

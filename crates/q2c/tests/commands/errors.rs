@@ -1,71 +1,107 @@
 //! Errors name the next command, and that command is one that there is.
 
-use crate::program::{q2c_command, refusal, run_q2c, split};
-use std::fs;
-use std::path::Path;
+use crate::program::*;
+use crate::{scale, simulated, tune_program};
 
-/// Command lines that are refused, as [`refusal`] takes them. What begins with `q2c` is a command
-/// that the message names.
-const ALL: &[&str] = &[
-    "2 | tune | name a file or a block device | q2c tune --scratch 1g",
-    "2 | calibrate | name a file or a block device | q2c calibrate --scratch 1g",
-    "2 | bench | name a file or a block device | q2c bench --scratch 1g",
-    "2 | tune sim:50us --engine libaio | its own engine | leave --engine out",
-    "5 | tune none.bin | none.bin | --scratch 1g",
-    "5 | bench none.bin | none.bin | --scratch 1g",
-    "5 | replay trace.parquet none.bin | none.bin | such as sim:50us",
-    "5 | compare trace.parquet none.bin sim:50us | none.bin | such as sim:50us",
-    "2 | replay trace.parquet | name a target | --map",
-    "2 | replay trace.parquet --scratch 1g | no scratch file | q2c replay --help",
-    "2 | compare trace.parquet --scratch 1g | no scratch file | q2c compare --help",
-    "2 | trace import x.csv --nothing | --nothing | q2c trace import --help",
-    "3 | trace info x.csv | PAR1 | q2c trace import x.csv --output NEW.parquet",
-    "3 | trace import trace.parquet -o y | no import | q2c trace info trace.parquet",
-    "3 | analyze garbage.bin | --format | q2c trace import --help",
-    "3 | analyze none | name a q2c trace",
-    "3 | report garbage.bin | garbage.bin",
-    "2 | tune sim:50us --cpus 4095 | name some of them with --cpus",
-    "3 | experiment check none | none | q2c reproduce --list",
-    "3 | poll sim trace.parquet --policy mean --cost x.csv | x.csv | q2c calibrate --json",
-    "3 | replay trace.parquet sim:50us --part 50s..90s | another --part",
-    "2 | replay trace.parquet --map 9:9=sim:50us | 0:0; name one of them",
-    "3 | report none | none | q2c runs",
-    "3 | report . | found none | q2c runs",
-    "2 | poll sim trace.parquet --policy nothing | unknown rule | q2c poll sim --help",
-];
-
-/// A trace of 100 reads of 80 us each.
-fn make_files(folder: &Path) {
-    fs::write(folder.join("x.csv"), "a,b\n1,2\n").unwrap();
-    fs::write(folder.join("garbage.bin"), [2, 241, 197, 130, 0, 9, 255]).unwrap();
-    let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
-    fs::write(folder.join("latencies.txt"), latencies).unwrap();
-    let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
-    run_q2c(folder, import).done();
+fn refusals() -> impl Iterator<Item = &'static str> {
+    let cases = include_str!("refusals.txt").lines();
+    cases.filter(|line| !line.starts_with('#'))
 }
 
+/// What the commands read. `t.csv` is left of the making of traces.
+fn make_files(folder: &Place) {
+    folder.put("x.csv", "a,b\n1,2\n");
+    folder.put("garbage.bin", [2, 241, 197, 130, 0, 9, 255]);
+    let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
+    folder.put("latencies.txt", latencies);
+    let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
+    folder.q2c(import).done();
+    folder.put("other.json", r#"{"schema": "q2c.poll-sim/1"}"#);
+    folder.put("object.json", "{}");
+    folder.put("list.json", "[]");
+    for (name, schema) in [
+        ("tune-99", "tune/99"),
+        ("replay-1", "replay/1"),
+        ("bench-2", "bench/2"),
+    ] {
+        folder.put(
+            format!("{name}.json"),
+            json!({"schema": format!("q2c.{schema}")}).to_string(),
+        );
+    }
+    folder.put("wild.toml", "cpu_ns = 5\ntags = 9000000\nqueues = 1\n");
+    folder.put("table.csv", "when,took\n1,2\n3,x\n");
+    folder.put("cut", "PAR1 and no more");
+    folder.put("traced.blktrace.0", "");
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    scale::run(folder.path(), 8);
+    folder.put("taken", "precious");
+    folder.put("file", q2c_testkit::random_mib());
+    folder.put("m.toml", simulated::MACHINE);
+    folder.put("a.txt", "30\n".repeat(200));
+    folder.put("empty.txt", "");
+    for (name, last) in [
+        ("words", "fast"),
+        ("zero", "0"),
+        ("minus", "-3"),
+        ("nan", "NaN"),
+    ] {
+        folder.put(format!("{name}.txt"), format!("12\n{last}\n"));
+    }
+    let requests = |count, op| (0..count).map(move |n| (n * 100, 50, 4096, op));
+    tune_program::trace(folder.path(), "few", requests(99, "read"));
+    tune_program::trace(folder.path(), "writes", requests(200, "write"));
+    let alibaba =
+        (0..200).map(|n| format!("0,R,{},4096,{}\n", n * 4096, 1_577_808_000_000_000_u64 + n));
+    folder.put("no-ends.csv", alibaba.collect::<String>());
+}
+
+fn names(folder: &Place) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+/// A refused command writes to no file that there is, and leaves none.
 #[test]
 fn every_error_says_what_to_do_next() {
-    let folder = tempfile::tempdir().unwrap();
-    make_files(folder.path());
-    for case in ALL {
-        let (code, line, says) = refusal(case);
-        let ended = run_q2c(folder.path(), line);
-        let stderr = &ended.stderr;
-        assert_eq!(ended.code, code, "{line}: {stderr}");
-        for said in says {
-            assert!(stderr.contains(said), "{line}: `{said}` in {stderr}");
-        }
-        assert!(stderr.starts_with("q2c: failed to ") || stderr.contains("\nq2c: failed to "));
-        assert!(!stderr.contains("failed to failed"), "{stderr}");
-    }
+    let folder = Place::on_disk();
+    make_files(&folder);
+    let kept = || ["file", "taken"].map(|name| fs::read(folder.path().join(name)).unwrap());
+    let before = (names(&folder), kept());
+    let cases: Vec<&str> = refusals().collect();
+    let wrong = std::thread::scope(|scope| {
+        let parts = cases.chunks(cases.len() / 4 + 1).map(|part| {
+            let wrong = part.iter().filter_map(|case| not_as_told(&folder, case));
+            scope.spawn(|| wrong.collect::<Vec<String>>())
+        });
+        let parts: Vec<_> = parts.collect();
+        let ended = parts.into_iter().map(|part| part.join().unwrap());
+        ended.collect::<Vec<_>>().concat()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!((names(&folder), kept()), before);
+}
+
+/// What a command did that is to be refused, where it is something else.
+fn not_as_told(folder: &Place, case: &str) -> Option<String> {
+    let (code, line, says) = refusal(case);
+    let ended = folder.q2c(line);
+    let stderr = &ended.stderr;
+    let begins = stderr.starts_with("q2c: failed to ") || stderr.contains("\nq2c: failed to ");
+    let as_told = begins
+        && (ended.code, ended.stdout.as_str()) == (code, "")
+        && says.iter().all(|said| stderr.contains(said))
+        && !stderr.contains("failed to failed");
+    (!as_told).then(|| format!("{case}: {} {}{stderr}", ended.code, ended.stdout))
 }
 
 /// The parser takes each command that is named: with `--help` it looks at all words before.
 #[test]
 fn the_commands_that_errors_name_are_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let says = ALL.iter().flat_map(|case| refusal(case).2);
+    let folder = Place::new();
+    let says = refusals().flat_map(|case| refusal(case).2);
     for named in says.filter(|said| said.starts_with("q2c ")) {
         let mut line = split(named);
         line.push("--help");

@@ -1,13 +1,11 @@
 //! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture is tested where it is
 //! permitted, and is a counted skip elsewhere.
 
-use crate::program::{get, has_words, number, q2c, q2c_command, refuses, served_at, split};
+use crate::program::*;
 use crate::terminal::Terminal;
-use q2c_testkit::{strict_json, strict_metrics};
+use q2c_testkit::strict_metrics;
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::Stdio;
 
 /// A shell command that reads a file of 4 MiB twenty times, with pauses: the I/O that is captured.
@@ -19,35 +17,18 @@ fn file(folder: &Path) {
     file.sync_all().unwrap();
 }
 
-#[test]
-fn what_is_wrong_is_said() {
-    refuses(&[
-        "5 | analyze --live nvme9n9 | nvme9n9",
-        "2 | analyze t --by tracefs | --live",
-        "2 | analyze t --interval 2s | --live",
-        "2 | analyze t -- true | --live",
-        "2 | analyze t --prometheus :0 | --live",
-        "2 | analyze --live t --format msr | --format",
-        "2 | analyze --live t --interval 1ms | 10.0 ms",
-        "2 | analyze --live t --by magic | tracefs",
-    ]);
-}
-
 /// By BPF and by tracefs: lines are printed while a command runs, and then the analysis of the
 /// whole capture.
 #[test]
 fn a_line_for_each_interval_and_the_whole() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     for by in ["bpf", "tracefs"] {
         let command_line = format!("analyze --live file --by {by} --op read --interval 500ms --");
         let arguments = [&split(&command_line), &["sh", "-c", READER][..]].concat();
-        let ended = q2c(folder.path(), &arguments);
+        let ended = folder.words(&arguments);
         if ended.code == 4 || ended.code == 5 {
-            q2c_testkit::skip(
-                "live::a_line_for_each_interval_and_the_whole",
-                ended.stderr.trim(),
-            );
+            skip(ended.stderr.trim());
             continue;
         }
         let text = ended.done();
@@ -64,14 +45,13 @@ fn a_line_for_each_interval_and_the_whole() {
 /// A line for each interval with its histogram and processes, and the whole as the last line.
 #[test]
 fn json_is_a_line_for_each_interval_and_the_whole() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let capture = split("analyze --live file --op read --max-size 16k --interval 300ms --json --");
     let arguments = [&capture, &["sh", "-c", READER][..]].concat();
-    let ended = q2c(folder.path(), &arguments);
+    let ended = folder.words(&arguments);
     if ended.code == 4 || ended.code == 5 {
-        let test = "live::json_is_a_line_for_each_interval_and_the_whole";
-        return q2c_testkit::skip(test, ended.stderr.trim());
+        return skip(ended.stderr.trim());
     }
     assert!(ended.stderr.contains("IOPS"), "{}", ended.stderr);
     let (lines, result) = ended.lines();
@@ -89,11 +69,11 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
         let ios = number(line, "/ios");
         assert!((number(line, "/iops") * number(line, "/length_s") - ios).abs() < 1e-6);
         let latency = &line["latency"];
-        let buckets = latency["buckets"].as_array().unwrap().iter();
+        let buckets = latency.list("buckets").iter();
         let counted: f64 = buckets.map(|bucket| number(bucket, "/ios")).sum();
         assert_eq!(counted, number(latency, "/ios"));
         assert!(counted <= ios);
-        let processes = line["processes"].as_array().unwrap().iter();
+        let processes = line.list("processes").iter();
         let named = processes.clone().filter(|process| process["comm"] == "dd");
         readers += named.map(|process| number(process, "/ios")).sum::<f64>();
         let total: f64 = processes.map(|process| number(process, "/ios")).sum();
@@ -106,7 +86,7 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
 
 #[test]
 fn metrics_are_served_while_it_runs() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let command_line =
         "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
@@ -122,7 +102,7 @@ fn metrics_are_served_while_it_runs() {
     let seen: Vec<String> = lines.by_ref().take(4).map_while(Result::ok).collect();
     if seen.len() < 4 {
         child.wait().unwrap();
-        return q2c_testkit::skip("live::metrics_are_served_while_it_runs", "no capture here");
+        return skip("no capture here");
     }
     let ios = |lines: &[String]| -> f64 {
         let line_ios = |line: &String| number(&strict_json(line), "/ios");
@@ -143,14 +123,13 @@ fn metrics_are_served_while_it_runs() {
 /// as the next wipe takes away, fewer than the terminal has, and none is wider.
 #[test]
 fn a_view_takes_the_place_of_the_one_before() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let command_line = "analyze --live file --op read --interval 200ms -- sh -c";
     let arguments: Vec<&str> = command_line.split(' ').chain([READER]).collect();
     let (code, text) = Terminal::with_in(folder.path(), &arguments).end();
     if code == Some(4) || code == Some(5) {
-        let test = "live::a_view_takes_the_place_of_the_one_before";
-        return q2c_testkit::skip(test, text.trim());
+        return skip(text.trim());
     }
     assert_eq!(code, Some(0), "{text}");
     // A wipe goes up by its number of lines.
@@ -186,7 +165,7 @@ fn a_view_takes_the_place_of_the_one_before() {
 /// A signal is the normal end of a capture without a time or a command. The exit code is 0.
 #[test]
 fn a_signal_ends_it() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let arguments = ["analyze", "--live", "file", "--interval", "200ms"];
     let mut child = q2c_command(folder.path(), &arguments)
@@ -198,7 +177,7 @@ fn a_signal_ends_it() {
     let seen = lines.by_ref().take(3).count();
     if seen < 3 {
         child.wait().unwrap();
-        return q2c_testkit::skip("live::a_signal_ends_it", "no capture here");
+        return skip("no capture here");
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     lines.for_each(drop);

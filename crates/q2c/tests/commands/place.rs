@@ -1,14 +1,11 @@
 //! Tests of `q2c place`.
 
-use crate::program::{has_words, number, q2c, run_q2c, split};
-use q2c_testkit::strict_json;
-use serde_json::{Value, json};
-use std::fs;
+use crate::program::*;
 
 const PUBLISHED: [&str; 4] = ["place", "sim", "--published", "--json"];
 
 fn setup<'a>(result: &'a Value, name: &str) -> &'a Value {
-    let setups = result["setups"].as_array().expect("set-ups");
+    let setups = result.list("setups");
     setups
         .iter()
         .find(|setup| setup["name"] == name)
@@ -19,9 +16,9 @@ fn setup<'a>(result: &'a Value, name: &str) -> &'a Value {
 /// said, so the nearer one counts.
 #[test]
 fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let said = q2c(folder.path(), &PUBLISHED).done();
-    assert_eq!(q2c(folder.path(), &PUBLISHED).done(), said);
+    let folder = Place::new();
+    let said = folder.words(&PUBLISHED).done();
+    assert_eq!(folder.words(&PUBLISHED).done(), said);
     let result = strict_json(&said);
     let near = |at: &Value, figure: &str, published: f64| {
         let miss = |way: &str| (number(at, &format!("/{figure}/{way}")) - published).abs();
@@ -38,26 +35,26 @@ fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
     let fitted =
         ["2c2p-2x2", "2c2p-1x2", "8c8p-4x2"].map(|name| setup(&result, name)["fitted"].clone());
     assert_eq!(fitted, [json!(true), json!(false), json!(false)]);
-    for setup in result["setups"].as_array().unwrap() {
+    for setup in result.list("setups") {
         assert!(number(setup, "/c_time/proposed") <= 1.02 * number(setup, "/c_time/best"));
     }
 }
 
 #[test]
 fn a_simulation_is_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let at = folder.path();
-    let sim = split("place sim --cores 2 --compute 3 --polling 3 --starts 8");
-    let said = q2c(at, &[&sim[..], &["--json"]].concat()).done();
+    let sim = "place sim --cores 2 --compute 3 --polling 3 --starts 8";
+    let said = run_q2c(at, &format!("{sim} --json")).done();
     fs::write(at.join("place.json"), &said).unwrap();
-    let table = q2c(at, &sim).done();
-    has_words(&table, &["proposed", "best placement"]);
-    assert_eq!(q2c(at, &["report", "place.json"]).done(), table);
+    let table = run_q2c(at, sim).done();
+    has_words(&table, "proposed | best placement");
+    assert_eq!(run_q2c(at, "report place.json").done(), table);
     assert_eq!(
-        q2c(at, &["report", "place.json", "--json"]).json(),
+        run_q2c(at, "report place.json --json").json(),
         strict_json(&said)
     );
-    let csv = q2c(at, &["report", "place.json", "--csv"]).done();
+    let csv = run_q2c(at, "report place.json --csv").done();
     assert_eq!(csv.lines().count(), 9);
     let html = ["report", "place.json", "--html", "place.html"];
     assert_eq!(q2c(at, &html).code, 0);
@@ -68,7 +65,7 @@ fn a_simulation_is_drawn_again() {
 /// Without any effect of a neighbour only time sharing is left: two tasks on each CPU.
 #[test]
 fn speeds_come_from_a_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let at = folder.path();
     let none = "compute_beside_compute = 1\ncompute_beside_polling = 1\n\
         polling_beside_compute = 1\npolling_beside_polling = 1\n";
@@ -78,11 +75,7 @@ fn speeds_come_from_a_file() {
     assert_eq!(result["speeds_from"], json!({"file": "s.toml"}));
     assert_eq!(result["warnings"], json!([]));
     fs::write(at.join("s.toml"), none.replace('1', "7")).unwrap();
-    q2c(at, &["place", "sim", "--speeds", "s.toml"])
-        .refused(3, &["s.toml", "0.01 to 2", "found 7"]);
-    q2c(at, &["place", "sim", "--speeds", "none"]).refused(3, &["read none"]);
-    q2c(at, &["place", "sim", "--published", "--cores", "3"]).refused(2, &["--published"]);
-    q2c(at, &["place", "sim", "--polling-phases", "5ms"]).refused(2, &["50ms/10ms"]);
+    run_q2c(at, "place sim --speeds s.toml").refused(3, "s.toml | 0.01 to 2 | found 7");
 }
 
 /// A process of this name that spins until the value is dropped.
@@ -109,24 +102,18 @@ impl Drop for Spinner {
 /// Polling itself is tested in guests; here names tell it.
 #[test]
 fn a_look_tells_who_polls_and_is_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let at = folder.path();
     let (_polls, _computes) = (
         Spinner::start_named(at, "q2c-polls"),
         Spinner::start_named(at, "q2c-computes"),
     );
     fs::write(at.join("hints.toml"), "polling = ['q2c-pol*']\n").unwrap();
-    let watch = split("place watch --json --hints hints.toml --window 300ms");
-    let said = q2c(at, &watch).done();
+    let watch = "place watch --json --hints hints.toml --window 300ms";
+    let said = run_q2c(at, watch).done();
     let look = strict_json(&said);
-    let cpus = look["cores"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|core| core["cpus"].as_array().unwrap());
-    let tasks: Vec<&Value> = cpus
-        .flat_map(|cpu| cpu["tasks"].as_array().unwrap())
-        .collect();
+    let cpus = look.list("cores").iter().flat_map(|core| core.list("cpus"));
+    let tasks: Vec<&Value> = cpus.flat_map(|cpu| cpu.list("tasks")).collect();
     let task = |name: &str| {
         *tasks
             .iter()
@@ -137,17 +124,14 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     assert_eq!(task("q2c-polls")["by"], json!("hint"));
     assert_eq!(task("q2c-computes")["polls"], json!(false));
     fs::write(at.join("look.json"), &said).unwrap();
-    let table = q2c(at, &["report", "look.json"]).done();
+    let table = run_q2c(at, "report look.json").done();
     assert!(table.contains("q2c-polls (hint)"), "{table}");
-    assert_eq!(q2c(at, &["report", "look.json", "--json"]).json(), look);
-    let csv = q2c(at, &["report", "look.json", "--csv"]).done();
+    assert_eq!(run_q2c(at, "report look.json --json").json(), look);
+    let csv = run_q2c(at, "report look.json --csv").done();
     assert_eq!(csv.lines().count(), tasks.len() + 1);
-    assert_eq!(
-        q2c(at, &["report", "look.json", "--html", "look.html"]).code,
-        0
-    );
+    assert_eq!(run_q2c(at, "report look.json --html look.html").code, 0);
     fs::write(at.join("hints.toml"), "poling = []\n").unwrap();
-    q2c(at, &watch).refused(3, &["hints.toml", "poling"]);
+    run_q2c(at, watch).refused(3, "hints.toml | poling");
 }
 
 fn has_smt() -> bool {
@@ -158,27 +142,17 @@ fn has_smt() -> bool {
 /// On a machine with SMT these commands would go on, and `start` would move tasks of other tests.
 #[test]
 fn without_smt_nothing_is_calibrated_or_placed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let at = folder.path();
     if has_smt() {
-        q2c_testkit::skip(
-            "place without SMT",
-            "this machine has SMT; guests without it test it",
-        );
+        skip("this machine has SMT; guests without it test it");
         return;
     }
-    q2c(at, &["place", "calibrate"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
-    q2c(at, &["place", "run"]).refused(4, &["two logical CPUs of one core", "no SMT here"]);
+    run_q2c(at, "place calibrate").refused(4, "two logical CPUs of one core | no SMT here");
+    run_q2c(at, "place run").refused(4, "two logical CPUs of one core | no SMT here");
     assert!(!at.join("runs").exists(), "no run was begun");
-    let start = ["place", "start", "--journal", "journal"];
+    let start = "place start --journal journal";
     let phrases = ["expected cores with two logical CPUs", "--without-smt"];
-    q2c(at, &start).refused(4, &phrases);
+    run_q2c(at, start).refused(4, &phrases);
     assert!(!at.join("journal").exists(), "nothing was begun");
-}
-
-#[test]
-fn without_the_scheduler_in_the_build_its_mode_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let refused = ["place", "start", "--mode", "scx"];
-    q2c(folder.path(), &refused).refused(4, &["built without it", "--features scx"]);
 }

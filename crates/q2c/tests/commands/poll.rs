@@ -1,20 +1,15 @@
 //! Tests of `q2c poll sim`.
 
-use crate::program::{close, entry, has_words, number, put, q2c, shared_data, split};
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
+use crate::program::*;
 
 /// Imports three reads of 30 us, with think times of 10 us after the first two: a round takes 110
 /// us.
 fn three_reads(folder: &Path) {
     fs::write(folder.join("in.csv"), "at,took\n0,30\n40,30\n80,30\n").unwrap();
-    let import = [
-        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
-    ];
-    let map = ["--columns", "submit_ns=at,latency=took", "--op", "read"];
-    let out = ["--bs", "4k", "--out", "three.trace"];
-    q2c(folder, &[&import[..], &map, &out].concat()).done();
+    let import = "trace import in.csv --format csv --unit us";
+    let map = "--columns submit_ns=at,latency=took --op read";
+    let out = "--bs 4k --out three.trace";
+    run_q2c(folder, &format!("{import} {map} {out}")).done();
 }
 
 fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
@@ -32,11 +27,11 @@ fn in_its_class(actual: f64, wanted: f64) {
 /// Sleeps of 20 us end at 22 us, so 8 us are polled. The oracle polls for 1 ns.
 #[test]
 fn a_round_by_hand() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     three_reads(folder.path());
-    let sim = split("poll sim three.trace --policy fixed:20us --policy fixed:29us");
-    let how = split("--warm-up 0 --measure 1100ms --wake-delay 2us --json");
-    let result = q2c(folder.path(), &[&sim[..], &how].concat()).json();
+    let sim = "poll sim three.trace --policy fixed:20us --policy fixed:29us";
+    let how = "--warm-up 0 --measure 1100ms --wake-delay 2us --json";
+    let result = folder.q2c(format!("{sim} {how}")).json();
     let (rounds, thought) = (10_000.0, 20_000.0 / 3.0);
     let clear = [
         ("poll", 30_000.0, 0.0),
@@ -64,15 +59,15 @@ fn a_round_by_hand() {
 /// What the recording tells is not said to be assumed.
 #[test]
 fn only_what_was_needed_is_told_as_assumed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let times = "at,took\n0,30\n40,30\n80,30\n";
     let whole = "at,took,kind,len\n0,30,read,4096\n40,30,read,4096\n80,30,read,4096\n";
-    fs::write(folder.path().join("times.csv"), times).unwrap();
-    fs::write(folder.path().join("whole.csv"), whole).unwrap();
+    folder.put("times.csv", times);
+    folder.put("whole.csv", whole);
     let taken = |input, columns, stated: &[&str]| {
         let sim = ["poll", "sim", input, "--policy", "mean", "--unit", "us"];
         let how = ["--format", "csv", "--columns", columns];
-        let said = q2c(folder.path(), &[&sim[..], &how, stated].concat()).done();
+        let said = folder.words(&[&sim[..], &how, stated].concat()).done();
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let (times, map) = ("times.csv", "submit_ns=at,latency=took");
@@ -80,7 +75,7 @@ fn only_what_was_needed_is_told_as_assumed() {
     let both = "requests without operation and length as reads of 4 KiB";
     assert!(neither.contains(both), "{neither}");
     let op = taken(times, map, &["--op", "read"]);
-    has_words(&op, &["requests without length as such of 4 KiB"]);
+    has_words(&op, "requests without length as such of 4 KiB");
     let map = "submit_ns=at,latency=took,op=kind,bytes=len";
     let none = taken("whole.csv", map, &[]);
     assert!(!none.contains("requests without"), "{none}");
@@ -94,7 +89,7 @@ fn a_public_list_by_a_second_replay() {
     let Some(path) = shared_data(test, "zssd-983zet-randread4k-latency-us.txt") else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let import = [
         "trace",
         "import",
@@ -102,14 +97,14 @@ fn a_public_list_by_a_second_replay() {
         "--format=latency-list",
     ];
     let stated = split("--unit us --op read --bs 4k --out list.trace");
-    q2c(folder.path(), &[&import[..], &stated].concat()).done();
+    folder.words(&[&import[..], &stated].concat()).done();
     let text = fs::read_to_string(&path).unwrap();
     let ns = |line: &str| (line.parse::<f64>().unwrap() * 1e3).round() as u64;
     let latencies: Vec<u64> = text.lines().map(ns).collect();
     for (asked, policy) in [(20_000, "fixed:20us"), (30_000, "fixed:30us")] {
-        let sim = ["poll", "sim", "list.trace", "--json", "--policy", policy];
-        let how = split("--warm-up 10ms --measure 300ms --wake-delay 1us");
-        let result = q2c(folder.path(), &[&sim[..], &how].concat()).json();
+        let sim = format!("poll sim list.trace --json --policy {policy}");
+        let how = "--warm-up 10ms --measure 300ms --wake-delay 1us";
+        let result = folder.q2c(format!("{sim} {how}")).json();
         let (wake, mut now, mut ios, mut missed, mut late) =
             (asked + 1_000, 0u64, 0u64, 0u64, 0u64);
         let mut device = 0;
@@ -140,7 +135,7 @@ fn a_public_list_by_a_second_replay() {
 /// polled until the first window (10 ms) is over, which happens in the warm-up.
 #[test]
 fn own_rules_stand_beside_the_others() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     three_reads(folder.path());
     let rules = [
         "--rule",
@@ -156,7 +151,7 @@ fn own_rules_stand_beside_the_others() {
     ];
     let run = |how: &[&str]| {
         let sim = ["poll", "sim", "three.trace", "--wake-delay", "2us"];
-        q2c(folder.path(), &[&sim, &rules[..], how].concat())
+        folder.words(&[&sim, &rules[..], how].concat())
     };
     let result = run(&["--period", "20ms", "--json"]).json();
     let asked = |name: &str| number(method(&result, name), "/effective_sleep_ns");
@@ -201,14 +196,11 @@ fn own_rules_stand_beside_the_others() {
 /// four are 25, 15, 15 and 15 us, and the thread is never late.
 #[test]
 fn a_rule_of_ones_own_looks_at_the_last_ios() {
-    let folder = tempfile::tempdir().unwrap();
-    put(
-        &folder.path().join("turns.txt"),
-        "30\n50\n70\n90\n".repeat(100),
-    );
+    let folder = Place::new();
+    folder.put("turns.txt", "30\n50\n70\n90\n".repeat(100));
     let run = |options: &[&str]| {
         let sim = split("poll sim turns.txt --unit us --policy mean");
-        q2c(folder.path(), &[&sim[..], options].concat())
+        folder.words(&[&sim[..], options].concat())
     };
     let rule = ["--rule", "0.5 * min", "--ios", "3"];
     let result = run(&[
@@ -227,39 +219,29 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
     assert!(method(&result, "hybrid:mean:ratio=50%,period=100ms").is_object());
     let said = run(&rule).done();
     assert!(said.contains("recent:ios=3"), "{said}");
-    run(&["--rule", "min", "--ios", "0"]).refused(2, &["ios must be from 1 to 1000"]);
-    run(&["--rule", "min", "--ios", "3", "--period", "1ms"]).refused(2, &["--period"]);
-    run(&["--ios", "3"]).refused(2, &["--rule"]);
+    run(&["--rule", "min", "--ios", "0"]).refused(2, "ios must be from 1 to 1000");
+    run(&["--rule", "min", "--ios", "3", "--period", "1ms"]).refused(2, "--period");
+    run(&["--ios", "3"]).refused(2, "--rule");
     // What the list of rules says to paste.
-    let rules = q2c(folder.path(), &["poll", "rules"]).done();
+    let rules = folder.q2c("poll rules").done();
     assert!(rules.contains("--rule '0.5 * min' --ios 8"), "{rules}");
     let swept = ["poll", "sweep", "turns.txt", "--unit", "us", "--policy"];
     let family = "recent:ios=4|8|16,sleep=0.5 * min";
-    let swept = q2c(folder.path(), &[&swept[..], &[family, "--json"]].concat()).json();
-    assert_eq!(swept["cells"].as_array().unwrap().len(), 3);
+    let swept = folder
+        .words(&[&swept[..], &[family, "--json"]].concat())
+        .json();
+    assert_eq!(swept.list("cells").len(), 3);
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    three_reads(folder.path());
-    let run = |arguments: &[&str]| q2c(folder.path(), &[&["poll", "sim"][..], arguments].concat());
-    run(&["three.trace"]).refused(2, &["--policy"]);
-    run(&["three.trace", "--policy", "median"]).refused(2, &["median"]);
-    run(&["absent", "--policy", "mean"]).refused(3, &["read absent"]);
-    let cost = ["three.trace", "--policy", "mean", "--cost", "cost.json"];
-    run(&cost).refused(3, &["read cost.json"]);
-    fs::write(folder.path().join("cost.json"), "{}").unwrap();
-    run(&cost).refused(3, &["expected a list of calibrations"]);
-    fs::write(folder.path().join("cost.json"), "[]").unwrap();
-    run(&cost).refused(3, &["expected a calibration for 4 KiB"]);
-    run(&["three.trace", "--policy", "mean", "--measure", "0"]).refused(2, &["no I/O begins"]);
-
+fn a_recording_of_sleeps_is_refused() {
+    let folder = Place::new();
     let slept = "at,took,slept\n0,30,20\n";
-    fs::write(folder.path().join("slept.csv"), slept).unwrap();
-    let import = split("trace import slept.csv --format csv --unit us");
-    let map = ["--columns", "submit_ns=at,latency=took,slept_ns=slept"];
-    let rest = ["--op", "read", "--bs", "4k", "--out", "slept.trace"];
-    q2c(folder.path(), &[&import[..], &map, &rest].concat()).done();
-    run(&["slept.trace", "--policy", "mean"]).refused(3, &["1 of its I/Os slept"]);
+    folder.put("slept.csv", slept);
+    let import = "trace import slept.csv --format csv --unit us";
+    let map = "--columns submit_ns=at,latency=took,slept_ns=slept";
+    let rest = "--op read --bs 4k --out slept.trace";
+    folder.q2c(format!("{import} {map} {rest}")).done();
+    let sim = folder.q2c("poll sim slept.trace --policy mean");
+    sim.refused(3, "1 of its I/Os slept");
 }

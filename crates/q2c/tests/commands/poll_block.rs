@@ -1,15 +1,10 @@
 //! Tests of `q2c poll sim` and `q2c poll sweep` on traces of the block layer.
 
 use crate::blktrace::{BlktraceRecord, file};
-use crate::program::{
-    close, close_iops, entry, has_words, number, q2c, run_q2c, shared_data, split,
-};
+use crate::program::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
 use q2c_trace::TraceWriter;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 const ROUNDS: u64 = 100;
 /// One in so many rounds has a flush behind its read.
@@ -68,7 +63,7 @@ fn run(folder: &Path, command: &str, more: &str) -> Value {
 /// 29 us ends 1 us late in every round, and one of 40 us 12 us.
 #[test]
 fn a_trace_of_blktrace_is_swept() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     rounds(folder.path());
     let result = run(folder.path(), "sweep", "--policy fixed:20us|29us|40us");
     for (sleep, late) in [(20, 0), (29, 1), (40, 12)] {
@@ -116,7 +111,7 @@ fn a_trace_of_blktrace_is_swept() {
 /// which end after 31 us, are in time only for Q2C.
 #[test]
 fn the_device_time_is_the_named_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     rounds(folder.path());
     for (latency, device, missed) in [("d2c", 30, 1.0), ("i2c", 31, 1.0), ("q2c", 32, 0.0)] {
         let how = format!("--policy fixed:29us --warm-up 0 --measure 1s --latency {latency}");
@@ -132,16 +127,10 @@ fn the_device_time_is_the_named_one() {
         assert_eq!(taken["latency_asked"], json!(latency));
     }
     let said = ["poll", "sim", "block.parquet", "--policy", "pas"];
-    let said = q2c(folder.path(), &said).done();
+    let said = folder.words(&said).done();
     has_words(
         &said,
-        &[
-            "D2C of the block layer as device time",
-            "2.00 us on average",
-            "1 thread as 1 lane",
-            "10 neither reads nor writes",
-            "does not tell which requests were polled for",
-        ],
+        "D2C of the block layer as device time | 2.00 us on average | 1 thread as 1 lane | 10 neither reads nor writes | does not tell which requests were polled for",
     );
 }
 
@@ -149,7 +138,7 @@ fn the_device_time_is_the_named_one() {
 /// trace is read as blktrace wrote it.
 #[test]
 fn overlapping_requests_get_a_lane_each() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let mut events = Vec::new();
     for pair in 0..50_u64 {
         for (begin, sector) in [(100 * pair, 64 * pair), (100 * pair + 10, 64 * pair + 4096)] {
@@ -157,10 +146,10 @@ fn overlapping_requests_get_a_lane_each() {
             events.extend(actions.map(|(action, after)| event(begin + after, action, sector)));
         }
     }
-    fs::write(folder.path().join("sda.blktrace.0"), file(&events, 0)).unwrap();
+    folder.put("sda.blktrace.0", file(&events, 0));
     let sweep = split("poll sweep sda --json --policy fixed:20us|40us");
     for (more, by) in [(&[][..], "thread"), (&["--lanes", "device"][..], "device")] {
-        let result = q2c(folder.path(), &[&sweep[..], more].concat()).json();
+        let result = folder.words(&[&sweep[..], more].concat()).json();
         let input = &result["inputs"][0];
         assert_eq!(number(input, "/lanes"), 2.0);
         assert_eq!(number(input, "/ios"), 100.0);
@@ -182,7 +171,7 @@ fn overlapping_requests_get_a_lane_each() {
 /// A mapped device has Q and C, and the disk below it all events: each request counts once.
 #[test]
 fn the_requests_of_a_mapped_device_count_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let mut events = Vec::new();
     for n in 0..20_u64 {
         let events_of = |device, actions: &[(u32, u64)]| {
@@ -197,14 +186,14 @@ fn the_requests_of_a_mapped_device_count_once() {
         events.extend(events_of((253, 0), &[(1, 0), (8, 40)]));
         events.extend(events_of((8, 0), &[(1, 1), (4, 2), (7, 3), (8, 38)]));
     }
-    fs::write(folder.path().join("all.blktrace.0"), file(&events, 0)).unwrap();
+    folder.put("all.blktrace.0", file(&events, 0));
     let sim = ["poll", "sim", "all", "--json", "--policy", "fixed:20us"];
-    let both = q2c(folder.path(), &sim).json();
+    let both = folder.words(&sim).json();
     assert_eq!(number(&both, "/ios"), 20.0);
     assert_eq!(both["taken_as"]["devices"], json!({"8:0": 20}));
     assert_eq!(both["taken_as"]["left_out"], json!({"not-driven": 20}));
     let named = [&sim[..], &["--device", "253:0"]].concat();
-    let mapped = q2c(folder.path(), &named).json();
+    let mapped = folder.words(&named).json();
     assert_eq!(mapped["taken_as"]["devices"], json!({"253:0": 20}));
     assert_eq!(mapped["taken_as"]["latency"], "q2c");
     // Both are reads of one latency: 35 us from D to C, 40 us from Q to C. The oracle sleeps until
@@ -214,41 +203,41 @@ fn the_requests_of_a_mapped_device_count_once() {
         assert_eq!(number(oracle, "/effective_sleep_ns"), ns - 2_001.0);
     }
     let sim = [&sim[..], &["--device", "8:16"]].concat();
-    q2c(folder.path(), &sim).refused(3, &["all", "40 other-device"]);
+    folder.words(&sim).refused(3, "all | 40 other-device");
 }
 
 /// Responses of MSR have a beginning and an end alone: Q2C, and the result says so.
 #[test]
 fn an_import_with_responses_has_q2c() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let line = |n: u64| {
         let at = 128_166_372_003_061_629 + 1_000 * n;
         format!("{at},usr,0,Read,{},4096,500\n", 4096 * n)
     };
     let lines: String = (0..10).map(line).collect();
-    fs::write(folder.path().join("usr_0.csv"), lines).unwrap();
+    folder.put("usr_0.csv", lines);
     let sweep = ["poll", "sweep", "usr_0.csv", "--policy", "fixed:30us"];
-    let result = q2c(folder.path(), &[&sweep[..], &["--json"]].concat()).json();
+    let result = folder.words(&[&sweep[..], &["--json"]].concat()).json();
     let input = &result["inputs"][0];
     // 500 units of 100 ns, every 100 us.
     assert_eq!(number(input, "/latency_ns/2"), 50e3);
     assert_eq!(number(input, "/span_ns"), 950e3);
     assert_eq!(input["taken_as"]["latency"], json!("q2c"));
     assert_eq!(input["taken_as"]["format"], json!("msr"));
-    let said = q2c(folder.path(), &sweep).done().replace('\n', " ");
+    let said = folder.words(&sweep).done().replace('\n', " ");
     has_words(
         &said,
-        &["Q2C of the block layer as device time, since no request has a D"],
+        "Q2C of the block layer as device time, since no request has a D",
     );
     let asked = [&sweep[..], &["--latency", "d2c"]].concat();
     let phrases = ["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"];
-    q2c(folder.path(), &asked).refused(3, &phrases);
+    folder.words(&asked).refused(3, &phrases);
 }
 
 #[test]
 fn traces_without_completions_are_refused_with_what_to_do() {
     let test = "poll_block::traces_without_completions_are_refused_with_what_to_do";
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     for (name, records, more) in [
         ("websearch-small.disksim", "24783", &["--unit", "ns"][..]),
         ("tpcc-small.disksim", "6999", &["--unit", "ns"]),
@@ -259,34 +248,20 @@ fn traces_without_completions_are_refused_with_what_to_do() {
         };
         let path = path.display().to_string();
         let import = ["trace", "import", &path, "--out", name];
-        q2c(folder.path(), &[&import[..], more].concat()).done();
+        folder.words(&[&import[..], more].concat()).done();
         for command in ["sim", "sweep"] {
             let sim = ["poll", command, name, "--policy", "pas"];
             let phrases = [name, records, "has a completion", "q2c trace record"];
-            q2c(folder.path(), &sim).refused(3, &phrases);
+            folder.words(&sim).refused(3, &phrases);
         }
     }
-}
-
-#[test]
-fn options_of_the_block_layer_need_its_records() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.txt"), "30\n".repeat(20)).unwrap();
-    for (option, value) in [("--latency", "d2c"), ("--lanes", "device")] {
-        let sweep = [
-            "poll", "sweep", "a.txt", "--unit", "us", "--policy", "pas", option, value,
-        ];
-        q2c(folder.path(), &sweep).refused(3, &["a.txt", "user layer", option]);
-    }
-    let sweep = ["poll", "sweep", "a.txt", "--latency", "u2c"];
-    q2c(folder.path(), &sweep).refused(2, &["expected d2c, i2c or q2c"]);
 }
 
 /// A recording by BPF knows which requests were polled for, and how the kernel's hybrid polling was
 /// set: with `io_poll_delay` 0 or more the kernel slept before it polled, with -1 it did not.
 #[test]
 fn polled_requests_and_the_kernel_s_sleeps_are_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let device = DevId {
         major: 259,
         minor: 0,
@@ -320,12 +295,12 @@ fn polled_requests_and_the_kernel_s_sleeps_are_told() {
             .push(&(0..20).map(record).collect::<Vec<_>>())
             .unwrap();
         writer.finish().unwrap();
-        let sim = ["poll", "sim", "p.parquet", "--policy", "pas"];
-        let result = q2c(folder.path(), &[&sim[..], &["--json"]].concat()).json();
+        let sim = "poll sim p.parquet --policy pas";
+        let result = folder.q2c(format!("{sim} --json")).json();
         let taken = &result["taken_as"];
         assert_eq!(taken["polled"], json!(polled), "{delay:?}");
         assert_eq!(taken["kernel_slept"], slept, "{delay:?}");
-        let said = q2c(folder.path(), &sim).done();
+        let said = folder.q2c(sim).done();
         assert_eq!(
             said.contains("its oversleep"),
             slept == json!(true),

@@ -1,14 +1,112 @@
-//! Runs q2c and reads its output.
+//! Runs q2c and reads its output. What most tests need of others stands here, too.
 
-pub(crate) use q2c_testkit::shared_data;
-use q2c_testkit::strict_json;
+pub(crate) use crate::words::{Phrases, has_words, split};
+pub(crate) use q2c_testkit::{shared_data, strict_json};
+pub(crate) use serde_json::{Value, json};
+pub(crate) use std::fs;
+pub(crate) use std::path::{Path, PathBuf};
+
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
-use std::fs;
 use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A folder of a test's own, in which q2c runs. It also stands for the user's home.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    /// A folder on a disk: below that of the build.
+    pub(crate) fn on_disk() -> Self {
+        Place(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Runs the words of a line.
+    pub(crate) fn q2c(&self, line: impl AsRef<str>) -> Finished {
+        run_q2c(self.path(), line.as_ref())
+    }
+
+    /// Runs words of which some have blanks.
+    pub(crate) fn words(&self, words: &[&str]) -> Finished {
+        q2c(self.path(), words)
+    }
+
+    pub(crate) fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        put(&self.path().join(name), content);
+    }
+
+    pub(crate) fn text(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    /// The folder of the only run.
+    pub(crate) fn run(&self) -> PathBuf {
+        run_in(self.path())
+    }
+
+    /// Has `q2c report` draw a run or a result in every form. Its JSON is that of the result.
+    #[track_caller]
+    pub(crate) fn reports(&self, run: impl AsRef<Path>, result: &Value) -> Reports {
+        let run = run.as_ref().display();
+        let report = |form: &str| self.q2c(format!("report {run} {form}")).done();
+        assert_eq!(strict_json(&report("--json")), *result);
+        report("--html again.html");
+        Reports {
+            table: report(""),
+            csv: report("--csv"),
+            page: self.text("again.html"),
+        }
+    }
+}
+
+pub(crate) struct Reports {
+    pub table: String,
+    pub csv: String,
+    pub page: String,
+}
+
+pub(crate) trait Lists {
+    fn list(&self, key: &str) -> &[Value];
+}
+
+impl Lists for Value {
+    /// The entries of an array.
+    #[track_caller]
+    fn list(&self, key: &str) -> &[Value] {
+        let list = self[key].as_array();
+        list.unwrap_or_else(|| panic!("no list {key} in {self}"))
+    }
+}
+
+fn test_name() -> String {
+    let thread = std::thread::current();
+    thread.name().unwrap_or("a test").to_owned()
+}
+
+/// As in `q2c_testkit`, with the name of the test that runs.
+pub(crate) fn skip(reason: &str) {
+    q2c_testkit::skip(&test_name(), reason);
+}
+
+pub(crate) fn alone(body: impl Fn()) {
+    q2c_testkit::alone(&test_name(), body);
+}
+
+pub(crate) fn timed(body: impl Fn()) {
+    q2c_testkit::timed(&test_name(), body);
+}
+
+pub(crate) fn waiting(body: impl Fn()) {
+    q2c_testkit::waiting(&test_name(), body);
+}
 
 pub(crate) struct Finished {
     pub code: i32,
@@ -38,11 +136,9 @@ impl Finished {
     /// Checks that the command failed with this exit code, printed nothing on stdout, and named
     /// each of `phrases` on stderr.
     #[track_caller]
-    pub(crate) fn refused(self, code: i32, phrases: &[&str]) {
+    pub(crate) fn refused(self, code: i32, phrases: &(impl Phrases + ?Sized)) {
         assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
-        for word in phrases {
-            assert!(self.stderr.contains(word), "{word}: {}", self.stderr);
-        }
+        has_words(&self.stderr, phrases);
         assert_eq!(self.stdout, "");
     }
 }
@@ -57,11 +153,6 @@ pub(crate) fn lines(text: &str) -> (Vec<Value>, Value) {
         assert_eq!(line["kind"], "interval", "{line}");
     }
     (lines, summary)
-}
-
-/// The words of a line, which are split at blanks.
-pub(crate) fn split(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
 }
 
 pub(crate) fn run_q2c(folder: &Path, line: &str) -> Finished {
@@ -90,14 +181,6 @@ pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
         .env("COLUMNS", "120")
         .stdin(Stdio::null());
     command
-}
-
-#[track_caller]
-pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &[&str]) {
-    let text = text.as_ref();
-    for word in phrases {
-        assert!(text.contains(word), "{word}: {text}");
-    }
 }
 
 #[track_caller]

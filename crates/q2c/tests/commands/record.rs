@@ -1,10 +1,8 @@
 //! Tests of `q2c trace record`. Refusals are tested everywhere. A recording is tested where BPF is
 //! permitted, and is a counted skip elsewhere.
 
-use crate::program::{has_words, number, q2c, refuses_in, split};
+use crate::program::*;
 use crate::terminal::{Terminal, fits};
-use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,26 +16,11 @@ fn file(folder: &Path) {
         .unwrap();
 }
 
-#[test]
-fn what_is_wrong_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("taken"), "precious").unwrap();
-    let cases = [
-        "5 | trace record nvme9n9 --out t | nvme9n9",
-        "5 | trace record /dev/nowhere --out t | /dev/nowhere",
-        "2 | trace record taken --op erase --seconds 1 --out t | erase",
-        "2 | trace record taken --seconds 0 --out t | expected 0.001 s",
-        "2 | trace record taken --pid 0 --out t | --pid",
-    ];
-    refuses_in(folder.path(), &cases);
-    assert!(!folder.path().join("t").exists());
-}
-
 /// What a recording says and how it describes its trace, in a terminal of 80 columns. The command
 /// is silent, so that every row is the recording's own.
 #[test]
 fn a_recording_fits_80_columns() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let record = ["trace", "record", "file", "--op", "read", "--"];
     let dd = split("dd if=file of=/dev/null bs=64k iflag=direct count=20 status=none");
@@ -45,7 +28,7 @@ fn a_recording_fits_80_columns() {
     let (code, text) = Terminal::of_columns(80, folder.path(), &arguments).end();
     fits(80, &text);
     if code == Some(4) || code == Some(5) {
-        return q2c_testkit::skip("record::a_recording_fits_80_columns", text.trim());
+        return skip(text.trim());
     }
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("reads and writes"), "{text}");
@@ -55,14 +38,13 @@ fn a_recording_fits_80_columns() {
 /// but for what the capture counts as lost. A trace that exists is not written over.
 #[test]
 fn a_command_is_recorded() {
-    let test = "record::a_command_is_recorded";
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let dd = split("dd if=file of=/dev/null bs=32k iflag=direct count=400");
     let record = ["trace", "record", "file", "--op", "read", "--json", "--"];
-    let ended = q2c(folder.path(), &[&record[..], &dd].concat());
+    let ended = folder.words(&[&record[..], &dd].concat());
     if ended.code == 4 || ended.code == 5 {
-        q2c_testkit::skip(test, ended.stderr.trim());
+        skip(ended.stderr.trim());
         return;
     }
     let stderr = ended.stderr.clone();
@@ -92,27 +74,24 @@ fn a_command_is_recorded() {
         trace.starts_with("runs/") && trace.ends_with("-record/trace.parquet"),
         "{trace}"
     );
-    let result = q2c(folder.path(), &["analyze", trace, "--json"]).json();
+    let result = folder.q2c(format!("analyze {trace} --json")).json();
     assert!(number(&result, "/stages/D2C/n") >= whole);
 
-    let again = ["trace", "record", "file", "--out", trace, "--seconds", "1"];
-    q2c(folder.path(), &again).refused(2, &["found an existing file"]);
-    let fails = [
-        "trace", "record", "file", "--out", "b", "--", "sh", "-c", "exit 3",
-    ];
-    let ended = q2c(folder.path(), &fails);
-    has_words(&ended.stderr, &["sh ended with exit status: 3"]);
+    let again = format!("trace record file --out {trace} --seconds 1");
+    folder.q2c(&again).refused(2, "found an existing file");
+    let fails = [split("trace record file --out b -- sh -c"), vec!["exit 3"]];
+    let ended = folder.words(&fails.concat());
+    has_words(&ended.stderr, "sh ended with exit status: 3");
     assert!(ended.done().contains("command_status         3"));
-    let absent = split("trace record file --out c -- ./no-such-program");
-    q2c(folder.path(), &absent).refused(2, &["start ./no-such-program"]);
+    let absent = "trace record file --out c -- ./no-such-program";
+    folder.q2c(absent).refused(2, "start ./no-such-program");
     assert!(!folder.path().join("c").exists());
 }
 
 /// Without the capabilities that BPF needs, q2c names them and records by the tracing files.
 #[test]
 fn without_capabilities_it_is_tracefs() {
-    let test = "record::without_capabilities_it_is_tracefs";
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let command_line = "--bounding-set=-sys_admin,-bpf,-perfmon -- Q trace record file --op read --json --out t -- \
         dd if=file of=/dev/null bs=32k iflag=direct count=300";
@@ -125,7 +104,7 @@ fn without_capabilities_it_is_tracefs() {
         .current_dir(folder.path())
         .output();
     let Ok(output) = run else {
-        return q2c_testkit::skip(test, "no setpriv");
+        return skip("no setpriv");
     };
     let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
@@ -135,7 +114,7 @@ fn without_capabilities_it_is_tracefs() {
             !stderr.contains("q2c: ") || stderr.contains(reason),
             "{stderr}"
         );
-        return q2c_testkit::skip(test, stderr.trim());
+        return skip(stderr.trim());
     }
     let lacking = "this process lacks CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
     assert!(
@@ -157,8 +136,7 @@ fn without_capabilities_it_is_tracefs() {
 /// recording's start is the present all the same.
 #[test]
 fn a_recording_in_a_time_namespace_has_the_kernels_times() {
-    let test = "record::a_recording_in_a_time_namespace_has_the_kernels_times";
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     file(folder.path());
     let inside = ["--time", "--monotonic", "1000000", "--fork"];
     let record = "trace record file --out t.parquet -- dd if=file of=/dev/null iflag=direct bs=1M";
@@ -169,9 +147,9 @@ fn a_recording_in_a_time_namespace_has_the_kernels_times() {
         .current_dir(folder.path())
         .output();
     let Some(ended) = ended.ok().filter(|ended| ended.status.success()) else {
-        return q2c_testkit::skip(test, "no time namespace in which BPF is permitted");
+        return skip("no time namespace in which BPF is permitted");
     };
-    let info = q2c(folder.path(), &["trace", "info", "t.parquet", "--json"]).json();
+    let info = folder.q2c("trace info t.parquet --json").json();
     let start = number(&info, "/meta/start_unix_ns") / 1e9;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);

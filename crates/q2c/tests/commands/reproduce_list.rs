@@ -1,10 +1,7 @@
 //! Tests of `q2c reproduce --list` and of what a run says while it goes on.
 
-use crate::program::{entry, has_words, interrupt_at, number, q2c, q2c_command, run_in, run_q2c};
-use q2c_testkit::strict_json;
-use std::fs;
+use crate::program::*;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::Stdio;
 
 /// Three points of a job that wants libaio on a simulated device, which has no file for it.
@@ -44,14 +41,14 @@ fn list(folder: &Path, more: &[&str]) -> serde_json::Value {
 
 #[test]
 fn the_list_counts_the_claims_that_can_be_judged() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let listing = list(folder.path(), &[]);
-    for experiment in listing["experiments"].as_array().unwrap() {
+    for experiment in listing.list("experiments") {
         let counts =
             ["claims", "judgeable", "depend_on_target"].map(|name| experiment[name].as_u64());
         let [claims, judgeable, open] = counts.map(Option::unwrap);
         assert!(claims > 0 && judgeable + open <= claims, "{experiment}");
-        for need in experiment["needs"].as_array().unwrap() {
+        for need in experiment.list("needs") {
             assert!(
                 need["what"].is_string() && need["needed"].is_string(),
                 "{experiment}"
@@ -81,25 +78,25 @@ fn the_list_counts_the_claims_that_can_be_judged() {
 /// The result of another command is judged, and its length is nobody's guess.
 #[test]
 fn a_comparison_needs_the_result_of_a_command() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let listing = list(folder.path(), &[]);
     let compare = entry(&listing, "experiments", "name", "replay-ssd-comparison");
     assert!(compare["seconds"].is_null(), "{compare}");
     assert_eq!(compare["judgeable"], 0);
     let need = &compare["needs"][0];
     let needed = need["needed"].as_str().unwrap();
-    has_words(&needed, &["--from", "q2c compare"]);
-    let table = q2c(folder.path(), &["reproduce", "--list"]).done();
+    has_words(&needed, "--from | q2c compare");
+    let table = folder.q2c("reproduce --list").done();
     assert!(table.contains("none: --from"), "{table}");
 }
 
 /// The phases of this experiment are nearly all of its time.
 #[test]
 fn lengths_follow_scale_and_trials() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let total_seconds = |more: &[&str]| {
         let listing = list(folder.path(), more);
-        let experiments = listing["experiments"].as_array().unwrap().iter();
+        let experiments = listing.list("experiments").iter();
         let sum: f64 = experiments
             .filter_map(|experiment| experiment["seconds"].as_f64())
             .sum();
@@ -112,19 +109,19 @@ fn lengths_follow_scale_and_trials() {
     let tenth = total_seconds(&["--trials", "4", "--scale", "0.1"]);
     assert!((whole / half - 2.0).abs() < 1e-6, "{whole} {half}");
     assert!((9.0..10.0).contains(&(whole / tenth)), "{whole} {tenth}");
-    let table = q2c(folder.path(), &["reproduce", "--list", "--scale", "0.1"]).done();
+    let table = folder.q2c("reproduce --list --scale 0.1").done();
     let last = table.lines().last().unwrap();
     assert!(last.contains("multiplied by 0.1"), "{table}");
 }
 
 #[test]
 fn names_are_whole_at_80_columns() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let mut command = q2c_command(folder.path(), &["reproduce", "--list"]);
     let output = command.env("COLUMNS", "80").output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     let listing = list(folder.path(), &[]);
-    for experiment in listing["experiments"].as_array().unwrap() {
+    for experiment in listing.list("experiments") {
         let name = experiment["name"].as_str().unwrap();
         assert!(table.lines().any(|line| line == name), "{name}: {table}");
     }
@@ -133,29 +130,10 @@ fn names_are_whole_at_80_columns() {
 }
 
 #[test]
-fn a_resumed_run_refuses_other_settings() {
-    let folder = tempfile::tempdir().unwrap();
-    for (option, value) in [
-        ("--scale", "0.1"),
-        ("--trials", "3"),
-        ("--seed", "9"),
-        ("--target", "sim:1ms"),
-        ("--scratch", "1m"),
-        ("--machine", "here"),
-        ("--cpus", "0"),
-        ("--engine", "libaio"),
-    ] {
-        let args = ["reproduce", "--resume", "runs/any", option, value];
-        let run = q2c(folder.path(), &args);
-        run.refused(2, &[option, "a resumed run keeps its own settings"]);
-    }
-}
-
-#[test]
 fn a_reason_for_many_points_is_told_once() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("failing.toml"), FAILING).unwrap();
-    let run = run_q2c(folder.path(), "reproduce failing.toml --trials 3");
+    let folder = Place::new();
+    folder.put("failing.toml", FAILING);
+    let run = folder.q2c("reproduce failing.toml --trials 3");
     let reason = "libaio needs a file or device, and the device is simulated";
     let reason_lines: Vec<&str> = run
         .stderr
@@ -171,13 +149,13 @@ fn a_reason_for_many_points_is_told_once() {
 /// A simulation that takes no time tells none, neither in the list nor in the run.
 #[test]
 fn list_and_run_have_one_estimate() {
-    let folder = tempfile::tempdir().unwrap();
-    let table = q2c(folder.path(), &["reproduce", "--list"]).done();
+    let folder = Place::new();
+    let table = folder.q2c("reproduce --list").done();
     let line = table
         .lines()
         .find(|line| line.starts_with("placement-within-core"));
     assert!(line.unwrap().contains("< 1 s"), "{table}");
-    let run = q2c(folder.path(), &["reproduce", "placement-within-core"]);
+    let run = folder.q2c("reproduce placement-within-core");
     assert!(run.stderr.contains("1 cell x "), "{}", run.stderr);
     assert!(!run.stderr.contains("about"), "{}", run.stderr);
 }
@@ -185,7 +163,7 @@ fn list_and_run_have_one_estimate() {
 /// Stopped in the first experiment, with all others missing.
 #[test]
 fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let args = ["reproduce", "--all", "--scale", "small", "--trials", "1"];
     let mut child = q2c_command(folder.path(), &args)
         .stdout(Stdio::piped())
@@ -203,7 +181,7 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
         second.starts_with("incomplete: ") && second.contains(" of 24 experiments are missing"),
         "{table}"
     );
-    let run = run_in(folder.path());
+    let run = folder.run();
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");
     // A program that is slow to end says so behind it.

@@ -1,14 +1,12 @@
 //! The costs that sweeps and simulations take from the run of their recording.
 
-use crate::program::{close, has_words, number, q2c};
+use crate::program::*;
 use crate::sweep::{cell, two_lists};
 use q2c_result::Warning;
-use serde_json::Value;
-use std::fs;
 
 /// A folder with a recording and a calibration of 4 KiB.
-fn calibrated() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("make a folder");
+fn calibrated() -> Place {
+    let folder = Place::new();
     two_lists(folder.path());
     let calibration = serde_json::json!([{
         "bs": 4096, "cpu": 0, "irq_cpu": null, "reused": false, "seconds": 1.0,
@@ -32,8 +30,11 @@ const SIMULATED: [&str; 5] = of_recording("sim");
 #[test]
 fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let folder = calibrated();
-    let swept =
-        |more: &[&str]| q2c(folder.path(), &[&SWEPT[..], &["--json"], more].concat()).json();
+    let swept = |more: &[&str]| {
+        folder
+            .words(&[&SWEPT[..], &["--json"], more].concat())
+            .json()
+    };
     let warned = |result: &Value| result["warnings"][0]["id"] == "costs-assumed";
     let taken = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
     // Without the plan of a run, the file may be of anything.
@@ -41,7 +42,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert!(warned(&elsewhere), "{}", elsewhere["warnings"]);
     close(taken(&elsewhere), 8_000.0);
     assert!(elsewhere["answers"][0]["interrupt"].is_null());
-    fs::write(folder.path().join("plan.toml"), "").unwrap();
+    folder.put("plan.toml", "");
     let of_run = swept(&[]);
     close(taken(&of_run), 2_563.0 + 8_400.0);
     assert_eq!(of_run["warnings"], serde_json::json!([]));
@@ -58,16 +59,15 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let larger = swept(&["--bs", "64k"]);
     assert!(warned(&larger));
     let warning = larger["warnings"][0]["found"].as_str().unwrap();
-    has_words(
-        &warning,
-        &["expected a calibration for 64 KiB, found 4 KiB"],
-    );
-    let of_run = q2c(folder.path(), &[&SIMULATED[..], &["--json"]].concat()).json();
+    has_words(&warning, "expected a calibration for 64 KiB, found 4 KiB");
+    let of_run = folder.words(&[&SIMULATED[..], &["--json"]].concat()).json();
     close(
         number(&of_run["methods"][2], "/cpu_ns_per_io"),
         2_563.0 + 8_400.0,
     );
-    let larger = q2c(folder.path(), &[&SIMULATED[..], &["--bs", "64k"]].concat()).done();
+    let larger = folder
+        .words(&[&SIMULATED[..], &["--bs", "64k"]].concat())
+        .done();
     assert!(larger.contains("warning costs-assumed:"), "{larger}");
 }
 
@@ -75,9 +75,12 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
 #[test]
 fn costs_of_a_disturbed_run_are_told() {
     let folder = calibrated();
-    fs::write(folder.path().join("plan.toml"), "").unwrap();
-    let swept =
-        |more: &[&str]| q2c(folder.path(), &[&SWEPT[..], &["--json"], more].concat()).json();
+    folder.put("plan.toml", "");
+    let swept = |more: &[&str]| {
+        folder
+            .words(&[&SWEPT[..], &["--json"], more].concat())
+            .json()
+    };
     let warning = |id: &str, finding: &str| Warning::new(id, finding.to_owned(), "", "");
     let result = serde_json::json!({ "schema": "any", "warnings": [
         warning("busy-at-rest", "other work kept 0.68 CPUs busy"),
@@ -89,7 +92,7 @@ fn costs_of_a_disturbed_run_are_told() {
     assert_eq!(disturbed["warnings"][0]["id"], "costs-disturbed");
     let caveat = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
     assert_eq!(disturbed["warnings"][0]["found"], caveat);
-    let table = q2c(folder.path(), &SWEPT).done();
+    let table = folder.words(&SWEPT).done();
     let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
     let at = |phrase: &str| {
         table
@@ -100,13 +103,15 @@ fn costs_of_a_disturbed_run_are_told() {
         at(&format!("caveat: {caveat}")) < at("limits: a floor"),
         "{table}"
     );
-    let simulated = q2c(folder.path(), &SIMULATED).done();
-    has_words(&simulated, &["warning costs-disturbed:"]);
+    let simulated = folder.words(&SIMULATED).done();
+    has_words(&simulated, "warning costs-disturbed:");
     // Named costs are not that run's.
     assert_eq!(
         swept(&["--wake-delay", "2us"])["warnings"],
         serde_json::json!([])
     );
     fs::write(&result_file, "{}").unwrap();
-    q2c(folder.path(), &SWEPT).refused(3, &["expected the result of a run with its warnings"]);
+    folder
+        .words(&SWEPT)
+        .refused(3, "expected the result of a run with its warnings");
 }

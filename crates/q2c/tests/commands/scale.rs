@@ -1,10 +1,6 @@
 //! Tests of `q2c scale predict`.
 
-use crate::program::{has_words, number, put, q2c};
-use q2c_testkit::strict_json;
-use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
+use crate::program::*;
 
 const PARAMETERS: &str = "cpu_ns = { value = 6000, low = 5800, high = 6200 }\ndevice_ns = 8000\n\
     lock_ns = 300\nlock_growth = 0.05\nqueues = 20\ntags = 64\n";
@@ -37,7 +33,7 @@ fn cell(jobs: u32, from: &Value) -> Value {
 }
 
 /// A run of bench on a machine of so many cores, with two threads each.
-fn run(folder: &Path, cores: u32) {
+pub(crate) fn run(folder: &Path, cores: u32) {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
     let first = result["cells"][0].clone();
@@ -52,17 +48,17 @@ fn run(folder: &Path, cores: u32) {
 /// first one's 1 / 30 for each where (28 + 2 n)(28 + 2.25 n) is 28 x 300: at 30.0 jobs.
 #[test]
 fn a_curve_is_predicted_and_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     run(folder.path(), 8);
-    let predict = ["scale", "predict", "run.json", "--cores", "120"];
-    let said = q2c(folder.path(), &[&predict[..], &["--json"]].concat()).done();
+    let predict = "scale predict run.json --cores 120";
+    let said = folder.q2c(format!("{predict} --json")).done();
     let result = strict_json(&said);
     let end = number(&result, "/ends_at");
     assert!((29.0..=31.0).contains(&end), "{end}");
     assert_eq!(result["resource"], json!("cache_line"));
     assert_eq!(result["answer"], json!("ends"));
     assert!(number(&result, "/leave_out_error_pct") < 1.0);
-    let curve = result["curve"].as_array().unwrap();
+    let curve = result.list("curve");
     for point in curve {
         let jobs = number(point, "/jobs");
         assert_eq!(point["measured"], json!(jobs <= 8.0), "{point}");
@@ -72,55 +68,28 @@ fn a_curve_is_predicted_and_drawn_again() {
     }
     assert_eq!(number(curve.last().unwrap(), "/jobs"), 120.0);
 
-    fs::write(folder.path().join("scale.json"), &said).unwrap();
-    let table = q2c(folder.path(), &predict).done();
-    has_words(&table, &["a shared cache line", "predicted"]);
-    assert_eq!(q2c(folder.path(), &["report", "scale.json"]).done(), table);
-    let again = q2c(folder.path(), &["report", "scale.json", "--json"]).json();
-    assert_eq!(again, result);
-    let csv = q2c(folder.path(), &["report", "scale.json", "--csv"]).done();
+    folder.put("scale.json", &said);
+    let Reports { table, csv, page } = folder.reports("scale.json", &result);
+    has_words(&table, "a shared cache line | predicted");
+    assert_eq!(folder.q2c(predict).done(), table);
     assert_eq!(csv.lines().count(), curve.len() + 1);
-    let html = ["report", "scale.json", "--html", "scale.html"];
-    assert_eq!(q2c(folder.path(), &html).code, 0);
-    let page = fs::read_to_string(folder.path().join("scale.html")).unwrap();
     assert!(page.contains("Dashed with a band: a prediction, never measured"));
 }
 
 #[test]
 fn too_few_cores_need_parameters() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     run(folder.path(), 3);
     let predict = ["scale", "predict", "run.json", "--cores", "64"];
-    q2c(folder.path(), &predict).refused(4, &["4 physical cores", "found 3", "--parameters"]);
-    fs::write(folder.path().join("p.toml"), PARAMETERS).unwrap();
+    folder
+        .words(&predict)
+        .refused(4, "4 physical cores | found 3 | --parameters");
+    folder.put("p.toml", PARAMETERS);
     let with = [&predict[..], &["--parameters", "p.toml", "--json"]].concat();
-    let result = q2c(folder.path(), &with).json();
+    let result = folder.words(&with).json();
     assert_eq!(result["resource"], json!("lock"));
     // The lock allows 1 / 0.3 us at most; 14.3 us of an I/O keep 48 jobs from ever waiting for it.
     let end = number(&result, "/ends_at");
     assert!((24.0..48.0).contains(&end), "{end}");
     assert!(number(&result, "/peak") < 64.0);
-}
-
-#[test]
-fn what_cannot_be_used_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    run(at, 8);
-    q2c(at, &["scale", "predict", "--cores", "8"]).refused(2, &["RUN"]);
-    q2c(at, &["scale", "predict", "run.json", "--cores", "0"]).refused(2, &["1..=1024"]);
-    q2c(at, &["scale", "predict", "none", "--cores", "8"]).refused(3, &["read none"]);
-    let other = [
-        "scale", "predict", "run.json", "--cores", "8", "--method", "poll",
-    ];
-    q2c(at, &other).refused(3, &["numbers of jobs"]);
-    put(
-        &at.join("p.toml"),
-        "cpu_ns = 5\ntags = 9000000\nqueues = 1\n",
-    );
-    let wild = ["scale", "predict", "--parameters", "p.toml", "--cores", "8"];
-    q2c(at, &wild).refused(3, &["read p.toml", "tags", "found 9000000"]);
-    fs::write(at.join("b.json"), r#"{"schema": "q2c.bench/2"}"#).unwrap();
-    q2c(at, &["scale", "predict", "b.json", "--cores", "8"])
-        .refused(3, &["q2c.bench/5", "`q2c.bench/2`"]);
 }

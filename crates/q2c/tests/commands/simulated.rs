@@ -1,30 +1,27 @@
 //! Tests of runs in simulated time. What they find is worked out here, and each is a function of
 //! its seed.
 
-use crate::program::{entry, number, refuses_in, run_in, run_q2c as run, within};
-use q2c_testkit::strict_json;
-use serde_json::Value;
-use std::fs;
+use crate::program::*;
 use std::time::Instant;
 
 /// Steps of an I/O on q2c's own machine, s: turnaround and submission.
 const STEPS_S: f64 = 0.6e-6;
 /// A machine's file, in which tests change single values.
-const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
+pub(crate) const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
     turnaround_ns = 100\nlook_ns = 50\nswitch_ns = 1487\ntimer_ns = 500\nwake_delay_ns = 2500\n\
     interrupt_ns = 1076\ninterrupt_delay_ns = 3000\n";
 
 /// Runs q2c in a folder of its own.
 fn result(arguments: &str) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), arguments).json()
+    let folder = Place::new();
+    folder.q2c(arguments).json()
 }
 
 /// The text of a run's `result.json`, without its one object that tells of the run itself.
 fn result_file(arguments: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), arguments).done();
-    let text = fs::read_to_string(run_in(folder.path()).join("result.json")).unwrap();
+    let folder = Place::new();
+    folder.q2c(arguments).done();
+    let text = fs::read_to_string(folder.run().join("result.json")).unwrap();
     assert!(strict_json(&text).is_object());
     let begin = text.find("\"provenance\": {").unwrap();
     let end = begin + text[begin..].find('}').unwrap();
@@ -46,7 +43,7 @@ fn a_result_is_a_function_of_its_seed() {
 
 /// Median IOPS of each number of jobs.
 fn iops(result: &Value) -> Vec<(u64, f64)> {
-    let cells = result["cells"].as_array().unwrap().iter();
+    let cells = result.list("cells").iter();
     cells
         .map(|cell| (cell["jobs"].as_u64().unwrap(), number(cell, "/iops/median")))
         .collect()
@@ -56,7 +53,7 @@ fn iops(result: &Value) -> Vec<(u64, f64)> {
 #[test]
 fn polling_takes_the_service_time_and_the_steps_around_it() {
     let tuned = result("tune sim:80us --bs 4k --seconds 0.2 --trials 1 --json");
-    let mut cells = tuned["cells"].as_array().unwrap().iter();
+    let mut cells = tuned.list("cells").iter();
     let poll = cells.find(|cell| cell["method"] == "poll").unwrap();
     within(number(poll, "/measured/iops/median"), 1.0 / 80.6e-6, 1e-3);
 }
@@ -145,18 +142,18 @@ fn two_jobs_pinned_to_one_cpu_share_it() {
         (single..single + 1.0 / 3e-3).contains(&shared),
         "{single} {shared}"
     );
-    for cell in result["cells"].as_array().unwrap() {
+    for cell in result.list("cells") {
         within(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
     }
 }
 
 #[test]
 fn what_is_wrong_with_a_machine_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let write = |from: &str, to: &str| {
         let text = MACHINE.replace(from, to);
         assert_ne!(text, MACHINE);
-        fs::write(folder.path().join("m.toml"), text).unwrap();
+        folder.put("m.toml", text);
     };
     for (from, to, said) in [
         ("cpus = 2", "cpus = 0", "cpus = 0: expected 1 to 4096"),
@@ -174,71 +171,48 @@ fn what_is_wrong_with_a_machine_is_named() {
     ] {
         write(from, to);
         for command in ["tune", "bench", "calibrate"] {
-            run(
-                folder.path(),
-                &format!("{command} sim:80us --machine m.toml"),
-            )
-            .refused(3, &[said]);
+            folder
+                .q2c(format!("{command} sim:80us --machine m.toml"))
+                .refused(3, &[said]);
         }
     }
     assert!(!folder.path().join("runs").exists());
-}
-
-#[test]
-fn what_cannot_be_simulated_is_refused() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    fs::write(folder.path().join("file"), q2c_testkit::random_mib()).unwrap();
-    fs::write(folder.path().join("m.toml"), MACHINE).unwrap();
-    let cases = [
-        "3 | tune sim:80us --machine gone.toml | gone.toml",
-        "3 | tune sim:80us --machine here | q2c calibrate",
-        "2 | tune file --machine m.toml | only simulated devices",
-        "2 | bench file --machine m.toml | only simulated devices",
-        "2 | calibrate file --machine here | only simulated devices",
-        "2 | tune sim:80us --machine m.toml --real-time | --real-time",
-        "2 | tune sim:80us --cpus 9 | CPU 9",
-        "2 | bench sim:80us --machine m.toml --cpus 2 | CPU 2",
-        "2 | tune sim:80us --background engine=io_uring | io_uring",
-        "2 | bench sim:80us --background engine=io_uring | io_uring",
-        "2 | bench sim:80us --method sqpoll | no sqpoll",
-    ];
-    refuses_in(folder.path(), &cases);
 }
 
 /// Where neither the device nor the machine takes time, there is nothing to wait for. A device that
 /// takes time is measured on such a machine.
 #[test]
 fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let free = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 0\nturnaround_ns = 0\nlook_ns = 1\nswitch_ns = 0\n\
         timer_ns = 0\nwake_delay_ns = 0\ninterrupt_ns = 0\ninterrupt_delay_ns = 0\n";
-    fs::write(folder.path().join("free.toml"), free).unwrap();
+    folder.put("free.toml", free);
     for command in [
         "tune sim:0us",
         "calibrate sim:0us",
         "bench sim:0us --method poll",
     ] {
-        let ended = run(folder.path(), &format!("{command} --machine free.toml"));
+        let ended = folder.q2c(format!("{command} --machine free.toml"));
         assert_eq!(ended.code, 4, "{}", ended.stderr);
         assert!(ended.stderr.contains("stuck at"), "{}", ended.stderr);
     }
     let command_line =
         "bench sim:80us --machine free.toml --method poll --seconds 0.2 --out timed --json";
-    let result = run(folder.path(), command_line).json();
+    let result = folder.q2c(command_line).json();
     assert_eq!(iops(&result), [(1, 12_500.0)]);
 }
 
 /// A round of trials takes longer than 10 s, so the run ends after its first one, and that is soon.
 #[test]
 fn a_budget_is_one_of_simulated_time() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let command_line =
         "bench sim:80us --jobs 1..8 --method poll --seconds 10 --trials 5 --budget 10s --json";
     let begun = Instant::now();
-    let ended = run(folder.path(), command_line);
+    let ended = folder.q2c(command_line);
     let took = begun.elapsed();
     let result = ended.json();
-    let cells = result["cells"].as_array().unwrap().iter();
+    let cells = result.list("cells").iter();
     let trials: Vec<f64> = cells.map(|cell| number(cell, "/iops/trials")).collect();
     assert_eq!(trials, [1.0; 8]);
     let simulated_s = 8.0 * 10.0;
@@ -267,15 +241,13 @@ fn real_time_is_that_of_this_machine() {
 /// A thread that thinks for a second has no I/O in a recording of half a second.
 #[test]
 fn a_recording_without_an_io_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let phrases = [
         "record classic polling at 4 KiB",
         "expected I/Os in 0.5 s, found none",
         "--think",
     ];
-    run(
-        folder.path(),
-        "tune sim:80us --think 1s --seconds 1 --trials 1",
-    )
-    .refused(5, &phrases);
+    folder
+        .q2c("tune sim:80us --think 1s --seconds 1 --trials 1")
+        .refused(5, &phrases);
 }

@@ -1,9 +1,6 @@
 //! Tests of `q2c poll study`.
 
-use crate::program::{close, has_words, number, q2c, split, texts};
-use q2c_testkit::strict_json;
-use std::fs;
-use std::path::Path;
+use crate::program::*;
 
 /// Writes a folder with a list of latencies for each device, which always takes the same time, us.
 fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
@@ -19,15 +16,15 @@ fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
 /// us; of 200 us 38 and 2. Alone, the formula is scored without a choice; `min` takes 80 %.
 #[test]
 fn a_study_is_scored_and_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --only --rules min:50%|80%,1ms --wake-delay 2us --unit us \
                  --patterns a.txt b.txt";
     let study = [&split(study), &["--rule", "min - 4us"][..]].concat();
-    let said = q2c(folder.path(), &[&study[..], &["--json"]].concat()).done();
+    let said = folder.words(&[&study[..], &["--json"]].concat()).done();
     let result = strict_json(&said);
     assert_eq!(result["schema"], "q2c.poll-study/1");
-    let rules = result["rules"].as_array().unwrap();
+    let rules = result.list("rules");
     assert_eq!(rules.len(), 2);
     assert_eq!(rules[0]["rule"], "min - 4us");
     close(number(&rules[0], "/sources_left_out/mean_loss"), 0.0);
@@ -37,18 +34,12 @@ fn a_study_is_scored_and_drawn_again() {
     assert_eq!(result["patterns"][1]["name"], "b");
     assert_eq!(result["published"]["verdict"], "cannot-judge");
 
-    fs::write(folder.path().join("study.json"), &said).unwrap();
-    let table = q2c(folder.path(), &["report", "study.json"]).done();
+    folder.put("study.json", &said);
+    let Reports { table, csv, page } = folder.reports("study.json", &result);
     // Only the speed differs between two runs, and the table does not have it.
-    assert_eq!(q2c(folder.path(), &study).done(), table);
-    has_words(&table, &["best on average: rule:period=10ms"]);
-    let again = q2c(folder.path(), &["report", "study.json", "--json"]).json();
-    assert_eq!(again, result);
-    let csv = q2c(folder.path(), &["report", "study.json", "--csv"]).done();
+    assert_eq!(folder.words(&study).done(), table);
+    has_words(&table, "best on average: rule:period=10ms");
     assert_eq!(csv.lines().count(), 1 + 3 * 2, "{csv}");
-    let html = ["report", "study.json", "--html", "study.html"];
-    assert_eq!(q2c(folder.path(), &html).code, 0);
-    let page = fs::read_to_string(folder.path().join("study.html")).unwrap();
     assert!(page.contains("Loss of each rule on each pattern"));
 }
 
@@ -56,41 +47,30 @@ fn a_study_is_scored_and_drawn_again() {
 /// the other rules that may be ranked.
 #[test]
 fn a_new_rule_competes_with_the_standard_grid() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --unit us --measure 100ms --patterns a.txt b.txt \
                  --html s.html --csv s.csv --json";
     let study = [&split(study), &["--rule", "min - 4us"][..]].concat();
-    let result = q2c(folder.path(), &study).json();
+    let result = folder.words(&study).json();
     let rules = texts(&result, "rules", "rule");
     for rule in ["min - 4us", "mean", "min", "pas", "qt"] {
         assert!(rules.contains(&rule), "{rules:?}");
     }
-    assert!(result["configurations"].as_array().unwrap().len() > 304);
+    assert!(result.list("configurations").len() > 304);
     assert!(folder.path().join("s.html").exists() && folder.path().join("s.csv").exists());
-}
-
-#[test]
-fn what_cannot_be_studied_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    lists(folder.path(), &[("a.txt", 100)]);
-    fs::create_dir(folder.path().join("empty")).unwrap();
-    let study = ["poll", "study", "--patterns", "empty"];
-    q2c(folder.path(), &study).refused(3, &["patterns in empty", ".parquet"]);
-    let study = ["poll", "study", "--patterns", "a.txt"];
-    q2c(folder.path(), &study).refused(2, &["unit"]);
 }
 
 /// Without patterns the library is studied; the costs are those of the published machine.
 #[test]
 fn the_library_is_studied_when_nothing_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let study = split(
         "poll study --only --rules pas --rules min:70%,10ms --rules ehp --measure 100ms \
          --json",
     );
-    let result = q2c(folder.path(), &study).json();
-    let patterns = result["patterns"].as_array().unwrap();
+    let result = folder.words(&study).json();
+    let patterns = result.list("patterns");
     assert!(patterns.len() >= 20, "{}", patterns.len());
     assert!(
         result["cost"]
@@ -102,15 +82,15 @@ fn the_library_is_studied_when_nothing_is_named() {
     assert_eq!(patterns[0]["source"], "model:bimodal-30us-300us");
     assert_eq!(result["not_ranked"][0]["why"], "takes-interrupts");
     let with = [&study[..], &["--interrupts"]].concat();
-    let result = q2c(folder.path(), &with).json();
-    assert_eq!(result["rules"].as_array().unwrap().len(), 3);
+    let result = folder.words(&with).json();
+    assert_eq!(result.list("rules").len(), 3);
 }
 
 /// A device that always takes the same time is met best by a rule that keeps near it. The search
 /// may not look at what is held out, and its result is drawn again.
 #[test]
 fn a_search_holds_sources_out_and_is_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let devices = [("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)];
     lists(folder.path(), &devices);
     let search = split(
@@ -118,24 +98,24 @@ fn a_search_holds_sources_out_and_is_drawn_again() {
          --warm-up 20ms --points 4 --rounds 2 --finalists 1",
     );
     let named = [&search[..], &["--hold-out", "b", "--hold-out", "d"]].concat();
-    let said = q2c(folder.path(), &[&named[..], &["--json"]].concat()).done();
+    let said = folder.words(&[&named[..], &["--json"]].concat()).done();
     let result = strict_json(&said);
     assert_eq!(texts(&result, "searched", "name"), ["a", "c"]);
     assert_eq!(texts(&result, "held_out", "name"), ["b", "d"]);
     let roles = texts(&result, "contenders", "role");
     let count = |role: &str| roles.iter().filter(|r| **r == role).count();
     assert_eq!((count("finalist"), count("reference")), (1, 3), "{roles:?}");
-    fs::write(folder.path().join("search.json"), &said).unwrap();
-    let table = q2c(folder.path(), &["report", "search.json"]).done();
-    assert_eq!(q2c(folder.path(), &named).done(), table);
+    folder.put("search.json", &said);
+    let table = folder.q2c("report search.json").done();
+    assert_eq!(folder.words(&named).done(), table);
     assert!(table.contains("opened on what was held out"), "{table}");
-    let again = q2c(folder.path(), &["report", "search.json", "--json"]).json();
+    let again = folder.q2c("report search.json --json").json();
     assert_eq!(again, result);
-    let html = ["report", "search.json", "--html", "search.html"];
-    assert_eq!(q2c(folder.path(), &html).code, 0);
+    let html = "report search.json --html search.html";
+    assert_eq!(folder.q2c(html).code, 0);
     // A third of four sources is one, drawn by the seed.
-    let drawn = q2c(folder.path(), &[&search[..], &["--json"]].concat()).json();
-    assert_eq!(drawn["held_out"].as_array().unwrap().len(), 1);
+    let drawn = folder.words(&[&search[..], &["--json"]].concat()).json();
+    assert_eq!(drawn.list("held_out").len(), 1);
     let unknown = [&search[..], &["--hold-out", "e"]].concat();
-    q2c(folder.path(), &unknown).refused(2, &["`e`", "a, b, c, d"]);
+    folder.words(&unknown).refused(2, "`e` | a, b, c, d");
 }

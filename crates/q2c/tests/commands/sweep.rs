@@ -1,10 +1,6 @@
 //! Tests of `q2c poll sweep`.
 
-use crate::program::{
-    close, close_iops, entry, has_words, number, put, q2c, refuses_in, run_q2c, shared_data, split,
-};
-use serde_json::Value;
-use std::fs;
+use crate::program::*;
 
 /// Writes two lists of latencies: of a device that always takes 30 us, and of one that always takes
 /// 50 us.
@@ -26,33 +22,27 @@ fn first_answer(report: &str) -> &str {
 /// device. So a rule that follows the device is chosen where there is one.
 #[test]
 fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_lists(folder.path());
-    let args = [
-        "poll", "sweep", "a.txt", "--unit", "us", "--rule", "27us", "--json",
-    ];
-    let alone = q2c(folder.path(), &args).json();
+    let args = "poll sweep a.txt --unit us --rule 27us --json";
+    let alone = folder.q2c(args).json();
     let best = alone["best"]["policy"].as_str().unwrap();
     assert!(best.starts_with("rule:"), "{best}");
-    let both = q2c(
-        folder.path(),
-        &[&args[..], &["--policy", "min:50%,1ms"]].concat(),
-    )
-    .json();
+    let both = folder.q2c(format!("{args} --policy min:50%,1ms")).json();
     let best = both["best"]["policy"].as_str().unwrap();
     assert!(best.starts_with("min:"), "{best}");
-    assert_eq!(both["cells"].as_array().unwrap().len(), 2);
+    assert_eq!(both.list("cells").len(), 2);
 }
 
 /// The device always takes 30 us, and sleeps end 2 us late. Worked out by hand: a sleep of 20 us
 /// ends at 22 us and 8 us are polled; a sleep of 40 us ends at 42 us, so all of them miss.
 #[test]
 fn constant_latencies_have_closed_forms() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_lists(folder.path());
-    let args = split("poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json");
-    let result = q2c(folder.path(), &args).json();
-    assert_eq!(result["cells"].as_array().unwrap().len(), 4);
+    let args = "poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json";
+    let result = folder.q2c(args).json();
+    assert_eq!(result.list("cells").len(), 4);
     let clear = cell(&result, "fixed:sleep=20us");
     close_iops(number(clear, "/iops"), 1.0 / 30e-6);
     close(number(clear, "/t_under"), 8.0 / 30.0);
@@ -76,10 +66,10 @@ fn constant_latencies_have_closed_forms() {
 /// us, ends at 22 us, and adds 0.4 us to the latency of 30: so 8.4 us are polled.
 #[test]
 fn a_sleep_on_the_published_machine_costs_cpu() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_lists(folder.path());
-    let args = split("poll sweep a.txt --unit us --policy fixed:20us --cost published --json");
-    let result = q2c(folder.path(), &args).json();
+    let args = "poll sweep a.txt --unit us --policy fixed:20us --cost published --json";
+    let result = folder.q2c(args).json();
     let slept = cell(&result, "fixed:sleep=20us");
     close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
     close_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
@@ -91,14 +81,14 @@ fn a_sleep_on_the_published_machine_costs_cpu() {
 /// of 50 us. A sleep of 40 us is best for 50 us and too late for 30 us.
 #[test]
 fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_lists(folder.path());
-    let policies = ["--policy", "fixed:10us|25us|40us", "--json"];
-    let args = ["poll", "sweep", "a.txt", "b.txt", "--unit", "us"];
-    let result = q2c(folder.path(), &[&args[..], &policies].concat()).json();
-    let answers = result["answers"].as_array().unwrap();
+    let policies = "--policy fixed:10us|25us|40us --json";
+    let args = "poll sweep a.txt b.txt --unit us";
+    let result = folder.q2c(format!("{args} {policies}")).json();
+    let answers = result.list("answers");
     let best = |n: usize| answers[n]["best"].as_u64().unwrap() as usize;
-    let cells = result["cells"].as_array().unwrap();
+    let cells = result.list("cells");
     assert_eq!(cells[best(0)]["policy"], "fixed:sleep=25us");
     assert_eq!(cells[best(1)]["policy"], "fixed:sleep=40us");
     assert_eq!(result["best"]["policy"], "fixed:sleep=25us");
@@ -126,11 +116,11 @@ fn the_public_trace() {
     else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let list = list.display().to_string();
-    let files = split("--html s.html --csv s.csv --parquet s.parquet");
-    let args = ["poll", "sweep", &list, "--unit", "us", "--json"];
-    let result = q2c(folder.path(), &[&args[..], &files].concat()).json();
+    let files = "--html s.html --csv s.csv --parquet s.parquet";
+    let args = format!("poll sweep {list} --unit us --json");
+    let result = folder.q2c(format!("{args} {files}")).json();
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
     assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
     assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
@@ -138,11 +128,11 @@ fn the_public_trace() {
     let mean = cell(&result, "mean:ratio=50%,period=100ms");
     assert!(number(mean, "/effective_sleep_ns") > 20e3, "{mean}");
     let notes = result["answers"][0]["notes"].to_string();
-    has_words(&notes, &["only ever falls", "balance at such a rate"]);
-    let cells = result["cells"].as_array().unwrap().len();
-    let csv = fs::read_to_string(folder.path().join("s.csv")).unwrap();
+    has_words(&notes, "only ever falls | balance at such a rate");
+    let cells = result.list("cells").len();
+    let csv = folder.text("s.csv");
     assert_eq!(csv.lines().count(), cells + 1);
-    let html = fs::read_to_string(folder.path().join("s.html")).unwrap();
+    let html = folder.text("s.html");
     assert!(html.contains("I/O by I/O"));
     assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
 }
@@ -151,15 +141,17 @@ fn the_public_trace() {
 /// link.
 #[test]
 fn no_file_is_written_over() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let list = folder.path().join("list.txt");
     let latencies: String = (0..2000).map(|n| format!("{}\n", 40 + n % 7)).collect();
     fs::write(&list, &latencies).unwrap();
     std::os::unix::fs::symlink(&list, folder.path().join("link.out")).unwrap();
     for option in ["--parquet", "--csv", "--html"] {
         for name in ["list.txt", "link.out"] {
-            let args = ["poll", "sweep", "list.txt", "--unit", "us", option, name];
-            q2c(folder.path(), &args).refused(2, &[name, "found an existing file"]);
+            let args = format!("poll sweep list.txt --unit us {option} {name}");
+            folder
+                .q2c(&args)
+                .refused(2, &[name, "found an existing file"]);
             assert_eq!(
                 fs::read_to_string(&list).unwrap(),
                 latencies,
@@ -169,50 +161,17 @@ fn no_file_is_written_over() {
     }
 }
 
-/// Names of results are looked at before the work: here the input, which is read first of all, is
-/// missing, and its exit code would be 3.
-#[test]
-fn names_that_are_taken_are_told_before_the_work() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("taken"), "kept").unwrap();
-    let refused = |args: &[&str], code: i32, phrases: &[&str]| {
-        let result = q2c(folder.path(), args);
-        result.refused(code, phrases);
-    };
-    let sweep = ["poll", "sweep", "missing.txt", "--unit", "us"];
-    for option in ["--html", "--csv", "--parquet"] {
-        let taken = [&sweep[..], &[option, "taken"]].concat();
-        refused(&taken, 2, &["taken", "found an existing file"]);
-        let nowhere = [&sweep[..], &[option, "none/file"]].concat();
-        refused(&nowhere, 2, &["write none/file: No such file or directory"]);
-    }
-    let twice = [&sweep[..], &["--html", "new", "--csv", "new"]].concat();
-    refused(&twice, 2, &["new", "a name for each file"]);
-    for input in [&["missing.txt"][..], &["--live", "nvme9n9"]] {
-        let taken = [&["analyze", "--html", "taken"], input].concat();
-        refused(&taken, 2, &["taken", "found an existing file"]);
-    }
-    refused(&[&sweep[..], &["--html", "new"]].concat(), 3, &["missing"]);
-    // What was made for a result that did not come is gone again.
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
-    assert_eq!(left.len(), 1);
-    assert_eq!(fs::read(folder.path().join("taken")).unwrap(), b"kept");
-}
-
 /// A recording for which memory has no room is simulated from files, with the same result. Rules
 /// that share a pass, rules that go one by one, the bounds and the time line all read the files.
 #[test]
 fn from_files_as_from_memory() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let latencies = (0..40_000_u64).map(|io| format!("{}\n", 20 + io * 7_919 % 61));
-    put(
-        &folder.path().join("list.txt"),
-        latencies.collect::<String>(),
-    );
+    folder.put("list.txt", latencies.collect::<String>());
     let swept = |more: &[&str]| {
         let input = ["poll", "sweep", "list.txt", "--unit", "us", "--json"];
         let rules = split("--policy min:70%,1ms --policy pas --policy ewma");
-        let mut result = q2c(folder.path(), &[&input[..], &rules, more].concat()).json();
+        let mut result = folder.words(&[&input[..], &rules, more].concat()).json();
         let in_files = result["inputs"][0]["taken_as"]["in_files"].take();
         result["speed"].take();
         (result, in_files.as_u64().unwrap())
@@ -226,59 +185,13 @@ fn from_files_as_from_memory() {
         "poll", "sweep", "list.txt", "--unit", "us", "--policy", "pas",
     ];
     let table = [&table[..], &["--memory", "64KiB", "--spill", "."]].concat();
-    let said = q2c(folder.path(), &table).done().replace('\n', " ");
+    let said = folder.words(&table).done().replace('\n', " ");
     assert!(said.contains("625 KiB of it in unnamed files"), "{said}");
     let nowhere = ["--unit", "us", "--memory", "16", "--spill", "missing"];
     let args = [&["poll", "sweep", "list.txt"], &nowhere[..]].concat();
-    q2c(folder.path(), &args).refused(4, &["list.txt", "missing", "--spill"]);
-}
-
-#[test]
-fn bad_input_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    two_lists(folder.path());
-    fs::write(folder.path().join("empty.txt"), "").unwrap();
-    fs::write(folder.path().join("words.txt"), "12\nfast\n").unwrap();
-    fs::write(folder.path().join("zero.txt"), "12\n0\n").unwrap();
-    fs::write(folder.path().join("minus.txt"), "12\n-3\n").unwrap();
-    fs::write(folder.path().join("nan.txt"), "12\nNaN\n").unwrap();
-    let cases = [
-        "2 | poll sweep a.txt | unit",
-        "2 | poll sweep a.txt --unit us --policy min:120%,1ms | ratio",
-        "2 | poll sweep a.txt --unit us --policy min:50%,0ms | period",
-        "2 | poll sweep a.txt --unit us --policy min:10%..20%,1ms | A..B/STEP",
-        "3 | poll sweep missing.txt --unit us | missing.txt",
-    ];
-    refuses_in(folder.path(), &cases);
-    for name in ["empty.txt", "words.txt", "zero.txt", "minus.txt", "nan.txt"] {
-        let line = format!("poll sweep {name} --unit us --format latency-list");
-        run_q2c(folder.path(), &line).refused(3, &[name]);
-    }
-}
-
-/// A sweep is refused by its time or its memory before it begins. On a device of 30 us a simulated
-/// million seconds are more than 10^10 I/Os for each of the standard grid's 300 policies and more.
-#[test]
-fn a_sweep_that_takes_too_long_or_too_much_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    two_lists(folder.path());
-    let refused = |args: &[&str], phrases: &[&str]| {
-        let always = ["poll", "sweep", "a.txt", "--unit", "us"];
-        q2c(folder.path(), &[&always, args].concat()).refused(2, phrases);
-    };
-    let many = "min:0.1%..100%/0.1%,1ms..3000ms/1ms";
-    refused(&["--policy", many], &["3000000", "--yes"]);
-    refused(&["--measure", "1000000s"], &["--measure", "--yes"]);
-    refused(&["--warm-up", "1000000s", "--rule", "9us"], &["--yes"]);
-    // What does not fit is refused with --yes, too: a family, and several together.
-    let more = "min:0.01%..100%/0.01%,1ms..1000ms/1ms";
-    refused(&["--policy", more, "--yes"], &["10000000", "4000000"]);
-    let steps = "fixed:1ns..100ms/1ns";
-    refused(&["--policy", steps, "--yes"], &["too many steps"]);
-    refused(
-        &["--policy", many, "--policy", many, "--yes"],
-        &["6000000", "4000000"],
-    );
+    folder
+        .words(&args)
+        .refused(4, "list.txt | missing | --spill");
 }
 
 /// Latencies in us, one per line: of a steady device, of one with two levels, of one that drifts,
@@ -321,34 +234,29 @@ fn shapes() -> [(&'static str, String); 4] {
 /// One rule on one trace has the same figures in both commands, to the last digit.
 #[test]
 fn a_sweep_and_a_simulation_agree() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let policies = split(
         "linux410 min:70%,1ms min:55%,100ms mean:50%,10ms fixed:15us pas qt ewma quantile lmd ehp dpas",
     );
     let asked = policies.iter().flat_map(|policy| ["--policy", policy]);
     let asked: Vec<&str> = asked.collect();
     for (name, list) in shapes() {
-        fs::write(folder.path().join(name), list).unwrap();
+        folder.put(name, list);
         let json = |command| {
             let args = [
                 &["poll", command, name, "--unit", "us", "--json"],
                 &asked[..],
             ]
             .concat();
-            q2c(folder.path(), &args).json()
+            folder.words(&args).json()
         };
         let (sweep, sim) = (json("sweep"), json("sim"));
-        for cell in sweep["cells"].as_array().unwrap() {
+        for cell in sweep.list("cells") {
             let policy = cell["policy"].as_str().unwrap();
             let same = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
-            for figure in [
-                "/iops",
-                "/cpu_pct",
-                "/miss_rate",
-                "/effective_sleep_ns",
-                "/kiops_per_core",
-                "/p99_ns",
-            ] {
+            for figure in
+                split("/iops /cpu_pct /miss_rate /effective_sleep_ns /kiops_per_core /p99_ns")
+            {
                 let (a, b) = (cell.pointer(figure), same.pointer(figure));
                 assert!(
                     a.is_some() && a == b,
@@ -372,20 +280,17 @@ fn a_sweep_and_a_simulation_agree() {
 /// and no baseline.
 #[test]
 fn a_rule_that_never_slept_is_no_baseline() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_lists(folder.path());
-    let args = split(
-        "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure \
-         20ms",
-    );
-    let report = q2c(folder.path(), &args).done().replace("\n  ", " ");
+    let args = "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure 20ms";
+    let report = folder.q2c(args).done().replace("\n  ", " ");
     let phrases = ["Linux's rule never slept, so it is not compared with"];
     has_words(&report, &phrases);
     has_words(
         &report,
-        &["min:ratio=70%,period=50ms never slept: 30.0 ms were simulated"],
+        "min:ratio=70%,period=50ms never slept: 30.0 ms were simulated",
     );
-    let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();
+    let result = folder.q2c(format!("{args} --json")).json();
     assert!(
         result["answers"][0]["of_linux"].is_null(),
         "{}",
@@ -397,12 +302,12 @@ fn a_rule_that_never_slept_is_no_baseline() {
 /// the sleep of 20 us takes 8 us of CPU in 30, the one of 40 us none, at 30/42 of the IOPS.
 #[test]
 fn without_an_answer_the_best_and_the_nearest_are_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     two_lists(folder.path());
     let args = ["poll", "sweep", "a.txt", "--unit", "us"];
     let limits = split("--policy fixed:20us|40us --max-cpu 20 --min-iops 99%");
     let args = [&args[..], &limits].concat();
-    let result = q2c(folder.path(), &[&args[..], &["--json"]].concat()).json();
+    let result = folder.words(&[&args[..], &["--json"]].concat()).json();
     let answer = &result["answers"][0];
     let named = |name: &str| {
         let index = answer[name]
@@ -415,15 +320,12 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     assert_eq!(named("most_iops"), "fixed:sleep=20us");
     // 26.7 % of CPU are 1.33 times 20 %; 42/30 are 1.39 times the floor.
     assert_eq!(named("nearest"), "fixed:sleep=20us");
-    let said = q2c(folder.path(), &args).done();
+    let said = folder.words(&args).done();
     let first = "▸ no configuration keeps the limits: the nearest is fixed:sleep=20us,";
     assert!(first_answer(&said).starts_with(first), "{said}");
     has_words(
         &said,
-        &[
-            "most KIOPS/core: fixed:sleep=40us",
-            "most IOPS: fixed:sleep=20us",
-        ],
+        "most KIOPS/core: fixed:sleep=40us | most IOPS: fixed:sleep=20us",
     );
     // The sleep of 40 us keeps 30/42 of the IOPS, that of 20 us breaks the limit on the CPU alone.
     let line = said.replace("\n  ", " ");
@@ -437,15 +339,11 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
 /// On the published machine a sleep takes 2.6 us of CPU, on a device of 3 us.
 #[test]
 fn a_sweep_that_gains_nothing_says_so_first() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("fast.txt"), "3\n".repeat(200)).unwrap();
-    let args = split("poll sweep fast.txt --unit us --cost published");
-    let said = q2c(
-        folder.path(),
-        &[&args[..], &["--policy", "fixed:100ns"]].concat(),
-    )
-    .done();
+    let folder = Place::new();
+    folder.put("fast.txt", "3\n".repeat(200));
+    let args = "poll sweep fast.txt --unit us --cost published";
+    let said = folder.q2c(format!("{args} --policy fixed:100ns")).done();
     let first = "▸ use classic polling: every rule loses to it. The best has 0.";
     assert!(first_answer(&said).starts_with(first), "{said}");
-    has_words(&said, &["times the IOPS per core of interrupts"]);
+    has_words(&said, "times the IOPS per core of interrupts");
 }

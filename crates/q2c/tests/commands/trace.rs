@@ -1,9 +1,7 @@
 //! Tests of `q2c trace import` and `info`.
 
-use crate::program::{entry, has_words, number, q2c, refuses_in, run_q2c, shared_data, split};
+use crate::program::*;
 use crate::terminal::{Terminal, fits};
-use serde_json::json;
-use std::fs;
 use std::process::Command;
 
 const LIST: [&str; 4] = ["--format=latency-list", "--unit=us", "--out", "list.trace"];
@@ -25,13 +23,13 @@ fn a_public_list_is_imported_whole() {
     let Some(path) = shared_data(test, "zssd-983zet-randread4k-latency-us.txt") else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let text = fs::read_to_string(&path).unwrap();
     let us: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
     let mut arguments = vec!["trace", "import", path.to_str().unwrap(), "--json"];
     arguments.extend(LIST);
     arguments.extend(["--op", "read", "--bs", "4k"]);
-    let info = q2c(folder.path(), &arguments).json();
+    let info = folder.words(&arguments).json();
     let u2c = |name: &str| number(&info, &format!("/summary/u2c/{name}"));
     assert_eq!(u2c("ios"), us.len() as f64);
     let (min, max) = us
@@ -42,15 +40,15 @@ fn a_public_list_is_imported_whole() {
         assert!((u2c(name) - us * 1e3).abs() <= 1.0, "{name}");
     }
     assert_eq!(number(&info, "/summary/sizes/4096"), us.len() as f64);
-    let again = q2c(folder.path(), &["trace", "info", "list.trace", "--json"]);
+    let again = folder.q2c("trace info list.trace --json");
     assert_eq!(again.json(), info);
 }
 
 /// Descriptions of traces, messages and the lines of a run, in a terminal of 80 columns.
 #[test]
 fn nothing_runs_over_the_edge_of_80_columns() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in.csv"), CSV).unwrap();
+    let folder = Place::new();
+    folder.put("in.csv", CSV);
     let import = [
         "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
     ];
@@ -76,9 +74,9 @@ fn nothing_runs_over_the_edge_of_80_columns() {
 /// The list names every column that a trace has, and a CSV file may have the fields that it names.
 #[test]
 fn the_columns_of_a_trace_are_listed_with_their_units() {
-    let folder = tempfile::tempdir().unwrap();
-    let list = q2c(folder.path(), &["trace", "columns", "--json"]).json();
-    let columns = list["columns"].as_array().unwrap();
+    let folder = Place::new();
+    let list = folder.q2c("trace columns --json").json();
+    let columns = list.list("columns");
     let unit = |name: &str| entry(&list, "columns", "name", name)["unit"].clone();
     assert_eq!(columns.len(), 29);
     assert_eq!(unit("queue_ns"), json!("ns"));
@@ -99,43 +97,31 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
         );
         assert!(documented.contains(&row), "docs/sql.md has no line {row}");
     }
-    let fields = list["csv_fields"].as_array().unwrap();
+    let fields = list.list("csv_fields");
     let names = fields.iter().map(|field| field["name"].as_str().unwrap());
     let names: Vec<&str> = names.collect();
     assert_eq!(names.len(), 29 - 3 + 2);
     assert!(!names.contains(&"merged_into") && names.contains(&"latency"));
-    let said = q2c(folder.path(), &["trace", "columns"]).done();
+    let said = folder.q2c("trace columns").done();
     has_words(
         &said,
-        &[
-            "depth_at_submit *",
-            "submit_ns  ",
-            "timestamp",
-            "but id, layer, merged_into",
-        ],
+        "depth_at_submit * | submit_ns   | timestamp | but id, layer, merged_into",
     );
 }
 
 #[test]
 fn a_csv_is_imported_by_its_column_map() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in.csv"), CSV).unwrap();
-    let import = [
-        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
-    ];
-    let rest = ["--columns", COLUMNS, "--out", "csv.trace"];
-    let said = q2c(folder.path(), &[&import[..], &rest].concat()).done();
+    let folder = Place::new();
+    folder.put("in.csv", CSV);
+    let import = "trace import in.csv --format csv --unit us";
+    let rest = format!("--columns {COLUMNS} --out csv.trace");
+    let said = folder.q2c(format!("{import} {rest}")).done();
     has_words(
         &said,
-        &[
-            "4 records",
-            "read (3), write (1)",
-            "4 KiB (3), 8 KiB (1)",
-            "source_time_of_zero_ns",
-        ],
+        "4 records | read (3), write (1) | 4 KiB (3), 8 KiB (1) | source_time_of_zero_ns",
     );
     assert!(said.contains("\n  source                 csv\n"), "{said}");
-    let info = q2c(folder.path(), &["trace", "info", "csv.trace", "--json"]).json();
+    let info = folder.q2c("trace info csv.trace --json").json();
     let summary = |name: &str| number(&info, &format!("/summary/{name}"));
     assert_eq!((summary("lanes"), summary("deepest")), (2.0, 1.0));
     // The trace lasts from 1000 to 1110 us, and the latencies are 30, 30, 12.5 and 30 us.
@@ -147,35 +133,26 @@ fn a_csv_is_imported_by_its_column_map() {
 
 #[test]
 fn bad_lines_stop_the_import_or_are_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("list"), "31.2\noops\n-1\n10\n").unwrap();
+    let folder = Place::new();
+    folder.put("list", "31.2\noops\n-1\n10\n");
     let mut import = vec!["trace", "import", "list", "--op", "read", "--bs", "4k"];
     import.extend(LIST);
-    q2c(folder.path(), &import).refused(3, &["q2c: failed to import list, line 2", "`oops`"]);
+    folder
+        .words(&import)
+        .refused(3, "q2c: failed to import list, line 2 | `oops`");
     assert!(!folder.path().join("list.trace").exists());
     import.push("--skip-bad");
-    let said = q2c(folder.path(), &import).done();
+    let said = folder.words(&import).done();
     assert!(said.contains("2 records"), "{said}");
     assert!(said.contains("negative (1), not a number (1)"), "{said}");
-}
-
-#[test]
-fn what_the_source_does_not_say_must_be_said() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("list"), "31.2\n").unwrap();
-    let mut import = vec!["trace", "import", "list", "--bs", "4k"];
-    import.extend(LIST);
-    q2c(folder.path(), &import).refused(2, &["expected the option op"]);
-    import.extend(["--columns", "submit_ns"]);
-    q2c(folder.path(), &import).refused(2, &["FIELD=HEADER"]);
 }
 
 /// Beside a recording of another tool, which has them from it, a q2c trace takes any options.
 #[test]
 fn a_q2c_trace_takes_no_options_of_imports() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in.csv"), CSV).unwrap();
-    let run = |line: &str| run_q2c(folder.path(), line);
+    let folder = Place::new();
+    folder.put("in.csv", CSV);
+    let run = |line: &str| folder.q2c(line);
     let map = format!("--unit us --columns {COLUMNS}");
     run(&format!("trace import in.csv -o a.parquet {map}")).done();
     for option in [
@@ -199,57 +176,32 @@ fn a_q2c_trace_takes_no_options_of_imports() {
         }
     }
     for command in ["poll sweep a.parquet", "replay a.parquet null"] {
-        run(&format!("{command} --unit us")).refused(2, &["--unit"]);
+        run(&format!("{command} --unit us")).refused(2, "--unit");
     }
     run(&format!("trace import a.parquet in.csv -o b.parquet {map}")).done();
     run("poll sim a.parquet --policy mean --bs 4k").done();
 }
 
 #[test]
-fn no_file_is_written_over() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("list"), "31.2\n").unwrap();
-    fs::write(folder.path().join("list.trace"), "precious").unwrap();
-    let mut import = vec!["trace", "import", "list", "--op", "read", "--bs", "4k"];
-    import.extend(LIST);
-    q2c(folder.path(), &import).refused(2, &["found an existing file"]);
-    let kept = fs::read_to_string(folder.path().join("list.trace")).unwrap();
-    assert_eq!(kept, "precious");
-}
-
-#[test]
-fn no_input_is_an_input_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut import = vec!["trace", "import", "absent", "--op", "read", "--bs", "4k"];
-    import.extend(LIST);
-    q2c(folder.path(), &import).refused(3, &["read absent"]);
-    q2c(folder.path(), &["trace", "info", "absent"]).refused(3, &["open trace absent"]);
-    fs::write(folder.path().join("text"), "no trace").unwrap();
-    let info = q2c(folder.path(), &["trace", "info", "text"]);
-    info.refused(3, &["expected a Parquet file"]);
-    fs::write(folder.path().join("cut"), "PAR1 and no more").unwrap();
-    let merge = ["trace", "import", "cut", "cut", "--out", "all.trace"];
-    q2c(folder.path(), &merge).refused(3, &["open trace cut"]);
-}
-
-#[test]
 fn a_public_format_is_recognised_or_must_be_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let rows = "419,W,4096,8192,1577808144360767\n7,R,0,512,1577808144361000\n";
-    fs::write(folder.path().join("rows"), rows).unwrap();
+    folder.put("rows", rows);
     let import = ["trace", "import", "rows", "--out", "rows.trace", "--json"];
-    let info = q2c(folder.path(), &import).json();
+    let info = folder.words(&import).json();
     assert_eq!(info["meta"]["source"], "alibaba");
     assert_eq!(number(&info, "/summary/span_ns"), 233_000.0);
     assert_eq!(number(&info, "/summary/devices/1:419"), 1.0);
-    fs::write(folder.path().join("prose"), "It was a dark night.\n").unwrap();
+    folder.put("prose", "It was a dark night.\n");
     let import = ["trace", "import", "prose", "--out", "prose.trace"];
-    q2c(folder.path(), &import).refused(3, &["no importer recognises it", "--format"]);
+    folder
+        .words(&import)
+        .refused(3, "no importer recognises it | --format");
 }
 
 #[test]
 fn standard_input_is_a_recording() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let shell = |line: &str| {
         let mut shell = Command::new("sh");
         let shell = shell.args(["-c", line]).current_dir(folder.path());
@@ -278,16 +230,16 @@ fn standard_input_is_a_recording() {
             "{stderr}"
         );
     }
-    let both = ["trace", "import", "-", "-", "--out", "b.trace"];
-    q2c(folder.path(), &both).refused(2, &["standard input (-) once"]);
+    let both = "trace import - - --out b.trace";
+    folder.q2c(both).refused(2, "standard input (-) once");
 }
 
 #[test]
 fn a_disksim_file_needs_its_unit() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("rows"), "5 0 8 8 0\n6 0 16 8 1\n").unwrap();
+    let folder = Place::new();
+    folder.put("rows", "5 0 8 8 0\n6 0 16 8 1\n");
     let mut import = vec!["trace", "import", "rows", "--out", "rows.trace"];
-    q2c(folder.path(), &import).refused(2, &["expected the option unit"]);
+    folder.words(&import).refused(2, "expected the option unit");
     import.extend([
         "--unit",
         "ms",
@@ -297,49 +249,21 @@ fn a_disksim_file_needs_its_unit() {
         "4k",
         "--json",
     ]);
-    let info = q2c(folder.path(), &import).json();
+    let info = folder.words(&import).json();
     assert_eq!(number(&info, "/summary/span_ns"), 1_000_000.0);
     assert_eq!(number(&info, "/summary/sizes/32768"), 2.0);
     let import = split("trace import rows --out more.trace --unit ms");
     let wrong = [&import[..], &["--read-flag", "2"]].concat();
-    q2c(folder.path(), &wrong).refused(2, &["--read-flag", "0..=1"]);
-}
-
-/// An error of an import names the option that mends it, and that of an empty file does not ask for
-/// a format.
-#[test]
-fn errors_of_imports_name_the_option_that_mends_them() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, content) in [
-        ("empty", ""),
-        ("list", "31.2\nno number\n"),
-        ("table.csv", "when,took\n1,2\n3,x\n"),
-    ] {
-        fs::write(folder.path().join(name), content).unwrap();
-    }
-    let csv = "analyze table.csv --format csv --unit us --op read --bs 4k";
-    for case in [
-        "3 | analyze empty | the file is empty",
-        "3 | analyze empty --format latency-list --unit us | the file is empty",
-        "2 | analyze list --format latency-list | give it with --unit ns, us, ms or s",
-        "3 | analyze list --format latency-list --unit us --op read --bs 4k | --skip-bad",
-        &format!("2 | {csv} | say with --columns which header"),
-        &format!(
-            "3 | {csv} --columns submit_ns=begin | exactly one column `begin` | say with --columns"
-        ),
-        &format!("3 | {csv} --columns submit_ns=when,latency=took | --skip-bad"),
-    ] {
-        refuses_in(folder.path(), &[case]);
-    }
+    folder.words(&wrong).refused(2, "--read-flag | 0..=1");
 }
 
 /// Of a list of five latencies the first three; the description keeps its facts and gets new ones.
 #[test]
 fn a_part_is_copied_with_facts_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in.txt"), "10\n20\n30\n40\n50\n").unwrap();
+    let folder = Place::new();
+    folder.put("in.txt", "10\n20\n30\n40\n50\n");
     let import = ["trace", "import", "in.txt", "--op", "read", "--bs", "4k"];
-    q2c(folder.path(), &[&import[..], &LIST].concat()).done();
+    folder.words(&[&import[..], &LIST].concat()).done();
     let copy = split("trace copy list.trace --out part.trace --json");
     let facts = [
         "--first",
@@ -349,28 +273,28 @@ fn a_part_is_copied_with_facts_of_its_own() {
         "--fact",
         "terms=a=b",
     ];
-    let info = q2c(folder.path(), &[&copy[..], &facts].concat()).json();
+    let info = folder.words(&[&copy[..], &facts].concat()).json();
     assert_eq!(number(&info, "/summary/records"), 3.0);
     assert_eq!(number(&info, "/summary/u2c/max_ns"), 30_000.0);
     let known = &info["meta"]["facts"];
     assert_eq!(known["pattern.source"], "a disk");
     assert_eq!(known["terms"], "a=b");
     assert_eq!(known["imported_from"], "in.txt");
-    let again = q2c(folder.path(), &["trace", "info", "part.trace", "--json"]);
+    let again = folder.q2c("trace info part.trace --json");
     assert_eq!(again.json(), info);
     // The first starts at 0, the second at 10 us.
-    let later = split("trace copy list.trace --from 10us --out later.trace --json");
-    let info = q2c(folder.path(), &later).json();
+    let later = "trace copy list.trace --from 10us --out later.trace --json";
+    let info = folder.q2c(later).json();
     assert_eq!(number(&info, "/summary/records"), 4.0);
-    q2c(folder.path(), &copy).refused(2, &["part.trace"]);
-    let nothing = split("trace copy list.trace --out x.trace --fact alone");
-    q2c(folder.path(), &nothing).refused(2, &["NAME=VALUE"]);
+    folder.words(&copy).refused(2, "part.trace");
+    let nothing = "trace copy list.trace --out x.trace --fact alone";
+    folder.q2c(nothing).refused(2, "NAME=VALUE");
 }
 
 /// The trace of a device in the folder has the figures of a recording that has this device alone.
 #[test]
 fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let path = |name: &str| folder.path().join(name);
     let header = "queue_ns,complete_ns,device,op,bytes,sector\n";
     let line = |n: u64| {
@@ -391,7 +315,7 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         "queue_ns=queue_ns,complete_ns=complete_ns,device=device,op=op,bytes=bytes,sector=sector";
     let import = |input: &'static str, rest: &[&'static str]| {
         let given = format!("trace import {input} --format csv --unit us --columns {map}");
-        q2c(folder.path(), &[&split(&given), rest].concat())
+        folder.words(&[&split(&given), rest].concat())
     };
     let whole = split("--out fleet --partition-by device --stretch-rows 250 --json");
     let made = import("all.csv", &whole).json();
@@ -402,25 +326,25 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     let parts = ["000000", "000001"].map(|name| format!("fleet/device=8%3A1/{name}.parquet"));
     let [first, second] = &parts;
     let merged = format!("trace import {first} {second} --out joined.parquet");
-    run_q2c(folder.path(), &merged).done();
-    let analysis = |trace: &str| q2c(folder.path(), &["analyze", trace, "--json"]).json();
+    folder.q2c(&merged).done();
+    let analysis = |trace: &str| folder.q2c(format!("analyze {trace} --json")).json();
     let (actual, expected) = (analysis("joined.parquet"), analysis("alone.parquet"));
     for figure in ["requests", "stages", "in_flight", "activity", "seeks"] {
         assert!(!expected[figure].is_null(), "{figure}");
         assert_eq!(actual[figure], expected[figure], "{figure}");
     }
     let said = import("all.csv", &["--out", "again", "--partition-by", "device"]).done();
-    has_words(&said, &["900 records of 3 devices in 3 traces"]);
+    has_words(&said, "900 records of 3 devices in 3 traces");
     import("all.csv", &["--out", "again", "--partition-by", "device"])
-        .refused(2, &["again", "expected a new name"]);
-    import("all.csv", &["--out", "x", "--partition-by", "host"]).refused(2, &["device"]);
+        .refused(2, "again | expected a new name");
+    import("all.csv", &["--out", "x", "--partition-by", "host"]).refused(2, "device");
 }
 
 /// Headers that end with their units need no --unit, and the options that an error suggests import
 /// the file as they are pasted.
 #[test]
 fn options_that_an_error_suggests_work_as_pasted() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let csv = "when_us,kind,where_bytes,how_long_bytes,took_us\n67.9,W,560160768,8192,122.3\n\
                70.1,R,4096,65536,80\n";
     let path = |name: &str| folder.path().join(name);
@@ -428,7 +352,9 @@ fn options_that_an_error_suggests_work_as_pasted() {
     fs::write(path("bare.csv"), "id,when,took\n1,1,2\n2,3,4\n").unwrap();
     let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
     let import = ["trace", "import", "own.csv", "-o", "own.trace", "--json"];
-    let info = q2c(folder.path(), &[&import[..], &["--columns", map]].concat()).json();
+    let info = folder
+        .words(&[&import[..], &["--columns", map]].concat())
+        .json();
     assert_eq!(number(&info, "/summary/u2c/max_ns"), 122_300.0);
     // The first request ends last.
     assert_eq!(number(&info, "/summary/span_ns"), 122_300.0);
@@ -439,7 +365,7 @@ fn options_that_an_error_suggests_work_as_pasted() {
     ] {
         let out = format!("{name}.trace");
         let import = ["trace", "import", name, "-o", &out];
-        let ended = q2c(folder.path(), &import);
+        let ended = folder.words(&import);
         let stderr = ended.stderr.clone();
         ended.refused(2, &["say with --columns", start]);
         let (_, suggested) = stderr.split_once("such as ").unwrap();
@@ -451,7 +377,7 @@ fn options_that_an_error_suggests_work_as_pasted() {
             .collect();
         let pasted = pasted.iter().map(String::as_str);
         let arguments: Vec<&str> = import.into_iter().chain(pasted).chain(["--json"]).collect();
-        let info = q2c(folder.path(), &arguments).json();
+        let info = folder.words(&arguments).json();
         assert_eq!(number(&info, "/summary/records"), 2.0, "{suggested}");
     }
 }

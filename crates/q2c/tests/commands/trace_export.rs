@@ -1,24 +1,22 @@
 //! Tests of `q2c trace export`, and of importing several recordings.
 
-use crate::program::{number, put, q2c, run_q2c, split};
-use q2c_testkit::strict_json;
-use std::fs;
+use crate::program::*;
 
 /// Four requests of Alibaba's format over 3 ms.
 const ROWS: &str = "1,R,4096,4096,1577808000001000\n1,W,8192,512,1577808000002000\n2,R,0,1024,1577808000003000\n1,R,512,512,1577808000004000\n";
 
-fn trace() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("rows.csv"), ROWS).unwrap();
-    run_q2c(folder.path(), "trace import rows.csv --out t").done();
+fn trace() -> Place {
+    let folder = Place::new();
+    folder.put("rows.csv", ROWS);
+    folder.q2c("trace import rows.csv --out t").done();
     folder
 }
 
 #[test]
 fn a_window_goes_to_standard_output() {
     let folder = trace();
-    let export = split("trace export t --format fio-iolog --from 1ms --to 3ms");
-    let said = q2c(folder.path(), &export);
+    let export = "trace export t --format fio-iolog --from 1ms --to 3ms";
+    let said = folder.q2c(export);
     assert_eq!(said.stderr, "2 requests exported\n");
     let wanted = "\
 fio version 3 iolog
@@ -40,50 +38,33 @@ fn a_file_is_made_and_none_written_over() {
     let export = [
         "trace", "export", "t", "--format", "chrome", "--lanes", "hctx", "--out", "t.json",
     ];
-    q2c(folder.path(), &export).done();
-    let text = fs::read_to_string(folder.path().join("t.json")).unwrap();
+    folder.words(&export).done();
+    let text = folder.text("t.json");
     let json: serde_json::Value = strict_json(&text);
-    assert!(json["traceEvents"].as_array().unwrap().len() >= 4);
-    q2c(folder.path(), &export).refused(
+    assert!(json.list("traceEvents").len() >= 4);
+    folder.words(&export).refused(
         2,
-        &["q2c: failed to export to t.json", "found an existing file"],
+        "q2c: failed to export to t.json | found an existing file",
     );
-}
-
-#[test]
-fn what_makes_no_sense_is_refused() {
-    let folder = trace();
-    let export = |rest: &[&str]| {
-        q2c(
-            folder.path(),
-            &[&["trace", "export", "t", "--format"], rest].concat(),
-        )
-    };
-    export(&["csv", "--lanes", "cpu"]).refused(2, &["expected --format chrome"]);
-    export(&["csv", "--from", "2ms", "--to", "1ms"]).refused(2, &["found 2.0 ms and 1.0 ms"]);
-    export(&["csv", "--from", "1s"]).refused(3, &["found none"]);
-    export(&["csv", "--from", "1 hour"]).refused(2, &["a duration with its unit"]);
-    run_q2c(folder.path(), "trace export rows.csv --format csv")
-        .refused(3, &["expected a Parquet file"]);
 }
 
 #[test]
 fn several_recordings_become_one_trace() {
     let folder = trace();
-    put(
-        &folder.path().join("more.csv"),
+    folder.put(
+        "more.csv",
         "3,W,0,512,1577808000001500\n3,W,0,512,1577808000005000\n",
     );
     let import = [
         "trace", "import", "t", "more.csv", "--out", "both", "--json",
     ];
-    let info = q2c(folder.path(), &import).json();
+    let info = folder.words(&import).json();
     assert_eq!(number(&info, "/summary/records"), 6.0);
     assert_eq!(number(&info, "/summary/span_ns"), 4_000_000.0);
     assert_eq!(info["meta"]["source"], "alibaba");
-    let again = q2c(folder.path(), &["trace", "info", "both", "--json"]).json();
+    let again = folder.q2c("trace info both --json").json();
     assert_eq!(again, info);
-    let csv = run_q2c(folder.path(), "trace export both --format csv").done();
+    let csv = folder.q2c("trace export both --format csv").done();
     let starts: Vec<&str> = csv
         .lines()
         .skip(1)
@@ -93,24 +74,27 @@ fn several_recordings_become_one_trace() {
         starts,
         ["0", "500000", "1000000", "2000000", "3000000", "4000000"]
     );
-    fs::write(folder.path().join("spc.csv"), "0,8,512,R,0.5\n").unwrap();
-    run_q2c(folder.path(), "trace import t spc.csv --out no")
-        .refused(2, &["expected times of one clock"]);
+    folder.put("spc.csv", "0,8,512,R,0.5\n");
+    folder
+        .q2c("trace import t spc.csv --out no")
+        .refused(2, "expected times of one clock");
     assert!(!folder.path().join("no").exists());
 }
 
 #[test]
 fn the_text_of_blkparse_is_read_by_its_format() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let text = "1.000000000 Q R 8 8\n1.000000700 C R 8 8\n";
-    fs::write(folder.path().join("text"), text).unwrap();
+    folder.put("text", text);
     let import = [
         "trace", "import", "text", "--format", "blkparse", "--out", "t", "--json",
     ];
     let format = ["--blkparse-format", "%T.%t %a %d %S %n\\n"];
-    let info = q2c(folder.path(), &[&import[..], &format].concat()).json();
+    let info = folder.words(&[&import[..], &format].concat()).json();
     assert_eq!(number(&info, "/summary/q2c/max_ns"), 700.0);
     fs::remove_file(folder.path().join("t")).unwrap();
     let wrong = ["--blkparse-format", "%T.%t %a %d %S"];
-    q2c(folder.path(), &[&import[..], &wrong].concat()).refused(2, &["expected %n or %N"]);
+    folder
+        .words(&[&import[..], &wrong].concat())
+        .refused(2, "expected %n or %N");
 }

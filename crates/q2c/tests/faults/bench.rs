@@ -1,5 +1,6 @@
 //! A folder of its own for each test, and the program run in it.
 
+pub(crate) use crate::words::{Phrases, has_words, split};
 use q2c_result::Exit;
 use q2c_testkit::random_mib;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
@@ -109,19 +110,6 @@ impl FaultBench {
         let left = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
         assert_eq!(left, 0);
     }
-}
-
-#[track_caller]
-pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &[&str]) {
-    let text = text.as_ref();
-    for word in phrases {
-        assert!(text.contains(word), "{word}: {text}");
-    }
-}
-
-/// The words of a line, which are split at blanks.
-pub(crate) fn split(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
 }
 
 pub(crate) fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -261,20 +249,18 @@ pub(crate) struct CommandOutcome {
 impl CommandOutcome {
     /// Checks that the command failed: with this exit code, nothing on stdout, and a last line on
     /// stderr that says what failed and contains each of `phrases`.
-    pub(crate) fn fails(&self, exit: Exit, phrases: &[&str]) {
+    pub(crate) fn fails(&self, exit: Exit, phrases: &(impl Phrases + ?Sized)) {
         self.exits(exit);
         assert_eq!(self.stdout, "", "{self:#?}");
         let failed = |line: &&str| line.starts_with("q2c: failed to ");
         assert_eq!(self.stderr.lines().filter(failed).count(), 1, "{self:#?}");
         let last = self.stderr.lines().last().unwrap();
         assert!(failed(&last), "{self:#?}");
-        for word in phrases {
-            assert!(last.contains(word), "no `{word}` in: {last}");
-        }
+        has_words(last, phrases);
     }
 
     /// As [`CommandOutcome::fails`], with nothing else on stderr.
-    pub(crate) fn refuses(&self, exit: Exit, phrases: &[&str]) {
+    pub(crate) fn refuses(&self, exit: Exit, phrases: &(impl Phrases + ?Sized)) {
         self.fails(exit, phrases);
         assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
     }

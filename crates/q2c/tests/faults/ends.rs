@@ -90,10 +90,10 @@ fn a_cpu_named_twice() {
         &["replay", "trace.parquet", SIM],
         &["compare", "trace.parquet", SIM, SIM],
     ] {
-        let phrases = ["--cpus", "expected each CPU once, found CPU 0 twice"];
+        let phrases = "--cpus | expected each CPU once, found CPU 0 twice";
         bench
             .q2c(&[args, &["--cpus", "0,1,0"]].concat())
-            .refuses(Exit::Usage, &phrases);
+            .refuses(Exit::Usage, phrases);
     }
     bench.left_nothing();
 }
@@ -110,7 +110,7 @@ fn files_of_a_run_that_was_changed() {
     assert!(!trace.exists());
     fs::write(&trace, "").unwrap();
     let tried = bench.q2c(&resume);
-    tried.fails(Exit::Input, &["trace-4096.parquet", "start a new run"]);
+    tried.fails(Exit::Input, "trace-4096.parquet | start a new run");
 
     let bench = FaultBench::new();
     let args = [
@@ -151,13 +151,7 @@ fn files_of_a_run_that_are_no_files() {
     let args = ["tune", SIM, "--seconds=0.3", "--trials=1000"];
     let run = interrupted(&bench, &args, "took");
     let name = run.display().to_string();
-    for file in [
-        "plan.toml",
-        "state.json",
-        "cells.jsonl",
-        "calibration.json",
-        "trace-4096.parquet",
-    ] {
+    for file in split("plan.toml state.json cells.jsonl calibration.json trace-4096.parquet") {
         let path = run.join(file);
         let kept = run.join("kept");
         fs::rename(&path, &kept).unwrap();

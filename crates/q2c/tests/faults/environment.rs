@@ -33,20 +33,20 @@ fn io_uring_forbidden() {
     let bench = FaultBench::new();
     let target = bench.target();
     let script = bench.file("forbid.py", FORBID.as_bytes());
-    let phrases = ["set up io_uring", "kernel.io_uring_disabled", "seccomp"];
+    let phrases = "set up io_uring | kernel.io_uring_disabled | seccomp";
     for command in [&tune(&target, &[])[..], &["calibrate", &target]] {
         let args = [&[script.as_str(), Q2C][..], command].concat();
         let outcome = bench.start(bench.command("python3", &args)).end();
         if outcome.status.code() == Some(99) {
             return skip("io_uring_forbidden", "no seccomp filters");
         }
-        outcome.refuses(Exit::Environment, &phrases);
+        outcome.refuses(Exit::Environment, phrases);
     }
     let run = |args: &[&str]| {
         let args = [&[script.as_str(), Q2C][..], args].concat();
         bench.start(bench.command("python3", &args)).end()
     };
-    run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, &phrases);
+    run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, phrases);
     bench.left_nothing();
     let outcome = run(&["doctor", "--json"]);
     outcome.exits(Exit::Done);
@@ -104,10 +104,7 @@ fn no_locked_memory() {
     if outcome.status.success() {
         skip("no_locked_memory", "the kernel needs none")
     } else {
-        outcome.refuses(
-            Exit::Environment,
-            &["io_uring", "memlock limit", "ulimit -l"],
-        )
+        outcome.refuses(Exit::Environment, "io_uring | memlock limit | ulimit -l")
     }
 }
 
@@ -118,7 +115,7 @@ fn a_full_disk() {
         return skip("a_full_disk", "unshare -m: no root");
     }
     let bench = FaultBench::new();
-    let phrases = ["runs", "no space left", "free some space"];
+    let phrases = "runs | no space left | free some space";
     for (pages, stage) in [(4, "calibration"), (19, ""), (26, "")] {
         let script = format!(
             "mkdir -p runs && mount -t tmpfs -o size={}k none runs || exit 99; \
@@ -128,7 +125,7 @@ fn a_full_disk() {
         );
         let args = ["-m", "sh", "-c", &script];
         let outcome = bench.start(bench.command("unshare", &args)).end();
-        outcome.fails(Exit::Device, &phrases);
+        outcome.fails(Exit::Device, phrases);
         assert!(outcome.stderr.contains(stage), "{outcome:#?}");
         check_cut_off_runs(&bench, &format!("kept-{pages}"));
     }

@@ -70,5 +70,5 @@ fn later_sectors_that_cannot_be_read() {
         let test = "later_sectors_that_cannot_be_read";
         return skip(test, "io_uring cannot be used");
     }
-    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    outcome.fails(Exit::Device, "Input/output error | dmesg");
 }

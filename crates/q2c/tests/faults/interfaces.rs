@@ -58,15 +58,11 @@ fn a_file_takes_no_commands_and_is_no_controller() {
 #[test]
 fn a_controller_that_is_not_there() {
     let bench = FaultBench::new();
-    let phrases = [
-        "spdk is absent here",
-        "spdk_nvme_perf",
-        "no such PCI device",
-    ];
-    short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, &phrases);
+    let phrases = "spdk is absent here | spdk_nvme_perf | no such PCI device";
+    short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, phrases);
     let kernel = short(&bench, &[NOWHERE, "--engine", "io_uring,io_uring_cmd"]);
-    let phrases = ["PCI address", "name a device of the kernel's"];
-    kernel.fails(Exit::Usage, &phrases);
+    let phrases = "PCI address | name a device of the kernel's";
+    kernel.fails(Exit::Usage, phrases);
 }
 
 /// Writing by SPDK overwrites the device, so its address has to be named again by `--allow-write`.
@@ -77,9 +73,9 @@ fn a_controller_is_written_with_leave_alone() {
     let refused = short(&bench, &[&[NOWHERE][..], &write].concat());
     refused.refuses(Exit::Target, &[NOWHERE, "--allow-write"]);
     let other = [&[NOWHERE, "--allow-write", "0000:00:00.0"][..], &write].concat();
-    short(&bench, &other).refuses(Exit::Target, &["--allow-write"]);
+    short(&bench, &other).refuses(Exit::Target, "--allow-write");
     let allowed = [&[NOWHERE, "--allow-write", NOWHERE][..], &write].concat();
-    short(&bench, &allowed).fails(Exit::Usage, &["no such PCI device"]);
+    short(&bench, &allowed).fails(Exit::Usage, "no such PCI device");
 }
 
 #[test]
@@ -87,9 +83,9 @@ fn other_commands_refuse_what_they_cannot_use() {
     let bench = FaultBench::new();
     let target = bench.target();
     let tried = bench.tune(&target, &["--engine", "io_uring_cmd"]);
-    tried.refuses(Exit::Target, &["NVMe commands", "/dev/nvme0n1"]);
+    tried.refuses(Exit::Target, "NVMe commands | /dev/nvme0n1");
     let tried = bench.tune(NOWHERE, &[]);
     tried.refuses(Exit::Target, &["find the target", NOWHERE]);
     let tried = bench.q2c(&["bench", &target, "--engine", "spdk:0000:04:00.0"]);
-    tried.fails(Exit::Usage, &["no options"]);
+    tried.fails(Exit::Usage, "no options");
 }

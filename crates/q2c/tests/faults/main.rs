@@ -14,6 +14,8 @@ mod running;
 mod signals;
 mod targets;
 mod usage;
+#[path = "../commands/words.rs"]
+mod words;
 mod writes;
 
 use q2c_testkit::skip;

@@ -40,11 +40,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     let name = format!("runs/{}", run.file_name().unwrap().display());
     has_words(
         &outcome.stdout,
-        &[
-            "4 KiB randread",
-            "1 job: ",
-            "incomplete: nothing was measured with 2 jobs",
-        ],
+        "4 KiB randread | 1 job:  | incomplete: nothing was measured with 2 jobs",
     );
     let hint = format!("--resume {name} goes on");
     assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
@@ -63,7 +59,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
 
     let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
     outcome.exits(Exit::Done);
-    has_words(&outcome.stderr, &["jobs-1 is complete"]);
+    has_words(&outcome.stderr, "jobs-1 is complete");
     assert_eq!(files(&first), made, "the first number was not run again");
     let whole: Value = strict_json(&outcome.stdout);
     is_whole(&run, &whole);
@@ -82,12 +78,8 @@ fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let bad = good.replace("engine = \"sim:", "engine = \"fault:eio@20:sim:");
     assert_ne!(good, bad);
     change_plan(&number, &bad);
-    let phrases = [
-        "tune with --jobs 2",
-        "Input/output error",
-        "go on with q2c tune --resume",
-    ];
-    bench.q2c(resume).fails(Exit::Device, &phrases);
+    let phrases = "tune with --jobs 2 | Input/output error | go on with q2c tune --resume";
+    bench.q2c(resume).fails(Exit::Device, phrases);
     assert_eq!(state_of(run), "interrupted");
     assert_whole(run);
     let failed = result(run);
@@ -144,11 +136,7 @@ fn is_drawn_again(bench: &FaultBench, name: &str, whole: &Value) {
     let table = report(&[]);
     has_words(
         &table,
-        &[
-            "sim:400us, simulated · randread, 1, 2 jobs",
-            "2 jobs: ",
-            "recommend",
-        ],
+        "sim:400us, simulated · randread, 1, 2 jobs | 2 jobs:  | recommend",
     );
     let again: Value = strict_json(&report(&["--json"]));
     assert_eq!(again["recommended"], whole["recommended"]);
@@ -175,7 +163,7 @@ fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
         ];
         bench.q2c(&[&arguments[..], &short, &["--json"]].concat())
     };
-    asked("1,4").fails(Exit::Input, &["no answer for --jobs 4, but for --jobs 1,2"]);
+    asked("1,4").fails(Exit::Input, "no answer for --jobs 4, but for --jobs 1,2");
     let measured = asked("1,2");
     measured.exits(Exit::Done);
     let measured: Value = strict_json(&measured.stdout);
@@ -206,7 +194,7 @@ fn the_numbers_of_jobs_share_a_scratch_file() {
             .says("by classic polling")
             .signal(Signal::INT);
         let outcome = running.end();
-        outcome.fails(Exit::Interrupted, &["stopped by a signal"]);
+        outcome.fails(Exit::Interrupted, "stopped by a signal");
         outcome
     };
     let outcome = stopped(&args);

@@ -19,11 +19,11 @@ fn an_io_error_in_the_middle() {
     let outcome = bench.tune(SIM, &["--engine", &engine]);
     outcome.fails(
         Exit::Device,
-        &["foreground job 0", "at byte", "Input/output error", "dmesg"],
+        "foreground job 0 | at byte | Input/output error | dmesg",
     );
     bench.run_is("interrupted");
     let outcome = bench.q2c(&["calibrate", SIM, "--engine", &engine]);
-    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    outcome.fails(Exit::Device, "Input/output error | dmesg");
 }
 
 /// The run folder keeps what was measured before the fault. No figures are printed, as there are
@@ -37,7 +37,7 @@ fn an_io_error_in_a_reproduction() {
     let engine = format!("fault:eio@300:{SIM}");
     let args = format!("--target {SIM} --engine {engine} --scale 0.01 --trials 1");
     let outcome = bench.run(&format!("reproduce miss-rate-interference {args}"));
-    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    outcome.fails(Exit::Device, "Input/output error | dmesg");
     bench.run_is("interrupted");
 }
 
@@ -49,10 +49,10 @@ fn faults_of_a_real_file() {
     if eio.stderr.contains("set up io_uring") {
         return skip("faults_of_a_real_file", "io_uring cannot be used");
     }
-    eio.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    eio.fails(Exit::Device, "Input/output error | dmesg");
     bench.run_is("interrupted");
     let short = bench.q2c(&["calibrate", &target, "--engine", "fault:short@500:io_uring"]);
-    short.fails(Exit::Device, &["bytes"]);
+    short.fails(Exit::Device, "bytes");
     assert!(!bench.path("cache").exists(), "a calibration was stored");
 }
 
@@ -74,13 +74,13 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 fn json_is_one_document_and_nothing_else() {
     let bench = FaultBench::new();
-    let outcome = bench.q2c(&["doctor", "--json"]);
+    let outcome = bench.run("doctor --json");
     outcome.exits(Exit::Done);
     let report: serde_json::Value = strict_json(&outcome.stdout);
     assert!(report["checks"].as_array().is_some_and(|c| !c.is_empty()));
     let tried = bench.tune("nowhere", &["--json"]);
-    tried.refuses(Exit::Target, &["nowhere"]);
-    let help = bench.q2c(&["--help"]);
+    tried.refuses(Exit::Target, "nowhere");
+    let help = bench.run("--help");
     help.exits(Exit::Done);
     assert_eq!(help.stderr, "");
     assert!(help.stdout.contains("130"), "the exit codes are documented");
@@ -149,7 +149,7 @@ fn left_alone(bench: &FaultBench, journal: &str, setting: &Path) {
     fs::write(setting, "512").unwrap();
     let done = bench.q2c(&["restore", "--journal", journal]);
     done.exits(Exit::Done);
-    has_words(&done.stdout, &["left alone", "512"]);
+    has_words(&done.stdout, "left alone | 512");
     assert_eq!(read(setting), "512");
 }
 

@@ -25,13 +25,13 @@ fn stopped(bench: &FaultBench, args: &[&str], at: &str, signal: Signal) -> Comma
 fn a_run_stopped_in_each_stage_goes_on() {
     let bench = FaultBench::new();
     let outcome = stopped(&bench, &real_tune(SIM, &[]), "calibrating", Signal::INT);
-    outcome.fails(Exit::Interrupted, &["calibrate", "stopped by a signal"]);
+    outcome.fails(Exit::Interrupted, "calibrate | stopped by a signal");
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
     let resume = ["tune", "--resume", &name];
 
     let outcome = stopped(&bench, &resume, "recording", Signal::TERM);
-    outcome.fails(Exit::Interrupted, &["stopped by a signal", "--resume"]);
+    outcome.fails(Exit::Interrupted, "stopped by a signal | --resume");
     assert!(run.join("calibration.json").exists());
     assert!(!run.join(format!("trace-{}.parquet", 4096)).exists());
     interrupted(&run);
@@ -49,7 +49,7 @@ fn a_run_stopped_in_each_stage_goes_on() {
     );
     // One of the first round's trials was run: the answer names the methods that have none.
     let answer = outcome.stdout.replace("\n ", "");
-    has_words(&answer, &["Not in this answer, for want of a trial"]);
+    has_words(&answer, "Not in this answer, for want of a trial");
     for unmeasured in [" 0 IOPS", "was poll, no sleep", "effective mode:"] {
         assert!(!answer.contains(unmeasured), "{unmeasured}: {outcome:#?}");
     }
@@ -89,8 +89,8 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
     let resume = ["tune", "--resume", &run.display().to_string(), "--json"];
     let (file, aside) = (run.join("program.json"), run.join("aside"));
     fs::rename(&file, &aside).unwrap();
-    let phrases = ["program.json", "found no file"];
-    bench.q2c(&resume).fails(Exit::Input, &phrases);
+    let phrases = "program.json | found no file";
+    bench.q2c(&resume).fails(Exit::Input, phrases);
     fs::rename(&aside, &file).unwrap();
     let outcome = bench.q2c(&resume);
     outcome.exits(Exit::Done);
@@ -116,13 +116,13 @@ fn fails_in_a_trial(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let before = trials(run);
     let (_, plan) = spoil("plan.toml");
     let tried = bench.q2c(resume);
-    tried.fails(Exit::Input, &["plan.toml: was checksum", "new run"]);
+    tried.fails(Exit::Input, "plan.toml: was checksum | new run");
     change_plan(run, &fs::read_to_string(run.join("plan.toml")).unwrap());
     let tried = bench.q2c(resume);
-    tried.fails(Exit::Input, &["calibration.json", "engine: was", "new run"]);
+    tried.fails(Exit::Input, "calibration.json | engine: was | new run");
     let (path, identity) = spoil("calibration-identity.json");
     let tried = bench.q2c(resume);
-    tried.fails(Exit::Device, &["verify", "Input/output error", "dmesg"]);
+    tried.fails(Exit::Device, "verify | Input/output error | dmesg");
     interrupted(run);
     assert_eq!(trials(run), before);
     fs::write(path, identity).unwrap();
@@ -170,7 +170,7 @@ fn stopped_while_filling_the_scratch_file() {
         let bench = FaultBench::new();
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
         let outcome = stopped(&bench, &args, "filling the scratch file", signal);
-        outcome.fails(Exit::Interrupted, &["fill the scratch file", "removed"]);
+        outcome.fails(Exit::Interrupted, "fill the scratch file | removed");
         bench.left_nothing();
     }
 }
@@ -182,7 +182,7 @@ fn a_limit_of_file_sizes_is_told() {
     let line = r#"ulimit -f 64; exec "$0" "$@""#;
     let args = ["-c", line, Q2C, "tune", "--scratch=4m", "--seconds=0.1"];
     let outcome = bench.start(bench.command("sh", &args)).end();
-    outcome.fails(Exit::Environment, &["the scratch file", "File too large"]);
+    outcome.fails(Exit::Environment, "the scratch file | File too large");
     bench.left_nothing();
 }
 
@@ -193,7 +193,7 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let bench = FaultBench::new();
     let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
     let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
-    outcome.fails(Exit::Interrupted, &["stopped by a signal"]);
+    outcome.fails(Exit::Interrupted, "stopped by a signal");
     let run = bench.run_is("interrupted");
     let files = fs::read_dir(bench.path("runs")).unwrap();
     let scratch = files
@@ -217,13 +217,8 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
 
     let bench = FaultBench::new();
     let args = ["calibrate", "--scratch", "4m"];
-    let mut running = bench.start(bench.command(Q2C, &args));
-    running.says("filling");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
-    running.signal(Signal::INT);
-    running
-        .end()
-        .fails(Exit::Interrupted, &["stopped by a signal"]);
+    let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
+    outcome.fails(Exit::Interrupted, "stopped by a signal");
     bench.left_nothing();
 }
 
@@ -245,45 +240,39 @@ fn a_stopped_reproduction() {
 fn a_command_that_does_not_look_ends_all_the_same() {
     let bench = FaultBench::new();
     let list = bench.file("latencies.csv", &b"31\n30\n40\n".repeat(50));
-    assert!(crate::bench::works("mkfifo", &[&pipe(&bench)]));
+    let pipe = bench.path("pipe").display().to_string();
+    assert!(crate::bench::works("mkfifo", &[&pipe]));
     // 10^7 s of I/Os of 31 us would take hours.
-    let long = ["--unit=us", "--measure=10000000s"];
-    let sim = [&["poll", "sim", &list, "--policy=pas"][..], &long].concat();
-    let sweep = [
-        &["poll", "sweep", &list, "--policy=pas", "--yes"][..],
-        &long,
-    ]
-    .concat();
-    let pipe = pipe(&bench);
-    for args in [
-        &sim[..],
-        &sweep,
-        &["trace", "import", &pipe, "--out", "t.parquet"],
-        &["analyze", &pipe],
-        &["poll", "sim", &pipe, "--policy=pas"],
-        &["bench", SIM, "--fio", &pipe],
-        &["replay", &pipe, SIM],
-        &["compare", &pipe, SIM, SIM],
-    ] {
-        let mut running = bench.start(bench.command(Q2C, args));
-        std::thread::sleep(Duration::from_millis(800));
+    let long = "--policy=pas --unit=us --measure=10000000s";
+    let commands = [
+        format!("poll sim {list} {long}"),
+        format!("poll sweep {list} {long} --yes"),
+        format!("trace import {pipe} --out t.parquet"),
+        format!("analyze {pipe}"),
+        format!("poll sim {pipe} --policy=pas"),
+        format!("bench {SIM} --fio {pipe}"),
+        format!("replay {pipe} {SIM}"),
+        format!("compare {pipe} {SIM} {SIM}"),
+    ];
+    let start = |line: &String| bench.start(bench.command(Q2C, &split(line)));
+    let mut started: Vec<_> = commands.iter().map(start).collect();
+    // All of them are in the middle of it by then.
+    std::thread::sleep(Duration::from_millis(1_500));
+    for running in &mut started {
         running.signal(Signal::TERM);
-        running
-            .end()
-            .fails(Exit::Interrupted, &["stopped by a signal"]);
+    }
+    for running in started {
+        let outcome = running.end();
+        outcome.fails(Exit::Interrupted, "stopped by a signal");
     }
     // A q2c trace is read from its end on, which a pipe cannot give.
     let tried = bench.q2c(&["trace", "info", &pipe]);
-    tried.refuses(Exit::Input, &["expected a regular file"]);
+    tried.refuses(Exit::Input, "expected a regular file");
     bench.left_nothing();
     // The list and the pipe, and no trace that is half written.
     let mut left: Vec<_> = fs::read_dir(bench.path("")).unwrap().collect();
     left.retain(|e| e.as_ref().unwrap().path().extension().is_some());
     assert_eq!(left.len(), 1, "{left:?}");
-}
-
-fn pipe(bench: &FaultBench) -> String {
-    bench.path("pipe").display().to_string()
 }
 
 /// A run waits for its requests in flight, which take ten minutes here. The second signal does not.
@@ -301,7 +290,7 @@ fn a_second_signal_ends_a_run_at_once() {
     running.signal(Signal::INT);
     running
         .end()
-        .fails(Exit::Interrupted, &["second signal", "q2c restore"]);
+        .fails(Exit::Interrupted, "second signal | q2c restore");
 }
 
 /// As timeout(1) sends them: one to the program, and one to its group right after.
@@ -350,7 +339,7 @@ fn a_trial_in_which_the_program_was_stopped_does_not_count() {
     running.signal(Signal::CONT);
     running
         .end()
-        .fails(Exit::Environment, &["every trial failed", "stood still"]);
+        .fails(Exit::Environment, "every trial failed | stood still");
 }
 
 /// A command that ignores signals is killed, and what was recorded is kept.
@@ -426,5 +415,5 @@ fn a_run_of_very_many_points_ends_all_the_same() {
     stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
     let axes = ["--jobs=1..1001", "--depth=1..100"];
     let tried = bench.q2c(&[&args[..], &axes].concat());
-    tried.fails(Exit::Usage, &["100000 points", "found 100100"]);
+    tried.fails(Exit::Usage, "100000 points | found 100100");
 }

@@ -1,9 +1,9 @@
 //! Tests of wrong command lines.
 
-use crate::bench::{FaultBench, Q2C, SIM, split};
+use crate::bench::{FaultBench, Phrases, Q2C, SIM, split};
 use q2c_result::Exit;
 
-fn refused(args: &[&str], phrases: &[&str]) {
+fn refused(args: &[&str], phrases: &(impl Phrases + ?Sized)) {
     let bench = FaultBench::new();
     bench.q2c(args).refuses(Exit::Usage, phrases);
     bench.left_nothing();
@@ -48,7 +48,7 @@ fn unknown_units_are_refused() {
 }
 
 /// The rule is refused in one line, and the lines above show the place of the mistake.
-fn bad_rule(args: &[&str], phrases: &[&str], place: &str) {
+fn bad_rule(args: &[&str], phrases: &(impl Phrases + ?Sized), place: &str) {
     let bench = FaultBench::new();
     let outcome = bench.q2c(args);
     outcome.fails(Exit::Usage, phrases);
@@ -142,7 +142,7 @@ fn help_that_cannot_be_written_is_a_failure() {
         let line = r#"exec "$0" "$@" >/dev/full"#;
         let arguments = [&["-c", line, Q2C], args].concat();
         let outcome = bench.start(bench.command("sh", &arguments)).end();
-        outcome.refuses(Exit::Device, &["write the result", "No space left"]);
+        outcome.refuses(Exit::Device, "write the result | No space left");
     }
 }
 
@@ -159,14 +159,14 @@ fn missing_and_contradicting_arguments_are_refused() {
 #[test]
 fn what_is_no_run_cannot_be_resumed() {
     let bench = FaultBench::new();
-    let tried = bench.q2c(&["tune", "--resume", "runs/none"]);
-    tried.refuses(Exit::Input, &["runs/none"]);
+    let tried = bench.run("tune --resume runs/none");
+    tried.refuses(Exit::Input, "runs/none");
     std::fs::create_dir(bench.path("not-a-run")).unwrap();
-    let tried = bench.q2c(&["tune", "--resume", "not-a-run"]);
-    tried.refuses(Exit::Input, &["not-a-run"]);
+    let tried = bench.run("tune --resume not-a-run");
+    tried.refuses(Exit::Input, "not-a-run");
     bench.file("not-a-run/plan.toml", b"seconds = \"many\"\n");
-    let tried = bench.q2c(&["tune", "--resume", "not-a-run"]);
-    tried.refuses(Exit::Input, &["not-a-run/plan.toml"]);
+    let tried = bench.run("tune --resume not-a-run");
+    tried.refuses(Exit::Input, "not-a-run/plan.toml");
 }
 
 /// A plan that was changed by hands is checked as the command line is. The folder has nothing else,
@@ -182,7 +182,7 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
     let resumed = |from: &str, to: &str| {
         let text = PLAN.replace(from, to);
         bench.file("run/plan.toml", text.as_bytes());
-        bench.q2c(&["tune", "--resume", "run"])
+        bench.run("tune --resume run")
     };
     for (from, to, field) in [
         ("\nseconds = 1.0", "\nseconds = -1.0", "seconds"),
@@ -197,14 +197,14 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
         resumed(from, to).refuses(Exit::Input, &["plan.toml", field]);
     }
     // What is right goes on to the next file of a run.
-    resumed("", "").fails(Exit::Input, &["cells.jsonl"]);
+    resumed("", "").fails(Exit::Input, "cells.jsonl");
 }
 
 /// A simulated device is an engine, so that one for files beside it is a mistake in the command.
 #[test]
 fn an_engine_for_files_on_a_simulated_device_is_refused() {
     for engine in ["io_uring", "null,libaio", "spdk"] {
-        let phrases = ["its own engine", "drop --engine"];
-        refused(&["bench", SIM, "--engine", engine], &phrases);
+        let phrases = "its own engine | drop --engine";
+        refused(&["bench", SIM, "--engine", engine], phrases);
     }
 }

@@ -3,7 +3,6 @@
 use crate::output::say;
 use q2c_host::signals::Signals;
 use q2c_model::Fault;
-use q2c_result::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -35,7 +34,7 @@ pub(crate) fn kill_the_command() {
 /// value is dropped.
 #[derive(Default)]
 pub(crate) struct Child {
-    words: Vec<OsString>,
+    pub words: Vec<OsString>,
     child: Option<std::process::Child>,
     status: Option<ExitStatus>,
 }
@@ -75,18 +74,13 @@ impl Child {
         })
     }
 
-    pub(crate) fn words(&self) -> &[OsString] {
-        &self.words
-    }
-
     fn name(&self) -> Cow<'_, str> {
         let name = self.words.first().map(|word| word.to_string_lossy());
         name.unwrap_or_default()
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> Fault {
-        let message = format!("{what} the command {}: {error}", self.name());
-        Fault::new(Exit::Environment, message)
+        Fault::environment(format!("{what} the command {}: {error}", self.name()))
     }
 
     pub(crate) fn id(&self) -> Option<u32> {
@@ -182,7 +176,7 @@ impl Child {
 }
 
 fn not_started(name: &str, error: &io::Error) -> Fault {
-    Fault::new(Exit::Usage, format!("start {name}: {error}"))
+    Fault::usage(format!("start {name}: {error}"))
 }
 
 impl Drop for Child {

@@ -1,23 +1,19 @@
 //! What becomes of the I/Os of a capture while it runs, and when it ends.
 
-use super::{Child, OfCommand};
+use super::Child;
 use crate::progress::Line;
 use q2c_capture::{Follower, Recorder};
-use q2c_model::Fault;
+use q2c_host::Roots;
+use q2c_host::tasks::{Kin, ProcessFamily};
+use q2c_model::{Exit, Fault};
 use q2c_run::runner::spoken;
 use q2c_trace::recording::{Recorded, RecordingSorter};
+use q2c_trace::span::NONE_32;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CaptureEnd {
-    /// As asked: the time was over, the command had ended, nobody watched any more, or a signal
-    /// came and nothing else would have ended the capture.
-    Asked,
-    /// By a signal before its time was over or its command had ended.
-    Stopped,
-}
 
 pub(crate) trait CaptureWatcher {
     fn io(&mut self, io: &Recorded);
@@ -97,7 +93,10 @@ pub(super) struct CaptureFollower<'a, W> {
 }
 
 impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
-    type End = CaptureEnd;
+    /// Done as asked: the time was over, the command had ended, nobody watched any more, or a
+    /// signal came and nothing else would have ended the capture. Interrupted: by a signal before
+    /// that.
+    type End = Exit;
     type Error = Fault;
 
     fn take(&mut self, io: Recorded) -> Result<(), Fault> {
@@ -105,28 +104,85 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
         self.recording.push(io)
     }
 
-    fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<CaptureEnd, Duration>, Fault> {
+    fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<Exit, Duration>, Fault> {
         if self.stop.load(Ordering::Acquire) {
             self.child.stop()?;
             // When nothing else would end the capture, the signal is its normal end.
             let open = self.length.is_none() && !self.child.is_there();
-            let end = if open {
-                CaptureEnd::Asked
-            } else {
-                CaptureEnd::Stopped
-            };
+            let end = if open { Exit::Done } else { Exit::Interrupted };
             return Ok(ControlFlow::Break(end));
         }
         if self.child.is_over()? {
-            return Ok(ControlFlow::Break(CaptureEnd::Asked));
+            return Ok(ControlFlow::Break(Exit::Done));
         }
         let length = self.length;
         let left = length.map(|length| length.saturating_sub(self.begun.elapsed()));
         if left.is_some_and(|left| left.is_zero()) || !self.watch.look(recorder)? {
             self.child.stop()?;
-            return Ok(ControlFlow::Break(CaptureEnd::Asked));
+            return Ok(ControlFlow::Break(Exit::Done));
         }
         Ok(ControlFlow::Continue(left.unwrap_or(Duration::MAX)))
+    }
+}
+
+/// Counts the I/Os of a command and its children. Others use the disk meanwhile, and are recorded,
+/// too.
+pub(crate) struct OfCommand {
+    family: ProcessFamily,
+    names: BTreeMap<String, u64>,
+    all: u64,
+    /// I/Os of processes that had ended when they were looked up.
+    gone: u64,
+}
+
+impl OfCommand {
+    /// Counts those of the process `first` and its children.
+    pub(crate) fn new(roots: &Roots, first: u32) -> Self {
+        OfCommand {
+            family: ProcessFamily::new(roots, first),
+            names: BTreeMap::new(),
+            all: 0,
+            gone: 0,
+        }
+    }
+
+    pub(crate) fn io(&mut self, io: &Recorded) {
+        self.all += 1;
+        let pid = io.span.pid;
+        match self.family.kin(if pid == NONE_32 { 0 } else { pid }) {
+            Kin::Of => *self.names.entry(io.name().unwrap_or_default()).or_default() += 1,
+            Kin::Gone => self.gone += 1,
+            Kin::Other => {}
+        }
+    }
+
+    pub(crate) fn ios(&self) -> u64 {
+        self.names.values().sum()
+    }
+
+    /// How many of the recorded I/Os are the command's, and how to take them alone.
+    pub(crate) fn message(&self, trace: &Path) -> String {
+        let names: Vec<&str> = self.names.keys().map(String::as_str).collect();
+        let mut sentence = format!(
+            "{} of {} I/Os are of the command and its children",
+            self.ios(),
+            self.all
+        );
+        if names.len() > 1 {
+            sentence += &format!(" ({})", names.join(", "));
+        }
+        if self.gone > 0 {
+            sentence += &format!(
+                "; whether {} more are, is not known: their processes had ended before they were looked up",
+                self.gone
+            );
+        }
+        let alone = format!("; q2c analyze {} --process", trace.display());
+        match &names[..] {
+            [] => sentence,
+            [one] => format!("{sentence}{alone} {one} takes them alone"),
+            _ => format!("{sentence}{alone} NAME takes those of one name alone"),
+        }
     }
 }
 
@@ -139,5 +195,30 @@ mod tests {
         let now = Duration::from_millis(3_040);
         assert_eq!(in_words(812, now, Some(10.0)), "812 I/Os in 3.0 s of 10 s");
         assert_eq!(in_words(0, now, None), "0 I/Os in 3.0 s");
+    }
+
+    #[test]
+    fn the_commands_ios_are_told_with_the_way_to_take_them() {
+        let mut counter = OfCommand::new(&Roots::live(), 7);
+        (counter.all, counter.gone) = (30, 0);
+        let sentence = |counter: &OfCommand| counter.message(Path::new("t.parquet"));
+        assert_eq!(
+            sentence(&counter),
+            "0 of 30 I/Os are of the command and its children"
+        );
+        counter.names.insert("fio".to_owned(), 20);
+        assert_eq!(
+            sentence(&counter),
+            "20 of 30 I/Os are of the command and its children; q2c analyze t.parquet --process \
+             fio takes them alone"
+        );
+        counter.names.insert("sh".to_owned(), 2);
+        counter.gone = 3;
+        assert_eq!(
+            sentence(&counter),
+            "22 of 30 I/Os are of the command and its children (fio, sh); whether 3 more are, is \
+             not known: their processes had ended before they were looked up; q2c analyze \
+             t.parquet --process NAME takes those of one name alone"
+        );
     }
 }

@@ -2,18 +2,22 @@
 
 mod child;
 mod following;
-mod of_command;
-mod running;
 
 pub(crate) use child::{Child, kill_the_command};
-pub(crate) use following::{CaptureCounter, CaptureEnd, CaptureWatcher};
-pub(crate) use of_command::OfCommand;
-pub(crate) use running::{FinishedCapture, RunningCapture};
+pub(crate) use following::{CaptureCounter, CaptureWatcher, OfCommand};
 
+use crate::args::temporary;
+use crate::output::say;
 use clap::Args;
-use q2c_capture::{CaptureFilter, CapturedBy};
-use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size, seconds_within};
+use following::CaptureFollower;
+use q2c_capture::{CaptureFilter, CaptureTarget, CapturedBy, Description, Missing, Pace, Recorder};
+use q2c_host::{Roots, machine};
+use q2c_model::lost::{Losses, without_record};
+use q2c_model::{Bytes, Exit, Fault, Nanos, Op, parse_duration, parse_size, seconds_within};
+use q2c_trace::recording::RecordingSorter;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// What is captured, by what means and for how long.
 #[derive(Clone, Debug, Default, Args)]
@@ -72,7 +76,7 @@ impl CaptureArgs {
 
     /// The first of these options that was given, as it is typed.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let options = [
+        let mut options = [
             ("--seconds", self.seconds.is_some()),
             ("--by", self.by.is_some()),
             ("--min-size", self.min_size.is_some()),
@@ -81,8 +85,8 @@ impl CaptureArgs {
             ("--latency-above", self.latency_above.is_some()),
             ("--memory", self.memory.is_some()),
             ("--spill", self.spill.is_some()),
-        ];
-        let mut options = options.into_iter();
+        ]
+        .into_iter();
         options.find_map(|(name, given)| given.then_some(name))
     }
 
@@ -103,4 +107,142 @@ impl CaptureArgs {
 
 fn seconds(text: &str) -> Result<f64, String> {
     seconds_within(text, 1e-3..=1e7)
+}
+
+/// Memory that the recording may take at most, bytes; also the limit for `--memory`.
+const MEMORY_MOST: u64 = 4 << 30;
+/// Memory for the recording where the system does not say how much is free, bytes.
+const MEMORY: u64 = 256 << 20;
+
+/// A capture that runs: the recorder, the recording so far, and the command, if there is one. The
+/// calls come in this order: [`RunningCapture::begin`], [`RunningCapture::finish`].
+pub(crate) struct RunningCapture<'a> {
+    roots: &'a Roots,
+    target: &'a CaptureTarget,
+    args: &'a CaptureArgs,
+    recorder: Recorder,
+    recording: RecordingSorter,
+    /// The command that runs during the capture and ends it, once it is started.
+    pub(crate) child: Child,
+}
+
+impl<'a> RunningCapture<'a> {
+    pub(crate) fn begin(
+        roots: &'a Roots,
+        target: &'a CaptureTarget,
+        args: &'a CaptureArgs,
+    ) -> Result<RunningCapture<'a>, Fault> {
+        let recorder = Recorder::attach(roots, target.disks(), &args.wanted(), args.by)?;
+        if let Some(refused) = recorder.refused() {
+            say(&format!("no BPF, failed to {refused}; {BY_TRACEFS}"));
+        }
+        let recorder = match args.by {
+            None => recorder.or_on_by_tracefs(roots, target.disks(), &args.wanted()),
+            Some(_) => recorder,
+        };
+        Ok(RunningCapture {
+            roots,
+            target,
+            args,
+            recorder,
+            recording: recording(roots, args),
+            child: Child::default(),
+        })
+    }
+
+    /// Says in a line what is recorded, and how. `alone` is true when no command runs.
+    pub(crate) fn message(&self, alone: bool) -> String {
+        let target_disk = &self.target.target_disk;
+        let below = if target_disk.below.is_empty() {
+            String::new()
+        } else {
+            format!(", below {}", target_disk.disk.name)
+        };
+        let whole = target_disk.partition.as_ref();
+        let whole = whole.map(|partition| format!(", the whole disk of {partition}"));
+        let filter = self.args.filter().map(|filter| format!("; only {filter}"));
+        let (whole, filter) = (whole.unwrap_or_default(), filter.unwrap_or_default());
+        let open = alone && self.args.seconds.is_none();
+        let until = if open { "; ctrl-c ends it" } else { "" };
+        let (names, by) = (self.target.names(), self.recorder.by());
+        format!("recording {names}{below}{whole} by {by}{filter}{until}")
+    }
+
+    /// Follows the capture until the time is over, the command has ended, `watch` wants no more, or
+    /// `stop` is set. Then takes the last records, and asks what was lost and how the command
+    /// ended. The recorder is gone afterwards.
+    pub(crate) fn finish(
+        mut self,
+        watch: &mut impl CaptureWatcher,
+        stop: &AtomicBool,
+    ) -> Result<(Exit, FinishedCapture), Fault> {
+        let mut following = CaptureFollower {
+            begun: Instant::now(),
+            length: self.args.seconds.map(Duration::from_secs_f64),
+            child: &mut self.child,
+            recording: &mut self.recording,
+            watch,
+            stop,
+        };
+        let by = self.recorder.by();
+        let (end, missing) = self.recorder.follow(Pace::default(), &mut following)?;
+        if let Some(reason) = self.recorder.refused().filter(|_| by != self.recorder.by()) {
+            say(&format!("failed to {reason}; it went on {BY_TRACEFS}"));
+        }
+        let (target, filter) = (self.target, self.args.filter());
+        let mut description = Description::new(self.roots, target, filter, &self.recorder, missing);
+        description.command(&self.child.words, self.child.status());
+        let finished = FinishedCapture {
+            recording: self.recording,
+            description,
+        };
+        Ok((end, finished))
+    }
+}
+
+const BY_TRACEFS: &str =
+    "recording by tracefs: at more cost, without hardware queues, tags and cgroups";
+
+fn recording(roots: &Roots, args: &CaptureArgs) -> RecordingSorter {
+    let free = || machine::free_memory(roots).map(|free| free.0 / 4);
+    let memory = args.memory.map(|memory| memory.0).or_else(free);
+    let memory = memory.unwrap_or(MEMORY).min(MEMORY_MOST);
+    let folder = args.spill.clone().unwrap_or_else(temporary);
+    RecordingSorter::new(Bytes(memory), &folder)
+}
+
+fn lost(missing: &Missing) -> String {
+    let lost = missing.lost;
+    let Some(losses) = Losses::from_counts(&missing.reasons) else {
+        return format!("{lost} I/Os or events were lost");
+    };
+    let consequence = if losses.of_ios {
+        without_record(lost) + ", so that counts are too low"
+    } else {
+        format!("{lost} events lost, so that I/Os are missing or lack stages")
+    };
+    format!(
+        "{consequence}: {}. To do: {}",
+        losses.causes, losses.remedies
+    )
+}
+
+pub(crate) struct FinishedCapture {
+    pub recording: RecordingSorter,
+    pub description: Description,
+}
+
+impl FinishedCapture {
+    pub(crate) fn tell_missing(&self) {
+        let missing = self.description.missing();
+        if missing.lost > 0 {
+            say(&lost(missing));
+        }
+        if missing.unqueued > 0 {
+            say(&format!(
+                "{} I/Os completed that were not seen queued: in flight when the recording began, or not shown by the kernel",
+                missing.unqueued
+            ));
+        }
+    }
 }

@@ -130,16 +130,16 @@ fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbe
 
 fn warnings(pairs: &[Pair]) -> Vec<Warning> {
     let widest = widest(pairs);
-    let wide = (widest > WIDE).then(|| {
-        Warning::new(
-            "trials-differ",
-            format!(
-                "the trials of a pair differ by up to {:.0} %",
-                100.0 * widest
-            ),
-            "other work runs on this core, or its clock changes",
-            "repeat it on an idle machine, or with more --trials",
-        )
-    });
-    wide.into_iter().collect()
+    if widest <= WIDE {
+        return Vec::new();
+    }
+    vec![Warning::new(
+        "trials-differ",
+        format!(
+            "the trials of a pair differ by up to {:.0} %",
+            100.0 * widest
+        ),
+        "other work runs on this core, or its clock changes",
+        "repeat it on an idle machine, or with more --trials",
+    )]
 }

@@ -5,16 +5,20 @@ mod run;
 mod scx;
 mod sim;
 mod start;
-mod watch;
 
-use crate::output::{text_of, unread};
+use crate::output::{Redrawn, print_json, print_while_read, screen, text_of, unix_s, unread};
 use calibrate::PlaceCalibrateArgs;
 use clap::{Args, Subcommand};
 use q2c_engine::Pattern;
-use q2c_model::{Bytes, CpuId, Fault, Nanos, parse_time};
+use q2c_host::Roots;
+use q2c_host::signals::Orderly;
+use q2c_model::{Bytes, CpuId, Fault, Nanos, OrFault, parse_time};
 use q2c_place::corun::run::spec::PlaceRunSettings;
 use q2c_place::scheduler::hints::Hints;
+use q2c_place::scheduler::observe::{TaskObserver, window_of};
+use q2c_place::scheduler::view::{PlaceWatchBasis, detector, machine};
 use q2c_place::{speed, speeds_file};
+use q2c_report::Reported;
 use q2c_result::Exit;
 use q2c_result::place::{Speeds, SpeedsFrom};
 use q2c_workbench::workbench::WorkloadRequest;
@@ -23,15 +27,6 @@ use start::PlaceStartArgs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use watch::PlaceWatchArgs;
-
-/// Placement of polling tasks beside computing tasks on SMT cores.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct PlaceArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: PlaceCommand,
-}
 
 /// The commands of `q2c place`.
 #[derive(Clone, Debug, Subcommand)]
@@ -63,10 +58,10 @@ pub(crate) struct DetectArgs {
     pub window: Nanos,
 }
 
-pub(crate) fn run(args: &PlaceArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    match &args.command {
+pub(crate) fn run(command: &PlaceCommand, stop: &AtomicBool) -> Result<Exit, Fault> {
+    match command {
         PlaceCommand::Sim(args) => sim::run(args),
-        PlaceCommand::Watch(args) => watch::run(args, stop),
+        PlaceCommand::Watch(args) => watch(args, stop),
         PlaceCommand::Start(args) => start::run(args, stop),
         PlaceCommand::Calibrate(args) => calibrate::run(args, stop),
         PlaceCommand::Run(args) => run::run(args, stop),
@@ -90,22 +85,19 @@ fn hints(file: Option<&Path>) -> Result<Hints, Fault> {
 }
 
 fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
+    let (random, write) = (true, false);
     WorkloadRequest {
-        machine: None,
-        target: target.to_owned(),
-        engine: None,
-        pattern: Pattern {
-            random: true,
-            write: false,
-        },
-        sizes: vec![bs],
-        jobs: 1,
         // A named CPU keeps the workbench from trying them.
         cpus: vec![cpu],
-        background: Vec::new(),
-        allow_write: Vec::new(),
-        seed: 1,
+        ..WorkloadRequest::new(target, Pattern { random, write }, vec![bs])
     }
+}
+
+/// Prints a line with the time since the start. A reader that has closed the pipe does not end the
+/// work.
+fn tell(began: Instant, text: &str) -> Result<(), Fault> {
+    let seconds = began.elapsed().as_secs_f64();
+    print_while_read(&format!("{seconds:.2} s  {text}")).map(drop)
 }
 
 /// The longest time for which a signal waits.
@@ -121,4 +113,72 @@ fn wait(window: Duration, stop: &AtomicBool) -> Option<f64> {
         std::thread::sleep(PATIENCE.min(window.saturating_sub(began.elapsed())));
     }
     Some(began.elapsed().as_secs_f64())
+}
+
+/// What to watch.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PlaceWatchArgs {
+    /// Hints and window.
+    #[command(flatten)]
+    pub detect: DetectArgs,
+    /// Speeds beside neighbours from this TOML file [default: from published figures]
+    #[arg(long, value_name = "FILE")]
+    pub speeds: Option<PathBuf>,
+    /// End after so many windows [default: go on until interrupted; 3 with --json]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub windows: Option<u32>,
+    /// Print the last look as JSON; q2c report draws it again
+    #[arg(long, conflicts_with = "json_lines")]
+    pub json: bool,
+    /// Print each look as a line of JSON
+    #[arg(long)]
+    pub json_lines: bool,
+}
+
+/// Windows of `--json`: after the second one a task that stopped polling counts as computing.
+const WINDOWS: u32 = 3;
+
+fn watch(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    // After a signal the probe is taken off, and the last look is printed.
+    let _orderly = Orderly::begin();
+    let (speeds, speeds_from) = speeds(args.speeds.as_deref())?;
+    let hints = hints(args.detect.hints.as_deref())?;
+    let roots = Roots::live();
+    let map = machine(&roots).map_err(Fault::environment)?;
+    let mut observer = TaskObserver::begin(&roots, hints);
+    let view = PlaceWatchBasis {
+        map,
+        speeds,
+        speeds_from,
+        detector: detector(&observer),
+    };
+    let window = Duration::from_nanos(window_of(args.detect.window).0);
+    let most = args.windows.or(args.json.then_some(WINDOWS));
+    let mut drawn = Redrawn::default();
+    let mut last = None;
+    for nth in 1.. {
+        let Some(seconds) = wait(window, stop) else {
+            break;
+        };
+        let active = observer.window()?;
+        let look = view.look(&active, unix_s(), seconds);
+        let goes_on = match (args.json, args.json_lines) {
+            (true, _) => true,
+            (false, true) => {
+                print_while_read(&serde_json::to_string(&look).or_exit(Exit::Internal)?)?
+            }
+            (false, false) => drawn.show(&look.document().text(screen()))?,
+        };
+        last = Some(look);
+        if !goes_on || most.is_some_and(|most| nth >= most) {
+            break;
+        }
+    }
+    if args.json {
+        let Some(look) = last else {
+            return Ok(Exit::Interrupted);
+        };
+        print_json(&look)?;
+    }
+    Ok(Exit::Done)
 }

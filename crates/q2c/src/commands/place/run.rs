@@ -19,7 +19,7 @@ use q2c_place::map::SmtMap;
 use q2c_place::scheduler::map::of_topology;
 use q2c_result::place::PolicyName;
 use q2c_result::place_run::{PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
-use q2c_result::{Exit, Warning};
+use q2c_result::{Exit, Machine, Warning};
 use q2c_run::runner::{End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
@@ -39,10 +39,14 @@ pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fa
     let map = map(&roots, &allowed);
     let mut spec = args.clone();
     spec.settle(&map);
-    let engine = spec.polls.is_none().then(|| request(&spec, &map));
-    let bench = engine
-        .map(|request| open_named(&request, stop))
-        .transpose()?;
+    let request = WorkloadRequest {
+        engine: spec.engine.clone(),
+        seed: spec.seed,
+        // The placements choose the CPUs of each task.
+        ..super::reads(&spec.target, spec.bs, map.id(0))
+    };
+    let none_polls = spec.polls.is_none();
+    let bench = none_polls.then(|| open_named(&request, stop)).transpose()?;
     let (policies, left_out) = available(&spec, &roots, &allowed);
     let run = PlacementsRun {
         spec,
@@ -85,15 +89,6 @@ fn map(roots: &Roots, allowed: &[CpuId]) -> SmtMap {
     of_topology(&Topology::read(roots), usable)
 }
 
-fn request(args: &PlaceRunSettings, map: &SmtMap) -> WorkloadRequest {
-    WorkloadRequest {
-        engine: args.engine.clone(),
-        seed: args.seed,
-        // The placements choose the CPUs of each task.
-        ..super::reads(&args.target, args.bs, map.id(0))
-    }
-}
-
 /// The placements that can be had. The daemon takes tasks that have fewer CPUs than the machine for
 /// pinned ones, and moves none of them.
 fn available(
@@ -103,11 +98,9 @@ fn available(
 ) -> (Vec<PolicyName>, Vec<PlacementLeftOut>) {
     let online = machine::online(roots);
     let may_use_all = online.iter().all(|cpu| allowed.contains(cpu));
-    let (there, missing) = spec
-        .policies
-        .iter()
-        .copied()
-        .partition(|policy| may_use_all || *policy != PolicyName::Proposed);
+    let policies = spec.policies.iter().copied();
+    let (there, missing): (Vec<_>, Vec<_>) =
+        policies.partition(|policy| may_use_all || *policy != PolicyName::Proposed);
     let left_out = |policy| PlacementLeftOut {
         policy,
         reason: format!(
@@ -116,7 +109,6 @@ fn available(
             online.len()
         ),
     };
-    let missing: Vec<PolicyName> = missing;
     (there, missing.into_iter().map(left_out).collect())
 }
 
@@ -140,11 +132,7 @@ impl PlacementsRun {
         let mut folder = RunDir::create(&self.spec.out, "place", &self.spec, &identity)?;
         let path = run_folder::announce(&folder);
         let summary = self.trials(&mut folder, stop)?;
-        let result = PlaceRunResult {
-            started_unix_s,
-            machine,
-            ..self.result(&summary)
-        };
+        let result = self.result(&summary, started_unix_s, machine);
         run_folder::publish(folder, summary.state(), &result)?;
         show(&result, self.spec.json)?;
         run_folder::tell_report(&path);
@@ -155,8 +143,7 @@ impl PlacementsRun {
                 Ok(Exit::Interrupted)
             }
             End::Aborted { label, error, .. } => {
-                let message = format!("run {label}: {error}");
-                Err(Fault::new(Exit::Environment, message))
+                Err(Fault::environment(format!("run {label}: {error}")))
             }
         }
     }
@@ -190,26 +177,28 @@ impl PlacementsRun {
             all_trials: self.spec.all_trials,
             ..Settings::default()
         };
-        let clock = SystemClock::default();
-        let mut progress = of_trials();
-        let mut runner = Runner {
+        Runner {
             settings: &settings,
             cancel: stop,
-            clock: &clock,
-            progress: progress.as_mut(),
-        };
-        runner.run(&mut plan, folder)
+            clock: &SystemClock::default(),
+            progress: of_trials().as_mut(),
+        }
+        .run(&mut plan, folder)
     }
 
-    /// The result but for the facts of machine and time.
-    fn result(&self, summary: &Summary<RunCell, RunTrial>) -> PlaceRunResult {
+    fn result(
+        &self,
+        summary: &Summary<RunCell, RunTrial>,
+        started_unix_s: u64,
+        machine: Machine,
+    ) -> PlaceRunResult {
         let bs = self.bench.as_ref().map(|_| self.spec.bs);
         PlaceRunResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_unix_s: 0,
+            started_unix_s,
             complete: matches!(summary.end, End::Complete),
-            machine: q2c_result::Machine::default(),
+            machine,
             cores: self.map.cores() as u32,
             cpus: self.map.cpus() as u32,
             compute: self.spec.compute(),
@@ -232,10 +221,7 @@ impl PlacementsRun {
         if let (None, Some(command)) = (&self.bench, &self.spec.polls) {
             return PollTask::Program(command.clone());
         }
-        let engine = self
-            .bench
-            .as_ref()
-            .map(|bench| bench.workload.engine.to_string());
+        let engine = self.bench.as_ref().map(|b| b.workload.engine.to_string());
         PollTask::Engine {
             engine: engine.unwrap_or_default(),
             bs: self.spec.bs,

@@ -17,7 +17,6 @@ pub(super) use built::run;
 #[cfg(feature = "scx")]
 mod built {
     use super::{AtomicBool, Exit, Fault, PlaceStartArgs};
-    use crate::output::print_while_read;
     use q2c_host::Roots;
     use q2c_host::signals::Orderly;
     use q2c_place::map::SmtMap;
@@ -61,10 +60,7 @@ mod built {
             self.tell(&format!("the scheduler is in force on {shape}"))?;
             let mut last = Report::default();
             for look in 1_u32.. {
-                let over = self
-                    .args
-                    .seconds
-                    .is_some_and(|s| self.began.elapsed().as_secs_f64() >= s);
+                let over = self.args.is_over(self.began);
                 if over || crate::commands::place::wait(LOOK, self.stop).is_none() {
                     break;
                 }
@@ -86,8 +82,7 @@ mod built {
         }
 
         fn tell(&self, text: &str) -> Result<(), Fault> {
-            let seconds = self.began.elapsed().as_secs_f64();
-            print_while_read(&format!("{seconds:.2} s  {text}")).map(drop)
+            crate::commands::place::tell(self.began, text)
         }
     }
 

@@ -131,7 +131,7 @@ fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Plac
         speeds_from,
         cache: args.cache_term.map(|share| CacheTerm {
             per_neighbour: share,
-            refill_s: args.cache_refill.map_or(0.0, seconds),
+            refill_s: args.cache_refill.map_or(0.0, Nanos::as_secs_f64),
         }),
         poll: PollTimes {
             io_us: us(args.io),
@@ -142,14 +142,10 @@ fn request(args: &PlaceSimArgs, speeds: Speeds, speeds_from: SpeedsFrom) -> Plac
     }
 }
 
-fn seconds(time: Nanos) -> f64 {
-    time.0 as f64 / 1e9
-}
-
 fn setup(args: &PlaceSimArgs) -> SetupOf {
-    let phases = |(runs, sleeps)| Phases {
-        runs_s: seconds(runs),
-        sleeps_s: seconds(sleeps),
+    let phases = |(runs, sleeps): (Nanos, Nanos)| Phases {
+        runs_s: runs.as_secs_f64(),
+        sleeps_s: sleeps.as_secs_f64(),
     };
     SetupOf {
         cores: args.cores,
@@ -157,7 +153,7 @@ fn setup(args: &PlaceSimArgs) -> SetupOf {
         caches: args.caches,
         compute: args.compute,
         polling: args.polling,
-        work_s: seconds(args.work),
+        work_s: args.work.as_secs_f64(),
         compute_phases: args.compute_phases.map(phases),
         polling_phases: args.polling_phases.map(phases),
         published: Vec::new(),

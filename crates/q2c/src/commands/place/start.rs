@@ -4,7 +4,6 @@ use super::DetectArgs;
 use crate::commands::restore;
 use crate::output::{print_while_read, say};
 use clap::Args;
-use q2c_host::restore::UndoOutcome;
 use q2c_host::signals::Orderly;
 use q2c_host::{Roots, capabilities};
 use q2c_model::{Fault, seconds_within};
@@ -48,6 +47,13 @@ pub(crate) struct PlaceStartArgs {
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
     #[arg(long, value_name = "FOLDER")]
     pub journal: Option<PathBuf>,
+}
+
+impl PlaceStartArgs {
+    pub(super) fn is_over(&self, began: Instant) -> bool {
+        let most = self.seconds;
+        most.is_some_and(|most| began.elapsed().as_secs_f64() >= most)
+    }
 }
 
 /// Places tasks until the time asked for is over or a signal comes. Both are normal ends. Then
@@ -101,31 +107,18 @@ impl PlaceRun {
             [] => "names and hints only".to_owned(),
             some => format!("{}, names and hints", some.join(", ")),
         };
-        self.tell(&format!(
-            "{cpus} CPUs on {cores} cores; polling is seen by {by}"
-        ))
+        let text = format!("{cpus} CPUs on {cores} cores; polling is seen by {by}");
+        super::tell(self.began, &text)
     }
 
     fn follow(&mut self, args: &PlaceStartArgs, stop: &AtomicBool) -> Result<(), Fault> {
         let window = Duration::from_nanos(window_of(args.detect.window).0);
-        let began = self.began;
-        let is_over = || {
-            args.seconds
-                .is_some_and(|s| began.elapsed().as_secs_f64() >= s)
-        };
-        while !is_over() && super::wait(window, stop).is_some() {
+        while !args.is_over(self.began) && super::wait(window, stop).is_some() {
             for event in self.daemon.window()? {
-                self.tell(&event.text)?;
+                super::tell(self.began, &event.text)?;
             }
         }
         Ok(())
-    }
-
-    /// Prints a line with the time since the start. A reader that has closed the pipe does not end
-    /// the daemon.
-    fn tell(&self, text: &str) -> Result<(), Fault> {
-        let line = format!("{:.2} s  {text}", self.began.elapsed().as_secs_f64());
-        print_while_read(&line).map(drop)
     }
 
     fn end(self) -> Result<Exit, Fault> {
@@ -134,7 +127,7 @@ impl PlaceRun {
         let held = self.daemon.held();
         let outcomes = self.daemon.end();
         let open = outcomes.iter().filter(|(_, outcome)| !outcome.is_final());
-        let open: Vec<&(PathBuf, UndoOutcome)> = open.collect();
+        let open: Vec<_> = open.collect();
         let percent = 100.0 * used / seconds.max(1e-9);
         let line = format!(
             "{seconds:.2} s  ended: {held} tasks had CPUs of q2c's, {} got their own back; this process used {percent:.2} % of a CPU",
@@ -144,10 +137,6 @@ impl PlaceRun {
         for (task, outcome) in &open {
             say(&format!("{}: {outcome}; run q2c restore", task.display()));
         }
-        Ok(if open.is_empty() {
-            Exit::Done
-        } else {
-            Exit::Requirements
-        })
+        Ok(Exit::requirements(open.is_empty()))
     }
 }

@@ -1,17 +1,30 @@
-//! The command `q2c poll watch --kernel`.
+//! The commands `q2c poll watch --kernel` and `q2c poll tune-kernel`.
 
-use super::device;
-use crate::args::WatchArgs;
-use crate::output::{print_while_read, say};
+use super::{PutBack, device};
+use crate::commands::capture::Child;
+use crate::commands::restore;
+use crate::commands::run_folder::{in_words, publish, tell_report};
+use crate::commands::watch::WatchArgs;
+use crate::output::{print_line, say, show};
 use crate::stream::{MetricsStream, listen, print_summary};
+use clap::Args;
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block, machine};
-use q2c_model::Fault;
+use q2c_model::{Fault, Nanos, OrFault, parse_time};
+use q2c_policy::PolicySpec;
 use q2c_report::prometheus::KernelMetrics;
 use q2c_report::terminal::{kernel_watch_head, kernel_watch_line};
 use q2c_result::Exit;
+use q2c_result::kernel_tune::KernelTuneResult;
 use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult, LINE_SCHEMA, SCHEMA};
+use q2c_run::{Identity, RunDir, RunState};
+use q2c_sim::start_threads;
 use q2c_watch::kernel::KernelWatch;
+use q2c_watch::tune_kernel::{Rig, TuneKernel, TuneKernelSpec};
+use q2c_workbench::settings::{GoalArgs, RuleArgs};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,12 +36,12 @@ const KEPT: usize = 20_000;
 
 /// Watches until the time asked for is over, a signal comes, the device goes away, or the reader of
 /// the lines has closed the pipe.
-pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+pub(super) fn watch(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let Some(name) = &args.workload.target else {
         let message =
             "watch the kernel's hybrid polling: expected a device such as /dev/nvme0n1, found none";
-        return Err(Fault::new(Exit::Usage, message));
+        return Err(Fault::usage(message));
     };
     let target_disk = device(&roots, name)?;
     let endpoint = listen(args.metrics.prometheus)?;
@@ -55,17 +68,11 @@ struct KernelWatchRun {
     not_kept: u64,
 }
 
-/// How the watch ended. `Asked`: the time was over, or nobody reads the lines any more.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum KernelWatchEnd {
-    Asked,
-    Signal,
-    Gone,
-}
-
 impl KernelWatchRun {
-    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<KernelWatchEnd, Fault> {
-        self.line(&kernel_watch_head())?;
+    /// Watches until the end, which is done where the time was over, or where nobody reads the
+    /// lines any more.
+    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+        print_line(&kernel_watch_head(), self.json)?;
         let begun = Instant::now();
         let interval = Duration::from_nanos(args.interval.0);
         let end = args.seconds.map(|s| begun + Duration::from_secs_f64(s));
@@ -78,18 +85,18 @@ impl KernelWatchRun {
             let stopped = stop.load(Ordering::Acquire);
             let seen = self.watch.interval()?;
             let until = format!("{:.2} s", seen.end_s);
-            let read = self.line(&kernel_watch_line(&until, &seen))?;
+            let read = print_line(&kernel_watch_line(&until, &seen), self.json)?;
             let read = self.stream.tell(&seen)? && read;
             self.keep(seen);
             let over = end.is_some_and(|end| Instant::now() >= end);
             match (stopped, over || !read) {
-                (true, _) => return Ok(KernelWatchEnd::Signal),
-                (_, true) => return Ok(KernelWatchEnd::Asked),
-                _ if !self.watch.is_there() => return Ok(KernelWatchEnd::Gone),
+                (true, _) => return Ok(Exit::Interrupted),
+                (_, true) => return Ok(Exit::Done),
+                _ if !self.watch.is_there() => return Ok(Exit::Device),
                 _ => {}
             }
         }
-        Ok(KernelWatchEnd::Asked)
+        Ok(Exit::Done)
     }
 
     fn keep(&mut self, interval: KernelInterval) {
@@ -100,32 +107,17 @@ impl KernelWatchRun {
         self.intervals.push(interval);
     }
 
-    /// Prints a line: to stderr with `--json`, else to stdout. Returns false when the reader has
-    /// closed the pipe.
-    fn line(&self, line: &str) -> Result<bool, Fault> {
-        if self.json {
-            say(line);
-            return Ok(true);
-        }
-        print_while_read(line)
-    }
-
-    fn conclude(
-        self,
-        roots: &Roots,
-        target_disk: &TargetDisk,
-        ended: KernelWatchEnd,
-    ) -> Result<Exit, Fault> {
+    fn conclude(self, roots: &Roots, target_disk: &TargetDisk, end: Exit) -> Result<Exit, Fault> {
         let total = self.watch.total();
-        self.line(&kernel_watch_line("all", &total))?;
+        print_line(&kernel_watch_line("all", &total), self.json)?;
         if self.json {
             print_summary(&KernelWatchResult {
                 schema: SCHEMA.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                ended: match ended {
-                    KernelWatchEnd::Asked => "asked",
-                    KernelWatchEnd::Signal => "signal",
-                    KernelWatchEnd::Gone => "gone",
+                ended: match end {
+                    Exit::Interrupted => "signal",
+                    Exit::Device => "gone",
+                    _ => "asked",
                 }
                 .to_owned(),
                 machine: machine::read(roots),
@@ -135,16 +127,138 @@ impl KernelWatchRun {
                 not_kept: self.not_kept,
             })?;
         }
-        match ended {
-            KernelWatchEnd::Asked => Ok(Exit::Done),
-            KernelWatchEnd::Signal => {
-                say("stopped by a signal");
-                Ok(Exit::Interrupted)
-            }
-            KernelWatchEnd::Gone => {
-                let message = format!("watch {}: the device went away", target_disk.disk.name);
-                Err(Fault::new(Exit::Device, message))
-            }
+        if end == Exit::Device {
+            let message = format!("watch {}: the device went away", target_disk.disk.name);
+            return Err(Fault::new(end, message));
+        }
+        if end == Exit::Interrupted {
+            say("stopped by a signal");
+        }
+        Ok(end)
+    }
+}
+
+/// Which device under which load, which rules, and for how long.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TuneKernelArgs {
+    /// Device such as /dev/nvme0n1
+    pub device: String,
+    /// Simulate this rule instead of the standard grid: min, mean, quantile or fixed, such as
+    /// min:70%,10ms (may be given again)
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Vec<PolicySpec>,
+    /// Own rules.
+    #[command(flatten)]
+    pub own: RuleArgs,
+    /// What is best; latencies are from the hand-over to the driver to the completion.
+    #[command(flatten)]
+    pub goal: GoalArgs,
+    /// Record latencies for so long
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_time)]
+    pub record: Nanos,
+    /// Measure each calibrated sleep, and the polling beside it, for so long
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_time)]
+    pub calibrate: Nanos,
+    /// Length of a trial
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = parse_time)]
+    pub trial: Nanos,
+    /// Trials of each method
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: u32,
+    /// Wait so long for the first polled requests
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_time)]
+    pub patience: Nanos,
+    /// Seed of the draws and of the order of the trials
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    pub seed: u64,
+    /// Folder of the restore journals [default: /var/lib/q2c/restore for root, else the user's
+    /// state folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub journal: Option<PathBuf>,
+    /// Where the run folder is made
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub out: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// A command that polls the device; it is ended by SIGTERM at the end [default: whatever polls
+    /// it already]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+impl TuneKernelArgs {
+    /// The plan, with these rules.
+    pub(crate) fn spec(&self, own_rules: Vec<PolicySpec>) -> TuneKernelSpec {
+        TuneKernelSpec {
+            patience: self.patience,
+            record: self.record,
+            calibrate: self.calibrate,
+            trial: self.trial,
+            trials: self.trials,
+            policies: [self.policy.clone(), own_rules].concat(),
+            objective: self.goal.objective,
+            limits: self.goal.limits(),
+            seed: self.seed,
         }
     }
+}
+
+#[derive(Serialize)]
+struct TuneKernelPlan<'a> {
+    device: &'a str,
+    command: &'a [String],
+    record_s: f64,
+    trial_s: f64,
+    trials: u32,
+    seed: u64,
+}
+
+/// Attaches the probes, starts the load where one is named, and runs the loop. The setting is put
+/// back before anything is printed.
+pub(super) fn tune(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    start_threads().or_exit(Exit::Environment)?;
+    let roots = Roots::live();
+    let target_disk = device(&roots, &args.device)?;
+    let journal = restore::folder(args.journal.as_deref())?;
+    let spec = args.spec(args.own.policies().or_exit(Exit::Usage)?);
+    let command = in_words(&args.command);
+    let tune = TuneKernel {
+        spec: &spec,
+        command: &command,
+        machine: &machine::read(&roots),
+        device: &block::device(&roots, &target_disk),
+        stop,
+    };
+    let mut rig = Rig::begin(&roots, &target_disk.disk, &journal, stop)?;
+    let mut child = Child::start(&args.command)?;
+    let outcome = tune.run(&mut rig, &mut say);
+    // The load ends before the probes are removed.
+    child.stop()?;
+    let put_back = PutBack::announce(&rig.end());
+    let result = KernelTuneResult {
+        restored: put_back.words.clone(),
+        ..outcome?
+    };
+    keep(args, &command, &result)?;
+    show(&result, args.json)?;
+    Ok(put_back.exit())
+}
+
+/// Leaves the result and its page in a run folder.
+fn keep(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) -> Result<(), Fault> {
+    let plan = TuneKernelPlan {
+        device: &args.device,
+        command,
+        record_s: args.record.as_secs_f64(),
+        trial_s: args.trial.as_secs_f64(),
+        trials: args.trials,
+        seed: args.seed,
+    };
+    let identity = Identity::default().with("target", &args.device);
+    let folder = RunDir::create(&args.out, "tune-kernel", &plan, &identity)?;
+    let path = folder.path().to_owned();
+    publish(folder, RunState::Complete, result)?;
+    tell_report(&path);
+    Ok(())
 }

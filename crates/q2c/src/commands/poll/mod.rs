@@ -1,49 +1,27 @@
 //! The commands of `q2c poll`.
 
-mod cost;
-mod grid;
 mod kernel;
 mod patterns;
-mod search;
-mod sim;
-mod source;
+mod simulated;
 mod steer;
-mod study;
-mod sweep;
-mod tune_kernel;
 
 pub(crate) use patterns::folder_of_library;
 
-use crate::args::WatchArgs;
+use crate::commands::watch::WatchArgs;
 use crate::output::{print, say, screen};
-use clap::{Args, Subcommand};
-use cost::CostArgs;
+use clap::Subcommand;
+use kernel::TuneKernelArgs;
+use patterns::{SearchArgs, StudyArgs};
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_host::restore::UndoOutcome;
-use q2c_model::{Fault, Nanos, OrFault, parse_time};
+use q2c_model::{Fault, OrFault};
 use q2c_report::terminal::{self, Screen};
 use q2c_result::Exit;
-use q2c_sim::Arrival;
-use q2c_study::Timing;
-use q2c_workbench::settings::RuleArgs;
-use search::SearchArgs;
-use sim::SimArgs;
-use source::SourceArgs;
+use simulated::{SimArgs, SweepArgs};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use steer::SteerArgs;
-use study::StudyArgs;
-use sweep::SweepArgs;
-use tune_kernel::TuneKernelArgs;
-
-/// Hybrid polling: simulated, watched at work, or steered in the kernel.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct PollArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: PollCommand,
-}
 
 /// The commands of `q2c poll`.
 #[derive(Clone, Debug, Subcommand)]
@@ -74,61 +52,6 @@ pub(crate) enum PollCommand {
     TuneKernel(TuneKernelArgs),
 }
 
-/// How long is simulated, and when submissions come.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct TimingArgs {
-    /// Simulated time before anything counts
-    #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_time)]
-    pub warm_up: Nanos,
-    /// Simulated time that counts; a recording is repeated as long [default: each recording's
-    /// length, at least 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_time)]
-    pub measure: Option<Nanos>,
-    /// Open loop: submissions come as they came in the recording
-    ///
-    /// Open loop: submissions come when they came in the recording, not when the last completion
-    /// allows
-    #[arg(long)]
-    pub open: bool,
-    /// Seed of everything that is drawn: wake-up delays, resampled sets, sources held out, points
-    #[arg(long, hide_short_help = true, default_value_t = 1)]
-    pub seed: u64,
-}
-
-impl TimingArgs {
-    /// When submissions come: as recorded with `--open`, else after the recorded think time.
-    pub(crate) fn arrival(&self) -> Arrival {
-        if self.open {
-            Arrival::Recorded
-        } else {
-            Arrival::Think
-        }
-    }
-
-    /// The simulated time.
-    pub(crate) fn timing(&self) -> Timing {
-        Timing {
-            warm_up: self.warm_up,
-            measure: self.measure,
-            seed: self.seed,
-        }
-    }
-}
-
-/// Arguments of every simulation.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct SimulatedArgs {
-    /// Own rules.
-    #[command(flatten)]
-    pub own: RuleArgs,
-    /// What the trace does not say itself.
-    #[command(flatten)]
-    pub source: SourceArgs,
-    /// Costs.
-    #[command(flatten)]
-    pub cost: CostArgs,
-}
-
 /// Where `-h`, which fits a screen, sends its reader.
 const WHERE: &str =
     "q2c poll rules lists the sleep rules and says how to write one; --help has it as well";
@@ -145,20 +68,20 @@ fn rules() -> String {
     terminal::rules(Screen::new(80, false))
 }
 
-pub(crate) fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    match &args.command {
-        PollCommand::Sim(args) => sim::run(args, stop),
-        PollCommand::Sweep(args) => sweep::run(args, stop),
+pub(crate) fn run(command: &PollCommand, stop: &AtomicBool) -> Result<Exit, Fault> {
+    match command {
+        PollCommand::Sim(args) => simulated::sim(args, stop),
+        PollCommand::Sweep(args) => simulated::sweep(args, stop),
         PollCommand::Rules => {
             print(&q2c_report::terminal::rules(screen()))?;
             Ok(Exit::Done)
         }
-        PollCommand::Study(args) => study::run(args, stop),
-        PollCommand::Search(args) => search::run(args, stop),
-        PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),
+        PollCommand::Study(args) => patterns::study(args, stop),
+        PollCommand::Search(args) => patterns::search(args, stop),
+        PollCommand::Watch(args) if args.kernel => kernel::watch(args, stop),
         PollCommand::Watch(args) => super::watch::run(args, stop),
         PollCommand::Steer(args) => steer::run(args, stop),
-        PollCommand::TuneKernel(args) => tune_kernel::run(args, stop),
+        PollCommand::TuneKernel(args) => kernel::tune(args, stop),
     }
 }
 
@@ -170,18 +93,17 @@ struct PutBack {
 
 impl PutBack {
     fn announce(ends: &[(PathBuf, UndoOutcome)]) -> PutBack {
-        let outcomes: Vec<String> = ends
+        let outcomes = ends
             .iter()
-            .map(|(file, outcome)| format!("{}: {outcome}", file.display()))
-            .collect();
-        let sentence = outcomes.join("; ");
-        say(if sentence.is_empty() {
+            .map(|(file, end)| format!("{}: {end}", file.display()));
+        let words = outcomes.collect::<Vec<_>>().join("; ");
+        say(if words.is_empty() {
             "nothing was changed"
         } else {
-            &sentence
+            &words
         });
         PutBack {
-            words: sentence,
+            words,
             as_before: ends.iter().all(|(_, outcome)| outcome.is_final()),
         }
     }
@@ -203,8 +125,11 @@ fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
     if target_disk.below.is_empty() {
         return Ok(target_disk);
     }
-    let below = target_disk.below.iter().map(|disk| disk.name.as_str());
-    let below: Vec<&str> = below.collect();
+    let below: Vec<&str> = target_disk
+        .below
+        .iter()
+        .map(|disk| disk.name.as_str())
+        .collect();
     let message = format!(
         "use the kernel's own hybrid polling of {}: it stands on other disks, name one of them: {}",
         target_disk.disk.name,

@@ -1,16 +1,20 @@
-//! The patterns of `q2c poll study` and `q2c poll search`: read, with their costs.
+//! The commands `q2c poll study` and `q2c poll search`: rules over a set of patterns, read with
+//! their costs.
 
-use super::SimulatedArgs;
-use super::cost::costs;
-use super::grid::{GridArgs, sizes};
-use super::source::trace;
+use super::simulated::{GridArgs, Outputs, SimulatedArgs, costs, read_traces};
 use crate::args::temporary;
+use crate::output::{say, show};
 use crate::progress::Line;
 use clap::Args;
-use q2c_model::{CostModel, Fault, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_model::stats::Rng;
+use q2c_model::{Fault, Nanos, OrFault};
+use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_result::Exit;
-use q2c_study::{Costs, LIBRARY, LONG_S, SimTrace, Study, read_library};
+use q2c_sim::start_threads;
+use q2c_study::{
+    ChosenCosts, Costs, LIBRARY, LONG_S, Search, SimTrace, Study, read_library, standard,
+};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs::{self, DirEntry};
 use std::io;
@@ -37,8 +41,7 @@ const ENDING: &str = "parquet";
 pub(super) struct Patterns {
     pub traces: Vec<SimTrace>,
     reading_s: f64,
-    cost: CostModel,
-    cost_in_words: String,
+    costs: ChosenCosts,
 }
 
 impl Patterns {
@@ -52,12 +55,10 @@ impl Patterns {
         if cost.wake_delay.is_none() {
             cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
         }
-        let costs = costs(&cost, source.recording.bs, &sizes(&traces), &traces)?;
         Ok(Patterns {
+            costs: costs(&cost, source.recording.bs, &traces)?,
             traces,
             reading_s,
-            cost: costs.cost,
-            cost_in_words: costs.in_words,
         })
     }
 
@@ -68,8 +69,8 @@ impl Patterns {
         traces: &'a [SimTrace],
         policies: &'a [PolicySpec],
     ) -> Study<'a> {
-        let costs = (&self.cost, self.cost_in_words.clone());
-        args.grid.study(traces, policies, costs, self.reading_s)
+        let (grid, costs) = (&args.grid, &self.costs);
+        grid.study(traces, policies, costs, self.reading_s)
     }
 
     pub(crate) fn median(&self) -> Nanos {
@@ -89,18 +90,16 @@ pub(super) fn worth_it(
     count: u64,
 ) -> Result<(), Fault> {
     let line = Line::working("estimating the time");
-    let takes = study.expected_s(sample, count);
-    drop(line);
+    let takes = line.during(|| study.expected_s(sample, count));
     let Some(takes) = takes.filter(|takes| *takes > LONG_S && !args.grid.yes) else {
         return Ok(());
     };
-    let message = format!(
+    Err(Fault::usage(format!(
         "{what}: {count} configurations on {} patterns would take about {}; try fewer, give a shorter --measure, or say \
          --yes",
         study.traces.len(),
         Nanos::from_secs_f64(takes)
-    );
-    Err(Fault::new(Exit::Usage, message))
+    )))
 }
 
 fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
@@ -109,18 +108,15 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> 
     }
     let files = args.patterns.iter().map(|path| files(path));
     let files: Vec<PathBuf> = files.collect::<Result<Vec<_>, _>>()?.concat();
-    let source = &args.grid.simulated.source;
-    let read = |path: &PathBuf| trace(path, source, &files, stop);
-    let _line = Line::reading(files.iter().map(PathBuf::as_path));
-    files.iter().map(read).collect()
+    read_traces(&files, &args.grid.simulated.source, stop)
 }
 
 /// Reads the library, through files that are removed again.
 fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     let folder = folder_of_library()?;
     let options = args.grid.simulated.source.options(LIBRARY.len());
-    let _line = Line::working("reading the patterns of q2c");
-    read_library(folder.path(), &options, stop)
+    let line = Line::working("reading the patterns of q2c");
+    line.during(|| read_library(folder.path(), &options, stop))
 }
 
 /// A folder for the library's files, which goes with this value.
@@ -138,8 +134,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
         return Ok(vec![path.to_owned()]);
     }
     let failed = |reason: &dyn Display| {
-        let message = format!("read the patterns in {}: {reason}", path.display());
-        Fault::new(Exit::Input, message)
+        Fault::input(format!("read the patterns in {}: {reason}", path.display()))
     };
     let entries: io::Result<Vec<DirEntry>> = fs::read_dir(path).and_then(Iterator::collect);
     let files = entries.map_err(|error| failed(&error))?.into_iter();
@@ -153,4 +148,167 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     } else {
         Ok(paths)
     }
+}
+
+/// Which rules on which patterns, and what counts as best.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StudyArgs {
+    /// Patterns, costs, and where the result goes.
+    #[command(flatten)]
+    pub on: PatternsArgs,
+    /// Rule or family beside the standard grid: min:ratio=20%..90%/5%
+    ///
+    /// Rule or family of rules that competes with the standard grid of q2c poll sweep, such as pas
+    /// or min:ratio=5%..95%/5%,period=1ms|10ms (may be given again)
+    #[arg(long, value_name = "FAMILY")]
+    pub rules: Vec<Family>,
+    /// Leave the standard grid out
+    #[arg(long)]
+    pub only: bool,
+    /// Rank the rules that take interrupts, too
+    #[arg(long)]
+    pub interrupts: bool,
+}
+
+impl StudyArgs {
+    /// The policies: those asked for, and behind them those of the standard grid
+    /// that are not among them. Its fixed sleeps are for this median latency; they are named in the
+    /// result, not ranked.
+    pub(crate) fn policies(&self, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
+        let families = self.rules.iter().map(Family::spell_out);
+        let mut policies = families.collect::<Result<Vec<_>, _>>()?.concat();
+        policies.extend(self.on.grid.simulated.own.policies()?);
+        if !self.only {
+            let standard = standard(p50).into_iter();
+            let asked = policies.clone();
+            policies.extend(standard.filter(|policy| !asked.contains(policy)));
+        }
+        Ok(policies)
+    }
+}
+
+/// Policies that are simulated beforehand to estimate the time of a study.
+const SAMPLE: usize = 64;
+
+pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    start_threads().or_exit(Exit::Environment)?;
+    let outputs = Outputs::make(&args.on.grid, None)?;
+    let patterns = Patterns::read(&args.on, stop)?;
+    few_enough(args, patterns.traces.len())?;
+    let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
+    let study = patterns.study(&args.on, &patterns.traces, &policies);
+    let every = policies.len().div_ceil(SAMPLE).max(1);
+    let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
+    worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
+    let line = Line::counting(study.cells() as u64, "configurations");
+    let result = study.leave_out(args.interrupts, stop, &mut |done| line.set(done as u64))?;
+    drop(line);
+    outputs.write(&result)?;
+    show(&result, args.on.grid.json)
+}
+
+/// Refuses families whose result would not fit into memory, before they are spelled out.
+fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
+    let asked: u64 = args.rules.iter().map(Family::count).sum();
+    let cells = asked.saturating_mul(patterns as u64);
+    if cells <= MOST_CONFIGURATIONS {
+        return Ok(());
+    }
+    Err(Fault::usage(format!(
+        "study: expected at most {MOST_CONFIGURATIONS} configurations over all patterns, found {cells}; study fewer, for \
+         instance with a wider step"
+    )))
+}
+
+/// How a better rule is searched for, and what is held out of the search.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// Patterns, costs, and where the result goes.
+    #[command(flatten)]
+    pub on: PatternsArgs,
+    /// Hold this source out of the search, with all of its patterns (may be given again) [default:
+    /// a third of the sources, drawn by --seed]
+    #[arg(long, value_name = "SOURCE")]
+    pub hold_out: Vec<String>,
+    /// A known rule that a new one has to beat, beside those of --rule (may be given again)
+    #[arg(long, value_name = "POLICY", default_values = ["min:70%,10ms", "pas", "mean:50%,100ms"])]
+    pub reference: Vec<PolicySpec>,
+    /// Rounds: the first tries points anywhere, the others near the best
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// Points of each family and round
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub points: u32,
+    /// Number of families whose best may win
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=15))]
+    pub finalists: u32,
+}
+
+/// One in so many sources is held out when none is named.
+const ONE_IN: usize = 3;
+
+/// Searches on the patterns that are not held out, opens those that are, and prints what was found.
+pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
+    start_threads().or_exit(Exit::Environment)?;
+    let outputs = Outputs::make(&args.on.grid, None)?;
+    let mut patterns = Patterns::read(&args.on, stop)?;
+    let held_out = held_out(args, &patterns.traces)?;
+    let (held_out, searched): (Vec<SimTrace>, Vec<SimTrace>) = std::mem::take(&mut patterns.traces)
+        .into_iter()
+        .partition(|trace| held_out.contains(&trace.source()));
+    let own_rules = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
+    let references = [args.reference.clone(), own_rules].concat();
+    patterns.traces = searched;
+    let standard = standard(patterns.median());
+    let study = patterns.study(&args.on, &patterns.traces, &standard);
+    let search = Search {
+        study: &study,
+        held_out: &held_out,
+        references: &references,
+        rounds: args.rounds,
+        points: args.points as usize,
+        finalists: args.finalists as usize,
+    };
+    let count = search.cells() / study.traces.len();
+    worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
+    let line = Line::counting(search.cells() as u64, "configurations");
+    let result = search.run(stop, &mut |done| line.set(done as u64))?;
+    drop(line);
+    outputs.write(&result)?;
+    show(&result, args.on.grid.json)
+}
+
+/// The sources that are held out: those that are named, else a third of all, drawn by the seed
+/// before anything is simulated.
+fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, Fault> {
+    let sources: BTreeSet<String> = traces.iter().map(SimTrace::source).collect();
+    let refused = |reason: String| {
+        let names: Vec<&str> = sources.iter().map(String::as_str).collect();
+        Err(Fault::usage(format!(
+            "search: {reason}; the sources are {}",
+            names.join(", ")
+        )))
+    };
+    if let Some(unknown) = args
+        .hold_out
+        .iter()
+        .find(|source| !sources.contains(*source))
+    {
+        return refused(format!("expected a source to hold out, found `{unknown}`"));
+    }
+    let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
+    if drawn.is_empty() {
+        let mut shuffled: Vec<String> = sources.iter().cloned().collect();
+        Rng::new(args.on.grid.timing.seed).shuffle(&mut shuffled);
+        drawn.extend(shuffled.into_iter().take(sources.len() / ONE_IN));
+        let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
+        say(&format!("held out: {}", names.join(", ")));
+    }
+    let (held, total) = (drawn.len(), sources.len());
+    if held > 0 && held < total {
+        return Ok(drawn);
+    }
+    refused(format!(
+        "expected sources on both sides, found {held} of {total} held out"
+    ))
 }

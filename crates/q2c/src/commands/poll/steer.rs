@@ -1,9 +1,9 @@
 //! The command `q2c poll steer`.
 
 use super::{PutBack, device};
-use crate::args::seconds;
 use crate::commands::restore;
-use crate::output::{print_json, print_while_read, say};
+use crate::commands::watch::seconds;
+use crate::output::{print_json, print_line, print_while_read, say};
 use clap::Args;
 use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block};
@@ -110,10 +110,8 @@ pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     };
     let followed = steering.follow(stop);
     // The setting is put back before anything else, also after an error.
-    let SteerRun {
-        daemon, sum, mixed, ..
-    } = steering;
-    let put_back = PutBack::announce(&daemon.end());
+    let put_back = PutBack::announce(&steering.daemon.end());
+    let sum = steering.sum;
     let ended = followed?;
     let result = SteerResult {
         schema: SCHEMA.to_owned(),
@@ -127,7 +125,7 @@ pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         unpolled: sum.unpolled,
         writes: sum.writes,
         last_delay: sum.delay,
-        mixed,
+        mixed: steering.mixed,
         own_cpu_pct: sum.own_cpu_pct,
         restored: put_back.words.clone(),
     };
@@ -148,7 +146,7 @@ fn open_log(args: &SteerArgs, policy: &PolicySpec, target_disk: &TargetDisk) -> 
         Log::to(Box::new(file), &policy.to_string(), &target_disk.disk.name)
     };
     let fault = |error| format!("make the log {}: {error}; name a new file", path.display());
-    open().map_err(|error| Fault::new(Exit::Usage, fault(error)))
+    open().map_err(|error| Fault::usage(fault(error)))
 }
 
 struct SteerRun<'a> {
@@ -164,7 +162,7 @@ impl SteerRun<'_> {
     fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Fault> {
         let begun = Instant::now();
         let mut last_line = begun;
-        self.line(&head())?;
+        print_line(&head(), self.args.json)?;
         loop {
             self.daemon.turn()?;
             let stopped = stop.load(Ordering::Acquire);
@@ -184,7 +182,8 @@ impl SteerRun<'_> {
     }
 
     fn tell(&mut self, seconds: f64, pulse: &Pulse) -> Result<(), Fault> {
-        self.line(&line(&format!("{seconds:.2} s"), pulse))?;
+        // The daemon goes on when the reader has closed the pipe.
+        print_line(&line(&format!("{seconds:.2} s"), pulse), self.args.json)?;
         if pulse.is_mixed() && !self.mixed {
             self.mixed = true;
             say(
@@ -217,17 +216,6 @@ impl SteerRun<'_> {
         sum.unpolled += pulse.unpolled;
         sum.writes += pulse.writes;
         sum.delay = pulse.delay;
-    }
-
-    /// Prints a line: to stderr with `--json`, else to stdout. The daemon goes on when the reader
-    /// has closed the pipe.
-    fn line(&self, line: &str) -> Result<(), Fault> {
-        if self.args.json {
-            say(line);
-            Ok(())
-        } else {
-            print_while_read(line).map(drop)
-        }
     }
 }
 

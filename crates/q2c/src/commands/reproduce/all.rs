@@ -4,57 +4,32 @@ use super::one::measured;
 use super::place::ReproducePlace;
 use crate::commands::run_folder;
 use crate::output::{say, show, unix_s};
-use crate::workbench::scratch;
-use q2c_model::{Fault, OrFault};
-use q2c_reproduce::{Experiment, ReproduceSettings, file};
+use q2c_model::Fault;
+use q2c_reproduce::{Experiment, ReproduceSettings};
 use q2c_result::Exit;
 use q2c_result::reproduce::{
     ALL_SCHEMA, AllResult, Basis, ClaimLine, ExperimentLine, ReproduceResult, ReproduceVerdict,
+    SCHEMA,
 };
+use q2c_run::RunDir;
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::{End, spoken};
-use q2c_run::{RunDir, whole_file};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(super) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
-    let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
-    let asked = super::plan(args, &experiments, args.target.clone())?;
-    tell_length(&experiments, &asked);
-    let scratch = scratch(args.scratch, &args.run, stop)?;
-    let plan = asked.on_scratch(scratch.as_ref());
-    let place = ReproducePlace::open(&plan, &experiments, scratch, args, stop)?;
-    let folder = RunDir::create(&args.run.out, "reproduce-all", &plan, &place.identity())?;
-    conclude(&experiments, &plan, place, folder, args, stop)
-}
-
-/// Goes on with a run of all experiments: those that have a result are not run again.
-pub(super) fn resumed(
-    path: &Path,
-    plan: &ReproduceSettings,
-    args: &ReproduceSettings,
-    stop: &AtomicBool,
-) -> Result<Exit, Fault> {
-    let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
-    let left = experiments
-        .iter()
-        .filter(|experiment| finished(&path.join(&experiment.name)).is_none());
-    tell_length(&left.cloned().collect::<Vec<_>>(), plan);
-    let place =
-        ReproducePlace::open(plan, &experiments, None, args, stop).map_err(Fault::of_plan)?;
-    let folder = run_folder::resumed(path, &place.identity())?;
-    conclude(&experiments, plan, place, folder, args, stop)
+/// The experiments of a run in this folder that have no result yet.
+pub(super) fn left(experiments: &[Experiment], folder: &Path) -> Vec<Experiment> {
+    let mut left = experiments.to_vec();
+    left.retain(|experiment| finished(&folder.join(&experiment.name)).is_none());
+    left
 }
 
 /// Says how long these experiments take. Those in simulated time take none.
-fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
-    let seconds = |experiment: &Experiment| {
-        experiment.length_s(plan.scale, plan.trials.unwrap_or(experiment.trials))
-    };
-    let real = experiments
-        .iter()
-        .filter(|experiment| !plan.simulates(experiment));
-    let total: f64 = real.filter_map(seconds).sum();
+pub(super) fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
+    let real = experiments.iter().filter(|one| !plan.simulates(one));
+    let lengths =
+        real.filter_map(|one| one.length_s(plan.scale, plan.trials.unwrap_or(one.trials)));
+    let total: f64 = lengths.sum();
     let mut message = match experiments.len() {
         1 => "1 experiment".to_owned(),
         n => format!("{n} experiments"),
@@ -66,9 +41,9 @@ fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
     say(&message);
 }
 
-fn conclude(
+/// Runs all experiments, but for those that have a result.
+pub(super) fn conclude(
     experiments: &[Experiment],
-    plan: &ReproduceSettings,
     place: ReproducePlace,
     folder: RunDir,
     args: &ReproduceSettings,
@@ -82,7 +57,7 @@ fn conclude(
             missing.push(experiment.name.clone());
             continue;
         }
-        let (line, whole) = part(experiment, plan, &place, &folder, stop);
+        let (line, whole) = part(experiment, &place, &folder, stop);
         missing.extend((!whole).then(|| experiment.name.clone()));
         lines.push(line);
     }
@@ -92,8 +67,8 @@ fn conclude(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s,
         complete,
-        scale: plan.scale,
-        target: plan.target.clone(),
+        scale: place.plan.scale,
+        target: place.plan.target.clone(),
         machine: place.machine().clone(),
         experiments: lines,
         missing,
@@ -112,7 +87,6 @@ fn conclude(
 /// its claims, and whether it is complete.
 fn part(
     experiment: &Experiment,
-    plan: &ReproduceSettings,
     place: &ReproducePlace,
     folder: &RunDir,
     stop: &AtomicBool,
@@ -122,7 +96,7 @@ fn part(
         return (q2c_report::reproduce::line(&result), true);
     }
     say(&format!("{}:", experiment.name));
-    match run_part(experiment, plan, place, folder, stop) {
+    match run_part(experiment, place, folder, stop) {
         Ok((result, end)) => {
             let whole = !matches!(end, End::Cancelled);
             (q2c_report::reproduce::line(&result), whole)
@@ -136,7 +110,6 @@ fn part(
 
 fn run_part(
     experiment: &Experiment,
-    plan: &ReproduceSettings,
     place: &ReproducePlace,
     folder: &RunDir,
     stop: &AtomicBool,
@@ -144,7 +117,7 @@ fn run_part(
     let part_plan = ReproduceSettings {
         all: false,
         experiment: experiment.text.clone(),
-        ..plan.clone()
+        ..place.plan.clone()
     };
     let identity = place.identity();
     let path = folder.part(&experiment.name);
@@ -153,33 +126,30 @@ fn run_part(
     } else {
         folder.create_part(&experiment.name, &part_plan, &identity)?
     };
-    let (result, end) = measured(experiment, &part_plan, place, &mut part, stop)?;
+    let (result, end) = measured(experiment, place, &mut part, stop)?;
     run_folder::publish(part, end.state(), &result)?;
     Ok((result, end))
 }
 
 fn finished(part: &Path) -> Option<ReproduceResult> {
-    let text = whole_file::read_text(&part.join("result.json"), whole_file::RESULT).ok()?;
-    let result: ReproduceResult = serde_json::from_str(&text).ok()?;
+    let result: ReproduceResult = run_folder::result(part, "q2c reproduce", SCHEMA).ok()?;
     result.complete.then_some(result)
 }
 
 /// The claims of an experiment that could not be run at all.
 fn not_run(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
-    let claim = |(claim, _): &(q2c_reproduce::claim::judge::Claim, file::Needs)| ClaimLine {
+    let claims = experiment.claims.iter().map(|(claim, _)| ClaimLine {
         says: claim.says.clone(),
         published: claim.published.clone(),
         measured: Vec::new(),
         verdict: ReproduceVerdict::CannotJudge,
         basis: Basis::Measured,
         why: format!("the experiment could not be run: failed to {failure}"),
-    };
+    });
+    let original = experiment.variant_of.as_ref();
     ExperimentLine {
         name: experiment.name.clone(),
-        variant_of: experiment
-            .variant_of
-            .as_ref()
-            .map(|original| original.name.clone()),
-        claims: experiment.claims.iter().map(claim).collect(),
+        variant_of: original.map(|original| original.name.clone()),
+        claims: claims.collect(),
     }
 }

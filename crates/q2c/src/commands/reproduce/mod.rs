@@ -1,41 +1,88 @@
-//! The command `q2c reproduce`.
+//! The commands `q2c reproduce` and `q2c experiment`.
 
 mod all;
-mod list;
 mod one;
 mod place;
-mod progress;
-mod rules;
 
-use super::experiment;
-use super::run_folder::quoted;
-use crate::output::say;
-use crate::workbench::machine_unless;
+use super::run_folder::{self, quoted};
+use crate::output::{print, say, show_as};
+use crate::workbench::{cpus_without_target, machine_unless, named_cpus, scratch};
+use clap::Subcommand;
+use place::{ReproducePlace, nowhere};
 use q2c_model::{Fault, OrFault};
-use q2c_reproduce::{Experiment, ReproduceSettings, file};
+use q2c_report::terminal::reproduce_list;
+use q2c_reproduce::jobs::no_capture;
+use q2c_reproduce::needs::Present;
+use q2c_reproduce::{Ahead, Experiment, ExperimentError, ReproduceSettings, file};
 use q2c_result::Exit;
+use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment};
 use q2c_run::run_dir::{RunDirError, read_checked_plan};
-use std::path::Path;
+use q2c_run::runner::spoken;
+use q2c_run::{RunDir, whole_file};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     if args.list {
-        return list::run(args, stop);
+        return list(args, stop);
     }
     if let Some(path) = &args.resume {
         let mut plan: ReproduceSettings =
             read_checked_plan(path).map_err(RunDirError::on_resume)?;
         plan.all_trials |= args.all_trials;
-        return if plan.all {
-            all::resumed(path, &plan, args, stop)
+        let experiments = if plan.all {
+            let experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
+            all::tell_length(&all::left(&experiments, path), &plan);
+            experiments
         } else {
-            let experiment = Experiment::parse(&plan.experiment).or_exit(Exit::Input)?;
-            one::resumed(path, &experiment, &plan, args, stop)
+            vec![Experiment::parse(&plan.experiment).or_exit(Exit::Input)?]
         };
+        let place = ReproducePlace::open(plan, &experiments, None, args, stop);
+        let place = place.map_err(Fault::of_plan)?;
+        let folder = run_folder::resumed(path, &place.identity())?;
+        return conclude(&experiments, place, folder, args, stop);
     }
-    match &args.name {
-        None => all::run(args, stop),
-        Some(name) => one::run(&experiment(name)?, args, stop),
+    let experiments = match &args.name {
+        None => file::built_in_experiments().or_exit(Exit::Internal)?,
+        Some(name) => {
+            let experiment = experiment(name)?;
+            if experiment.takes_target() && args.target.is_none() && args.scratch.is_none() {
+                return Err(Fault::usage(format!(
+                    "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
+                    experiment.name
+                )));
+            }
+            vec![experiment]
+        }
+    };
+    let takes = args.name.is_none() || experiments[0].takes_target();
+    let asked = plan(args, &experiments, args.target.clone().filter(|_| takes))?;
+    if asked.all {
+        all::tell_length(&experiments, &asked);
+    }
+    let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
+    let plan = asked.on_scratch(scratch.as_ref());
+    let place = ReproducePlace::open(plan, &experiments, scratch, args, stop)?;
+    let name = if place.plan.all {
+        "reproduce-all"
+    } else {
+        &experiments[0].name
+    };
+    let folder = RunDir::create(&args.run.out, name, &place.plan, &place.identity())?;
+    conclude(&experiments, place, folder, args, stop)
+}
+
+fn conclude(
+    experiments: &[Experiment],
+    place: ReproducePlace,
+    folder: RunDir,
+    args: &ReproduceSettings,
+    stop: &AtomicBool,
+) -> Result<Exit, Fault> {
+    if place.plan.all {
+        all::conclude(experiments, place, folder, args, stop)
+    } else {
+        one::conclude(&experiments[0], place, folder, args, stop)
     }
 }
 
@@ -52,7 +99,7 @@ fn tell_stopped(folder: &Path, args: &ReproduceSettings) {
 /// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
 fn experiment(name: &str) -> Result<Experiment, Fault> {
     if name.ends_with(".toml") {
-        experiment::read(Path::new(name))
+        read(Path::new(name))
     } else {
         file::built_in_experiment(name).or_exit(Exit::Usage)
     }
@@ -81,4 +128,95 @@ fn plan(
     });
     plan.machine = machine_unless(real, &args.simulated)?;
     Ok(plan)
+}
+
+fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
+    let all_experiments = file::built_in_experiments().or_exit(Exit::Internal)?;
+    let plan = plan(args, &all_experiments, args.target.clone())?;
+    let (place, here) = match &plan.target {
+        Some(_) => {
+            let place = ReproducePlace::open(plan, &all_experiments, None, args, stop)?;
+            (Some(place), Present::default())
+        }
+        // What this machine has without a target.
+        None => {
+            let cpus = cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus;
+            (None, Present::here(cpus.len(), None))
+        }
+    };
+    let captured = all_experiments.iter().any(|experiment| experiment.capture);
+    let no_capture = captured.then(|| no_capture(&nowhere())).flatten();
+    let listed = |experiment: &Experiment| {
+        let ahead = Ahead {
+            present: place
+                .as_ref()
+                .map_or(&here, |place| &place.seat(experiment).present),
+            target: args.target.is_some(),
+            no_capture: no_capture.as_deref(),
+            scale: args.scale,
+            trials: args.trials,
+        };
+        ahead.listed(experiment)
+    };
+    let experiments: Vec<ListedExperiment> = all_experiments.iter().map(listed).collect();
+    let result = ListResult {
+        schema: LIST_SCHEMA.to_owned(),
+        scale: args.scale,
+        trials: args.trials,
+        target: args.target.clone(),
+        seconds: experiments.iter().filter_map(|one| one.seconds).sum(),
+        experiments,
+    };
+    show_as(&result, args.run.json, |s| reproduce_list(&result, s))
+}
+
+/// The commands of `q2c experiment`.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ExperimentCommand {
+    /// Check a file, and name what is wrong in it by line
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
+    let ExperimentCommand::Check { file } = command;
+    let experiment = read(file)?;
+    let points = experiment.points().len();
+    let Experiment {
+        name,
+        claims,
+        trials,
+        ..
+    } = &experiment;
+    let length = experiment.length_s(1.0, *trials).filter(|s| *s >= 1.0);
+    let length = length.map_or_else(String::new, |s| format!(", about {}", spoken(s)));
+    let claims = claims.len();
+    print(&format!(
+        "{name}: sound. {claims} claims, {points} points, {trials} trials of each{length}"
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// Reads an experiment from a file. What is wrong in it is told line by line.
+pub(crate) fn read(file: &Path) -> Result<Experiment, Fault> {
+    let name = file.display();
+    let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {
+        Fault::input(format!(
+            "read the experiment {name}: {e}; q2c reproduce --list names those that q2c has"
+        ))
+    })?;
+    Experiment::parse(&text).map_err(|error| {
+        let ExperimentError::Wrong(problems) = &error else {
+            return Fault::input(error);
+        };
+        for problem in problems {
+            say(&format!("{name}: {problem}"));
+        }
+        let lines = if problems.len() == 1 { "line" } else { "lines" };
+        Fault::input(format!(
+            "understand the experiment {name}: see the {lines} above"
+        ))
+    })
 }

@@ -1,75 +1,37 @@
 //! One experiment: a run of its own, or a part of the run of all.
 
 use super::place::ReproducePlace;
-use super::progress::ToldOnce;
-use super::rules;
+use crate::commands::poll::folder_of_library;
 use crate::commands::run_folder;
 use crate::output::{show, unix_s};
-use crate::progress::of_trials;
-use crate::workbench::scratch;
-use q2c_model::Fault;
-use q2c_reproduce::ReproduceSettings;
+use crate::progress::{Line, of_trials};
+use q2c_model::{Fault, OrFault};
+use q2c_reproduce::file::RulesAsked;
 use q2c_reproduce::jobs::{AxisValues, JobsPlan};
 use q2c_reproduce::studies::compare::trials_asked;
 use q2c_reproduce::studies::place::PlacePlan;
-use q2c_reproduce::studies::rules::Draw;
-use q2c_reproduce::{About, Experiment, answer};
+use q2c_reproduce::studies::rules::{Draw, library, not_run, points};
+use q2c_reproduce::{About, Experiment, ReproduceSettings, answer};
 use q2c_result::Exit;
 use q2c_result::compare::{self, CompareResult};
-use q2c_result::reproduce::{PointTrial, ReproduceResult};
+use q2c_result::reproduce::{Point, PointTrial, ReproduceResult};
 use q2c_run::run_dir::RunState;
-use q2c_run::runner::{End, Plan, Runner, Settings};
+use q2c_run::runner::{End, Event, Plan, Progress, Runner, Settings};
 use q2c_run::{RunDir, Summary};
+use q2c_sim::start_threads;
 use q2c_workbench::RunnerClock;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-pub(super) fn run(
+pub(super) fn conclude(
     experiment: &Experiment,
-    args: &ReproduceSettings,
-    stop: &AtomicBool,
-) -> Result<Exit, Fault> {
-    let takes = experiment.takes_target();
-    if takes && args.target.is_none() && args.scratch.is_none() {
-        let message = format!(
-            "reproduce: {} works on a file or device of yours; name it with --target, or use --scratch SIZE",
-            experiment.name
-        );
-        return Err(Fault::new(Exit::Usage, message));
-    }
-    let only = std::slice::from_ref(experiment);
-    let asked = super::plan(args, only, args.target.clone().filter(|_| takes))?;
-    let scratch = scratch(args.scratch.filter(|_| takes), &args.run, stop)?;
-    let plan = asked.on_scratch(scratch.as_ref());
-    let place = ReproducePlace::open(&plan, only, scratch, args, stop)?;
-    let folder = RunDir::create(&args.run.out, &experiment.name, &plan, &place.identity())?;
-    conclude(experiment, &plan, place, folder, args, stop)
-}
-
-pub(super) fn resumed(
-    path: &Path,
-    experiment: &Experiment,
-    plan: &ReproduceSettings,
-    args: &ReproduceSettings,
-    stop: &AtomicBool,
-) -> Result<Exit, Fault> {
-    let only = std::slice::from_ref(experiment);
-    let place = ReproducePlace::open(plan, only, None, args, stop).map_err(Fault::of_plan)?;
-    let folder = run_folder::resumed(path, &place.identity())?;
-    conclude(experiment, plan, place, folder, args, stop)
-}
-
-fn conclude(
-    experiment: &Experiment,
-    plan: &ReproduceSettings,
     place: ReproducePlace,
     mut folder: RunDir,
     args: &ReproduceSettings,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     let path = run_folder::announce(&folder);
-    let (result, end) = match measured(experiment, plan, &place, &mut folder, stop) {
+    let (result, end) = match measured(experiment, &place, &mut folder, stop) {
         Ok(done) => done,
         Err(failure) => {
             place.keep_for_resume(&path);
@@ -88,11 +50,11 @@ fn conclude(
 /// Runs the trials that the folder's journal does not have yet, and judges the claims.
 pub(super) fn measured(
     experiment: &Experiment,
-    plan: &ReproduceSettings,
     place: &ReproducePlace,
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<(ReproduceResult, End), Fault> {
+    let plan = &place.plan;
     let begun = Instant::now();
     let started_unix_s = unix_s();
     let trials = plan.trials.unwrap_or(experiment.trials);
@@ -126,11 +88,9 @@ pub(super) fn measured(
         return Ok((result, End::Complete));
     }
     if let Some(asked) = &experiment.rules {
-        let draw = Draw {
-            trials,
-            seed: plan.run.seed,
-        };
-        let (points, end) = rules::seen(experiment, asked, draw, stop)?;
+        let seed = plan.run.seed;
+        let draw = Draw { trials, seed };
+        let (points, end) = simulated(experiment, asked, draw, stop)?;
         let about = about(begun.elapsed().as_secs_f64());
         let result = q2c_reproduce::judged(experiment, &about, points);
         let complete = matches!(end, End::Complete);
@@ -161,12 +121,151 @@ fn trials_of<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<Summary<AxisValues, PointTrial>, Fault> {
-    let mut progress = ToldOnce::new(of_trials());
-    let mut runner = Runner {
+    Runner {
         settings,
         cancel: stop,
         clock,
-        progress: &mut progress,
-    };
-    runner.run(plan, folder)
+        progress: &mut ToldOnce::new(of_trials()),
+    }
+    .run(plan, folder)
+}
+
+/// The points of an experiment of sleep rules: simulated over the patterns that q2c brings along.
+fn simulated(
+    experiment: &Experiment,
+    rules: &RulesAsked,
+    draw: Draw,
+    stop: &AtomicBool,
+) -> Result<(Vec<Point>, End), Fault> {
+    start_threads().or_exit(Exit::Environment)?;
+    let folder = folder_of_library()?;
+    let points = library(folder.path(), stop).and_then(|traces| {
+        let cells = rules.policies.len() * traces.len();
+        let line = Line::counting(cells as u64, "configurations");
+        points(rules, &traces, draw, stop, &mut |n| line.set(n as u64))
+    });
+    match points {
+        Err(failure) if failure.exit() == Exit::Interrupted => {
+            Ok((not_run(experiment), End::Cancelled))
+        }
+        points => Ok((points?, End::Complete)),
+    }
+}
+
+/// Passes events on, but for failures whose reason was told before. They are counted, and told at
+/// the end.
+pub(super) struct ToldOnce {
+    display: Box<dyn Progress>,
+    reasons: Vec<FailureReason>,
+}
+
+struct FailureReason {
+    reason: String,
+    /// The name of the point with which it was told, then those that failed for it later.
+    points: Vec<String>,
+}
+
+impl ToldOnce {
+    pub(crate) fn new(display: Box<dyn Progress>) -> Self {
+        ToldOnce {
+            display,
+            reasons: Vec::new(),
+        }
+    }
+
+    fn note(&mut self, point: &str, reason: &str) -> bool {
+        let point = point.to_owned();
+        let existing = self.reasons.iter_mut().find(|known| known.reason == reason);
+        if let Some(existing) = existing {
+            existing.points.push(point);
+            return false;
+        }
+        self.reasons.push(FailureReason {
+            reason: reason.to_owned(),
+            points: vec![point],
+        });
+        true
+    }
+}
+
+impl FailureReason {
+    /// How many more failed; `None` for none.
+    fn more(&self) -> Option<String> {
+        let more = self.points.len() - 1;
+        let mut points = self.points.clone();
+        points.sort_unstable();
+        points.dedup();
+        let each_once = points.len() == self.points.len();
+        let noun = if each_once { "point" } else { "trial" };
+        let many = if more == 1 { "" } else { "s" };
+        let FailureReason { reason, .. } = self;
+        (more > 0).then(|| format!("{more} more {noun}{many} failed for the same reason: {reason}"))
+    }
+}
+
+impl Progress for ToldOnce {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Failed(subject, _, reason) if !self.note(&subject.label, reason) => return,
+            Event::Ended(..) => {
+                for note in self.reasons.iter().filter_map(FailureReason::more) {
+                    self.display.event(&Event::Note(note));
+                }
+            }
+            _ => {}
+        }
+        self.display.event(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_run::runner::{Position, Subject};
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct EventLog(Arc<Mutex<Vec<String>>>);
+
+    impl Progress for EventLog {
+        fn event(&mut self, event: &Event) {
+            self.0.lock().unwrap().push(event.to_string());
+        }
+    }
+
+    #[test]
+    fn a_reason_is_told_once_and_the_others_are_counted() {
+        let heard = EventLog::default();
+        let mut progress = ToldOnce::new(Box::new(heard.clone()));
+        let mut fail = |label: &str, trial: u32, reason: &str| {
+            let subject = Subject {
+                label: label.to_owned(),
+                trial,
+            };
+            progress.event(&Event::Failed(
+                subject,
+                Position::default(),
+                reason.to_owned(),
+            ));
+        };
+        for label in ["a", "b", "c"] {
+            fail(label, 0, "no module");
+        }
+        fail("d", 0, "late");
+        fail("d", 1, "late");
+        fail("e", 0, "alone");
+        progress.event(&Event::Ended("done".to_owned(), Position::default()));
+        let heard = heard.0.lock().unwrap().clone();
+        assert_eq!(
+            heard,
+            [
+                "a, trial 1 failed: no module (0 of 0, 0.0 s left)",
+                "d, trial 1 failed: late (0 of 0, 0.0 s left)",
+                "e, trial 1 failed: alone (0 of 0, 0.0 s left)",
+                "2 more points failed for the same reason: no module",
+                "1 more trial failed for the same reason: late",
+                "done after 0.0 s",
+            ]
+        );
+    }
 }

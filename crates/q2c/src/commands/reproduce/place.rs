@@ -1,9 +1,8 @@
 //! Where experiments run: the target, if there is one, and the CPUs of this machine and of the
 //! simulated one.
 
-use crate::commands::bench::abilities;
+use crate::commands::bench::{abilities, media};
 use crate::commands::run_folder;
-use crate::media::media;
 use crate::output::say;
 use crate::workbench::{cpus_without_target, named_cpus, open_for_interfaces, tell_place};
 use q2c_bench::media::Media;
@@ -33,9 +32,8 @@ pub(super) struct ReproducePlace {
     real: Option<Seat>,
     /// For experiments in simulated time; `None` if there are none.
     simulated: Option<Seat>,
-    plan: ReproduceSettings,
+    pub plan: ReproduceSettings,
     devices: SimDevices,
-    engine: Option<EngineSpec>,
     _orderly: Orderly,
 }
 
@@ -55,7 +53,7 @@ impl ReproducePlace {
     /// # Errors
     /// The target is unfit, or CPUs were named that may not be used.
     pub(crate) fn open(
-        plan: &ReproduceSettings,
+        plan: ReproduceSettings,
         experiments: &[Experiment],
         scratch: Option<Scratch>,
         args: &ReproduceSettings,
@@ -72,26 +70,19 @@ impl ReproducePlace {
                     bench.on_scratch();
                 }
                 tell_place(&bench);
-                let engines: Vec<String> =
-                    experiments.iter().flat_map(Experiment::engines).collect();
-                let media = media(&bench, &engines)?;
+                let engines = experiments.iter().flat_map(Experiment::engines);
+                let media = media(&bench, &engines.collect::<Vec<_>>())?;
                 Some((bench, media))
             }
             None => None,
         };
         let named = named_cpus(&plan.cpus);
         let named = named.as_deref();
-        let machine = plan.machine.as_ref();
-        let machine = machine.filter(|_| {
-            experiments
-                .iter()
-                .any(|experiment| plan.simulates(experiment))
-        });
+        let (simulated, real): (Vec<_>, Vec<_>) =
+            experiments.iter().partition(|one| plan.simulates(one));
+        let machine = plan.machine.as_ref().filter(|_| !simulated.is_empty());
         let simulated = machine.map(|machine| Seat::simulated(machine, target.as_ref(), named));
-        let is_real = !experiments
-            .iter()
-            .all(|experiment| plan.simulates(experiment));
-        let real = is_real.then(|| Seat::real(target.as_ref(), named));
+        let real = (!real.is_empty()).then(|| Seat::real(target.as_ref(), named));
         Ok(ReproducePlace {
             devices: target.as_ref().map_or_else(
                 || SimDevices::new(q2c_study::service_times),
@@ -99,21 +90,17 @@ impl ReproducePlace {
             ),
             real: real.transpose()?,
             simulated: simulated.transpose()?,
-            plan: plan.clone(),
-            engine: plan.engine.clone(),
+            plan,
             target,
             _orderly: Orderly::begin(),
         })
     }
 
     pub(crate) fn seat(&self, experiment: &Experiment) -> &Seat {
-        let simulates = self.plan.simulates(experiment);
-        let seat = if simulates {
-            &self.simulated
-        } else {
-            &self.real
-        };
-        seat.as_ref().expect("each experiment has a machine")
+        let simulated = self.simulated.as_ref();
+        let simulated = simulated.filter(|_| self.plan.simulates(experiment));
+        let seat = simulated.or(self.real.as_ref());
+        seat.expect("each experiment has a machine")
     }
 
     /// This machine, unless everything is simulated.
@@ -152,9 +139,9 @@ impl ReproducePlace {
 
     /// The engine of jobs that name none: as asked, or what a simulated target is.
     fn default_engine(&self, bench: &Workbench) -> Option<EngineSpec> {
-        EngineSpec::for_target(self.engine.as_ref(), &bench.target.path)
+        EngineSpec::for_target(self.plan.engine.as_ref(), &bench.target.path)
             .ok()
-            .filter(|engine| self.engine.is_some() || !engine.needs_file())
+            .filter(|engine| self.plan.engine.is_some() || !engine.needs_file())
     }
 
     /// The facts in which two sessions of a run must agree.
@@ -263,16 +250,11 @@ fn request(
         sizes.push(Bytes(4096));
     }
     Ok(WorkloadRequest {
-        machine: None,
-        target: target.to_owned(),
         engine: engine.cloned(),
-        pattern,
-        sizes,
-        jobs: 1,
         cpus: args.cpus.iter().copied().map(CpuId).collect(),
-        background: Vec::new(),
         allow_write: args.run.allow_write.clone(),
         seed: args.run.seed,
+        ..WorkloadRequest::new(target, pattern, sizes)
     })
 }
 

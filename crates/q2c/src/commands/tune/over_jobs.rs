@@ -1,18 +1,17 @@
 //! A run over several numbers of jobs: a run of its own for each, and one answer over them.
 
-use super::one::{self, TuneFolder, TuneJob, TuneOutcome};
-use crate::commands::limits::RunLimits;
+use super::{TuneFolder, TuneJob, TuneOutcome, tune_job};
+use crate::commands::diff::RunLimits;
 use crate::commands::run_folder;
-use crate::output::{say, show, unread};
+use crate::output::{say, show};
 use crate::workbench::open_without_rest;
 use q2c_host::signals::Orderly;
 use q2c_host::target::Scratch;
 use q2c_model::Fault;
 use q2c_result::Exit;
-use q2c_result::tune::TuneResult;
+use q2c_result::tune::{SCHEMA, TuneResult};
 use q2c_result::tune_jobs::{self, FailedJobs, TuneJobsResult};
 use q2c_run::run_dir::{RunDirError, Status, read_checked_plan};
-use q2c_run::whole_file;
 use q2c_run::{RunDir, RunState};
 use q2c_tune::TuneSettings;
 use std::path::{Path, PathBuf};
@@ -101,17 +100,11 @@ impl TuneOverJobs<'_> {
     /// result.
     fn fill(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
         for &jobs in &self.spec.jobs {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) || runs.last().is_some_and(|run| !run.complete) {
                 return None;
             }
             match self.number(jobs) {
-                Ok(result) => {
-                    let complete = result.complete;
-                    runs.push(result);
-                    if !complete {
-                        return None;
-                    }
-                }
+                Ok(result) => runs.push(result),
                 Err(failure) => return Some((jobs, failure)),
             }
         }
@@ -129,7 +122,12 @@ impl TuneOverJobs<'_> {
                     read_checked_plan(&path).map_err(RunDirError::on_resume)?;
                 TuneJob::resumed(plan.resumed_by(&self.spec), &path)
             }
-            Err(RunDirError::NotARun { .. }) => self.new_number(jobs),
+            Err(RunDirError::NotARun { .. }) => TuneJob {
+                spec: self.spec.of_jobs(jobs),
+                scratch: None,
+                place: TuneFolder::Part(&self.folder, tune_jobs::folder(jobs)),
+                program: None,
+            },
             Err(error) => return Err(error.on_resume()),
         };
         let job = TuneJob {
@@ -142,17 +140,8 @@ impl TuneOverJobs<'_> {
             "number {nth} of {}: --jobs {jobs}",
             job_counts.len()
         ));
-        let TuneOutcome { outcome, .. } = one::tune(job, self.stop)?;
+        let TuneOutcome { outcome, .. } = tune_job(job, self.stop)?;
         outcome.map(|(result, _)| result)
-    }
-
-    fn new_number(&self, jobs: u32) -> TuneJob<'_> {
-        TuneJob {
-            spec: self.spec.of_jobs(jobs),
-            scratch: None,
-            place: TuneFolder::Part(&self.folder, tune_jobs::folder(jobs)),
-            program: None,
-        }
     }
 
     /// Writes and prints the result over all numbers of jobs. The error is that of the number that
@@ -199,10 +188,7 @@ impl TuneOverJobs<'_> {
 }
 
 fn kept(folder: &Path) -> Result<TuneResult, Fault> {
-    let path = folder.join("result.json");
-    let text = whole_file::read_text(&path, whole_file::RESULT).map_err(|e| unread(&path, e))?;
-    let result = serde_json::from_str(&text)
-        .map_err(|e| unread(&path, format!("expected a result of q2c tune, found {e}")))?;
+    let result = run_folder::result(folder, "q2c tune", SCHEMA)?;
     say(&format!("{} is complete", folder.display()));
     Ok(result)
 }

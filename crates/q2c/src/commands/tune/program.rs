@@ -2,7 +2,7 @@
 //! that copies it.
 
 use crate::commands::capture::CaptureArgs;
-use crate::commands::capture::{CaptureCounter, CaptureEnd, Child, RunningCapture};
+use crate::commands::capture::{CaptureCounter, Child, RunningCapture};
 use crate::commands::record;
 use crate::commands::run_folder::in_words;
 use crate::output::say;
@@ -37,10 +37,8 @@ impl RecordedProgram {
             let mut trace = File::open(&self.trace)?;
             io::copy(&mut trace, out).map(drop)
         };
-        folder
-            .publish(TRACE_FILE, copy)
-            .and_then(|()| folder.publish_json(FILE, &self.program))
-            .map_err(Fault::from)
+        folder.publish(TRACE_FILE, copy)?;
+        Ok(folder.publish_json(FILE, &self.program)?)
     }
 }
 
@@ -88,13 +86,9 @@ fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram,
     let command = in_words(&args.program.command);
     ended_well(args, &command, &meta)?;
     let disks = meta.facts.get("disks").cloned().unwrap_or_default();
-    let mut program = program(&trace, &command.join(" "), args, stop).map_err(|failure| {
-        let message = format!(
-            "{}; recorded: {disks} (--record names another)",
-            failure.message()
-        );
-        Fault::new(failure.exit(), message)
-    })?;
+    let program = program(&trace, &command.join(" "), args, stop);
+    let mut program = program
+        .map_err(|e| e.followed_by(&format!("; recorded: {disks} (--record names another)")))?;
     program.recording.command = command;
     program.recording.path = None;
     Ok(RecordedProgram {
@@ -121,20 +115,18 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     let writer = TraceWriter::create(trace, TraceMeta::default())?;
     let begun = RunningCapture::begin(&roots, &target, &capture);
     let mut capturing = begun.map_err(|failure| {
-        let message = format!(
-            "{}; begin q2c with sudo, or record where that is allowed (q2c trace record) and name \
+        failure.followed_by(
+            "; begin q2c with sudo, or record where that is allowed (q2c trace record) and name \
              the trace by --from",
-            failure.message()
-        );
-        Fault::new(failure.exit(), message)
+        )
     })?;
     let child = Child::start(&args.program.command)?;
     say(&capturing.message(false));
-    capturing.run(child);
+    capturing.child = child;
     let (ended, captured) = capturing.finish(&mut CaptureCounter::new(None, false, None), stop)?;
-    if ended == CaptureEnd::Stopped {
+    if ended == Exit::Interrupted {
         let message = "record the command: stopped by a signal; nothing was kept";
-        return Err(Fault::new(Exit::Interrupted, message));
+        return Err(Fault::stopped(message));
     }
     captured.tell_missing();
     record::write(captured, writer)
@@ -157,11 +149,10 @@ fn ended_well(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Resu
         return Ok(());
     }
     let name = command.first().map_or("", String::as_str);
-    let message = format!(
+    Err(Fault::usage(format!(
         "record {name}: expected it to end with 0, found {status}; mend the command, or record it as \
          it is (q2c trace record DISK --out TRACE -- COMMAND) and name the trace by --from"
-    );
-    Err(Fault::new(Exit::Usage, message))
+    )))
 }
 
 fn program(
@@ -212,13 +203,10 @@ fn unread(fault: Fault) -> Fault {
     match fault.cause() {
         Some(
             ImportError::Option { .. } | ImportError::Unknown { .. } | ImportError::Line { .. },
-        ) => {
-            let text = format!(
-                "{fault}; q2c trace import has the options that such a recording needs, and makes a \
-                 trace for --from"
-            );
-            Fault::new(fault.exit(), text)
-        }
+        ) => fault.followed_by(
+            "; q2c trace import has the options that such a recording needs, and makes a trace for \
+             --from",
+        ),
         _ => fault,
     }
 }

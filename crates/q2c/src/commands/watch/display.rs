@@ -1,14 +1,14 @@
-//! The output of a watch: the terminal's screen, or lines.
+//! The output of a watch, the terminal's screen or lines, and the keys that change it.
 
 use super::draw::{Head, draw};
-use super::keys::{Action, action};
 use super::state::WatchState;
-use crate::output::{print_while_read, say};
+use crate::output::print_line;
 use q2c_model::{Fault, OrFault};
 use q2c_report::terminal::{watch_head, watch_late_line, watch_line};
 use q2c_result::Exit;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -48,14 +48,12 @@ impl WatchDisplay {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if plain || json || dumb || !terminal {
-            let display = WatchDisplay::Lines { aside: json };
-            display.line(&watch_head())?;
-            return Ok(display);
+            print_line(&watch_head(), json)?;
+            return Ok(WatchDisplay::Lines { aside: json });
         }
         let terminal = ratatui::try_init().map_err(|error| {
             ratatui::restore();
-            let message = format!("take over the terminal: {error}; use --plain");
-            Fault::new(Exit::Environment, message)
+            Fault::environment(format!("take over the terminal: {error}; use --plain"))
         })?;
         TAKEN.store(true, Ordering::Release);
         Ok(WatchDisplay::Screen(TerminalScreen(terminal)))
@@ -76,10 +74,10 @@ impl WatchDisplay {
     /// has closed the pipe.
     pub(crate) fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
         match (self, state.last()) {
-            (WatchDisplay::Lines { .. }, Some(last)) => {
-                let delivered = self.line(&watch_line(last, &state.names()))?;
+            (WatchDisplay::Lines { aside }, Some(last)) => {
+                let delivered = print_line(&watch_line(last, &state.names()), *aside)?;
                 match watch_late_line(last) {
-                    Some(line) if delivered => self.line(&line),
+                    Some(line) if delivered => print_line(&line, *aside),
                     _ => Ok(delivered),
                 }
             }
@@ -87,21 +85,93 @@ impl WatchDisplay {
         }
     }
 
-    fn line(&self, line: &str) -> Result<bool, Fault> {
-        match self {
-            WatchDisplay::Lines { aside: true } => {
-                say(line);
-                Ok(true)
-            }
-            _ => print_while_read(line),
-        }
-    }
-
     pub(crate) fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Fault> {
         if let WatchDisplay::Screen(TerminalScreen(terminal)) = self {
             let drawn = terminal.draw(|frame| draw(frame, state, head));
-            drawn.map_err(|e| Fault::new(Exit::Environment, format!("draw the screen: {e}")))?;
+            drawn.map_err(|e| Fault::environment(format!("draw the screen: {e}")))?;
         }
         Ok(())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Method {
+        next: bool,
+    },
+    Ratio {
+        up: bool,
+    },
+    Background,
+    /// Stops the screen, or lets it go on.
+    Pause,
+    Quit,
+    /// Ends the watch as SIGINT does.
+    Interrupt,
+    /// Draws the screen again, as its size has changed.
+    Redraw,
+}
+
+pub(crate) const HELP: &str =
+    "up/down, tab: method   left/right: ratio   b: background   p: pause   q: quit";
+
+/// The action that `event` asks for; `None` for other keys and for releases.
+pub(crate) fn action(event: &Event) -> Option<Action> {
+    let key = match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => key,
+        Event::Resize(..) => return Some(Action::Redraw),
+        _ => return None,
+    };
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return (key.code == KeyCode::Char('c')).then_some(Action::Interrupt);
+    }
+    Some(match key.code {
+        KeyCode::Down | KeyCode::Tab => Action::Method { next: true },
+        KeyCode::Up | KeyCode::BackTab => Action::Method { next: false },
+        KeyCode::Right => Action::Ratio { up: true },
+        KeyCode::Left => Action::Ratio { up: false },
+        KeyCode::Char('b') => Action::Background,
+        KeyCode::Char('p') => Action::Pause,
+        KeyCode::Char('q') | KeyCode::Esc => Action::Quit,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::crossterm::event::KeyEvent;
+
+    fn press(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
+        action(&Event::Key(KeyEvent::new(code, modifiers)))
+    }
+
+    #[test]
+    fn every_key_does_what_the_help_says() {
+        let plain = |code| press(code, KeyModifiers::NONE);
+        let method = |next| Some(Action::Method { next });
+        assert_eq!(plain(KeyCode::Down), method(true));
+        assert_eq!(plain(KeyCode::Tab), method(true));
+        assert_eq!(plain(KeyCode::Up), method(false));
+        assert_eq!(press(KeyCode::BackTab, KeyModifiers::SHIFT), method(false));
+        assert_eq!(plain(KeyCode::Right), Some(Action::Ratio { up: true }));
+        assert_eq!(plain(KeyCode::Left), Some(Action::Ratio { up: false }));
+        assert_eq!(plain(KeyCode::Char('b')), Some(Action::Background));
+        assert_eq!(plain(KeyCode::Char('p')), Some(Action::Pause));
+        assert_eq!(plain(KeyCode::Char('q')), Some(Action::Quit));
+        assert_eq!(plain(KeyCode::Esc), Some(Action::Quit));
+        let control = press(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(control, Some(Action::Interrupt));
+    }
+
+    #[test]
+    fn other_keys_and_releases_do_nothing() {
+        assert_eq!(press(KeyCode::Char('c'), KeyModifiers::NONE), None);
+        assert_eq!(press(KeyCode::Char('b'), KeyModifiers::CONTROL), None);
+        assert_eq!(press(KeyCode::Enter, KeyModifiers::NONE), None);
+        let mut key = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
+        key.kind = KeyEventKind::Release;
+        assert_eq!(action(&Event::Key(key)), None);
+        assert_eq!(action(&Event::Resize(80, 24)), Some(Action::Redraw));
     }
 }

@@ -2,7 +2,7 @@
 
 mod charts;
 
-use super::keys::HELP;
+use super::display::HELP;
 use super::state::WatchState;
 use charts::{Charts, LINES};
 use q2c_model::Nanos;

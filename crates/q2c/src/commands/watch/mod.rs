@@ -1,21 +1,18 @@
 //! The command `q2c poll watch`.
 
-mod columns;
 mod display;
 mod draw;
-mod keys;
 mod state;
 
-pub(crate) use display::give_back_the_screen;
-
-use crate::args::WatchArgs;
 use crate::output::{print, say, screen};
-use crate::stream::{MetricsStream, listen, print_summary};
-use crate::workbench::{open_new_without_rest, tell_place};
-use display::WatchDisplay;
+use crate::stream::{MetricsArgs, MetricsStream, listen, print_summary};
+use crate::workbench::{open_new, tell_place};
+use clap::Args;
+pub(crate) use display::give_back_the_screen;
+use display::{Action, WatchDisplay};
 use draw::Head;
-use keys::Action;
-use q2c_model::{Bytes, Fault, Nanos, OrFault};
+use q2c_model::{Bytes, Fault, Nanos, OrFault, seconds_within, time_within};
+use q2c_policy::{LaneMethod, PolicySpec, SpecError};
 use q2c_report::Reported;
 use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
@@ -24,6 +21,7 @@ use q2c_result::watch::{LINE_SCHEMA, SCHEMA, WatchJob, WatchResult};
 use q2c_watch::endpoint::Endpoint;
 use q2c_watch::{Watch, WatchEnd, WatchEvent, WatchPlan};
 use q2c_workbench::late::LateCapture;
+use q2c_workbench::settings::{JobsArg, RuleArgs, WorkloadArgs};
 use q2c_workbench::workbench::Workbench;
 use q2c_workbench::workload::Workload;
 use state::{WatchOrder, WatchState};
@@ -36,7 +34,7 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let bs = args.block_size().or_exit(Exit::Usage)?;
     let methods = args.methods().or_exit(Exit::Usage)?;
     let endpoint = listen(args.metrics.prometheus)?;
-    let bench = open_new_without_rest("poll watch", &args.workload, args.jobs.jobs, stop)?;
+    let bench = open_new("poll watch", &args.workload, None, args.jobs.jobs, stop)?;
     tell_place(&bench);
     let stream = stream(args, &bench, endpoint)?;
     let first = methods[0].clone();
@@ -61,19 +59,14 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         capture,
     };
     let follow = |watch: &mut Watch<'_, '_>| watcher.follow(watch);
-    let (left, mut end) =
-        q2c_watch::watch(&workload, plan, stop, follow).or_exit(Exit::Environment)?;
+    let watched = q2c_watch::watch(&workload, plan, stop, follow);
+    let (interrupted, mut end) = watched.or_exit(Exit::Environment)?;
     let WatchSession { state, display, .. } = watcher;
     // The terminal is given back before anything is printed.
     drop(display);
-    let late = end.late.take().or(none);
-    conclude(
-        args,
-        &bench,
-        state,
-        late,
-        WatchOutcome::from_end(left?, end),
-    )
+    end.stopped |= interrupted?;
+    end.late = end.late.take().or(none);
+    conclude(args, &bench, state, end)
 }
 
 /// The capture beside the workload, or why there is none; `None` when none was asked for.
@@ -131,21 +124,14 @@ struct WatchSession<'a> {
     stream: MetricsStream<WatchMetrics>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Left {
-    Asked,
-    Interrupted,
-    /// The workload ended first: by a signal or a fault.
-    After,
-}
-
 impl WatchSession<'_> {
-    fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Fault> {
+    /// Follows the watch to its end. Returns whether the user interrupted it.
+    fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<bool, Fault> {
         self.display.draw(&self.state, &self.head)?;
         loop {
             let mut changed = false;
             match watch.see(PATIENCE) {
-                WatchEvent::End => return Ok(Left::After),
+                WatchEvent::End => return Ok(false),
                 WatchEvent::Nothing => {}
                 WatchEvent::Interval(interval) => {
                     self.state.see(&interval);
@@ -153,7 +139,7 @@ impl WatchSession<'_> {
                     let seconds = self.args.seconds;
                     let over = seconds.is_some_and(|s| reached(interval.span.1, s));
                     if !self.tell()? || over {
-                        return Ok(Left::Asked);
+                        return Ok(false);
                     }
                     let every = self.args.every;
                     if every.is_some_and(|period| self.state.is_order_over(period)) {
@@ -163,8 +149,8 @@ impl WatchSession<'_> {
             }
             for action in self.display.asked()? {
                 match action {
-                    Action::Quit => return Ok(Left::Asked),
-                    Action::Interrupt => return Ok(Left::Interrupted),
+                    Action::Quit => return Ok(false),
+                    Action::Interrupt => return Ok(true),
                     _ => self.act(action, watch)?,
                 }
                 changed = true;
@@ -202,83 +188,208 @@ fn reached(end_ns: u64, seconds: f64) -> bool {
     end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
 }
 
-enum WatchOutcome {
-    Asked,
-    Signal,
-    Fault(String),
-}
-
-impl WatchOutcome {
-    fn from_end(left: Left, end: WatchEnd) -> Self {
-        match end.fault {
-            Some(fault) => WatchOutcome::Fault(fault),
-            None if end.stopped || left == Left::Interrupted => WatchOutcome::Signal,
-            None => WatchOutcome::Asked,
-        }
-    }
-
-    fn word(&self) -> String {
-        match self {
-            WatchOutcome::Asked => "asked".to_owned(),
-            WatchOutcome::Signal => "signal".to_owned(),
-            WatchOutcome::Fault(fault) => format!("fault: {fault}"),
-        }
-    }
-}
-
 /// Prints the result, if there is an interval, and returns the exit code of how the watch ended.
 fn conclude(
     args: &WatchArgs,
     bench: &Workbench,
     state: WatchState,
-    late: Option<LateWatch>,
-    ended: WatchOutcome,
+    end: WatchEnd,
 ) -> Result<Exit, Fault> {
     let (methods, intervals, not_kept) = state.end();
     let some = !intervals.is_empty();
+    let ended = match &end.fault {
+        Some(fault) => format!("fault: {fault}"),
+        None => if end.stopped { "signal" } else { "asked" }.to_owned(),
+    };
     let result = WatchResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        ended: ended.word(),
+        ended,
         job: job(args, bench),
         machine: bench.machine.clone(),
         target: bench.target.clone(),
         methods,
         intervals,
         not_kept,
-        late,
+        late: end.late,
     };
     if some && args.workload.run.json {
         print_summary(&result)?;
     } else if some {
         print(&format!("\n{}", result.document().text(screen())))?;
     }
-    match ended {
-        WatchOutcome::Fault(fault) => Err(Fault::new(Exit::Device, fault)),
-        WatchOutcome::Signal if some => {
+    match end.fault {
+        Some(fault) => Err(Fault::new(Exit::Device, fault)),
+        None if !end.stopped => Ok(Exit::Done),
+        None if some => {
             say("stopped by a signal");
             Ok(Exit::Interrupted)
         }
-        WatchOutcome::Signal => {
-            let message = "watch: stopped by a signal before the first interval was over";
-            Err(Fault::new(Exit::Interrupted, message))
-        }
-        WatchOutcome::Asked => Ok(Exit::Done),
+        None => Err(Fault::stopped(
+            "watch: stopped by a signal before the first interval was over",
+        )),
     }
 }
 
 fn job(args: &WatchArgs, bench: &Workbench) -> WatchJob {
+    let background = bench.workload.background.iter();
     WatchJob {
         rw: args.workload.rw.to_string(),
         bs: args.workload.bs[0],
         cpus: bench.workload.cpus.clone(),
-        background: bench
-            .workload
-            .background
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        background: background.map(ToString::to_string).collect(),
         interval_s: args.interval.as_secs_f64(),
         seed: args.workload.run.seed,
+    }
+}
+
+/// Watch a workload while it runs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Target, job and place.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    /// Number of jobs.
+    #[command(flatten)]
+    pub jobs: JobsArg,
+    /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may
+    /// be given again); the first runs at the start [default: poll, interrupt, mean:50%,100ms,
+    /// min:70%,10ms, pas]
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    pub policy: Vec<LaneMethod>,
+    /// Own rules.
+    #[command(flatten)]
+    pub own: RuleArgs,
+    /// Length of an interval
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
+    pub interval: Nanos,
+    /// End by itself after this time [default: at a key or a signal]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Go on to the next method by itself each time this is over
+    #[arg(long, value_name = "DURATION", value_parser = each)]
+    pub every: Option<Nanos>,
+    /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
+    /// uses it: no I/O is done, and the options of a job mean nothing
+    #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
+    pub kernel: bool,
+    /// Split the latency into submission, device, return, oversleep, wake-up and reap, by the block
+    /// layer's capture (root); it slows each I/O
+    #[arg(long, conflicts_with = "kernel")]
+    pub parts: bool,
+    /// A line per interval, as where there is no terminal
+    #[arg(long)]
+    pub plain: bool,
+    /// Where metrics are served.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
+}
+
+impl WatchArgs {
+    /// The block size of the workload. The error says what is wrong with sizes and times.
+    pub(crate) fn block_size(&self) -> Result<Bytes, String> {
+        let [bs] = self.workload.bs[..] else {
+            let sizes: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
+            let sizes = sizes.join(", ");
+            return Err(format!(
+                "watch one block size: expected one for --bs, found {sizes}"
+            ));
+        };
+        let interval = self.interval;
+        if self.seconds.is_some_and(|s| s < interval.as_secs_f64()) {
+            return Err(format!(
+                "watch one interval at least: expected --seconds of {interval} or more, or a shorter --interval"
+            ));
+        }
+        Ok(bs)
+    }
+
+    /// The methods to choose among, the first of which runs at the start; at least one.
+    pub(crate) fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
+        let own_rules = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
+        let mut methods: Vec<LaneMethod> = self.policy.iter().cloned().chain(own_rules).collect();
+        if methods.is_empty() {
+            methods = standard();
+        }
+        Ok(methods)
+    }
+}
+
+/// The methods without `--policy` and `--rule`: the baselines, Linux's rule, and the best published
+/// rules: `min`, which has windows, and `pas`, which learns from every completion.
+fn standard() -> Vec<LaneMethod> {
+    let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
+    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
+    let mut methods = vec![LaneMethod::Poll, LaneMethod::Interrupt];
+    methods.extend(rules.map(LaneMethod::Hybrid));
+    methods
+}
+
+/// A method as it is typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
+fn method(text: &str) -> Result<LaneMethod, SpecError> {
+    Ok(match text {
+        "poll" => LaneMethod::Poll,
+        "interrupt" => LaneMethod::Interrupt,
+        _ => LaneMethod::Hybrid(text.strip_prefix("hybrid:").unwrap_or(text).parse()?),
+    })
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    time_within(text, Nanos::from_millis(100)..=Nanos::from_millis(60_000))
+}
+
+fn each(text: &str) -> Result<Nanos, String> {
+    let ms = Nanos::from_millis;
+    time_within(text, ms(100)..=ms(86_400_000))
+}
+
+/// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    seconds_within(text, 0.1..=86_400.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::tests::poll;
+    use crate::commands::poll::PollCommand;
+
+    fn watch(options: &str) -> WatchArgs {
+        match poll(&format!("watch null {options}")) {
+            PollCommand::Watch(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn without_methods_there_are_five() {
+        let args = watch("");
+        let methods = args.methods().unwrap();
+        assert_eq!(methods.len(), 5);
+        assert!(matches!(methods[0], LaneMethod::Poll));
+        assert_eq!(args.block_size(), Ok(Bytes(4096)));
+    }
+
+    #[test]
+    fn own_rules_come_after_named_methods() {
+        let args = watch("--rule 0.7*min --policy interrupt --policy hybrid:pas");
+        let methods = args.methods().unwrap();
+        let [
+            interrupt,
+            LaneMethod::Hybrid(pas),
+            LaneMethod::Hybrid(own_rule),
+        ] = &methods[..]
+        else {
+            panic!("{methods:?}");
+        };
+        assert!(matches!(interrupt, LaneMethod::Interrupt));
+        assert!(pas.to_string().starts_with("pas") && own_rule.to_string().contains("0.7"));
+    }
+
+    #[test]
+    fn one_block_size_and_one_interval_at_least() {
+        assert!(watch("--bs 4k,8k").block_size().is_err());
+        assert!(watch("--seconds 1 --interval 2s").block_size().is_err());
+        assert!(watch("--seconds 2 --interval 2s").block_size().is_ok());
     }
 }

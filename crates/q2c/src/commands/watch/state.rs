@@ -1,7 +1,7 @@
 //! The state of a watch: the methods to choose among, the method that runs, and the intervals that
 //! were seen. This module uses neither device nor terminal.
 
-use super::keys::Action;
+use super::display::Action;
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::live::LatencyCounts;
@@ -27,8 +27,9 @@ pub(crate) struct WatchState {
     pub background: Option<bool>,
     /// A note to the user, which lasts until the next key; empty for none.
     pub note: String,
-    /// What was asked for, by the number of the order. Number 0 is the start.
-    orders: Vec<Ordered>,
+    /// The method that was asked for, and whether the background was, by the number of the order.
+    /// Number 0 is the start.
+    orders: Vec<(LaneMethod, bool)>,
     /// Number of the latest interval's order, and the time at which the order came into force, ns.
     current: (u64, u64),
     /// The methods seen, each with the state of the background. An interval's method is an index
@@ -39,11 +40,6 @@ pub(crate) struct WatchState {
     latency: LatencyCounts,
     not_kept: u64,
     frozen: Option<ShownIntervals>,
-}
-
-struct Ordered {
-    method: LaneMethod,
-    background: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -66,16 +62,12 @@ impl WatchState {
     /// The state at the start: the first of `methods` runs, and the background works, if there is
     /// one.
     pub(crate) fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
-        let first = Ordered {
-            method: methods[0].clone(),
-            background: has_background,
-        };
         WatchState {
+            orders: vec![(methods[0].clone(), has_background)],
             methods,
             selected: 0,
             background: has_background.then_some(true),
             note: String::new(),
-            orders: vec![first],
             current: (0, 0),
             rows: Vec::new(),
             intervals: Vec::new(),
@@ -98,10 +90,8 @@ impl WatchState {
             Action::Ratio { up } => self.turn(up),
             Action::Background => self.toggle(),
             Action::Pause => {
-                self.frozen = match self.frozen {
-                    Some(_) => None,
-                    None => Some(self.latest(usize::MAX)),
-                };
+                let frozen = self.frozen.take();
+                self.frozen = frozen.is_none().then(|| self.latest(usize::MAX));
                 None
             }
             Action::Quit | Action::Interrupt | Action::Redraw => None,
@@ -145,10 +135,8 @@ impl WatchState {
     /// The workload has taken the latest order, and calls it `number`. Numbers go up by one.
     pub(crate) fn ordered(&mut self, number: u64) {
         debug_assert_eq!(number, self.orders.len() as u64);
-        self.orders.push(Ordered {
-            method: self.methods[self.selected].clone(),
-            background: self.background == Some(true),
-        });
+        let method = self.methods[self.selected].clone();
+        self.orders.push((method, self.background == Some(true)));
     }
 
     pub(crate) fn see(&mut self, seen: &Seen) {
@@ -164,10 +152,9 @@ impl WatchState {
             if self.current.0 != order {
                 self.current = (order, seen.span.0);
             }
-            let Ordered { method, background } = &self.orders[order as usize];
-            let row = (method.clone(), *background);
-            interval.was = Some(mode(method, seen));
-            interval.settled = seen.span.0 - self.current.1 >= settling(method).0;
+            let row = self.orders[order as usize].clone();
+            interval.was = Some(mode(&row.0, seen));
+            interval.settled = seen.span.0 - self.current.1 >= settling(&row.0).0;
             interval.method = Some(self.row(row));
         }
         if self.intervals.len() == KEPT {

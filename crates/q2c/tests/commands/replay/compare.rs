@@ -1,22 +1,21 @@
 use super::*;
-use crate::program::{entry, has_words, number};
-use q2c_testkit::{skip, timed};
+use crate::program::*;
 
 #[test]
 fn devices_of_known_truth_are_compared() {
-    timed("devices_of_known_truth_are_compared", || {
-        let folder = tempfile::tempdir().unwrap();
+    timed(|| {
+        let folder = Place::new();
         let trace = evenly(folder.path());
         let trace = trace.to_str().unwrap();
         let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
         let command_line =
             format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
-        let done = run(folder.path(), &command_line);
+        let done = folder.q2c(&command_line);
         assert_eq!(done.code, 0, "{}", done.stderr);
         let whole = json(&done);
         let result = only(&whole).clone();
         let separation = |result: &Value, metric: &str| -> Value {
-            let separations = result["separations"].as_array().unwrap();
+            let separations = result.list("separations");
             separations
                 .iter()
                 .find(|one| one["metric"] == metric)
@@ -35,12 +34,7 @@ fn devices_of_known_truth_are_compared() {
         assert!((0.2..0.9).contains(&ratio), "{ratio}");
         let better = entry(&result, "verdict", "kind", "better");
         assert_eq!([&better["device"], &better["than"]], [fast, slow]);
-        let expected_kinds = [
-            "better",
-            "time-cannot-tell",
-            "few-to-be-sure",
-            "sums-of-u2c",
-        ];
+        let expected_kinds = split("better time-cannot-tell few-to-be-sure sums-of-u2c");
         assert_eq!(kinds(&result), expected_kinds);
         let says = report_text(folder.path(), &done);
         assert!(
@@ -54,7 +48,7 @@ fn devices_of_known_truth_are_compared() {
         let command_line = format!(
             "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
         );
-        let done = run(folder.path(), &command_line);
+        let done = folder.q2c(&command_line);
         let outstanding = only(&json(&done)).clone();
         // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
         let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
@@ -63,10 +57,7 @@ fn devices_of_known_truth_are_compared() {
         let says = report_text(folder.path(), &done);
         has_words(
             &says,
-            &[
-                "leaves out the time with nothing in flight, 95 % of",
-                "--mode timed compares their sums of latencies",
-            ],
+            "leaves out the time with nothing in flight, 95 % of | --mode timed compares their sums of latencies",
         );
         assert_eq!(
             separation(&outstanding, "completion time")["separates"],
@@ -85,45 +76,41 @@ fn devices_of_known_truth_are_compared() {
 /// called better for that.
 #[test]
 fn devices_that_do_not_do_the_same_work_are_not_compared() {
-    timed(
-        "devices_that_do_not_do_the_same_work_are_not_compared",
-        || {
-            let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-            let (large, small) = (
-                folder.path().join("large.bin"),
-                folder.path().join("small.bin"),
-            );
-            fs::write(&large, vec![1; 4 << 20]).unwrap();
-            fs::write(&small, vec![1; 2 << 20]).unwrap();
-            let trace = trace(
-                folder.path(),
-                (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
-            );
-            let (trace, large, small) = (trace.display(), large.display(), small.display());
-            let command_line = format!(
-                "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
+    timed(|| {
+        let folder = Place::on_disk();
+        let (large, small) = (
+            folder.path().join("large.bin"),
+            folder.path().join("small.bin"),
+        );
+        fs::write(&large, vec![1; 4 << 20]).unwrap();
+        fs::write(&small, vec![1; 2 << 20]).unwrap();
+        let trace = trace(
+            folder.path(),
+            (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
+        );
+        let (trace, large, small) = (trace.display(), large.display(), small.display());
+        let command_line = format!(
+            "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
          --no-capture"
-            );
-            let done = run(folder.path(), &command_line);
-            if done.code == 5 && done.stderr.contains("direct") {
-                let test = "devices_that_do_not_do_the_same_work";
-                return skip(test, "no direct I/O on the folder of test files");
-            }
-            assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
-            let says = report_text(folder.path(), &done);
-            assert!(
-                says.contains("did not do the same work") && !says.contains("better"),
-                "{says}"
-            );
-            assert!(!done.stdout.contains("\"separates\": true"));
-        },
-    );
+        );
+        let done = folder.q2c(&command_line);
+        if done.code == 5 && done.stderr.contains("direct") {
+            return skip("no direct I/O on the folder of test files");
+        }
+        assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
+        let says = report_text(folder.path(), &done);
+        assert!(
+            says.contains("did not do the same work") && !says.contains("better"),
+            "{says}"
+        );
+        assert!(!done.stdout.contains("\"separates\": true"));
+    });
 }
 
 /// Half of the trace's requests are writes. They are left out, so the answer is on reads alone.
 #[test]
 fn an_answer_without_the_writes_says_reads_only() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let csv = folder.path().join("mixed.csv");
     let mut text = "submit,took,offset,size,op\n".to_owned();
     for n in 0..100 {
@@ -137,7 +124,7 @@ fn an_answer_without_the_writes_says_reads_only() {
          --max-lateness 1s --format csv --unit us --columns {columns}",
         csv.display()
     );
-    let done = run(folder.path(), &command_line);
+    let done = folder.q2c(&command_line);
     assert_eq!(done.code, 0, "{}", done.stderr);
     let result = json(&done);
     let reads = entry(only(&result), "verdict", "kind", "reads-only");
@@ -157,10 +144,6 @@ fn an_answer_without_the_writes_says_reads_only() {
     let says = report_text(folder.path(), &done);
     has_words(
         &says,
-        &[
-            "sim:100us,servers=4 serves this trace better (reads only): its sum of U2C",
-            "reads only: 50 writes of the trace were left out",
-            "sim:2ms,servers=4 has no disk of the kernel's",
-        ],
+        "sim:100us,servers=4 serves this trace better (reads only): its sum of U2C | reads only: 50 writes of the trace were left out | sim:2ms,servers=4 has no disk of the kernel's",
     );
 }

@@ -7,11 +7,7 @@ mod split;
 mod target;
 mod timed;
 
-use crate::program::{Finished, run_q2c as run};
-use q2c_testkit::strict_json;
-use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::program::{run_q2c as run, *};
 
 /// Makes a trace of reads. A row has the start and the latency in us, and the block.
 fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf {
@@ -57,14 +53,14 @@ fn report_text(folder: &Path, done: &Finished) -> String {
 }
 
 fn only(result: &Value) -> &Value {
-    let comparisons = result["comparisons"].as_array().unwrap();
+    let comparisons = result.list("comparisons");
     assert_eq!(comparisons.len(), 1, "{result}");
     &comparisons[0]
 }
 
 /// The kinds of a comparison's findings, in their order.
 fn kinds(comparison: &Value) -> Vec<&str> {
-    let findings = comparison["verdict"].as_array().unwrap();
+    let findings = comparison.list("verdict");
     let kinds = findings.iter().map(|finding| finding["kind"].as_str());
     kinds.collect::<Option<_>>().unwrap()
 }

@@ -1,30 +1,27 @@
 use super::*;
-use q2c_testkit::timed;
+use crate::program::*;
 
 #[test]
 fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
-    timed(
-        "a_record_is_a_trace_again_and_a_profile_for_outstanding",
-        || {
-            let folder = tempfile::tempdir().unwrap();
-            let csv = folder.path().join("no-completions.csv");
-            let mut text = "submit,offset,size,op\n".to_owned();
-            (0..200).for_each(|n| text += &format!("{},{},4096,read\n", n * 1000, n * 4096));
-            fs::write(&csv, text).unwrap();
-            let csv = csv.to_str().unwrap();
-            let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
-            let how = format!("--format csv --unit us --columns {columns}");
-            let command_line = format!("replay {csv} sim:100us --mode outstanding {how}");
-            run(folder.path(), &command_line).refused(3, &["--record"]);
-            let arguments = format!("{csv} sim:100us --record profile.parquet {how}");
-            replayed(folder.path(), &arguments);
-            let again = "profile.parquet sim:100us --mode outstanding";
-            let result = replayed(folder.path(), again);
-            assert_eq!(result["issued"].as_u64(), Some(200));
-            let took = result["completion_s"].as_f64().unwrap();
-            assert!(took < 0.15, "200 times 100 us: {result}");
-        },
-    );
+    timed(|| {
+        let folder = Place::new();
+        let csv = folder.path().join("no-completions.csv");
+        let mut text = "submit,offset,size,op\n".to_owned();
+        (0..200).for_each(|n| text += &format!("{},{},4096,read\n", n * 1000, n * 4096));
+        fs::write(&csv, text).unwrap();
+        let csv = csv.to_str().unwrap();
+        let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
+        let how = format!("--format csv --unit us --columns {columns}");
+        let command_line = format!("replay {csv} sim:100us --mode outstanding {how}");
+        folder.q2c(&command_line).refused(3, "--record");
+        let arguments = format!("{csv} sim:100us --record profile.parquet {how}");
+        replayed(folder.path(), &arguments);
+        let again = "profile.parquet sim:100us --mode outstanding";
+        let result = replayed(folder.path(), again);
+        assert_eq!(result["issued"].as_u64(), Some(200));
+        let took = result["completion_s"].as_f64().unwrap();
+        assert!(took < 0.15, "200 times 100 us: {result}");
+    });
 }
 
 /// Requests come at random, 20 000 per second, and take 100 us each, so two are in flight on
@@ -34,8 +31,8 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
 /// thread that slept until then was off by 13 to 18 %.
 #[test]
 fn in_flight_follows_the_trace_on_a_like_device() {
-    timed("in_flight_follows_the_trace_on_a_like_device", || {
-        let folder = tempfile::tempdir().unwrap();
+    timed(|| {
+        let folder = Place::new();
         let mut chance = 1u64;
         let mut start = 0.0;
         let rows = (0..4000).map(|n| {
@@ -51,7 +48,7 @@ fn in_flight_follows_the_trace_on_a_like_device() {
         // Other tests may take the CPUs for some time, so the best of several replays counts.
         let errors: Vec<f64> = (0..5)
             .map(|_| {
-                let result = json(&run(folder.path(), &command_line));
+                let result = json(&folder.q2c(&command_line));
                 assert_eq!(result["issued"].as_u64(), Some(4000), "{result}");
                 result["in_flight"]["error"].as_f64().unwrap()
             })
@@ -65,32 +62,28 @@ fn in_flight_follows_the_trace_on_a_like_device() {
 /// replay measures the replayer, and is not valid.
 #[test]
 fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
-    timed(
-        "a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device",
-        || {
-            let folder = tempfile::tempdir().unwrap();
-            let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
-            let trace = trace(folder.path(), rows);
-            let on = |target: &str| {
-                let command_line = format!(
-                    "replay {} {target} --mode outstanding --json",
-                    trace.display()
-                );
-                json(&run(folder.path(), &command_line))
-            };
-            // Where other tests take the CPUs, a replay is late, says so, and is repeated.
-            let mut replays =
-                (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
-            let valid = |result: &Value| result["valid"] == Value::Bool(true);
-            let capped = replays.find(valid);
-            let capped = capped.expect("one of five replays that is valid");
-            assert_eq!(capped["saturated"], Value::Bool(true), "{capped}");
-            assert!(
-                capped["in_flight"]["error"].as_f64().unwrap() > 0.5,
-                "{capped}"
+    timed(|| {
+        let folder = Place::new();
+        let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
+        let trace = trace(folder.path(), rows);
+        let on = |target: &str| {
+            let command_line = format!(
+                "replay {} {target} --mode outstanding --json",
+                trace.display()
             );
-            let nothing = on("null");
-            assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
-        },
-    );
+            json(&folder.q2c(&command_line))
+        };
+        // Where other tests take the CPUs, a replay is late, says so, and is repeated.
+        let mut replays = (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
+        let valid = |result: &Value| result["valid"] == Value::Bool(true);
+        let capped = replays.find(valid);
+        let capped = capped.expect("one of five replays that is valid");
+        assert_eq!(capped["saturated"], Value::Bool(true), "{capped}");
+        assert!(
+            capped["in_flight"]["error"].as_f64().unwrap() > 0.5,
+            "{capped}"
+        );
+        let nothing = on("null");
+        assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
+    });
 }

@@ -1,6 +1,5 @@
 use super::*;
-use crate::program::{has_words, number};
-use q2c_testkit::shared_data;
+use crate::program::*;
 
 /// The published comparison has two traces, replayed timed and outstanding on two devices. One of
 /// the samples loads the devices for a moment, the other leaves them idle; neither has completions.
@@ -13,17 +12,17 @@ fn one_run_fills_the_published_tables() {
         return;
     };
     let [web, tpcc] = [web, tpcc].map(|path| path.display().to_string());
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let (slow, fast) = ("sim:2ms,servers=64", "sim:100us,servers=64");
     let command_line = format!(
         "compare {web} {tpcc} {slow} {fast} --unit ns --mode timed,outstanding --part 0s..0.05s \
          --trials 2 --json --max-lateness 10s"
     );
-    let done = run(folder.path(), &command_line);
+    let done = folder.q2c(&command_line);
     assert!([0, 7].contains(&done.code), "{}", done.stderr);
     let result = json(&done);
     assert_eq!(result["schema"], "q2c.compare/3");
-    let comparisons = result["comparisons"].as_array().unwrap();
+    let comparisons = result.list("comparisons");
     let rows = comparisons.iter().map(|one| {
         let name = |value: &Value| value.as_str().unwrap().to_owned();
         (name(&one["trace"]["path"]), name(&one["job"]["mode"]))
@@ -37,13 +36,13 @@ fn one_run_fills_the_published_tables() {
     let wanted = wanted.map(|(trace, mode)| (trace.clone(), mode.to_owned()));
     assert_eq!(rows.collect::<Vec<_>>(), wanted);
     for one in comparisons {
-        let devices = one["devices"].as_array().unwrap();
+        let devices = one.list("devices");
         let paths = devices
             .iter()
             .map(|device| device["target"]["path"].as_str());
         assert_eq!(paths.collect::<Vec<_>>(), [Some(slow), Some(fast)]);
         for device in devices {
-            assert_eq!(device["trials"].as_array().unwrap().len(), 2, "{device}");
+            assert_eq!(device.list("trials").len(), 2, "{device}");
         }
         let outstanding = one["job"]["mode"] == "outstanding";
         assert_eq!(
@@ -71,15 +70,12 @@ fn one_run_fills_the_published_tables() {
     let says = report_text(folder.path(), &done);
     has_words(
         &says,
-        &[
-            " of 4 comparisons better, ",
-            ". Judged by sums of U2C",
-            "outstanding (blocks), idle time squeezed",
-            "what was in flight is taken from its timed replay on sim:2ms,servers=64",
-        ],
+        " of 4 comparisons better,  | . Judged by sums of U2C | outstanding (blocks), idle time squeezed | what was in flight is taken from its timed replay on sim:2ms,servers=64",
     );
     let kept = folder.path().join("told.json");
-    let csv = run(folder.path(), &format!("report {} --csv", kept.display())).done();
+    let csv = folder
+        .q2c(format!("report {} --csv", kept.display()))
+        .done();
     // A head, and 2 traces x 2 modes x 2 devices x 2 trials.
     assert_eq!(csv.lines().count(), 1 + 16);
     assert!(csv.starts_with("trace,mode,device,trial,"), "{csv}");

@@ -1,6 +1,5 @@
 use super::*;
-use crate::program::number;
-use q2c_testkit::skip;
+use crate::program::*;
 use std::process::Command;
 
 /// A loop device over a file; it is taken down when this value is dropped.
@@ -42,13 +41,12 @@ impl Drop for Loop {
 /// be above that of U2C; the sum over parts is several times as large.
 #[test]
 fn a_split_request_is_one_term_of_the_sum() {
-    const TEST: &str = "a_split_request_is_one_term_of_the_sum";
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     let place = |name: &str| folder.path().join(name);
     let devices = Loop::new(&place("a"), 512).and_then(|a| Ok([a, Loop::new(&place("b"), 64)?]));
     let [whole, split] = match devices {
         Ok(devices) => devices,
-        Err(reason) => return skip(TEST, &reason),
+        Err(reason) => return skip(&reason),
     };
     let csv = place("trace.csv");
     let mut text = "submit,offset,size,op\n".to_owned();
@@ -66,14 +64,14 @@ fn a_split_request_is_one_term_of_the_sum() {
             whole.0,
             split.0
         );
-        let done = run(folder.path(), &command_line);
+        let done = folder.q2c(&command_line);
         let missing = if done.stdout.is_empty() {
             done.stderr.lines().last().map(str::to_owned)
         } else {
             sums(&json(&done)).err()
         };
         if let Some(reason) = missing {
-            skip(TEST, &format!("by {by}: {reason}"));
+            skip(&format!("by {by}: {reason}"));
         }
     }
 }
@@ -83,7 +81,7 @@ fn a_split_request_is_one_term_of_the_sum() {
 fn sums(result: &Value) -> Result<(), String> {
     for (at, parts) in [(0, 200.0), (1, 50.0 * f64::from(1 + 2 + 4 + 8))] {
         let device = &only(result)["devices"][at];
-        let trials = device["trials"].as_array().unwrap();
+        let trials = device.list("trials");
         // A bio that may not wait and would have to be split is queued again by a thread that may.
         // It is no lost I/O; 150 of the requests are of this kind on one device.
         for trial in trials.iter().filter(|trial| trial["whole"] == true) {

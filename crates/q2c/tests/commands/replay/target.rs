@@ -1,22 +1,21 @@
 use super::*;
-use crate::program::{has_words, texts};
-use q2c_testkit::skip;
+use crate::program::*;
 
 #[test]
 fn a_request_that_fails_stops_the_replay_or_is_counted() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let trace = evenly(folder.path());
     let trace = trace.to_str().unwrap();
     let target = "fault:eio@100:sim:50us";
     let command_line = format!("replay {trace} {target} --json --max-lateness 1s");
-    let stopped = run(folder.path(), &command_line);
+    let stopped = folder.q2c(&command_line);
     assert_eq!(stopped.code, 6, "{}", stopped.stderr);
     let result = json(&stopped);
     assert_eq!(result["errors"].as_u64(), Some(1));
     assert_eq!(result["complete"], false);
     let first = result["first_error"].as_str().unwrap();
-    has_words(&first, &["request 99", "Input/output error"]);
-    let went_on = run(folder.path(), &format!("{command_line} --on-error go-on"));
+    has_words(&first, "request 99 | Input/output error");
+    let went_on = folder.q2c(format!("{command_line} --on-error go-on"));
     let result = json(&went_on);
     assert_eq!(went_on.code, 6);
     assert_eq!(result["issued"].as_u64(), Some(500));
@@ -26,7 +25,7 @@ fn a_request_that_fails_stops_the_replay_or_is_counted() {
 
 #[test]
 fn writes_are_read_unless_the_target_is_named_again() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     let target = folder.path().join("target.bin");
     let before: Vec<u8> = (0..1u32 << 20).map(|n| (n * 31 % 251) as u8).collect();
     fs::write(&target, &before).unwrap();
@@ -41,23 +40,19 @@ fn writes_are_read_unless_the_target_is_named_again() {
     let command_line = format!(
         "replay {csv} {target} --format csv --unit us --columns {columns} --json --max-lateness 1s"
     );
-    let read = run(folder.path(), &command_line);
+    let read = folder.q2c(&command_line);
     if read.code == 5 && read.stderr.contains("direct") {
-        let test = "writes_are_read_unless";
-        return skip(test, "no direct I/O on the folder of test files");
+        return skip("no direct I/O on the folder of test files");
     }
     assert_eq!(read.code, 0, "{}", read.stderr);
     let changed = &json(&read)["changed"];
     assert_eq!(changed["write-read"].as_u64(), Some(512), "{changed}");
     assert_eq!(changed["modulo"].as_u64(), Some(256), "{changed}");
     assert_eq!(fs::read(target).unwrap(), before, "untouched");
-    let refused = run(folder.path(), &format!("{command_line} --writes allow"));
+    let refused = folder.q2c(format!("{command_line} --writes allow"));
     assert_eq!(refused.code, 5, "{}", refused.stderr);
     assert_eq!(fs::read(target).unwrap(), before, "untouched");
-    let written = run(
-        folder.path(),
-        &format!("{command_line} --allow-write {target}"),
-    );
+    let written = folder.q2c(format!("{command_line} --allow-write {target}"));
     assert_eq!(written.code, 0, "{}", written.stderr);
     let after = fs::read(target).unwrap();
     let blocks = before.chunks(4096).zip(after.chunks(4096));
@@ -73,7 +68,7 @@ fn writes_are_read_unless_the_target_is_named_again() {
 /// and counted.
 #[test]
 fn devices_are_mapped_to_targets() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let path = folder.path().join("two.trace");
     // A row of DiskSim: time in ns, device, block, number of blocks, and 1 for a read.
     let text: String = (0..300)
@@ -93,7 +88,7 @@ fn devices_are_mapped_to_targets() {
 
 #[test]
 fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = Place::on_disk();
     let target = folder.path().join("target.bin");
     fs::write(&target, vec![0xaa; 1 << 20]).unwrap();
     let target = target.to_str().unwrap();
@@ -102,20 +97,16 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
     let command_line = format!(
         "replay {trace} {target} --part 0s..0.1s --precondition sequential --json --max-lateness 1s"
     );
-    let refused = run(folder.path(), &command_line);
+    let refused = folder.q2c(&command_line);
     assert_eq!(refused.code, 5, "{}", refused.stderr);
     if refused.stderr.contains("direct") {
-        let test = "a_target_is_written_before_each_trial";
-        return skip(test, "no direct I/O on the folder of test files");
+        return skip("no direct I/O on the folder of test files");
     }
     assert!(
         fs::read(target).unwrap().iter().all(|byte| *byte == 0xaa),
         "untouched"
     );
-    let done = run(
-        folder.path(),
-        &format!("{command_line} --allow-write {target}"),
-    );
+    let done = folder.q2c(format!("{command_line} --allow-write {target}"));
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert_eq!(json(&done)["job"]["precondition"], "sequential");
     let after = fs::read(target).unwrap();
@@ -129,7 +120,7 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
 /// Of two processes that take turns, the requests of one are replayed, and the result says so.
 #[test]
 fn one_process_is_replayed_alone() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let rows = (0..200).map(|n| {
         let (comm, pid) = if n % 4 == 0 { ("db", 7) } else { ("backup", 9) };
         format!(
@@ -141,13 +132,10 @@ fn one_process_is_replayed_alone() {
     });
     let head = "submit_ns,reap_ns,offset,bytes,op,comm,pid\n";
     let text = head.to_owned() + &rows.collect::<String>();
-    fs::write(folder.path().join("in.csv"), text).unwrap();
+    folder.put("in.csv", text);
     let command_line = "replay in.csv null --format csv --unit us --json --max-lateness 1s";
     for process in ["db", "7"] {
-        let done = run(
-            folder.path(),
-            &format!("{command_line} --process {process}"),
-        );
+        let done = folder.q2c(format!("{command_line} --process {process}"));
         let result = json(&done);
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert_eq!(result["issued"].as_u64(), Some(50), "{result}");
@@ -160,11 +148,8 @@ fn one_process_is_replayed_alone() {
         );
     }
     // The part counts from the trace's first request.
-    let part = run(
-        folder.path(),
-        &format!("{command_line} --process 9 --part 0s..100ms"),
-    );
+    let part = folder.q2c(format!("{command_line} --process 9 --part 0s..100ms"));
     assert_eq!(json(&part)["issued"].as_u64(), Some(75), "{}", part.stderr);
-    let none = run(folder.path(), &format!("{command_line} --process fio"));
-    none.refused(3, &["find process fio in in.csv", "backup (9), db (7)"]);
+    let none = folder.q2c(format!("{command_line} --process fio"));
+    none.refused(3, "find process fio in in.csv | backup (9), db (7)");
 }

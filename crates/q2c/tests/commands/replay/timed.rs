@@ -1,39 +1,35 @@
 use super::*;
-use crate::program::{number, refusal, run_in};
-use q2c_testkit::timed;
+use crate::program::*;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[test]
 fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
-    timed(
-        "a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it",
-        || {
-            let folder = tempfile::tempdir().unwrap();
-            let trace = evenly(folder.path());
-            let trace = trace.to_str().unwrap();
-            let device = "sim:200us,servers=4";
-            let result = replayed(folder.path(), &format!("{trace} {device}"));
-            let figure = |name: &str| number(&result, name);
-            // The last request is due at 0.998 s and takes 200 us.
-            assert!((0.9980..2.0).contains(&figure("/completion_s")), "{result}");
-            // The sum is that of 500 requests of 200 us.
-            assert!((0.1..2.0).contains(&figure("/sum_u2c_s")), "{result}");
-            assert!(figure("/sum_u2c_intended_s") >= figure("/sum_u2c_s"));
-            assert_eq!(result["issued"].as_u64(), Some(500));
-            assert_eq!(result["errors"].as_u64(), Some(0));
-            assert_eq!(result["sum_q2c_s"], Value::Null);
-            assert_eq!(result["q2c_source"], Value::Null);
-            assert_eq!(result["valid"], true);
-            assert_eq!(result["saturated"], false);
-            for name in ["p50", "p99", "max"] {
-                assert!(result["lateness_ns"][name].is_number());
-            }
-            assert!(result["end_drift_ns"].is_i64());
-            let twice = replayed(folder.path(), &format!("{trace} {device} --speed 2"));
-            let took = number(&twice, "/completion_s");
-            assert!((0.4990..0.99).contains(&took), "{twice}");
-        },
-    );
+    timed(|| {
+        let folder = Place::new();
+        let trace = evenly(folder.path());
+        let trace = trace.to_str().unwrap();
+        let device = "sim:200us,servers=4";
+        let result = replayed(folder.path(), &format!("{trace} {device}"));
+        let figure = |name: &str| number(&result, name);
+        // The last request is due at 0.998 s and takes 200 us.
+        assert!((0.9980..2.0).contains(&figure("/completion_s")), "{result}");
+        // The sum is that of 500 requests of 200 us.
+        assert!((0.1..2.0).contains(&figure("/sum_u2c_s")), "{result}");
+        assert!(figure("/sum_u2c_intended_s") >= figure("/sum_u2c_s"));
+        assert_eq!(result["issued"].as_u64(), Some(500));
+        assert_eq!(result["errors"].as_u64(), Some(0));
+        assert_eq!(result["sum_q2c_s"], Value::Null);
+        assert_eq!(result["q2c_source"], Value::Null);
+        assert_eq!(result["valid"], true);
+        assert_eq!(result["saturated"], false);
+        for name in ["p50", "p99", "max"] {
+            assert!(result["lateness_ns"][name].is_number());
+        }
+        assert!(result["end_drift_ns"].is_i64());
+        let twice = replayed(folder.path(), &format!("{trace} {device} --speed 2"));
+        let took = number(&twice, "/completion_s");
+        assert!((0.4990..0.99).contains(&took), "{twice}");
+    });
 }
 
 /// What a run took, by its own account, is at most what a clock beside it shows, however busy the
@@ -41,7 +37,7 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
 /// the clock of day, so that a length counted from the second's begin would be too long by half.
 #[test]
 fn a_run_takes_no_longer_than_the_clock_beside_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let trace = evenly(folder.path());
     let trace = trace.display();
     for command_line in [
@@ -54,7 +50,7 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
         let into = Duration::from_nanos(now.subsec_nanos().into());
         std::thread::sleep(Duration::from_millis(1_500).saturating_sub(into));
         let begun = Instant::now();
-        let done = run(folder.path(), &command_line);
+        let done = folder.q2c(&command_line);
         let outside_s = begun.elapsed().as_secs_f64();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let result = json(&done);
@@ -69,16 +65,15 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
 
 #[test]
 fn a_run_can_be_drawn_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let trace = evenly(folder.path());
     let trace = trace.to_str().unwrap();
-    let done = run(
-        folder.path(),
-        &format!("replay {trace} sim:200us,servers=4 --speed 4 --max-lateness 1s"),
-    );
+    let done = folder.q2c(format!(
+        "replay {trace} sim:200us,servers=4 --speed 4 --max-lateness 1s"
+    ));
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let kept = run_in(folder.path());
-    let report = |what: &Path| run(folder.path(), &format!("report {}", what.display()));
+    let kept = folder.run();
+    let report = |what: &Path| folder.q2c(format!("report {}", what.display()));
     assert_eq!(report(&kept).done(), done.stdout);
     let text = fs::read_to_string(kept.join("result.json")).unwrap();
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
@@ -86,14 +81,14 @@ fn a_run_can_be_drawn_again() {
 
 #[test]
 fn a_device_too_slow_for_the_trace_is_found_saturated() {
-    timed("a_device_too_slow_for_the_trace_is_found_saturated", || {
-        let folder = tempfile::tempdir().unwrap();
+    timed(|| {
+        let folder = Place::new();
         // The trace has 20 000 requests per second, and the device serves 5 000.
         let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
         let trace = trace.display();
         let command_line =
             format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
-        let result = json(&run(folder.path(), &command_line));
+        let result = json(&folder.q2c(&command_line));
         assert_eq!(result["saturated"], true, "{result}");
         assert_eq!(result["valid"], true, "{result}");
         // The 64 places in flight are taken after about 80 requests; the other requests wait.
@@ -105,7 +100,7 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
 
 #[test]
 fn what_cannot_keep_a_schedule_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Place::new();
     let trace = evenly(folder.path());
     let trace = trace.to_str().unwrap();
     for case in [
@@ -123,7 +118,9 @@ fn what_cannot_keep_a_schedule_is_refused() {
         "3 | replay TRACE null --part 500s..600s | between",
     ] {
         let (code, line, says) = refusal(case);
-        run(folder.path(), &line.replace("TRACE", trace)).refused(code, &says);
+        folder
+            .q2c(line.replace("TRACE", trace))
+            .refused(code, &says);
     }
 }
 
@@ -131,8 +128,8 @@ fn what_cannot_keep_a_schedule_is_refused() {
 /// it sleeps between requests, which are 2 ms apart.
 #[test]
 fn spinning_takes_a_cpu_and_sleeping_does_not() {
-    timed("spinning_takes_a_cpu_and_sleeping_does_not", || {
-        let folder = tempfile::tempdir().unwrap();
+    timed(|| {
+        let folder = Place::new();
         let trace = evenly(folder.path());
         let command_line = format!("replay {} null --json --max-lateness 1s", trace.display());
         let spin = format!("{command_line} --spin");
@@ -140,8 +137,8 @@ fn spinning_takes_a_cpu_and_sleeping_does_not() {
         // several pairs has to pass.
         let cpus: Vec<(f64, f64)> = (0..4)
             .map(|_| {
-                let results = [&command_line, &spin]
-                    .map(|command_line| json(&run(folder.path(), command_line)));
+                let results =
+                    [&command_line, &spin].map(|command_line| json(&folder.q2c(command_line)));
                 let spin_settings = results.each_ref().map(|result| &result["job"]["spin"]);
                 assert_eq!(spin_settings, [&Value::Bool(false), &Value::Bool(true)]);
                 let [sleeps, spins] = results.map(|r| r["submitter_cpu_s"].as_f64().unwrap());

@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::watch::keys::Action;
+use crate::commands::watch::display::Action;
 use q2c_engine::SleepCounts;
 use q2c_engine::measure::PhaseStats;
 use q2c_policy::LaneMethod;

@@ -1,22 +1,20 @@
 //! The command `q2c trace record`.
 
-mod place;
-
-use super::capture::{
-    CaptureCounter, CaptureEnd, Child, FinishedCapture, OfCommand, RunningCapture,
-};
+use super::capture::{CaptureCounter, Child, FinishedCapture, OfCommand, RunningCapture};
 use super::trace::info_of;
 use crate::commands::capture::CaptureArgs;
+use crate::commands::run_folder;
 use crate::output::say;
 use crate::progress::Line;
 use clap::Args;
-use place::RecordOutput;
 use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_host::signals::Orderly;
 use q2c_model::{Fault, Op, OrFault, TraceMeta};
 use q2c_result::Exit;
+use q2c_run::{Identity, RunDir, RunState};
 use q2c_trace::TraceWriter;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -50,19 +48,16 @@ pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let capture = args.capture.of_ops(args.op.iter().copied());
     // What was recorded when a signal comes is kept.
     let _orderly = Orderly::begin();
-    let create = |path: &Path| {
-        let writer = TraceWriter::create(path, TraceMeta::default());
-        writer.map_err(Fault::from)
-    };
+    let create = |path: &Path| TraceWriter::create(path, TraceMeta::default());
     let named = args.output.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
     let child = Child::start(&args.command)?;
     // Nothing can be refused any more: a run folder is made for recordings alone.
-    let place = RecordOutput::new(args, &capture)?;
-    let writer = named.map_or_else(|| create(&place.trace), Ok)?;
+    let (trace, folder) = output(args, &capture)?;
+    let writer = named.map_or_else(|| create(&trace), Ok)?;
     say(&capturing.message(args.command.is_empty()));
     let of_command = child.id().map(|first| OfCommand::new(&roots, first));
-    capturing.run(child);
+    capturing.child = child;
     let mut counted = CaptureCounter::new(capture.seconds, args.command.is_empty(), of_command);
     let (ended, mut captured) = capturing.finish(&mut counted, stop)?;
     if let Some(pid) = capture.pid.filter(|_| counted.ios == 0) {
@@ -75,19 +70,16 @@ pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         captured.description.ios_of_command(of_command.ios());
     }
     captured.tell_missing();
-    let line = Line::working("writing the trace");
-    write(captured, writer)?;
-    drop(line);
-    let trace = place.finish()?;
+    Line::working("writing the trace").during(|| write(captured, writer))?;
+    if let Some(folder) = folder {
+        folder.finish(RunState::Complete)?;
+    }
     // The signal that ended the recording is not to end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;
     if let Some(of_command) = of_command {
         say(&of_command.message(&trace));
     }
-    Ok(match ended {
-        CaptureEnd::Asked => Exit::Done,
-        CaptureEnd::Stopped => Exit::Interrupted,
-    })
+    Ok(ended)
 }
 
 /// Writes the I/Os of a capture and returns their description.
@@ -95,13 +87,36 @@ pub(super) fn write(
     captured: FinishedCapture,
     mut writer: TraceWriter,
 ) -> Result<TraceMeta, Fault> {
-    let FinishedCapture {
-        recording,
-        description,
-    } = captured;
-    let origin = recording.finish(&mut writer)?;
-    let meta = description.meta(origin);
+    let origin = captured.recording.finish(&mut writer)?;
+    let meta = captured.description.meta(origin);
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;
     Ok(meta)
+}
+
+const RUNS: &str = "runs";
+
+#[derive(Serialize)]
+struct RecordPlan {
+    target: String,
+    filter: Option<String>,
+    seconds: Option<f64>,
+    command: Vec<String>,
+}
+
+/// The path of the trace, and its run folder where the user named no path.
+fn output(args: &RecordArgs, capture: &CaptureArgs) -> Result<(PathBuf, Option<RunDir>), Fault> {
+    if let Some(out) = &args.output {
+        return Ok((out.clone(), None));
+    }
+    let plan = RecordPlan {
+        target: args.target.clone(),
+        filter: capture.filter(),
+        seconds: capture.seconds,
+        command: run_folder::in_words(&args.command),
+    };
+    let identity = Identity::default().with("target", &args.target);
+    let folder = RunDir::create(Path::new(RUNS), "record", &plan, &identity)?;
+    let trace = run_folder::announce(&folder).join("trace.parquet");
+    Ok((trace, Some(folder)))
 }

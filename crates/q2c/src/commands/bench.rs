@@ -1,30 +1,32 @@
 //! The command `q2c bench`.
 
-mod fio;
-
-use super::limits::RunLimits;
+use super::diff::RunLimits;
 use super::{restore, run_folder};
-use crate::media::media;
-use crate::output::show;
+use crate::output::{say, say_service_times, show};
 use crate::progress::of_trials;
 use crate::workbench::{machine, named_cpus, open_for_interfaces, scratch, target, tell_place};
 use q2c_bench::asked::JobFileExtras;
 use q2c_bench::device::check_axes;
 use q2c_bench::interface::Interface;
-use q2c_bench::media::Media;
+use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_bench::tuned::tuned;
 use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchOutcome, BenchSettings};
+use q2c_engine::Medium;
+use q2c_host::block::pci_address;
 use q2c_host::kernel_version::{HybridSupport, kernel_version};
+use q2c_host::target::TargetError;
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus};
 use q2c_model::{CpuId, Fault, OrFault};
-
 use q2c_result::bench::{BenchPoint, BenchResult, SCHEMA};
 use q2c_result::{Exit, TargetKind};
 use q2c_run::run_dir::{CheckedPlan, RunDirError, read_checked_plan};
-use q2c_run::{RunDir, RunState};
+use q2c_run::{RunDir, RunState, whole_file};
 use q2c_workbench::workbench::Workbench;
+use q2c_workbench::workload::Site;
+use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
@@ -93,7 +95,7 @@ struct BenchRun {
 
 fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let mut spec = args.clone();
-    let job = args.fio.as_deref().map(|path| fio::fill(&mut spec, path));
+    let job = args.fio.as_deref().map(|path| fill(&mut spec, path));
     let (job_file, extras) = job.transpose()?.unzip();
     let extras: JobFileExtras = extras.unwrap_or_default();
     if let Some(run) = &args.tuned {
@@ -206,7 +208,7 @@ fn bench(
     let media = media(place, spec.axes.engines())?;
     let time = &place.workload.site.time;
     let floor = run_folder::floor(time, CpuId(spec.cpus[0]))?;
-    let bench = Bench {
+    Bench {
         spec,
         media: &media,
         span: spec.span.unwrap_or(place.workload.span),
@@ -220,9 +222,8 @@ fn bench(
         harness_floor_ns: floor.recorded_ns,
         harness_bare_ns: floor.bare_ns,
         stop,
-    };
-    let mut progress = of_trials();
-    bench.run(folder, progress.as_mut())
+    }
+    .run(folder, of_trials().as_mut())
 }
 
 pub(crate) fn abilities(place: &Workbench, media: &Media) -> Abilities {
@@ -239,4 +240,102 @@ pub(crate) fn abilities(place: &Workbench, media: &Media) -> Abilities {
         polled_commands: media.commands.as_ref().is_ok_and(|there| there.polled),
         unsplit: device.and_then(|device| device.unsplit),
     }
+}
+
+/// Fills the settings that were not typed from the job file. Says on stderr which options of the
+/// file change nothing. Returns the bytes of the file, and what it asks for that is no setting.
+fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileExtras), Fault> {
+    let name = path.display();
+    let refused =
+        |reason: &dyn Display| Fault::input(format!("run the fio job file {name}: {reason}"));
+    let text = whole_file::read_named(path, whole_file::BY_HAND).map_err(|e| refused(&e))?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let file = q2c_bench::fio::read(&text, &variable).map_err(|e| refused(&e))?;
+    let extras = settings.fill_from(&file).map_err(|e| refused(&e))?;
+    settings.check_times().map_err(|e| refused(&e))?;
+    for remark in &file.not_needed {
+        say(&format!("{name}, {remark}"));
+    }
+    Ok((text, extras))
+}
+
+/// Finds the media for the interfaces that `engines` names. A medium that none of them needs is not
+/// looked for.
+pub(crate) fn media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
+    let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
+    let asked = asked.or_exit(Exit::Usage)?;
+    let mut media = Media::plain(place.workload.medium.clone());
+    media.simulated = place.workload.simulated.clone();
+    for engine in asked.iter().filter_map(Interface::engine) {
+        let times = media.simulated.recorded_facts(engine);
+        let times = times.or_exit(Exit::Input)?;
+        if place.target.service_times != times {
+            say_service_times(&engine.to_string(), times.as_ref());
+        }
+    }
+    let path = &place.target.path;
+    match place.target.kind {
+        TargetKind::NvmeGeneric => {
+            media.plain = Err(format!(
+                "{path} takes NVMe commands alone; name the namespace's block device to have both"
+            ));
+        }
+        TargetKind::Pci => {
+            let other =
+                format!("{path} is a controller's PCI address: name a device of the kernel's");
+            (media.plain, media.commands) = (Err(other.clone()), Err(other));
+        }
+        _ => {}
+    }
+    if asked.iter().any(Interface::sends_commands) && place.target.kind != TargetKind::Pci {
+        media.commands = commands(place)?;
+    }
+    if asked.contains(&Interface::Spdk) {
+        media.spdk = spdk(place);
+    }
+    Ok(media)
+}
+
+/// The character device that takes NVMe commands, or the reason why there is none. A device that
+/// fails the first command is a failure of the program instead: the interface is not left out for
+/// that.
+fn commands(place: &Workbench) -> Result<Result<Commands, String>, Fault> {
+    let device = place.target.device.as_ref();
+    let poll_queues = device.and_then(|device| device.io_poll) == Some(true);
+    let block = device.and_then(|device| device.logical_block);
+    let block = block.map_or(4096, |block| block.0.max(4096)) as u32;
+    let (medium, name) = match character_device(place) {
+        Ok(device) => device,
+        Err(error) => return Ok(Err(format!("failed to {error}"))),
+    };
+    match Commands::probe(medium, name, block, poll_queues) {
+        Ok(commands) => Ok(Ok(commands)),
+        Err(error @ NoCommands::Device { .. }) => Err(Fault::new(Exit::Device, error)),
+        Err(error) => Ok(Err(format!("failed to {error}"))),
+    }
+}
+
+fn character_device(place: &Workbench) -> Result<(Medium, String), TargetError> {
+    let target = &place.target;
+    if target.kind == TargetKind::NvmeGeneric {
+        return Ok((place.workload.medium.clone(), target.path.clone()));
+    }
+    let open = place.namespace()?;
+    let name = open.character_device.path().display().to_string();
+    say(&format!(
+        "io_uring_cmd: NVMe commands go to {name}, the character device of {}, past the block layer",
+        target.path
+    ));
+    Ok((Medium::File(Arc::new(open.file)), name))
+}
+
+fn spdk(place: &Workbench) -> Result<SpdkSite, String> {
+    let Site {
+        roots, target_disk, ..
+    } = &place.workload.site;
+    let address = match place.target.kind {
+        TargetKind::Pci => Some(place.target.path.clone()),
+        _ => target_disk.as_ref().and_then(pci_address),
+    };
+    SpdkSite::find(roots, address.as_deref())
 }

@@ -1,0 +1,253 @@
+//! Settings that several measuring commands have in common, as they are typed and as plans keep
+//! them.
+
+use crate::workbench::WorkloadRequest;
+use crate::workload::{Background, BackgroundSpec};
+use clap::Args;
+use q2c_engine::{EngineSpec, Pattern};
+use q2c_model::{Bytes, CpuId, List, Nanos, parse_cpus, parse_duration, parse_size};
+use q2c_policy::{Formula, PolicySpec, SpecError};
+use q2c_run::arguments::RunArgs;
+use q2c_sim::{Limits, MinIops, Objective};
+use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Target, job and place.
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
+pub struct WorkloadArgs {
+    /// File or block device; or a simulated device such as sim:50us
+    pub target: Option<String>,
+    /// Use a scratch file of this size instead, made now, filled with random data, removed at the
+    /// end
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
+    pub scratch: Option<Bytes>,
+    /// Pattern: randread, randwrite, read or write
+    #[arg(long, default_value = "randread")]
+    pub rw: Pattern,
+    /// Block sizes, separated by commas
+    #[arg(
+        short = 'b',
+        long,
+        default_value = "4k",
+        value_delimiter = ',',
+        value_parser = parse_size
+    )]
+    pub bs: Vec<Bytes>,
+    /// CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0
+    /// to others, unless another one is clearly faster in trials of a moment each
+    #[arg(long, alias = "cpu", value_name = "LIST", default_value = "auto", value_parser = parse_cpus)]
+    pub cpus: List<u32>,
+    /// Background jobs, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1; several are joined by `;`
+    /// or given again, and none stands for no job
+    #[arg(long, value_name = "JOBS")]
+    pub background: Vec<Background>,
+    /// I/O interface [default: io_uring, or what a simulated target names]
+    #[arg(short = 'e', long)]
+    pub engine: Option<EngineSpec>,
+    /// Place of the run.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub run: RunArgs,
+}
+
+impl WorkloadArgs {
+    /// All background jobs: those of one value run beside those of the others.
+    pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
+        self.background
+            .iter()
+            .flat_map(|jobs| &jobs.0)
+            .cloned()
+            .collect()
+    }
+
+    /// The workload with `jobs` foreground jobs on `target`.
+    pub fn request(&self, jobs: u32, target: String) -> WorkloadRequest {
+        WorkloadRequest {
+            target,
+            engine: self.engine.clone(),
+            pattern: self.rw,
+            sizes: self.bs.clone(),
+            jobs,
+            cpus: self.cpus.iter().copied().map(CpuId).collect(),
+            background: self.background_jobs(),
+            allow_write: self.run.allow_write.clone(),
+            seed: self.run.seed,
+            machine: None,
+        }
+    }
+}
+
+/// The number of jobs of a command that takes one.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct JobsArg {
+    /// Foreground threads, depth 1 each
+    #[arg(
+        short = 'j',
+        long,
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
+    pub jobs: u32,
+}
+
+/// The machine of a simulated target.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub struct MachineArgs {
+    /// Machine of a simulated target: here (as calibrated), or a TOML file of CPUs and costs
+    /// [default: q2c's own, with 8 CPUs]
+    #[arg(long, conflicts_with = "real_time", hide_short_help = true)]
+    pub machine: Option<MachineName>,
+    /// Measure a simulated target in real time, on the CPUs of this machine
+    #[arg(long, hide_short_help = true)]
+    pub real_time: bool,
+}
+
+/// A machine by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MachineName {
+    /// This machine, with the costs of its newest calibration.
+    Here,
+    /// As a file describes it.
+    File(PathBuf),
+}
+
+impl FromStr for MachineName {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "here" => MachineName::Here,
+            path => MachineName::File(path.into()),
+        })
+    }
+}
+
+/// Formulas and their windows.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RuleArgs {
+    /// Own sleep rule: a formula over the count, mean, min, max, last, p01 to p99, lmd and misses
+    /// of the last window (--period) or the last I/Os (--ios), such as '0.7 * min' or
+    /// 'if(p01 > 40us, p01 - 4us, 0)' (may be given again)
+    #[arg(long, value_name = "FORMULA")]
+    pub rule: Vec<Formula>,
+    /// Shortest length of the windows of --rule, which are stretches of time
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "10ms",
+        value_parser = period,
+        requires = "rule"
+    )]
+    pub period: Nanos,
+    /// The windows of --rule are the last N I/Os of a thread instead, such as 8; the sleep is
+    /// worked out anew after each
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "rule",
+        conflicts_with = "period",
+        value_parser = ios
+    )]
+    pub ios: Option<u32>,
+}
+
+/// Parses a period, and refuses one that windows cannot have.
+pub fn period(text: &str) -> Result<Nanos, String> {
+    let period = parse_duration(text).map_err(|e| e.to_string())?;
+    let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
+    let fits = any.with("period", period.0 as f64);
+    fits.map(|_| period).map_err(|error| error.reason)
+}
+
+/// Parses a number of I/Os, and refuses one that windows cannot have.
+fn ios(text: &str) -> Result<u32, String> {
+    let ios = text.parse::<u32>().map_err(|e| e.to_string())?;
+    let min: Formula = "min".parse().expect("a formula");
+    let fits = PolicySpec::of_last_ios(min, ios);
+    fits.map(|_| ios).map_err(|error| error.reason)
+}
+
+impl RuleArgs {
+    /// The formulas as policies, in the order in which they were given.
+    pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
+        let policy = |formula: &Formula| match self.ios {
+            Some(ios) => PolicySpec::of_last_ios(formula.clone(), ios),
+            None => PolicySpec::of_formula(formula.clone(), self.period),
+        };
+        self.rule.iter().map(policy).collect()
+    }
+}
+
+/// Options of commands that choose a rule.
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
+pub struct GoalArgs {
+    /// What is best: kiops-per-core, iops or cpu
+    #[arg(long, default_value = "kiops-per-core")]
+    pub objective: Objective,
+    /// The chosen rule keeps at least this many IOPS, or this share of polling's: 9300, 93%
+    /// [default: 97%; of the best clean sleep in poll sweep]
+    #[arg(long, value_name = "IOPS")]
+    pub min_iops: Option<MinIops>,
+    /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
+    #[arg(long, value_name = "DURATION", value_parser = latency)]
+    #[serde(rename = "max_p99_ns")]
+    pub max_p99: Option<Nanos>,
+    /// The chosen rule uses at most this much CPU, percent of one CPU and thread
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    #[serde(rename = "max_cpu_pct")]
+    pub max_cpu: Option<f64>,
+}
+
+impl GoalArgs {
+    /// The limits that the chosen rule must keep.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            min_iops: self.min_iops,
+            max_p99_ns: self.max_p99.map(|p99| p99.0 as f64),
+            max_cpu_pct: self.max_cpu,
+        }
+    }
+}
+
+fn latency(text: &str) -> Result<Nanos, String> {
+    let time = parse_duration(text).map_err(|e| e.to_string())?;
+    Some(time)
+        .filter(|time| *time > Nanos::ZERO)
+        .ok_or_else(|| format!("expected a latency above 0, such as 200us, found `{text}`"))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    value.ok_or_else(|| format!("expected a percentage above 0 and up to 100, found `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_run::arguments::from_words;
+
+    #[test]
+    fn arguments_become_the_workload() {
+        let options = "--rw randwrite --bs 4k,32k --cpu 3,1 --seed 9 --allow-write d d";
+        let args: WorkloadArgs = from_words(options).unwrap();
+        let request = args.request(2, "d".to_owned());
+        assert!(request.pattern.write && request.engine.is_none());
+        assert_eq!(request.sizes, [Bytes(4096), Bytes(32768)]);
+        assert_eq!((request.jobs, request.seed), (2, 9));
+        assert_eq!(request.cpus, [CpuId(3), CpuId(1)]);
+        assert_eq!(request.allow_write, ["d"].map(std::path::PathBuf::from));
+    }
+
+    #[test]
+    fn a_limit_is_a_number_above_nothing() {
+        for text in ["nan", "-5", "0", "inf", "%", "100000%"] {
+            assert!(percent(text).is_err(), "{text}");
+        }
+        assert_eq!(percent("25%"), Ok(25.0));
+        assert!(latency("0").is_err() && latency("0us").is_err());
+        assert_eq!(latency("200us"), Ok(Nanos::from_micros(200)));
+    }
+}

@@ -1,0 +1,43 @@
+//! Words of command lines, and phrases of what a command says.
+
+/// What a text must contain: phrases with ` | ` between them, or a list of them.
+pub(crate) trait Phrases {
+    fn phrases(&self) -> Vec<&str>;
+}
+
+impl Phrases for str {
+    fn phrases(&self) -> Vec<&str> {
+        self.split(" | ").collect()
+    }
+}
+
+impl Phrases for [&str] {
+    fn phrases(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const N: usize> Phrases for [&str; N] {
+    fn phrases(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Phrases for Vec<&str> {
+    fn phrases(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
+#[track_caller]
+pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &(impl Phrases + ?Sized)) {
+    let text = text.as_ref();
+    for word in phrases.phrases() {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+/// The words of a line, which are split at blanks.
+pub(crate) fn split(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
