@@ -7,17 +7,15 @@
 mod counts;
 mod raw;
 
+pub(crate) use counts::known;
 pub use counts::{BlockIoCounts, BlockIoLosses, Unfinished};
 
-use crate::error::Took;
-use crate::missing::Missing;
 use crate::object::Object;
-use crate::rings::{Drained, PATIENCE, ring_size};
+use crate::recorder::{Drained, Missing, PATIENCE, ring_size};
 use crate::wanted::{CaptureFilter, DISKS, has_requests, numbers};
 use crate::{ProbeError, permission};
 use aya::EbpfLoader;
-use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, PerCpuArray, RingBuf};
-use counts::FIELDS;
+use aya::maps::{ArrayOfMaps, Map, MapData, RingBuf};
 use q2c_host::block::Disk;
 use q2c_host::kernel_version::{KernelVersion, REQUEST_FLAGS_ANEW};
 use q2c_host::{Roots, machine};
@@ -116,26 +114,27 @@ impl BlockIo {
 
     /// Ends the recording. I/Os queued from now on are not seen; those in flight have 200 ms to
     /// complete. All remaining records are handed on. Afterwards [`BlockIo::lost`] says what the
-    /// recording lacks. The inner error is that of `take`.
-    pub fn end<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
+    /// recording lacks.
+    pub fn end<E: From<ProbeError>>(
+        &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.end_beside(take, || {})
     }
 
     /// As [`BlockIo::end`]. `meanwhile` is called again and again until I/Os in flight are over.
-    pub(crate) fn end_beside<E>(
+    pub(crate) fn end_beside<E: From<ProbeError>>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
         mut meanwhile: impl FnMut(),
-    ) -> Took<(), E> {
+    ) -> Result<(), E> {
         self.missed = self.object.misses();
         self.unqueued.at_end = Some(self.counts()?.unqueued);
         self.object.unload(self.first);
         let others = self.object.misses();
         let begun = Instant::now();
         loop {
-            if let Err(error) = self.drain(&mut take) {
-                return Ok(Err(error));
-            }
+            self.drain(&mut take)?;
             if self.in_flight()? == Unfinished::default() || begun.elapsed() > PATIENCE {
                 break;
             }
@@ -146,7 +145,7 @@ impl BlockIo {
         let more = more.map_or(0, |(now, before)| now - before);
         self.missed = self.missed.map(|missed| missed + more);
         self.object.unload_all();
-        Ok(self.drain(&mut take).map(|_| ()))
+        self.drain(&mut take).map(drop)
     }
 
     /// What the recording lacks so far.
@@ -160,9 +159,9 @@ impl BlockIo {
 
     /// The program's counts since the queueing is watched.
     pub(crate) fn counts(&self) -> Result<BlockIoCounts, ProbeError> {
-        let map = self.object.map("counted");
-        let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
-        let cpus = read().map_err(|error| self.object.unread(&error))?;
+        let cpus = self
+            .object
+            .per_cpu::<[u64; BlockIoCounts::FIELDS]>("counted")?;
         let mut counts = BlockIoCounts::sum(&cpus);
         let until_now = counts.unqueued - self.unqueued.before;
         counts.unqueued = self.unqueued.at_end.unwrap_or(until_now);
@@ -187,25 +186,18 @@ impl BlockIo {
     }
 
     fn in_flight(&self) -> Result<Unfinished, ProbeError> {
-        let ios = HashMap::<&MapData, u64, [u64; raw::SIZE / 8]>::try_from(self.object.map("ios"));
-        let ios = ios.map_err(|error| self.object.unread(&error))?;
+        let ios: Vec<(u64, [u64; raw::SIZE / 8])> = self.object.entries("ios")?;
         let mut unfinished = Unfinished::default();
-        for (_, io) in ios.iter().filter_map(Result::ok) {
-            unfinished.add(&io);
-        }
+        ios.iter().for_each(|(_, io)| unfinished.add(io));
         Ok(unfinished)
     }
 }
 
+/// Values of the program's globals.
 struct BpfGlobals {
     devices: [u32; DISKS],
-    ops: u32,
-    least_bytes: u32,
-    most_bytes: u32,
-    pid: u32,
     latency_above: u64,
-    all_have_requests: u32,
-    flush_sequence: u32,
+    words: [(&'static str, u32); 6],
 }
 
 /// `RQF_FLUSH_SEQ` of a kernel whose types do not name it (include/linux/blk-mq.h). In Linux 6.12
@@ -225,31 +217,23 @@ impl BpfGlobals {
         release: Option<KernelVersion>,
     ) -> Result<Self, ProbeError> {
         let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
+        let ops = wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32);
         Ok(BpfGlobals {
             devices: numbers(disks)?,
-            ops: if wanted.ops.is_empty() {
-                u32::MAX
-            } else {
-                wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32)
-            },
-            least_bytes: bytes(wanted.min_size),
-            most_bytes: bytes(wanted.max_size),
-            pid: wanted.pid.unwrap_or(0),
             latency_above: wanted.latency_above.0,
-            all_have_requests: disks.iter().all(has_requests).into(),
-            flush_sequence: flush_sequence(release),
+            words: [
+                ("ops", if wanted.ops.is_empty() { u32::MAX } else { ops }),
+                ("least_bytes", bytes(wanted.min_size)),
+                ("most_bytes", bytes(wanted.max_size)),
+                ("wanted_pid", wanted.pid.unwrap_or(0)),
+                ("all_have_requests", disks.iter().all(has_requests).into()),
+                ("flush_sequence", flush_sequence(release)),
+            ],
         })
     }
 
     fn set<'a>(&'a self, loader: &mut EbpfLoader<'a>) {
-        for (name, value) in [
-            ("ops", &self.ops),
-            ("least_bytes", &self.least_bytes),
-            ("most_bytes", &self.most_bytes),
-            ("wanted_pid", &self.pid),
-            ("all_have_requests", &self.all_have_requests),
-            ("flush_sequence", &self.flush_sequence),
-        ] {
+        for (name, value) in &self.words {
             loader.override_global(name, value, true);
         }
         loader.override_global("devices", &self.devices, true);

@@ -5,7 +5,6 @@ use crate::lock_waits::Function;
 use crate::object::Object;
 use crate::symbols::Symbols;
 use crate::{ProbeError, permission};
-use aya::maps::{HashMap, MapData, PerCpuArray, StackTraceMap};
 use q2c_host::{Roots, machine};
 use std::process;
 
@@ -77,35 +76,17 @@ impl CpuProfile {
 
     /// What was counted since the probe was attached.
     pub fn read(&self) -> Result<CpuProfileCounts, ProbeError> {
-        let map = |name| self.object.map(name);
-        let sum = |name| {
-            let counts = PerCpuArray::<&MapData, u64>::try_from(map(name))?.get(&0, 0)?;
-            Ok::<u64, aya::maps::MapError>(counts.iter().sum())
+        let samples: Vec<(u32, u64)> = self.object.entries("samples")?;
+        let stack = self.object.stacks(&self.symbols)?;
+        let with_stack = |(id, samples)| StackSamples {
+            stack: stack(id),
+            samples,
         };
-        let read = || {
-            let samples = HashMap::<&MapData, u32, u64>::try_from(map("samples"))?;
-            let stacks = StackTraceMap::try_from(map("stacks"))?;
-            let stack_samples = |(stack, samples): (u32, u64)| {
-                let stack = stacks.get(&stack, 0).ok();
-                let frames = stack.iter().flat_map(|stack| stack.frames());
-                StackSamples {
-                    stack: frames
-                        .filter_map(|frame| self.symbols.function_at(frame.ip))
-                        .collect(),
-                    samples,
-                }
-            };
-            Ok(CpuProfileCounts {
-                by: self.by,
-                kernel: samples
-                    .iter()
-                    .filter_map(Result::ok)
-                    .map(stack_samples)
-                    .collect(),
-                user: sum("user")?,
-                lost: sum("lost")?,
-            })
-        };
-        read().map_err(|error: aya::maps::MapError| self.object.unread(&error))
+        Ok(CpuProfileCounts {
+            by: self.by,
+            kernel: samples.into_iter().map(with_stack).collect(),
+            user: self.object.sum("user")?,
+            lost: self.object.sum("lost")?,
+        })
     }
 }

@@ -1,9 +1,6 @@
 use q2c_model::{Exit, Fault};
 use std::path::PathBuf;
 
-/// What handing records on gives; the inner error is that of the one who takes them.
-pub(crate) type Took<T, E> = Result<Result<T, E>, ProbeError>;
-
 /// Why a probe could not be attached or read. The message says what was tried and what to do next.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -41,11 +38,9 @@ pub enum ProbeError {
         "record all by BPF: the kernel did not show it the begin or the end of {hidden} of {ios} I/Os"
     )]
     Hidden { hidden: u64, ios: u64 },
-    #[error("record by BPF: {bpf}; and by tracefs: {tracefs}")]
-    Neither {
-        bpf: Box<ProbeError>,
-        tracefs: Box<ProbeError>,
-    },
+    /// The refusals of BPF and of tracefs.
+    #[error("record by BPF: {}; and by tracefs: {}", .0[0], .0[1])]
+    Neither(Box<[ProbeError; 2]>),
     #[error("read {}: {source}", path.display())]
     Read {
         path: PathBuf,

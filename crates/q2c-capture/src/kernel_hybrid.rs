@@ -7,18 +7,15 @@
 //! `probes/kernel_hybrid/pairing.h` says how it is found. The program learns the device's queue
 //! from the first request that completes; the sleep of that request is not seen.
 
-mod counts;
 mod support;
 
-pub use counts::Counts;
 pub use support::{Delay, check};
 
 use crate::ProbeError;
+use crate::counts::counts;
 use crate::object::Object;
 use crate::permission;
 use crate::symbols::{Symbols, need_kprobes};
-use aya::maps::{HashMap, MapData, PerCpuArray};
-use counts::FIELDS;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use std::collections::BTreeMap;
@@ -74,8 +71,10 @@ impl KernelHybrid {
         let drivers: Vec<&str> = DRIVERS.into_iter().filter(|d| symbols.has(d)).collect();
         let mut callers = [[0_u64; 2]; CALLERS];
         let code = symbols.code_of(&SLEEPERS)?;
-        let places = callers.iter_mut().zip(code);
-        places.for_each(|(to, from)| *to = from);
+        callers
+            .iter_mut()
+            .zip(code)
+            .for_each(|(to, from)| *to = from);
 
         let mut object = Object::load(roots, OBJECT, disk.dev, Some(&callers))?;
         object.on_known_tracepoint("complete", "block_rq_complete")?;
@@ -87,18 +86,91 @@ impl KernelHybrid {
 
     /// The counts since the probe was attached, summed over all CPUs.
     pub fn read(&self) -> Result<Counts, ProbeError> {
-        let map = self.object.map("counted");
-        let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
-        let cpus = read().map_err(|error| self.object.unread(&error))?;
-        Ok(cpus.iter().copied().map(Counts::from).sum())
+        let cpus = self.object.per_cpu::<[u64; Counts::FIELDS]>("counted")?;
+        Ok(Counts::sum(&cpus))
     }
 
     /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 and drops
     /// those used least recently. A thread's value changes whenever it polls, so two equal values
     /// mean that it did not poll between.
     pub fn threads(&self) -> Result<BTreeMap<u32, Polling>, ProbeError> {
-        let tasks = HashMap::<&MapData, u32, Polling>::try_from(self.object.map("tasks"));
-        let tasks = tasks.map_err(|error| self.object.unread(&error))?;
-        Ok(tasks.iter().filter_map(Result::ok).collect())
+        self.object.entries("tasks")
+    }
+}
+
+counts! {
+    /// The program's counts over all polled requests of the device.
+    pub struct Counts {
+        /// Polled requests that completed.
+        pub polled,
+        /// Polled requests for which a thread slept first.
+        pub slept,
+        /// Requests that were complete by the end of the first poll after their sleep: misses.
+        pub missed,
+        /// Requests that were slept for, but of which it is not known whether they were missed,
+        /// because an event was lost.
+        pub unknown,
+        /// Sum of the sleeps asked, ns.
+        pub asked_ns,
+        /// Sleeps whose end was seen; `slept_ns` is over these.
+        pub timed,
+        /// Sum of the lengths of these sleeps, ns: from the timer's start to the next call of the
+        /// poll function.
+        pub slept_ns,
+        /// Sleeps for which the kernel's table had no room; their requests count as not slept for.
+        pub not_kept,
+    }
+}
+
+impl Counts {
+    /// Miss rate, 0 to 1: misses / polled requests. `None` without a polled request.
+    pub fn miss_rate(self) -> Option<f64> {
+        ratio(self.missed, self.polled)
+    }
+
+    /// Effective sleep, ns: sum of the sleeps asked / polled requests. `None` without a polled
+    /// request.
+    pub fn effective_sleep_ns(self) -> Option<f64> {
+        ratio(self.asked_ns, self.polled)
+    }
+
+    /// Mean sleep asked, ns, over the requests that were slept for. `None` without such a request.
+    pub fn mean_asked_ns(self) -> Option<f64> {
+        ratio(self.asked_ns, self.slept)
+    }
+
+    /// Mean length of a sleep, ns, from the timer's start to the next call of the poll function.
+    /// `None` when no sleep's end was seen.
+    pub fn mean_slept_ns(self) -> Option<f64> {
+        ratio(self.slept_ns, self.timed)
+    }
+}
+
+fn ratio(of: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| of as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_over_all_polled_requests() {
+        let cpus = [[6, 3, 1, 0, 120, 2, 90, 0], [4, 1, 1, 1, 80, 1, 60, 2]];
+        let total = Counts::sum(&cpus);
+        assert_eq!((total.polled, total.unknown, total.not_kept), (10, 1, 2));
+        assert_eq!(total.miss_rate(), Some(0.2));
+        assert_eq!((total.slept, total.polled), (4, 10));
+        assert_eq!(total.effective_sleep_ns(), Some(20.0));
+        assert_eq!(
+            (total.mean_asked_ns(), total.mean_slept_ns()),
+            (Some(50.0), Some(50.0))
+        );
+        let later = Counts {
+            polled: 25,
+            ..total
+        };
+        assert_eq!(later.since(total).polled, 15);
+        assert_eq!(Counts::default().miss_rate(), None);
     }
 }

@@ -5,7 +5,7 @@
 use crate::ProbeError;
 use crate::object::Object;
 use crate::permission;
-use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::maps::{MapData, RingBuf};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{DevId, Nanos, Op};
@@ -79,9 +79,7 @@ impl LatencyProbe {
 
     /// Counts of requests that were not seen since the probe was attached.
     pub fn lost(&self) -> Result<Lost, ProbeError> {
-        let map = self.object.map("losses");
-        let read = || PerCpuArray::<&MapData, [u64; 2]>::try_from(map)?.get(&0, 0);
-        let cpus = read().map_err(|error| self.object.unread(&error))?;
+        let cpus = self.object.per_cpu::<[u64; 2]>("losses")?;
         let sum = |n: usize| cpus.iter().map(|cpu| cpu[n]).sum();
         Ok(Lost {
             no_room: sum(0),

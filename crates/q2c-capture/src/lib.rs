@@ -9,18 +9,15 @@
 #![forbid(unsafe_code)]
 
 mod collector;
+mod counts;
 pub mod cpu_profile;
 mod description;
 mod error;
 mod follow;
-mod following;
-mod missing;
 mod object;
 mod permission;
 mod recorder;
-mod rings;
 mod symbols;
-mod target;
 mod wanted;
 
 pub mod block_io;
@@ -34,11 +31,7 @@ pub mod tracefs;
 pub use collector::{Collected, Collector};
 pub use description::{Description, queue_facts};
 pub use error::ProbeError;
-pub use follow::{Follower, Pace};
-pub use following::{EndedRecording, Following, Gatherer};
-pub use missing::Missing;
+pub use follow::{EndedRecording, Follower, Following, Gatherer, Pace};
 pub use q2c_result::replay::CapturedBy;
-pub use recorder::Recorder;
-pub(crate) use rings::Drained;
-pub use target::CaptureTarget;
-pub use wanted::CaptureFilter;
+pub use recorder::{Missing, Recorder};
+pub use wanted::{CaptureFilter, CaptureTarget};

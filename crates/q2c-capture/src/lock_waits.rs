@@ -5,7 +5,6 @@ use crate::ProbeError;
 use crate::object::Object;
 use crate::permission;
 use crate::symbols::Symbols;
-use aya::maps::{HashMap, MapData, PerCpuArray, StackTraceMap};
 use q2c_host::Roots;
 use std::process;
 
@@ -49,11 +48,6 @@ pub struct LockWaits {
     symbols: Symbols,
 }
 
-/// The program's `struct site`: the stack, with the flags in the upper half.
-type LockStackKey = u64;
-/// The program's `struct waited`: waits, and their time, ns.
-type Waited = [u64; 2];
-
 impl LockWaits {
     /// Begins to watch the threads of this process.
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
@@ -70,28 +64,19 @@ impl LockWaits {
 
     /// What was seen since the probe was attached. Waits that have not ended are not in it.
     pub fn read(&self) -> Result<LockWaitCounts, ProbeError> {
-        let map = |name| self.object.map(name);
-        let read = || {
-            let waited = HashMap::<&MapData, LockStackKey, Waited>::try_from(map("waited"))?;
-            let stacks = StackTraceMap::try_from(map("stacks"))?;
-            let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
-            let wait = |(site, [waits, ns]): (LockStackKey, Waited)| {
-                let stack = stacks.get(&(site as u32), 0).ok();
-                let frames = stack.iter().flat_map(|stack| stack.frames());
-                LockWait {
-                    stack: frames
-                        .filter_map(|frame| self.symbols.function_at(frame.ip))
-                        .collect(),
-                    flags: (site >> 32) as u32,
-                    waits,
-                    ns,
-                }
-            };
-            Ok(LockWaitCounts {
-                waits: waited.iter().filter_map(Result::ok).map(wait).collect(),
-                lost: lost.iter().sum(),
-            })
+        // The program's `struct site`: the stack, with the flags in the upper half. Its `struct
+        // waited`: waits, and their time, ns.
+        let waited: Vec<(u64, [u64; 2])> = self.object.entries("waited")?;
+        let stack = self.object.stacks(&self.symbols)?;
+        let wait = |(site, [waits, ns]): (u64, [u64; 2])| LockWait {
+            stack: stack(site as u32),
+            flags: (site >> 32) as u32,
+            waits,
+            ns,
         };
-        read().map_err(|error: aya::maps::MapError| self.object.unread(&error))
+        Ok(LockWaitCounts {
+            waits: waited.into_iter().map(wait).collect(),
+            lost: self.object.sum("lost")?,
+        })
     }
 }

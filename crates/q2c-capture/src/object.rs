@@ -1,12 +1,14 @@
 //! Loads and attaches BPF programs, and puts their errors into words.
 
+use crate::lock_waits::Function;
+use crate::symbols::Symbols;
 use crate::{ProbeError, permission};
-use aya::maps::Map;
+use aya::maps::{HashMap, Map, MapData, PerCpuArray, PerCpuValues, StackTraceMap};
 use aya::programs::perf_event::{
     HardwareEvent, PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
 use aya::programs::{FEntry, KProbe, PerfEvent, Program, ProgramError, RawTracePoint};
-use aya::{Btf, BtfError, Ebpf, EbpfLoader};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader, Pod};
 use q2c_host::Roots;
 use q2c_model::{CpuId, DevId};
 use std::error::Error;
@@ -225,8 +227,47 @@ impl Object {
         refused(&self.roots, what, error)
     }
 
-    pub fn map(&self, name: &str) -> &Map {
+    pub(crate) fn map(&self, name: &str) -> &Map {
         self.ebpf.map(name).expect("a map of the object")
+    }
+
+    /// The value that a map holds for each CPU.
+    pub(crate) fn per_cpu<V: Pod>(&self, name: &str) -> Result<PerCpuValues<V>, ProbeError> {
+        let map = PerCpuArray::<&MapData, V>::try_from(self.map(name));
+        let values = map.and_then(|map| map.get(&0, 0));
+        values.map_err(|error| self.unread(&error))
+    }
+
+    /// The sum of a count over all CPUs.
+    pub(crate) fn sum(&self, name: &str) -> Result<u64, ProbeError> {
+        Ok(self.per_cpu::<u64>(name)?.iter().sum())
+    }
+
+    /// The entries of a map. One that is replaced while the map is walked is met again in the next
+    /// walk.
+    pub(crate) fn entries<K: Pod, V: Pod, C: FromIterator<(K, V)>>(
+        &self,
+        name: &str,
+    ) -> Result<C, ProbeError> {
+        let map = HashMap::<&MapData, K, V>::try_from(self.map(name));
+        let map = map.map_err(|error| self.unread(&error))?;
+        Ok(map.iter().filter_map(Result::ok).collect())
+    }
+
+    /// Finds the functions of a stack by the number under which a program stored it, the innermost
+    /// first.
+    pub(crate) fn stacks(
+        &self,
+        symbols: &Symbols,
+    ) -> Result<impl Fn(u32) -> Vec<Function>, ProbeError> {
+        let stacks = StackTraceMap::try_from(self.map("stacks"));
+        let stacks = stacks.map_err(|error| self.unread(&error))?;
+        Ok(move |id| {
+            let stack = stacks.get(&id, 0).ok();
+            let frames = stack.iter().flat_map(|stack| stack.frames());
+            let functions = frames.filter_map(|frame| symbols.function_at(frame.ip));
+            functions.collect()
+        })
     }
 
     /// The error of a map that could not be read.

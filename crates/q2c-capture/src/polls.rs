@@ -7,7 +7,6 @@
 use crate::ProbeError;
 use crate::object::Object;
 use crate::permission;
-use aya::maps::{HashMap, MapData};
 use q2c_host::Roots;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/polls.bpf.o"));
@@ -46,10 +45,6 @@ impl Polls {
     /// Tasks by thread id, with the last time at which each polled: ns of CLOCK_MONOTONIC, up to a
     /// tick of the kernel's timer (1 to 10 ms) before the true time.
     pub fn read(&self) -> Result<Vec<(u32, u64)>, ProbeError> {
-        let map = self.object.map("polled");
-        let polled = HashMap::<&MapData, u32, u64>::try_from(map);
-        let polled = polled.map_err(|error| self.object.unread(&error))?;
-        // An entry that is replaced while the map is walked is met again in the next walk.
-        Ok(polled.iter().filter_map(Result::ok).collect())
+        self.object.entries("polled")
     }
 }

@@ -1,14 +1,14 @@
 //! Recording by BPF, or by tracefs where BPF is refused or sees too little.
 
 use crate::block_io::{BlockIo, BlockIoCounts};
-use crate::error::Took;
 use crate::tracefs::Tracefs;
-use crate::{CaptureFilter, Drained, Missing, ProbeError};
+use crate::{CaptureFilter, ProbeError};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_result::replay::CapturedBy;
 use q2c_sys::clock::kernel_ns;
 use q2c_trace::recording::Recorded;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A recording by BPF goes on by tracefs where the kernel hides the begin or the end of more than
@@ -54,12 +54,13 @@ impl Recorder {
         wanted: &CaptureFilter,
         by: Option<CapturedBy>,
     ) -> Result<Recorder, ProbeError> {
-        let bpf = || {
-            BlockIo::attach(roots, disks, wanted).map(|probe| RecorderBackend::Bpf(Box::new(probe)))
+        let bpf = || -> Result<_, ProbeError> {
+            let probe = BlockIo::attach(roots, disks, wanted)?;
+            Ok(RecorderBackend::Bpf(Box::new(probe)))
         };
-        let tracefs = || {
-            Tracefs::attach(roots, disks, wanted)
-                .map(|probe| RecorderBackend::Tracefs(Box::new(probe)))
+        let tracefs = || -> Result<_, ProbeError> {
+            let probe = Tracefs::attach(roots, disks, wanted)?;
+            Ok(RecorderBackend::Tracefs(Box::new(probe)))
         };
         let (kind, refused) = match by {
             Some(CapturedBy::Bpf) => (bpf()?, None),
@@ -69,12 +70,7 @@ impl Recorder {
                 Err(error @ ProbeError::Disks { .. }) => return Err(error),
                 Err(bpf) => match tracefs() {
                     Ok(kind) => (kind, Some(bpf)),
-                    Err(tracefs) => {
-                        return Err(ProbeError::Neither {
-                            bpf: Box::new(bpf),
-                            tracefs: Box::new(tracefs),
-                        });
-                    }
+                    Err(tracefs) => return Err(ProbeError::Neither(Box::new([bpf, tracefs]))),
                 },
             },
         };
@@ -105,15 +101,15 @@ impl Recorder {
     }
 
     /// Goes on by tracefs if too much is hidden from BPF, and if tracefs can be used.
-    pub(crate) fn look_for_hidden<E>(
+    pub(crate) fn look_for_hidden<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<(), E> {
+    ) -> Result<(), E> {
         let (RecorderBackend::Bpf(probe), Some(other)) = (&self.kind, &mut self.other) else {
-            return Ok(Ok(()));
+            return Ok(());
         };
         if other.looked.elapsed() < LOOK {
-            return Ok(Ok(()));
+            return Ok(());
         }
         other.looked = Instant::now();
         let counts = probe.counts()?;
@@ -121,22 +117,22 @@ impl Recorder {
         let first = *other.first.get_or_insert(counts);
         match hidden(&first, &counts, other.wanted.ops.is_empty()) {
             Some(hidden) => self.go_on_by_tracefs(hidden, take),
-            None => Ok(Ok(())),
+            None => Ok(()),
         }
     }
 
     /// Goes on by tracefs, with each I/O in one of the two parts: those queued from a moment on are
     /// taken from tracefs, those before from BPF. `why` is told by [`Recorder::refused`].
-    pub fn go_on_by_tracefs<E>(
+    pub fn go_on_by_tracefs<E: From<ProbeError>>(
         &mut self,
         why: ProbeError,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<(), E> {
+    ) -> Result<(), E> {
         let (RecorderBackend::Bpf(probe), Some(other)) = (&mut self.kind, self.other.take()) else {
-            return Ok(Ok(()));
+            return Ok(());
         };
         let Ok(mut tracefs) = Tracefs::attach(&other.roots, &other.disks, &other.wanted) else {
-            return Ok(Ok(()));
+            return Ok(());
         };
         let from_ns = kernel_ns();
         tracefs.leave_out_before(from_ns);
@@ -147,15 +143,12 @@ impl Recorder {
                 Ok(())
             }
         };
-        let ended = probe.end_beside(of_before, || tracefs.keep_up())?;
+        probe.end_beside(of_before, || tracefs.keep_up())?;
         self.before = probe.missing()?;
-        let caught = match ended {
-            Ok(()) => tracefs.catch_up(take)?,
-            error => error,
-        };
+        let caught = tracefs.catch_up(take);
         self.kind = RecorderBackend::Tracefs(Box::new(tracefs));
         self.refused = Some(why);
-        Ok(caught)
+        caught
     }
 
     /// The way in which this recording is made.
@@ -173,20 +166,23 @@ impl Recorder {
     }
 
     /// Hands on completed I/Os that were not handed on before. [`Tracefs::drain`] holds an I/O back
-    /// until those queued before it have completed. The inner error is that of `take`; the record
-    /// it was given is lost.
-    pub(crate) fn drain<E>(
+    /// until those queued before it have completed. When `take` fails, the record it was given is
+    /// lost.
+    pub(crate) fn drain<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<Drained, E> {
+    ) -> Result<Drained, E> {
         match &mut self.kind {
-            RecorderBackend::Bpf(probe) => Ok(probe.drain(take)),
+            RecorderBackend::Bpf(probe) => probe.drain(take),
             RecorderBackend::Tracefs(probe) => probe.drain(take),
         }
     }
 
     /// Ends the recording and hands on the last I/Os. [`Recorder::missing`] is complete afterwards.
-    pub fn end<E>(&mut self, take: impl FnMut(Recorded) -> Result<(), E>) -> Took<(), E> {
+    pub fn end<E: From<ProbeError>>(
+        &mut self,
+        take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<(), E> {
         match &mut self.kind {
             RecorderBackend::Bpf(probe) => probe.end(take),
             RecorderBackend::Tracefs(probe) => probe.end(take),
@@ -215,12 +211,70 @@ impl Recorder {
 /// looks; `None` where they are few. A begin that was not seen says nothing where some operations
 /// are wanted alone: the empty flush of a write has another operation at its end.
 fn hidden(first: &BlockIoCounts, now: &BlockIoCounts, all_are_wanted: bool) -> Option<ProbeError> {
-    let since = |field: fn(&BlockIoCounts) -> u64| field(now).saturating_sub(field(first));
-    let unqueued = since(|counts| counts.unqueued) * u64::from(all_are_wanted);
-    let hidden = since(|counts| counts.unended) + unqueued;
-    let ios = since(|counts| counts.records + counts.filtered) + hidden;
+    let since = now.since(*first);
+    let hidden = since.unended + since.unqueued * u64::from(all_are_wanted);
+    let ios = since.records + since.filtered + hidden;
     let many = hidden >= LEAST_HIDDEN && hidden as f64 > HIDDEN * ios as f64;
     many.then_some(ProbeError::Hidden { hidden, ios })
+}
+
+/// Bytes that all rings together should take; `RING_LEAST` and `RING_MOST` bound each ring. A BPF
+/// record of 128 bytes takes 136 bytes of its ring.
+const RINGS: u32 = 256 << 20;
+const RING_LEAST: u32 = 256 << 10;
+const RING_MOST: u32 = 4 << 20;
+/// How long the end of a recording waits for I/Os that are still in flight.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The result of reading the rings once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Drained {
+    /// Records that were handed on.
+    pub records: u64,
+    /// About how full the fullest ring was, in percent. Near 100, records may be lost: drain more
+    /// often.
+    pub fullest: u64,
+}
+
+/// Bytes of each CPU's ring on a machine with this many CPUs: a power of two.
+pub(crate) fn ring_size(cpus: usize) -> u32 {
+    let share = RINGS / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
+    let size = share.clamp(RING_LEAST, RING_MOST);
+    1 << size.ilog2()
+}
+
+/// Counts of I/Os that are in no record, and facts about the recording, as a trace keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// I/Os that should be in the trace and are not; in a recording by tracefs, events that the
+    /// kernel lost.
+    pub lost: u64,
+    /// I/Os that completed without having been seen queued: they were in flight when the recording
+    /// began, or the kernel did not show their queueing.
+    pub unqueued: u64,
+    /// Counts by reason of everything that is in no record; the lost I/Os are among them.
+    pub reasons: BTreeMap<String, u64>,
+    /// Other counts of the recording, such as merges, by their name in the trace
+    /// (`capture.merged`).
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Missing {
+    /// What this part of a recording and the one after it lack together.
+    pub(crate) fn and(mut self, later: Missing) -> Missing {
+        self.lost += later.lost;
+        self.unqueued += later.unqueued;
+        for (reason, n) in later.reasons {
+            *self.reasons.entry(reason).or_default() += n;
+        }
+        for (name, text) in later.facts {
+            let number = |text: &str| text.parse::<u64>().ok();
+            let before = self.facts.get(&name).and_then(|text| number(text));
+            let both = before.zip(number(&text)).map(|(a, b)| (a + b).to_string());
+            self.facts.insert(name, both.unwrap_or(text));
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -245,5 +299,25 @@ mod tests {
         assert_eq!(is_hidden(10, 10, 1_980), [false, false]);
         assert_eq!(is_hidden(19, 0, 20), [false, false]);
         assert_eq!(is_hidden(0, 0, 0), [false, false]);
+    }
+
+    #[test]
+    fn two_parts_lack_what_both_lack() {
+        let part = |lost, reason: &str, merged: &str| Missing {
+            lost,
+            unqueued: 1,
+            reasons: BTreeMap::from([(reason.to_owned(), 2), ("both".to_owned(), 3)]),
+            facts: BTreeMap::from([("capture.merged".to_owned(), merged.to_owned())]),
+        };
+        let both = part(5, "one", "40").and(part(6, "other", "2"));
+        assert_eq!((both.lost, both.unqueued), (11, 2));
+        let reasons: Vec<(&str, u64)> =
+            both.reasons.iter().map(|(w, n)| (w.as_str(), *n)).collect();
+        assert_eq!(reasons, [("both", 6), ("one", 2), ("other", 2)]);
+        assert_eq!(both.facts["capture.merged"], "42");
+        assert_eq!(
+            Missing::default().and(part(5, "one", "no number")),
+            part(5, "one", "no number")
+        );
     }
 }

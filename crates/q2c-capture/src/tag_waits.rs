@@ -6,7 +6,6 @@ use crate::ProbeError;
 use crate::object::Object;
 use crate::permission;
 use crate::symbols::{Symbols, need_kprobes};
-use aya::maps::{HashMap, MapData, PerCpuArray};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use std::process;
@@ -87,16 +86,11 @@ impl TagWaitProbe {
 
     /// What was counted since the probe was attached. Waits that have not ended are not in it.
     pub fn read(&self) -> Result<TagWaitCounts, ProbeError> {
-        let map = |name| self.object.map(name);
-        let read = || {
-            let counted = HashMap::<&MapData, TagWaitKey, Slept>::try_from(map("counted"))?;
-            let lost = PerCpuArray::<&MapData, u64>::try_from(map("lost"))?.get(&0, 0)?;
-            Ok(TagWaitCounts {
-                waits: counted.iter().filter_map(Result::ok).map(wait).collect(),
-                lost: lost.iter().sum(),
-            })
-        };
-        read().map_err(|error: aya::maps::MapError| self.object.unread(&error))
+        let counted: Vec<(TagWaitKey, Slept)> = self.object.entries("counted")?;
+        Ok(TagWaitCounts {
+            waits: counted.into_iter().map(wait).collect(),
+            lost: self.object.sum("lost")?,
+        })
     }
 }
 

@@ -13,11 +13,11 @@ mod page;
 mod sieve;
 mod source;
 
-use crate::error::Took;
-use crate::rings::{PATIENCE, ring_size};
+use crate::block_io::known;
+use crate::recorder::{Drained, PATIENCE, ring_size};
 use crate::wanted::numbers;
-use crate::{CaptureFilter, Drained, Missing, ProbeError};
-use instance::{Instance, TracefsFailure};
+use crate::{CaptureFilter, Missing, ProbeError};
+use instance::Instance;
 use q2c_host::block::Disk;
 use q2c_host::{Roots, machine};
 use q2c_sys::clock::kernel_ns;
@@ -79,12 +79,12 @@ impl Tracefs {
         numbers(disks)?;
         let cpus: Vec<u32> = machine::online(roots).iter().map(|cpu| cpu.0).collect();
         let ring = wanted.ring.unwrap_or_else(|| ring_size(cpus.len()));
-        let instance = Instance::new(roots).map_err(refused)?;
+        let instance = Instance::new(roots)?;
         let points = Points::read(&instance, disks)?;
-        prepare(&instance, ring).map_err(refused)?;
-        points.enable(&instance, disks).map_err(refused)?;
+        prepare(&instance, ring)?;
+        points.enable(&instance, disks)?;
         let pipes = Pipes::open(&instance, &cpus)?;
-        instance.write("tracing_on", "1").map_err(refused)?;
+        instance.write("tracing_on", "1")?;
         Ok(Tracefs {
             pipes,
             instance,
@@ -113,13 +113,13 @@ impl Tracefs {
 
     /// Hands on what there is now. Completions until now whose beginning was not seen are those of
     /// another recording.
-    pub(crate) fn catch_up<E>(
+    pub(crate) fn catch_up<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<(), E> {
-        let caught = self.drain_until(kernel_ns(), take)?;
+    ) -> Result<(), E> {
+        let caught = self.drain_until(kernel_ns(), take);
         self.unqueued_before = self.unqueued();
-        Ok(caught.map(|_| ()))
+        caught.map(drop)
     }
 
     /// Completions whose beginning was not seen.
@@ -131,29 +131,26 @@ impl Tracefs {
 
     /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
     /// queued before it have completed too, and not before 100 ms have passed, after which no older
-    /// event is expected. The inner error is that of `take`; the record it was given is lost.
-    pub(crate) fn drain<E>(
+    /// event is expected. When `take` fails, the record it was given is lost.
+    pub(crate) fn drain<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<Drained, E> {
+    ) -> Result<Drained, E> {
         let known = kernel_ns().saturating_sub(LATE);
         self.drain_until(known, take)
     }
 
-    fn drain_until<E>(
+    fn drain_until<E: From<ProbeError>>(
         &mut self,
         known: u64,
         take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<Drained, E> {
+    ) -> Result<Drained, E> {
         let most = self.read()?;
         let mut matched = Vec::new();
         self.match_until(known, &mut matched);
-        let records = match self.hand_on(&matched, take) {
-            Ok(records) => records,
-            Err(error) => return Ok(Err(error)),
-        };
+        let records = self.hand_on(&matched, take)?;
         let fullest = most as u64 * 100 / u64::from(self.ring);
-        Ok(Ok(Drained { records, fullest }))
+        Ok(Drained { records, fullest })
     }
 
     /// Reads all buffers empty. Returns the bytes of events in the fullest one.
@@ -201,32 +198,28 @@ impl Tracefs {
     }
 
     /// Ends the recording. I/Os queued from now on are not seen; those in flight have 300 ms to
-    /// complete. All remaining I/Os are handed on. The inner error is that of `take`.
-    pub(crate) fn end<E>(
+    /// complete. All remaining I/Os are handed on.
+    pub(crate) fn end<E: From<ProbeError>>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
-    ) -> Took<(), E> {
+    ) -> Result<(), E> {
         let queue = "events/block/block_bio_queue/enable";
-        self.instance.write(queue, "0").map_err(refused)?;
+        self.instance.write(queue, "0")?;
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE + Duration::from_nanos(LATE) {
-            if let Err(error) = self.drain(&mut take)? {
-                return Ok(Err(error));
-            }
+            self.drain(&mut take)?;
             if self.waiting.is_empty() && self.in_flight() == 0 {
                 break;
             }
             sleep(Duration::from_millis(5));
         }
-        self.instance.write("tracing_on", "0").map_err(refused)?;
-        if let Err(error) = self.drain_until(u64::MAX, &mut take)? {
-            return Ok(Err(error));
-        }
+        self.instance.write("tracing_on", "0")?;
+        self.drain_until(u64::MAX, &mut take)?;
         let mut rest = Vec::new();
         if let Some(matcher) = self.matcher.take() {
             self.ended = matcher.finish(&mut |span| rest.push(*span));
         }
-        Ok(self.hand_on(&rest, take).map(|_| ()))
+        self.hand_on(&rest, take).map(drop)
     }
 
     /// About how many I/Os were seen and are not complete.
@@ -241,25 +234,26 @@ impl Tracefs {
         let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
         let unmatched = &counts.unmatched;
         let unqueued = self.unqueued();
-        let others = unmatched.iter().map(|(reason, n)| (*reason, *n));
-        let others = others.filter(|(reason, _)| !COUNTED_HERE.contains(reason));
-        let malformed = self.pipes.malformed;
-        let own_reasons = [
-            (
-                "process not known, as its thread was gone",
-                self.sieve.perhaps_wanted,
-            ),
+        let others = unmatched
+            .iter()
+            .filter(|(reason, _)| !COUNTED_HERE.contains(*reason));
+        let others = others.map(|(reason, n)| ((*reason).to_owned(), *n));
+        let unknown = self.sieve.perhaps_wanted;
+        let own_reasons = known([
+            ("process not known, as its thread was gone", unknown),
             ("completion without queue", unqueued),
             ("never completed", self.sieve.unfinished),
             ("never had a request", self.sieve.refused),
             ("lost: event overwritten in the kernel's buffer", lost),
-            ("malformed page of the kernel's buffer", malformed),
-        ];
-        let reasons = others.chain(own_reasons).filter(|(_, n)| *n > 0);
+            (
+                "malformed page of the kernel's buffer",
+                self.pipes.malformed,
+            ),
+        ]);
         Ok(Missing {
             lost,
             unqueued,
-            reasons: reasons.map(|(reason, n)| (reason.to_owned(), n)).collect(),
+            reasons: others.chain(own_reasons).collect(),
             facts: facts(counts, &self.sieve),
         })
     }
@@ -269,14 +263,14 @@ impl Tracefs {
         let mut sum = 0;
         for cpu in &self.cpus {
             let stats = self.instance.read(&format!("per_cpu/cpu{cpu}/stats"));
-            sum += overruns(&stats.map_err(refused)?);
+            sum += overruns(&stats?);
         }
         Ok(sum)
     }
 }
 
 /// Sets the instance's clock and buffer size, with tracing off.
-fn prepare(instance: &Instance, ring: u32) -> Result<(), TracefsFailure> {
+fn prepare(instance: &Instance, ring: u32) -> Result<(), ProbeError> {
     instance.write("tracing_on", "0")?;
     instance.write("trace_clock", "mono")?;
     instance.write("options/overwrite", "1")?;
@@ -292,7 +286,7 @@ fn overruns(stats: &str) -> u64 {
 }
 
 fn facts(counts: &MatcherCounts, sieve: &Sieve) -> BTreeMap<String, String> {
-    let counts = [
+    let facts = known([
         ("capture.filtered_out", sieve.filtered),
         ("capture.process_unread", sieve.of_unread),
         ("capture.merged", counts.merged),
@@ -300,17 +294,8 @@ fn facts(counts: &MatcherCounts, sieve: &Sieve) -> BTreeMap<String, String> {
         ("capture.requeues", counts.requeues),
         ("capture.partial_completions", counts.partial_completions),
         ("capture.internal_flushes", counts.internal_flushes),
-    ];
-    let any = counts.into_iter().filter(|(_, n)| *n > 0);
-    let facts = any.map(|(name, n)| (name.to_owned(), n.to_string()));
-    facts.collect()
-}
-
-fn refused(failed: TracefsFailure) -> ProbeError {
-    ProbeError::Tracefs {
-        what: failed.what,
-        source: failed.source,
-    }
+    ]);
+    facts.map(|(name, n)| (name, n.to_string())).collect()
 }
 
 #[cfg(test)]

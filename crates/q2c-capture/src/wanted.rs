@@ -1,7 +1,8 @@
 //! The choice of I/Os to record, the same for BPF and tracefs.
 
 use crate::ProbeError;
-use q2c_host::block::Disk;
+use q2c_host::Roots;
+use q2c_host::block::{Disk, NoDisk, TargetDisk, of_path_or_name};
 use q2c_model::{Bytes, DevId, Nanos, Op};
 
 /// Most disks of a recording: `DEVICES` in `probes/block_io/block_io.bpf.c`.
@@ -70,4 +71,34 @@ pub(crate) fn numbers(disks: &[Disk]) -> Result<[u32; DISKS], ProbeError> {
         *number = self::number(disk.dev);
     }
     Ok(numbers)
+}
+
+/// A device or a file by its name, and the disks whose queues take its requests.
+#[derive(Clone, Debug)]
+pub struct CaptureTarget {
+    /// The name as it was given.
+    pub name: String,
+    /// The block device that the name leads to.
+    pub target_disk: TargetDisk,
+}
+
+impl CaptureTarget {
+    /// Finds the disks of a device's path, of the file system of a file, or of a kernel name.
+    pub fn find(roots: &Roots, name: &str) -> Result<CaptureTarget, NoDisk> {
+        Ok(CaptureTarget {
+            name: name.to_owned(),
+            target_disk: of_path_or_name(roots, name)?,
+        })
+    }
+
+    /// The disks whose I/Os are recorded.
+    pub fn disks(&self) -> &[Disk] {
+        self.target_disk.disks()
+    }
+
+    /// Names and numbers of the disks, separated by commas.
+    pub fn names(&self) -> String {
+        let name = |disk: &Disk| format!("{} ({})", disk.name, disk.dev);
+        self.disks().iter().map(name).collect::<Vec<_>>().join(", ")
+    }
 }

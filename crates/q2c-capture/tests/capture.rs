@@ -116,9 +116,9 @@ fn ended(mut probe: BlockIo) -> (Vec<Recorded>, BlockIoLosses) {
     let mut ios: Vec<Recorded> = Vec::new();
     let took = probe.end(|io| {
         ios.push(io);
-        Ok::<(), ()>(())
+        Ok::<(), ProbeError>(())
     });
-    took.expect("readable maps").expect("nothing refuses");
+    took.expect("readable maps");
     ios.retain(|io| io.span.pid == std::process::id());
     (ios, probe.lost().expect("maps can be read"))
 }
@@ -282,9 +282,9 @@ fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
     let mut ios: Vec<Recorded> = Vec::new();
     let took = recorder.end(|io| {
         ios.push(io);
-        Ok::<(), ()>(())
+        Ok::<(), ProbeError>(())
     });
-    took.expect("readable buffers").expect("nothing refuses");
+    took.expect("readable buffers");
     let missing = recorder.missing().expect("the counts can be read");
     ios.sort_by_key(|io| io.span.begin_ns);
     (ios, missing)
@@ -423,9 +423,9 @@ fn a_recording_goes_on_by_tracefs() {
         std::thread::sleep(Duration::from_millis(100));
         let gone = recorder.go_on_by_tracefs(reason, |io| {
             first.push(io);
-            Ok::<(), ()>(())
+            Ok::<(), ProbeError>(())
         });
-        gone.expect("readable buffers").expect("nothing refuses");
+        gone.expect("readable buffers");
         std::thread::sleep(Duration::from_millis(300));
         over.store(true, Ordering::Release);
         reader.join().expect("it reads")

@@ -1,63 +1,40 @@
 //! The counts of the BPF program: `struct counts` of `probes/block_io/record.h`.
 
+use crate::counts::counts;
 use std::collections::BTreeMap;
 
-/// Number of fields of the program's `struct counts`; [`BlockIoCounts::sum`] takes them in the
-/// order of the struct.
-pub(super) const FIELDS: usize = 13;
-
-/// The program's counts since the recording began, summed over all CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockIoCounts {
-    /// I/Os whose record was put into a ring.
-    pub records: u64,
-    /// I/Os that completed but have not the wanted size or latency.
-    pub filtered: u64,
-    /// I/Os that were lost at their completion, because the ring of their CPU was full.
-    pub ring_full: u64,
-    /// I/Os that were lost when they were queued, because too many were in flight.
-    pub map_full: u64,
-    /// I/Os that completed without having been seen queued: they were in flight when the recording
-    /// began, or an event was missed.
-    pub unqueued: u64,
-    /// I/Os that were seen queued but not complete; counted when their bio was queued again.
-    pub unended: u64,
-    /// Requests that carried more than 256 I/Os; the program looks at the first 256 alone.
-    pub too_merged: u64,
-    /// I/Os that were merged into the request of another I/O.
-    pub merges: u64,
-    /// Bios that the block layer cut in two.
-    pub splits: u64,
-    /// Requests that the driver gave back to the block layer.
-    pub requeues: u64,
-    /// Partial completions: a part of the request was still to come.
-    pub parts: u64,
-    /// Flush requests of the kernel's own, which carry out the flushes that were asked for.
-    pub flushes: u64,
-    /// I/Os that ended without a request, because they may not wait: they would have had to wait
-    /// for a request or to be split. Their submitter queues them again, so nothing is lost. Counted
-    /// when their bio was queued again.
-    pub refused: u64,
-}
-
-impl BlockIoCounts {
-    pub(super) fn sum(cpus: &[[u64; FIELDS]]) -> BlockIoCounts {
-        let sum = |n: usize| cpus.iter().map(|cpu| cpu[n]).sum();
-        BlockIoCounts {
-            records: sum(0),
-            filtered: sum(1),
-            ring_full: sum(2),
-            map_full: sum(3),
-            unqueued: sum(4),
-            unended: sum(5),
-            too_merged: sum(6),
-            merges: sum(7),
-            splits: sum(8),
-            requeues: sum(9),
-            parts: sum(10),
-            flushes: sum(11),
-            refused: sum(12),
-        }
+counts! {
+    /// The program's counts since the recording began, summed over all CPUs.
+    pub struct BlockIoCounts {
+        /// I/Os whose record was put into a ring.
+        pub records,
+        /// I/Os that completed but have not the wanted size or latency.
+        pub filtered,
+        /// I/Os that were lost at their completion, because the ring of their CPU was full.
+        pub ring_full,
+        /// I/Os that were lost when they were queued, because too many were in flight.
+        pub map_full,
+        /// I/Os that completed without having been seen queued: they were in flight when the
+        /// recording began, or an event was missed.
+        pub unqueued,
+        /// I/Os that were seen queued but not complete; counted when their bio was queued again.
+        pub unended,
+        /// Requests that carried more than 256 I/Os; the program looks at the first 256 alone.
+        pub too_merged,
+        /// I/Os that were merged into the request of another I/O.
+        pub merges,
+        /// Bios that the block layer cut in two.
+        pub splits,
+        /// Requests that the driver gave back to the block layer.
+        pub requeues,
+        /// Partial completions: a part of the request was still to come.
+        pub parts,
+        /// Flush requests of the kernel's own, which carry out the flushes that were asked for.
+        pub flushes,
+        /// I/Os that ended without a request, because they may not wait: they would have had to
+        /// wait for a request or to be split. Their submitter queues them again, so nothing is
+        /// lost. Counted when their bio was queued again.
+        pub refused,
     }
 }
 
@@ -111,7 +88,7 @@ impl BlockIoLosses {
     /// that did not occur are left out.
     pub fn reasons(&self) -> BTreeMap<String, u64> {
         let counts = &self.counts;
-        let reasons = [
+        known([
             ("completion without queue", counts.unqueued),
             (
                 "never had a request",
@@ -125,15 +102,16 @@ impl BlockIoLosses {
             ("lost: too many in flight", counts.map_full),
             // This counts events, not I/Os; its effect on I/Os is in the counts above.
             ("event skipped by the kernel", self.missed.unwrap_or(0)),
-        ];
-        let any = reasons.into_iter().filter(|(_, n)| *n > 0);
-        any.map(|(reason, n)| (reason.to_owned(), n)).collect()
+        ])
+        .collect()
     }
 
     /// Other counts, by their name in the trace. Those that are zero are left out.
     pub(crate) fn facts(&self) -> BTreeMap<String, String> {
         let counts = &self.counts;
-        let mut facts = BTreeMap::from([
+        let note = "not counted by this kernel (Linux 5.12 does)";
+        let skipped = ("capture.skipped_events".to_owned(), note.to_owned());
+        let facts = known([
             ("capture.filtered_out", counts.filtered),
             ("capture.merged", counts.merges),
             ("capture.splits", counts.splits),
@@ -141,17 +119,19 @@ impl BlockIoLosses {
             ("capture.partial_completions", counts.parts),
             ("capture.internal_flushes", counts.flushes),
         ]);
-        facts.retain(|_, n| *n > 0);
-        let mut facts: BTreeMap<String, String> = facts
-            .into_iter()
-            .map(|(name, n)| (name.to_owned(), n.to_string()))
-            .collect();
-        if self.missed.is_none() {
-            let note = "not counted by this kernel (Linux 5.12 does)".to_owned();
-            facts.insert("capture.skipped_events".to_owned(), note);
-        }
+        let facts = facts.map(|(name, n)| (name, n.to_string()));
         facts
+            .chain(self.missed.is_none().then_some(skipped))
+            .collect()
     }
+}
+
+/// The counts that are not zero, by their names.
+pub(crate) fn known<const N: usize>(
+    counts: [(&str, u64); N],
+) -> impl Iterator<Item = (String, u64)> {
+    let some = counts.into_iter().filter(|(_, n)| *n > 0);
+    some.map(|(name, n)| (name.to_owned(), n))
 }
 
 #[cfg(test)]
@@ -160,8 +140,8 @@ mod tests {
 
     #[test]
     fn counts_add_up_over_cpus() {
-        let one: [u64; FIELDS] = std::array::from_fn(|n| n as u64);
-        let counts = BlockIoCounts::sum(&[one, [100; FIELDS]]);
+        let one: [u64; BlockIoCounts::FIELDS] = std::array::from_fn(|n| n as u64);
+        let counts = BlockIoCounts::sum(&[one, [100; BlockIoCounts::FIELDS]]);
         assert_eq!(
             (counts.records, counts.filtered, counts.flushes),
             (100, 101, 111)

@@ -2,6 +2,7 @@
 //! users of tracefs. Dropping the value removes the instance. An instance that a killed run left is
 //! removed by the next run.
 
+use crate::ProbeError;
 use q2c_host::Roots;
 use q2c_host::restore::Owner;
 use q2c_sys::mounts;
@@ -21,21 +22,14 @@ pub(super) struct Instance {
     _mount: Option<OwnedFd>,
 }
 
-/// An access to a file of tracefs that failed: the attempt in words, and the error.
-#[derive(Debug)]
-pub(super) struct TracefsFailure {
-    pub(super) what: String,
-    pub(super) source: io::Error,
-}
-
-fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> TracefsFailure {
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> ProbeError {
     let what = what.into();
-    |source| TracefsFailure { what, source }
+    |source| ProbeError::Tracefs { what, source }
 }
 
 impl Instance {
     /// Removes the instances of q2c processes that are gone, then makes a new one.
-    pub(super) fn new(roots: &Roots) -> Result<Instance, TracefsFailure> {
+    pub(super) fn new(roots: &Roots) -> Result<Instance, ProbeError> {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let (root, mount) = root(roots)?;
         let instances = root.join("instances");
@@ -48,10 +42,8 @@ impl Instance {
         let path = instances.join(name);
         let made = fs::create_dir(&path);
         made.map_err(failed(format!("make the instance {}", path.display())))?;
-        Ok(Instance {
-            path,
-            _mount: mount,
-        })
+        let _mount = mount;
+        Ok(Instance { path, _mount })
     }
 
     pub(super) fn path(&self, file: &str) -> PathBuf {
@@ -62,7 +54,7 @@ impl Instance {
         self.path(file).exists()
     }
 
-    pub(super) fn write(&self, file: &str, value: &str) -> Result<(), TracefsFailure> {
+    pub(super) fn write(&self, file: &str, value: &str) -> Result<(), ProbeError> {
         let path = self.path(file);
         let what = format!("write {value:?} to {}", path.display());
         fs::write(&path, value).map_err(failed(what))
@@ -70,7 +62,7 @@ impl Instance {
 
     /// Reads a file of at most 64 KiB with one read, because some files of tracefs give all they
     /// have with the first read, however short it is.
-    pub(super) fn read(&self, file: &str) -> Result<String, TracefsFailure> {
+    pub(super) fn read(&self, file: &str) -> Result<String, ProbeError> {
         const MOST: usize = 64 << 10;
         let path = self.path(file);
         let read = || {
@@ -84,7 +76,7 @@ impl Instance {
 
     /// Opens a file of the instance for reading; reads return at once when there is nothing
     /// (`O_NONBLOCK`).
-    pub(super) fn open(&self, file: &str) -> Result<File, TracefsFailure> {
+    pub(super) fn open(&self, file: &str) -> Result<File, ProbeError> {
         use rustix::fs::{Mode, OFlags};
         let path = self.path(file);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -104,7 +96,7 @@ impl Drop for Instance {
 
 /// The folder at which tracefs is mounted, of the two usual ones. Where the kernel has tracefs and
 /// nobody mounted it, it is mounted where only this process sees it, for as long as the file lives.
-fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), TracefsFailure> {
+fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), ProbeError> {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
     for place in &places {
         match fs::metadata(place.join("instances")) {
@@ -165,7 +157,7 @@ mod tests {
             ..live
         };
         let error = Instance::new(&roots).unwrap_err();
-        assert!(error.source.to_string().contains("no tracefs"), "{error:?}");
+        assert!(error.to_string().contains("no tracefs"), "{error}");
 
         let instances = folder.path().join("kernel/tracing/instances");
         let owner = Owner::current(&roots).unwrap();

@@ -2,9 +2,8 @@
 
 use super::event::{EAGAIN, NEEDED, OF_BIOS, Tracepoint, id};
 use super::format::Format;
-use super::instance::{Instance, TracefsFailure};
+use super::instance::Instance;
 use super::page::PageLayout;
-use super::refused;
 use crate::ProbeError;
 use crate::wanted::{has_requests, number};
 use q2c_host::block::Disk;
@@ -41,7 +40,7 @@ impl Points {
             if !of_use || !needed && !instance.has(&file) {
                 continue;
             }
-            let format = Format::parse(&instance.read(&file).map_err(refused)?);
+            let format = Format::parse(&instance.read(&file)?);
             let point = Tracepoint::new(&format, action).ok_or_else(|| unknown(&file))?;
             points.push((name, point));
         }
@@ -49,7 +48,7 @@ impl Points {
     }
 
     /// Enables the tracepoints, with a filter that lets them write events of these disks alone.
-    pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), TracefsFailure> {
+    pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), ProbeError> {
         for (name, _) in &self.points {
             let is_of_bios = *name == OF_BIOS;
             let tests = disks.iter().map(|disk| {
@@ -100,11 +99,11 @@ pub(super) struct Pipes {
 impl Pipes {
     pub(super) fn open(instance: &Instance, cpus: &[u32]) -> Result<Pipes, ProbeError> {
         let head = "events/header_page";
-        let format = Format::parse(&instance.read(head).map_err(refused)?);
+        let format = Format::parse(&instance.read(head)?);
         let layout = PageLayout::from_head(&format).ok_or_else(|| unknown(head))?;
         let open = |cpu: &u32| {
             let file = instance.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-            file.map(|file| (*cpu, file)).map_err(refused)
+            file.map(|file| (*cpu, file))
         };
         Ok(Pipes {
             pipes: cpus.iter().map(open).collect::<Result<_, _>>()?,
