@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Merge, match_events};
+use q2c_trace::blktrace::{EventFile, Merge, match_events};
 use q2c_trace::span::NONE;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let mut spans: Vec<Span> = Vec::new();
     let read = match_events(merge, usize::from(limit) + 1, |some, _| {
         spans.extend_from_slice(some);
-        Ok::<(), BlktraceError>(())
+        Ok::<(), q2c_model::Fault>(())
     });
     let Ok(read) = read else { return };
     assert_eq!(spans.len() as u64, read.counts.ios);

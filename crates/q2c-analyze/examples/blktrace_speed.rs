@@ -12,10 +12,10 @@
 //! and with the statistics in a second thread.
 
 use q2c_analyze::{Analyzer, AnalyzerThread};
-use q2c_model::Layer;
+use q2c_model::{Fault, Layer};
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, match_events};
+use q2c_trace::blktrace::{EventFile, EventSource, Matcher, Merge, match_events};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -31,7 +31,7 @@ const LIFE: [(u32, u64, bool); 5] = [
     (8, 81_500, true),
 ];
 
-fn main() -> Result<(), BlktraceError> {
+fn main() -> Result<(), Fault> {
     let millions: Option<usize> = std::env::args().nth(1).and_then(|n| n.parse().ok());
     let files = files(millions.unwrap_or(20) * 1_000_000 / LIFE.len());
     if let Some(folder) = std::env::args().nth(2) {
@@ -62,7 +62,7 @@ fn report(line: &str) {
     println!("{line}");
 }
 
-fn merge(files: &[Vec<u8>]) -> Result<Merge<&[u8]>, BlktraceError> {
+fn merge(files: &[Vec<u8>]) -> Result<Merge<&[u8]>, Fault> {
     Merge::new(
         files
             .iter()
@@ -70,7 +70,7 @@ fn merge(files: &[Vec<u8>]) -> Result<Merge<&[u8]>, BlktraceError> {
     )
 }
 
-fn read(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+fn read(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let start = Instant::now();
     let mut merge = merge(files)?;
     while let Some(event) = merge.next_event()? {
@@ -79,11 +79,11 @@ fn read(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+fn matched(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let start = Instant::now();
     let read = match_events(merge(files)?, Matcher::LIMIT, |some, _| {
         black_box(some);
-        Ok::<(), BlktraceError>(())
+        Ok::<(), Fault>(())
     })?;
     assert!(read.counts.unmatched.is_empty());
     Ok(start.elapsed().as_secs_f64())
@@ -95,22 +95,22 @@ fn analysed<A>(
     mut analyzer: A,
     add: fn(&mut A, &[Span]),
     finish: fn(A, &BTreeMap<u32, String>) -> AnalyzeResult,
-) -> Result<f64, BlktraceError> {
+) -> Result<f64, Fault> {
     let start = Instant::now();
     match_events(merge(files)?, Matcher::LIMIT, |some, _| {
         add(&mut analyzer, some);
-        Ok::<(), BlktraceError>(())
+        Ok::<(), Fault>(())
     })?;
     black_box(finish(analyzer, &BTreeMap::new()));
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let analyzer = Analyzer::new(Layer::Block);
     analysed(files, analyzer, Analyzer::update, Analyzer::finish)
 }
 
-fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, Fault> {
     let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block)).expect("a thread");
     analysed(
         files,

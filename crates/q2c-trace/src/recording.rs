@@ -3,18 +3,18 @@
 //! A probe or a program reports I/Os in the order of completion. They are sorted by the time queued
 //! in bounded memory and numbered, and merged I/Os get the id of the I/O that carried them.
 
-use crate::import::RecordSink;
-use crate::import::depth::Depths;
+use crate::import::{Batch, Depths, RecordSink};
 use crate::sorter::{Sorter, SorterRow};
 use crate::span::{NONE, Span};
-use q2c_model::{Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
+use q2c_model::{Bytes, Exit, Fault, Nanos};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// An I/O that is over, as a probe or program reports it. Id, lane, depth and `merged_into` of the
 /// span are not set yet; [`RecordingSorter::finish`] sets them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// The I/O's times (on one clock) and properties.
     pub span: Span,
@@ -43,7 +43,8 @@ impl RecordingSorter {
     /// A recording that holds about `memory` bytes in memory and the rest in an unnamed file in
     /// `folder`.
     pub fn new(memory: Bytes, folder: &Path) -> Self {
-        const ROW: u64 = size_of::<Recorded>() as u64;
+        // A row, and its place while rows are sorted.
+        const ROW: u64 = size_of::<(Recorded, <Recorded as SorterRow>::Key, usize)>() as u64;
         const LEAST: u64 = 1 << 12;
         const MOST: u64 = 1 << 30;
         // The bounds keep the number within a usize.
@@ -73,9 +74,17 @@ impl RecordingSorter {
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, Fault> {
         let RecordingSorter { sorter, folder, .. } = self;
         let failed = |source| spilled(&folder, source);
-        let mut arranging = Arranging::new(sink);
+        let mut arranging = Arranging {
+            sink,
+            batch: Batch::default(),
+            origin: None,
+            next: 0,
+            lanes: HashMap::new(),
+            depths: Depths::default(),
+            leads: HashMap::new(),
+        };
         sorter.finish(failed, |io| arranging.take(&io))?;
-        arranging.flush()?;
+        arranging.batch.flush(arranging.sink)?;
         Ok(arranging.origin)
     }
 }
@@ -90,7 +99,7 @@ fn spilled(folder: &Path, source: io::Error) -> Fault {
 
 struct Arranging<'a> {
     sink: &'a mut dyn RecordSink,
-    batch: Vec<IoRecord>,
+    batch: Batch,
     origin: Option<u64>,
     next: u64,
     lanes: HashMap<u32, u32>,
@@ -99,22 +108,9 @@ struct Arranging<'a> {
     leads: HashMap<u64, (u64, u64)>,
 }
 
-impl<'a> Arranging<'a> {
-    const BATCH: usize = 2 * 1024;
+impl Arranging<'_> {
     /// Size of `leads` at which those that are over are removed.
     const LEADS: usize = 1 << 16;
-
-    fn new(sink: &'a mut dyn RecordSink) -> Self {
-        Arranging {
-            sink,
-            batch: Vec::new(),
-            origin: None,
-            next: 0,
-            lanes: HashMap::new(),
-            depths: Depths::default(),
-            leads: HashMap::new(),
-        }
-    }
 
     fn take(&mut self, io: &Recorded) -> Result<(), Fault> {
         let mut span = io.span;
@@ -132,31 +128,17 @@ impl<'a> Arranging<'a> {
             Fault::new(Exit::Environment, text)
         })?;
         if io.carries {
-            self.remember(io.key, span.id, span.end_ns, start);
+            if self.leads.len() >= Self::LEADS {
+                self.leads.retain(|_, (_, end)| *end >= start);
+            }
+            self.leads.insert(io.key, (span.id, span.end_ns));
         }
         span.merged_into = match io.lead {
             0 => NONE,
             lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
         };
-        self.batch.push(span.record(origin, io.name()));
-        if self.batch.len() == Self::BATCH {
-            self.flush()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn remember(&mut self, key: u64, id: u64, end: u64, now: u64) {
-        if self.leads.len() >= Self::LEADS {
-            self.leads.retain(|_, (_, end)| *end >= now);
-        }
-        self.leads.insert(key, (id, end));
-    }
-
-    fn flush(&mut self) -> Result<(), Fault> {
-        self.sink.push(&self.batch)?;
-        self.batch.clear();
-        Ok(())
+        let record = span.record(origin, io.name());
+        Ok(self.batch.push(record, self.sink)?)
     }
 }
 
@@ -173,97 +155,16 @@ impl SorterRow for Recorded {
     /// Start, whether another I/O carried this one, key. Of two I/Os queued at once the carried one
     /// comes later, because its carrier must be known before.
     type Key = (u64, bool, u64);
-    const SIZE: usize = 147;
 
     fn key(&self) -> (u64, bool, u64) {
         (self.span.first_ns(), self.lead != 0, self.key)
-    }
-
-    fn pack(&self, into: &mut Vec<u8>) {
-        let span = &self.span;
-        let longs = [
-            span.begin_ns,
-            span.submit_end_ns,
-            span.getrq_ns,
-            span.insert_ns,
-            span.issue_ns,
-            span.end_ns,
-            span.sector,
-            span.bytes,
-            span.cgroup,
-            self.key,
-            self.lead,
-        ];
-        let ints = [
-            span.device.major,
-            span.device.minor,
-            span.flags.0,
-            span.pid,
-            self.tid,
-            span.cpu_submit,
-            span.cpu_complete,
-            span.hctx,
-            span.tag,
-            span.error.cast_unsigned(),
-        ];
-        longs.iter().for_each(|n| into.extend(n.to_le_bytes()));
-        ints.iter().for_each(|n| into.extend(n.to_le_bytes()));
-        let user = u8::from(span.layer == Layer::User);
-        into.extend([span.op as u8, user, u8::from(self.carries)]);
-        into.extend(self.comm);
-    }
-
-    fn unpack(packed: &[u8]) -> Recorded {
-        let byte = |at: usize| packed.get(at).copied().unwrap_or(0);
-        let long = |n: usize| u64::from_le_bytes(std::array::from_fn(|at| byte(8 * n + at)));
-        let word = |n: usize| u32::from_le_bytes(std::array::from_fn(|at| byte(88 + 4 * n + at)));
-        let span = Span {
-            id: 0,
-            layer: match byte(129) {
-                0 => Layer::Block,
-                _ => Layer::User,
-            },
-            device: DevId {
-                major: word(0),
-                minor: word(1),
-            },
-            op: Op::ALL[usize::from(byte(128)).min(4)],
-            flags: OpFlags(word(2)),
-            begin_ns: long(0),
-            submit_end_ns: long(1),
-            getrq_ns: long(2),
-            insert_ns: long(3),
-            issue_ns: long(4),
-            end_ns: long(5),
-            sector: long(6),
-            bytes: long(7),
-            cgroup: long(8),
-            merged_into: NONE,
-            lane: 0,
-            depth_at_submit: 0,
-            pid: word(3),
-            cpu_submit: word(5),
-            cpu_complete: word(6),
-            hctx: word(7),
-            tag: word(8),
-            error: word(9).cast_signed(),
-        };
-        Recorded {
-            span,
-            key: long(9),
-            lead: long(10),
-            carries: byte(130) != 0,
-            tid: word(4),
-            comm: std::array::from_fn(|at| byte(131 + at)),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::span::NONE_32;
-    use q2c_model::Sectors;
+    use q2c_model::{DevId, IoRecord, Layer, Op, OpFlags, Sectors};
 
     /// An I/O with this key, queued and complete at these times.
     fn io(key: u64, begin_ns: u64, end_ns: u64, tid: u32) -> Recorded {
@@ -287,27 +188,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_packed_row_comes_back() {
-        for (layer, lead, carries, hctx) in [
-            (Layer::Block, 0, false, 3),
-            (Layer::User, u64::MAX - 1, true, NONE_32),
-        ] {
-            let mut row = Recorded {
-                lead,
-                carries,
-                ..io(9, 5, NONE, u32::MAX)
-            };
-            (row.span.layer, row.span.submit_end_ns) = (layer, 6);
-            (row.span.hctx, row.span.cgroup, row.span.merged_into) = (hctx, 1 << 40, NONE);
-            (row.span.lane, row.span.depth_at_submit) = (0, 0);
-            let mut packed = Vec::new();
-            row.pack(&mut packed);
-            assert_eq!(packed.len(), Recorded::SIZE);
-            assert_eq!(Recorded::unpack(&packed), row);
-        }
-    }
-
     /// The I/Os complete in another order than they were queued. The fourth uses the key of the
     /// first again, and each of the two carries one I/O.
     #[test]
@@ -325,8 +205,14 @@ mod tests {
             carrying(io(1, 300, 400, 10)),
             carried(io(8, 500, 600, 10), 99),
         ];
-        for memory in [Bytes(0), Bytes(1 << 20)] {
-            let mut recording = RecordingSorter::new(memory, &std::env::temp_dir());
+        for rows in [2, 100] {
+            let folder = std::env::temp_dir();
+            let sorter = Sorter::new(&folder, rows);
+            let mut recording = RecordingSorter {
+                sorter,
+                folder,
+                taken: 0,
+            };
             came.iter().for_each(|io| recording.push(*io).unwrap());
             assert_eq!(recording.taken(), 6);
             let mut records: Vec<IoRecord> = Vec::new();

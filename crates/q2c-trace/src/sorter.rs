@@ -1,26 +1,23 @@
 //! Sorts rows by key in bounded memory: sorted runs go to an unnamed file and are merged at the
 //! end.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A row that packs into a fixed number of bytes.
-pub(crate) trait SorterRow: Sized {
+/// A row that has its place by a key.
+pub(crate) trait SorterRow: Serialize + DeserializeOwned {
     type Key: Ord + Copy;
-    /// Bytes of a packed row; `pack` appends exactly as many.
-    const SIZE: usize;
     fn key(&self) -> Self::Key;
-    /// Appends the row as bytes, for a file that only this process reads.
-    fn pack(&self, into: &mut Vec<u8>);
-    fn unpack(packed: &[u8]) -> Self;
 }
 
-/// Most rows of one run in memory while runs are merged.
-const AHEAD: usize = 512;
+/// Bytes of a run that are written or read at once, far more than one row has.
+const BLOCK: usize = 64 * 1024;
 
 /// Takes rows in any order and returns them sorted. Rows of one key keep the order in which they
 /// came.
@@ -31,7 +28,6 @@ pub(crate) struct Sorter<R> {
     /// Made when the first run leaves memory.
     file: Option<File>,
     runs: Vec<SortedRun<R>>,
-    written: u64,
 }
 
 impl<R: SorterRow> Sorter<R> {
@@ -44,7 +40,6 @@ impl<R: SorterRow> Sorter<R> {
             rows: Vec::new(),
             file: None,
             runs: Vec::new(),
-            written: 0,
         }
     }
 
@@ -63,78 +58,83 @@ impl<R: SorterRow> Sorter<R> {
         mut take: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.runs.is_empty() {
-            self.rows.sort_by_key(SorterRow::key);
-            return self.rows.drain(..).try_for_each(take);
+            let places = sorted(&self.rows);
+            let mut rows: Vec<Option<R>> = self.rows.into_iter().map(Some).collect();
+            return places.filter_map(|at| rows[at].take()).try_for_each(take);
         }
         self.run_to_file().map_err(&failed)?;
         self.rows = Vec::new();
-        let mut runs = std::mem::take(&mut self.runs);
+        let Sorter { file, mut runs, .. } = self;
         let mut next = BinaryHeap::new();
+        let first_key = |run: &mut SortedRun<R>, at| -> io::Result<_> {
+            if let (true, Some(file)) = (run.ahead.is_empty(), &file) {
+                run.read(file)?;
+            }
+            Ok(run.ahead.front().map(|row| Reverse((row.key(), at))))
+        };
         for (at, run) in runs.iter_mut().enumerate() {
-            let first = self.first(run).map_err(&failed)?;
-            next.extend(first.map(|key| Reverse((key, at))));
+            next.extend(first_key(run, at).map_err(&failed)?);
         }
         while let Some(Reverse((_, at))) = next.pop() {
-            let run = &mut runs[at];
-            if let Some(row) = run.ahead.pop() {
-                take(row)?;
-            }
-            let first = self.first(run).map_err(&failed)?;
-            next.extend(first.map(|key| Reverse((key, at))));
+            runs[at].ahead.pop_front().map_or(Ok(()), &mut take)?;
+            next.extend(first_key(&mut runs[at], at).map_err(&failed)?);
         }
         Ok(())
     }
 
     fn run_to_file(&mut self) -> io::Result<()> {
-        self.rows.sort_by_key(SorterRow::key);
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(tempfile::tempfile_in(&self.folder)?),
         };
-        let mut packed = Vec::new();
-        for some in self.rows.chunks(4096) {
-            packed.clear();
-            some.iter().for_each(|row| row.pack(&mut packed));
-            file.write_all(&packed)?;
+        let at = self.runs.last().map_or(0, |run| run.end);
+        let (mut end, mut packed) = (at, Vec::new());
+        for at in sorted(&self.rows) {
+            packed = postcard::to_extend(&self.rows[at], packed).map_err(io::Error::other)?;
+            if packed.len() >= BLOCK {
+                file.write_all(&packed)?;
+                end += packed.len() as u64;
+                packed.clear();
+            }
         }
-        let start = self.written;
-        self.written += (self.rows.len() * R::SIZE) as u64;
+        file.write_all(&packed)?;
+        end += packed.len() as u64;
         self.rows.clear();
-        self.runs.push(SortedRun {
-            at: start,
-            end: self.written,
-            ahead: Vec::new(),
-        });
+        let ahead = VecDeque::new();
+        self.runs.push(SortedRun { at, end, ahead });
         Ok(())
     }
+}
 
-    /// The key of the run's next row; `None` at the end of the run.
-    fn first(&self, run: &mut SortedRun<R>) -> io::Result<Option<R::Key>> {
-        if let (true, Some(file)) = (run.ahead.is_empty(), &self.file) {
-            run.read(file)?;
-        }
-        Ok(run.ahead.last().map(SorterRow::key))
-    }
+/// The places of the rows, in order. The rows themselves are too large to be moved often.
+fn sorted<R: SorterRow>(rows: &[R]) -> impl Iterator<Item = usize> + use<R> {
+    let mut places: Vec<(R::Key, usize)> = rows.iter().map(R::key).zip(0..).collect();
+    places.sort_unstable();
+    places.into_iter().map(|(_, at)| at)
 }
 
 /// A sorted part of the file, `at..end` of it not read yet.
 struct SortedRun<R> {
     at: u64,
     end: u64,
-    /// Rows in memory in reverse order: the next one is last.
-    ahead: Vec<R>,
+    /// The next rows, in memory.
+    ahead: VecDeque<R>,
 }
 
 impl<R: SorterRow> SortedRun<R> {
     fn read(&mut self, file: &File) -> io::Result<()> {
-        let left = (self.end - self.at) / R::SIZE as u64;
-        // There are at most AHEAD rows, so the number fits.
-        let rows = left.min(AHEAD as u64) as usize;
-        let mut packed = vec![0; rows * R::SIZE];
+        let mut packed = vec![0; (self.end - self.at).min(BLOCK as u64) as usize];
         file.read_exact_at(&mut packed, self.at)?;
-        self.at += packed.len() as u64;
-        let rows = packed.chunks_exact(R::SIZE);
-        self.ahead.extend(rows.rev().map(R::unpack));
+        let mut rest = &packed[..];
+        // The last row may be cut: it is read with the next block.
+        while let Ok((row, behind)) = postcard::take_from_bytes(rest) {
+            self.ahead.push_back(row);
+            rest = behind;
+        }
+        if self.ahead.is_empty() && !packed.is_empty() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.at += (packed.len() - rest.len()) as u64;
         Ok(())
     }
 }
@@ -149,17 +149,8 @@ mod tests {
 
     impl SorterRow for Row {
         type Key = u64;
-        const SIZE: usize = 16;
         fn key(&self) -> u64 {
             self.0
-        }
-        fn pack(&self, into: &mut Vec<u8>) {
-            into.extend(self.0.to_le_bytes());
-            into.extend(self.1.to_le_bytes());
-        }
-        fn unpack(packed: &[u8]) -> Row {
-            let word = |at: usize| u64::from_le_bytes(packed[at..at + 8].try_into().unwrap());
-            (word(0), word(8))
         }
     }
 

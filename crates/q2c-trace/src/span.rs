@@ -2,6 +2,7 @@
 //! allocation.
 
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
+use serde::{Deserialize, Serialize};
 
 /// Stands for a time, number or id that the source does not tell.
 pub const NONE: u64 = u64::MAX;
@@ -10,7 +11,7 @@ pub const NONE_32: u32 = u32::MAX;
 
 /// One I/O of the block layer or of a program. Times are ns on one clock, [`NONE`] where unknown or
 /// where the I/O's layer has no such time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Unique in the trace; rises in the order in which the I/Os first appear.
     pub id: u64,

@@ -33,20 +33,15 @@ impl Counting {
     pub fn finish(self) -> TraceSummary {
         let (first, last) = self.ends.unwrap_or_default();
         let ops = names(Op::ALL.map(|op| (op.name(), self.ops[op as usize])));
-        let devices = self
-            .devices
-            .into_counts()
-            .map(|(number, n)| (device(number), n));
+        let devices = self.devices.into_counts();
         let sizes = self.sizes.into_counts().map(|(bytes, n)| (Bytes(bytes), n));
+        let moved = Op::ALL.into_iter().filter(|op| ops.contains_key(op.name()));
+        let moved = moved.map(|op| (op.name().to_owned(), Bytes(self.op_bytes[op as usize])));
         TraceSummary {
             layers: names(LAYERS.map(|layer| (layer.name(), self.layers[layer as usize]))),
-            op_bytes: Op::ALL
-                .into_iter()
-                .filter(|op| ops.contains_key(op.name()))
-                .map(|op| (op.name().to_owned(), Bytes(self.op_bytes[op as usize])))
-                .collect(),
+            op_bytes: moved.collect(),
             ops,
-            devices: devices.collect(),
+            devices: devices.map(|(number, n)| (device(number), n)).collect(),
             sizes: sizes.collect(),
             lanes: u32::try_from(self.lanes.into_counts().count()).unwrap_or(u32::MAX),
             span_ns: last - first,

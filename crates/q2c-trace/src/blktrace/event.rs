@@ -133,7 +133,7 @@ pub(crate) const fn op(category: u32, bytes: u32) -> Op {
     }
 }
 
-pub(crate) const fn flags(category: u32) -> OpFlags {
+pub(crate) fn flags(category: u32) -> OpFlags {
     const MAP: [(u32, OpFlags); 5] = [
         (category::SYNC, OpFlags::SYNC),
         (category::META, OpFlags::META),
@@ -141,13 +141,6 @@ pub(crate) const fn flags(category: u32) -> OpFlags {
         (category::AHEAD, OpFlags::READAHEAD),
         (category::UNTIMED, OpFlags::UNTIMED),
     ];
-    let mut flags = OpFlags(0);
-    let mut i = 0;
-    while i < MAP.len() {
-        if category & MAP[i].0 != 0 {
-            flags = flags.union(MAP[i].1);
-        }
-        i += 1;
-    }
-    flags
+    let set = MAP.iter().filter(|(bit, _)| category & bit != 0);
+    set.fold(OpFlags(0), |flags, (_, flag)| flags.union(*flag))
 }

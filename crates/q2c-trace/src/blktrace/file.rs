@@ -1,8 +1,10 @@
-use super::error::BlktraceError;
 use super::event::{BlktraceEvent, action, category};
 use super::layout::BlktraceLayout;
 use super::loss::BlktraceLosses;
 use super::notes::Notes;
+use super::set::BesideEvents;
+use crate::import::unreadable;
+use q2c_model::{Exit, Fault};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -55,30 +57,26 @@ impl<R: Read> EventFile<R> {
 
     /// The next event; `None` at the end.
     ///
-    /// Notes on the way go to `notes`. Times never fall: an event earlier than the one before gets
-    /// the time of the one before, and is counted in `losses`. A record cut off by the end of the
+    /// Notes on the way go to `met`. Times never fall: an event earlier than the one before gets
+    /// the time of the one before, and is counted. A record cut off by the end of the
     /// file is counted, too. Something else where a record should stand is an error, unless bad
     /// records are skipped.
     #[inline]
-    pub(crate) fn next_event(
-        &mut self,
-        notes: &mut Notes,
-        losses: &mut BlktraceLosses,
-    ) -> Result<Option<BlktraceEvent>, BlktraceError> {
+    fn next_event(&mut self, met: &mut BesideEvents) -> Result<Option<BlktraceEvent>, Fault> {
         loop {
-            let Some((mut event, len, payload)) = self.record(losses)? else {
+            let Some((mut event, len, payload)) = self.record(&mut met.losses)? else {
                 return Ok(None);
             };
             let start = self.from + len - payload;
             self.from += len;
             self.offset += len as u64;
             if payload > 0 || event.category & category::NOTIFY != 0 {
-                self.payload(&mut event, start, payload, notes);
+                self.payload(&mut event, start, payload, &mut met.notes);
             }
             if event.category & category::NOTIFY != 0 {
                 continue;
             }
-            event.rise_to(self.last_time, losses);
+            event.rise_to(self.last_time, &mut met.losses);
             self.last_time = event.time;
             return Ok(Some(event));
         }
@@ -91,23 +89,21 @@ impl<R: Read> EventFile<R> {
     pub(super) fn next_events(
         &mut self,
         events: &mut Vec<BlktraceEvent>,
-        notes: &mut Notes,
-        losses: &mut BlktraceLosses,
-    ) -> Result<(), BlktraceError> {
+        met: &mut BesideEvents,
+    ) -> Result<(), Fault> {
         events.clear();
-        let Some(first) = self.next_event(notes, losses)? else {
+        let Some(first) = self.next_event(met)? else {
             return Ok(());
         };
         events.push(first);
-        match self
-            .layout
-            .map(|layout| (layout.version_8, layout.big_endian))
-        {
-            Some((false, false)) => self.plain_events::<false, false>(events),
-            Some((true, false)) => self.plain_events::<true, false>(events),
-            Some((false, true)) => self.plain_events::<false, true>(events),
-            Some((true, true)) => self.plain_events::<true, true>(events),
-            None => {}
+        let Some(layout) = self.layout else {
+            return Ok(());
+        };
+        match (layout.version_8, layout.big_endian) {
+            (false, false) => self.plain_events::<false, false>(events),
+            (true, false) => self.plain_events::<true, false>(events),
+            (false, true) => self.plain_events::<false, true>(events),
+            (true, true) => self.plain_events::<true, true>(events),
         }
         Ok(())
     }
@@ -151,7 +147,7 @@ impl<R: Read> EventFile<R> {
     fn record(
         &mut self,
         losses: &mut BlktraceLosses,
-    ) -> Result<Option<(BlktraceEvent, usize, usize)>, BlktraceError> {
+    ) -> Result<Option<(BlktraceEvent, usize, usize)>, Fault> {
         loop {
             let bytes = &self.buffer[self.from..self.to];
             if let Some(layout) = self.layout
@@ -173,7 +169,7 @@ impl<R: Read> EventFile<R> {
     /// Handles the end of the buffer, the beginning of the file, its end, and bytes that are no
     /// record. Returns false when no record follows.
     #[cold]
-    fn unusual(&mut self, losses: &mut BlktraceLosses) -> Result<bool, BlktraceError> {
+    fn unusual(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         if self.to - self.from < LONGEST && !self.ended {
             self.fill()?;
             return Ok(true);
@@ -182,10 +178,7 @@ impl<R: Read> EventFile<R> {
         if bytes.is_empty() {
             return Ok(false);
         }
-        let next_layout = bytes
-            .first_chunk()
-            .copied()
-            .and_then(BlktraceLayout::from_magic);
+        let next_layout = BlktraceLayout::at_start(bytes);
         match (self.layout, next_layout) {
             (None, Some(next_layout)) => {
                 self.layout = Some(next_layout);
@@ -198,22 +191,19 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    fn cut_off(&mut self, losses: &mut BlktraceLosses) -> Result<bool, BlktraceError> {
+    fn cut_off(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         losses.count("record cut off by the file's end", 1);
         self.from = self.to;
         Ok(false)
     }
 
     /// Passes over bytes to the next magic number. Returns false when there is none before the end.
-    fn resume(&mut self, losses: &mut BlktraceLosses) -> Result<bool, BlktraceError> {
+    fn resume(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         losses.count("no record", 1);
         loop {
             let bytes = &self.buffer[self.from..self.to];
             let same = |head: &[u8]| {
-                let layout = head
-                    .first_chunk()
-                    .copied()
-                    .and_then(BlktraceLayout::from_magic);
+                let layout = BlktraceLayout::at_start(head);
                 layout.is_some() && self.layout.is_none_or(|expected| layout == Some(expected))
             };
             let at = bytes.windows(4).skip(1).position(same).map(|at| at + 1);
@@ -231,19 +221,21 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    fn no_record(&self, found: Option<BlktraceLayout>) -> BlktraceError {
+    fn no_record(&self, found: Option<BlktraceLayout>) -> Fault {
         let bytes = &self.buffer[self.from..self.to];
         let head: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
         let expected = match self.layout {
             Some(layout) => format!("a record of {layout} as before"),
             None => "a blktrace record (magic 0x656174, version 7 or 8)".to_owned(),
         };
-        BlktraceError::Record {
-            path: self.path.clone(),
-            offset: self.offset,
-            expected,
-            found: found.map_or_else(|| format!("bytes {}", head.join(" ")), |l| l.to_string()),
-        }
+        let head = found.map_or_else(|| format!("bytes {}", head.join(" ")), |l| l.to_string());
+        let (path, offset) = (self.path.display(), self.offset);
+        Fault::new(
+            Exit::Input,
+            format_args!(
+                "read {path}, offset {offset}: expected {expected}, found {head}; copy or record it again, or skip and count what is bad with --skip-bad"
+            ),
+        )
     }
 
     fn payload(&self, event: &mut BlktraceEvent, start: usize, len: usize, notes: &mut Notes) {
@@ -261,7 +253,7 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    fn fill(&mut self) -> Result<(), BlktraceError> {
+    fn fill(&mut self) -> Result<(), Fault> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;
         self.from = 0;
@@ -270,10 +262,7 @@ impl<R: Read> EventFile<R> {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.to += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(source) => {
-                    let path = self.path.clone();
-                    return Err(BlktraceError::Read { path, source });
-                }
+                Err(source) => return Err(unreadable(&self.path)(source)),
             }
         }
         Ok(())

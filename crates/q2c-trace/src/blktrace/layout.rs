@@ -47,9 +47,10 @@ impl<const BIG: bool> Fields<'_, BIG> {
 }
 
 impl BlktraceLayout {
-    /// The layout of a record that begins with these bytes; `None` when they are not the magic
-    /// number of a known version.
-    pub(crate) fn from_magic(head: [u8; 4]) -> Option<BlktraceLayout> {
+    /// The layout of a record at the start of these bytes; `None` when they do not begin with the
+    /// magic number of a known version.
+    pub(crate) fn at_start(bytes: &[u8]) -> Option<BlktraceLayout> {
+        let head = *bytes.first_chunk()?;
         let (little, big) = (u32::from_le_bytes(head), u32::from_be_bytes(head));
         let (magic, big_endian) = match (little & !0xff == MAGIC, big & !0xff == MAGIC) {
             (true, _) => (little, false),

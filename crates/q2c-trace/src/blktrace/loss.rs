@@ -1,7 +1,7 @@
 //! Finds lost records by the sequence numbers of each device and CPU.
 
+use super::IntMap;
 use super::event::BlktraceEvent;
-use super::hash::IntMap;
 use std::collections::BTreeMap;
 
 /// Counts of what was lost or strange in the files.

@@ -1,10 +1,9 @@
-use super::error::BlktraceError;
 use super::event::{BlktraceEvent, action};
 use super::file::EventFile;
-use super::loss::{BlktraceLosses, SequenceStep, Sequences};
-use super::notes::Notes;
+use super::loss::{SequenceStep, Sequences};
 use super::queue::Tournament;
-use super::set::EventSource;
+use super::set::{BesideEvents, EventSource};
+use q2c_model::{Exit, Fault};
 use std::io::Read;
 
 /// Sort key of a file's next event: from the highest bits down the time, the place in a request's
@@ -25,9 +24,7 @@ struct MergedFile<R> {
 pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
     next: Tournament,
-    notes: Notes,
-    losses: BlktraceLosses,
-    gaps_passed: u64,
+    met: BesideEvents,
 }
 
 /// Place of an action in the life of a request; smaller comes first.
@@ -50,13 +47,11 @@ fn key(event: &BlktraceEvent, file: usize) -> MergeKey {
 impl<R: Read> Merge<R> {
     /// Starts with the first event of each file. All must have the version and byte order of the
     /// first.
-    pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, BlktraceError> {
+    pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, Fault> {
         let mut merge = Merge {
             files: Vec::new(),
             next: Tournament::new(&[]),
-            notes: Notes::default(),
-            losses: BlktraceLosses::default(),
-            gaps_passed: 0,
+            met: BesideEvents::default(),
         };
         for file in files {
             merge.add(file)?;
@@ -67,7 +62,7 @@ impl<R: Read> Merge<R> {
         Ok(merge)
     }
 
-    fn add(&mut self, file: EventFile<R>) -> Result<(), BlktraceError> {
+    fn add(&mut self, file: EventFile<R>) -> Result<(), Fault> {
         let mut added = MergedFile {
             file,
             ahead: Vec::new(),
@@ -75,7 +70,7 @@ impl<R: Read> Merge<R> {
             sequences: Sequences::default(),
             after_gap: false,
         };
-        if !added.advance(&mut self.notes, &mut self.losses)? {
+        if !added.advance(&mut self.met)? {
             return Ok(());
         }
         if let Some(first) = self.files.first() {
@@ -83,37 +78,18 @@ impl<R: Read> Merge<R> {
             if let (Some(expected), Some(found)) = (expected, found)
                 && expected != found
             {
-                return Err(BlktraceError::Mixed {
-                    path: added.file.path().to_owned(),
-                    first: first.file.path().to_owned(),
-                    expected: expected.to_string(),
-                    found: found.to_string(),
-                });
+                let paths = [&added, first].map(|merged| merged.file.path().display());
+                return Err(Fault::new(
+                    Exit::Input,
+                    format_args!(
+                        "read {}: expected {expected} as in {}, found {found}; the files are of different traces",
+                        paths[0], paths[1]
+                    ),
+                ));
             }
         }
         self.files.push(added);
         Ok(())
-    }
-
-    /// The next event in the order of time; `None` at the end. After an error, further calls leave
-    /// that file out.
-    #[inline]
-    pub fn next_event(&mut self) -> Result<Option<BlktraceEvent>, BlktraceError> {
-        let first = self.next.winner();
-        if first == Tournament::GONE {
-            return Ok(None);
-        }
-        let at = first as u32 as usize;
-        let file = &mut self.files[at];
-        let event = *file.event();
-        self.gaps_passed += u64::from(file.after_gap);
-        let more = file.advance(&mut self.notes, &mut self.losses);
-        let next = match more {
-            Ok(true) => key(file.event(), at),
-            Ok(false) | Err(_) => Tournament::GONE,
-        };
-        self.next.replace_winner(at, next);
-        more.map(|_| Some(event))
     }
 
     /// Number of files with at least one event.
@@ -123,24 +99,31 @@ impl<R: Read> Merge<R> {
 }
 
 impl<R: Read> EventSource for Merge<R> {
-    type Error = BlktraceError;
+    type Error = Fault;
+
+    /// After an error, further calls leave that file out.
+    #[inline]
+    fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Fault> {
+        let first = self.next.winner();
+        if first == Tournament::GONE {
+            return Ok(None);
+        }
+        let at = first as u32 as usize;
+        let file = &mut self.files[at];
+        let event = *file.event();
+        self.met.gaps_passed += u64::from(file.after_gap);
+        let more = file.advance(&mut self.met);
+        let next = match more {
+            Ok(true) => key(file.event(), at),
+            Ok(false) | Err(_) => Tournament::GONE,
+        };
+        self.next.replace_winner(at, next);
+        more.map(|_| Some(event))
+    }
 
     #[inline]
-    fn next_event(&mut self) -> Result<Option<BlktraceEvent>, BlktraceError> {
-        Merge::next_event(self)
-    }
-
-    fn notes(&self) -> &Notes {
-        &self.notes
-    }
-
-    fn losses(&self) -> &BlktraceLosses {
-        &self.losses
-    }
-
-    #[inline]
-    fn gaps_passed(&self) -> u64 {
-        self.gaps_passed
+    fn met(&self) -> &BesideEvents {
+        &self.met
     }
 }
 
@@ -153,21 +136,17 @@ impl<R: Read> MergedFile<R> {
 
     /// Goes to the next event and passes over duplicates. Returns false at the end.
     #[inline]
-    fn advance(
-        &mut self,
-        notes: &mut Notes,
-        losses: &mut BlktraceLosses,
-    ) -> Result<bool, BlktraceError> {
+    fn advance(&mut self, met: &mut BesideEvents) -> Result<bool, Fault> {
         loop {
             self.next += 1;
             if self.next >= self.ahead.len() {
                 self.next = 0;
-                self.file.next_events(&mut self.ahead, notes, losses)?;
+                self.file.next_events(&mut self.ahead, met)?;
             }
             let Some(event) = self.ahead.get(self.next) else {
                 return Ok(false);
             };
-            match self.sequences.check(event, losses) {
+            match self.sequences.check(event, &mut met.losses) {
                 SequenceStep::Again => continue,
                 seen => self.after_gap = seen == SequenceStep::AfterGap,
             }

@@ -8,10 +8,8 @@
 //! 64 bytes (version 8) in the byte order of the traced machine, each followed by `pdu_len` bytes
 //! of payload.
 
-mod error;
 mod event;
 mod file;
-mod hash;
 mod layout;
 mod loss;
 mod matching;
@@ -21,16 +19,19 @@ mod queue;
 mod rwbs;
 mod set;
 
-pub use error::BlktraceError;
 pub use event::{BlktraceEvent, action, category};
 pub use file::EventFile;
-pub(crate) use hash::{GOLDEN, IntMap};
 pub(crate) use layout::BlktraceLayout;
 pub use loss::BlktraceLosses;
 pub(crate) use loss::{SequenceStep, Sequences};
 pub use matching::{Matcher, MatcherCounts};
 pub use merge::Merge;
 pub use notes::Notes;
+/// For numbers of processes and devices: no attacker gains from slow look-ups in his own trace.
+pub(crate) use rustc_hash::FxHashMap as IntMap;
 pub(crate) use rwbs::kind_of_rwbs;
 pub use rwbs::{TRACEPOINTS, category_of_rwbs};
-pub use set::{EventSource, FileSet, MatchSummary, match_events};
+pub use set::{BesideEvents, EventSource, FileSet, MatchSummary, match_events};
+
+/// 2^64 / the golden ratio, rounded to an odd number.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

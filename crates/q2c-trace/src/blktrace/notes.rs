@@ -1,6 +1,6 @@
 //! Notes among the events: names of processes, the start of the trace, and messages.
 
-use super::hash::IntMap;
+use super::IntMap;
 use super::layout::BlktraceLayout;
 use std::rc::Rc;
 

@@ -1,6 +1,5 @@
 //! Finds the files of a trace, and turns them into I/Os in one call.
 
-use super::error::BlktraceError;
 use super::event::BlktraceEvent;
 use super::file::EventFile;
 use super::loss::BlktraceLosses;
@@ -9,7 +8,9 @@ use super::merge::Merge;
 use super::notes::Notes;
 use crate::CountedFile;
 use crate::container::folder;
+use crate::import::unreadable;
 use crate::span::Span;
+use q2c_model::{Exit, Fault};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,13 +31,14 @@ pub struct FileSet {
 impl FileSet {
     /// Finds the file of this name or the files `BASE.blktrace.N`. The file of one CPU stands for
     /// all of them, as it has half a life of each I/O that ends on another CPU.
-    pub fn find(path: &Path) -> Result<FileSet, BlktraceError> {
+    /// `None` when there are none.
+    pub fn find(path: &Path) -> Result<Option<FileSet>, Fault> {
         if !path.is_file() {
-            return FileSet::of_cpus(path);
+            return FileSet::of_cpus(path).map_err(unreadable(path));
         }
-        let whole = FileSet::base_of(path).and_then(|base| FileSet::of_cpus(&base).ok());
+        let whole = FileSet::base_of(path).and_then(|base| FileSet::of_cpus(&base).ok()?);
         let named = Some(path.to_owned());
-        Ok(match whole.filter(|whole| whole.paths.len() > 1) {
+        Ok(Some(match whole.filter(|whole| whole.paths.len() > 1) {
             Some(whole) => FileSet { named, ..whole },
             None => FileSet {
                 base: path.to_owned(),
@@ -44,7 +46,18 @@ impl FileSet {
                 paths: vec![path.to_owned()],
                 missing: Vec::new(),
             },
-        })
+        }))
+    }
+
+    /// The error of a path without files.
+    pub(crate) fn absent(base: &Path) -> Fault {
+        let base = base.display();
+        Fault::new(
+            Exit::Input,
+            format_args!(
+                "find the files of blktrace {base}: expected {base}.blktrace.N or a blktrace file of that name, found none"
+            ),
+        )
     }
 
     /// `BASE` of `BASE.blktrace.N`, the name of one CPU's file.
@@ -54,44 +67,36 @@ impl FileSet {
         is_cpu.then(|| path.with_file_name(base))
     }
 
-    fn of_cpus(base: &Path) -> Result<FileSet, BlktraceError> {
-        let mut files = of_cpus(base).map_err(|source| BlktraceError::Read {
-            path: base.to_owned(),
-            source,
-        })?;
+    fn of_cpus(base: &Path) -> io::Result<Option<FileSet>> {
+        let mut files = of_cpus(base)?;
         files.sort_unstable();
         let Some((last, _)) = files.last() else {
-            return Err(BlktraceError::Absent {
-                base: base.to_owned(),
-            });
+            return Ok(None);
         };
         // A stray file with a huge number must not make a huge list.
         let end = (*last).min(1 << 16);
         let has = |cpu: &u32| files.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
         let missing = (0..end).filter(|cpu| !has(cpu)).collect();
         let paths = files.into_iter().map(|(_, path)| path).collect();
-        Ok(FileSet {
+        Ok(Some(FileSet {
             base: base.to_owned(),
             named: None,
             paths,
             missing,
-        })
+        }))
     }
 
     /// Opens all files and merges them by time. `skip_bad` is as for [`EventFile::new`].
-    pub fn open(&self, skip_bad: bool) -> Result<Merge<CountedFile>, BlktraceError> {
+    pub fn open(&self, skip_bad: bool) -> Result<Merge<CountedFile>, Fault> {
         /// Most bytes of all buffers together, and of one buffer.
         const BUFFERS: usize = 64 << 20;
         const BUFFER: usize = 1 << 20;
         let buffer = (BUFFERS / self.paths.len().max(1)).min(BUFFER);
-        let open = |path: &PathBuf| -> Result<_, BlktraceError> {
-            let file = File::open(path).map_err(|source| BlktraceError::Read {
-                path: path.clone(),
-                source,
-            })?;
+        let open = |path: &PathBuf| {
+            let file = File::open(path).map_err(unreadable(path))?;
             Ok(EventFile::new(path, CountedFile(file), buffer, skip_bad))
         };
-        let files: Vec<_> = self.paths.iter().map(open).collect::<Result<_, _>>()?;
+        let files: Vec<_> = self.paths.iter().map(open).collect::<Result<_, Fault>>()?;
         Merge::new(files)
     }
 }
@@ -104,12 +109,10 @@ fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     let prefix = format!("{}.blktrace.", name.to_string_lossy());
     let mut files = Vec::new();
     for entry in fs::read_dir(folder(base))? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let cpu = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
-        files.extend(cpu.map(|cpu| (cpu, entry.path())));
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let cpu = name.and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
+        files.extend(cpu.map(|cpu| (cpu, path)));
     }
     Ok(files)
 }
@@ -136,12 +139,19 @@ pub trait EventSource {
 
     /// The next event; `None` at the end.
     fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Self::Error>;
+    /// What was met so far.
+    fn met(&self) -> &BesideEvents;
+}
+
+/// What a source of events holds beside them.
+#[derive(Debug, Default)]
+pub struct BesideEvents {
     /// Notes read so far.
-    fn notes(&self) -> &Notes;
+    pub notes: Notes,
     /// Losses found so far.
-    fn losses(&self) -> &BlktraceLosses;
+    pub losses: BlktraceLosses,
     /// Gaps before the events handed out so far; [`Matcher::event`] takes this number.
-    fn gaps_passed(&self) -> u64;
+    pub gaps_passed: u64,
 }
 
 /// Spans on their way out, sorted by start. The rest of a split arrives after I/Os that start
@@ -177,22 +187,24 @@ pub fn match_events<S: EventSource, E: From<S::Error>>(
     let mut ends: Option<(u64, u64)> = None;
     while let Some(event) = merge.next_event()? {
         ends = Some((ends.map_or(event.time, |(first, _)| first), event.time));
-        matcher.event(&event, merge.gaps_passed(), &mut |span| batch.push(span));
+        matcher.event(&event, merge.met().gaps_passed, &mut |span| {
+            batch.push(span)
+        });
         if batch.0.len() >= SpanBatch::LEN + SpanBatch::KEPT {
             let some = batch.0.len() - SpanBatch::KEPT;
-            out(&batch.0[..some], merge.notes())?;
+            out(&batch.0[..some], &merge.met().notes)?;
             batch.0.drain(..some);
         }
     }
     let counts = matcher.finish(&mut |span| batch.push(span));
     for some in batch.0.chunks(SpanBatch::LEN) {
-        out(some, merge.notes())?;
+        out(some, &merge.met().notes)?;
     }
     let (first_ns, last_ns) = ends.unwrap_or_default();
     Ok(MatchSummary {
         counts,
-        losses: merge.losses().clone(),
-        notes: merge.notes().clone(),
+        losses: merge.met().losses.clone(),
+        notes: merge.met().notes.clone(),
         first_ns,
         last_ns,
     })

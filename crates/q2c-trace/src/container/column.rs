@@ -1,8 +1,15 @@
-//! The columns of a trace: names, types and packing, in one table.
+//! The columns of a trace: names, types, packing and fields, in one table.
 
+use super::cell::{Number, numbers, put, write_some};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type as I32, UInt32Type as U32, UInt64Type as U64};
+use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_schema::DataType;
+use q2c_model::IoRecord;
 use std::fmt;
+use std::io;
 use std::str::FromStr;
+use std::sync::{Arc, LazyLock};
 use thiserror::Error;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +33,9 @@ pub(super) enum Packing {
     Plain,
 }
 
+static TEXT: LazyLock<DataType> =
+    LazyLock::new(|| DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)));
+
 struct ColumnSpec {
     name: &'static str,
     kind: ColumnKind,
@@ -37,14 +47,14 @@ struct ColumnSpec {
 
 macro_rules! columns {
     (
-        $($variant:ident $name:literal $kind:ident $need:ident $packing:ident
+        $($variant:ident $field:ident $kind:ident $need:ident $packing:ident
         $unit:literal $meaning:literal;)*
     ) => {
         /// A column of the trace, named as the field of [`q2c_model::IoRecord`] it holds.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Column {
             $(
-                #[doc = concat!("`", $name, "`")]
+                #[doc = concat!("`", stringify!($field), "`")]
                 $variant,
             )*
         }
@@ -56,7 +66,7 @@ macro_rules! columns {
             const fn spec(self) -> ColumnSpec {
                 match self {
                     $(Column::$variant => ColumnSpec {
-                        name: $name,
+                        name: stringify!($field),
                         kind: ColumnKind::$kind,
                         nullable: columns!(@nullable $need),
                         packing: Packing::$packing,
@@ -65,70 +75,117 @@ macro_rules! columns {
                     },)*
                 }
             }
+
+            /// Which columns have a cell for the record.
+            pub(super) fn known(record: &IoRecord) -> [bool; Column::ALL.len()] {
+                [$(columns!(@known $need record $field)),*]
+            }
+
+            /// Puts the cells of this column into the records, but for texts.
+            pub(super) fn fill(self, array: &dyn Array, records: &mut [IoRecord]) {
+                match self {
+                    $(Column::$variant => columns!(@fill $kind array records $field),)*
+                }
+            }
+
+            /// The cells of this column, but for texts. `all` says that every record has one.
+            pub(super) fn array(self, records: &[IoRecord], all: bool) -> ArrayRef {
+                match self {
+                    $(Column::$variant => columns!(@array $kind records all $field),)*
+                }
+            }
+
+            /// The record's cell as text, but for texts; nothing where it has none.
+            pub(crate) fn write(self, record: &IoRecord, row: &mut Vec<u8>) -> io::Result<()> {
+                match self {
+                    $(Column::$variant => columns!(@write $kind record row $field),)*
+                }
+            }
         }
     };
     (@nullable always) => { false };
     (@nullable maybe) => { true };
+    (@known always $record:ident $field:ident) => { true };
+    (@known maybe $record:ident $field:ident) => { $record.$field.is_some() };
+    (@fill Text $array:ident $records:ident $field:ident) => { {} };
+    (@fill Bool $array:ident $records:ident $field:ident) => {
+        put($array.as_boolean(), $records, |record, cell| record.$field = Some(cell))
+    };
+    (@fill $number:ident $array:ident $records:ident $field:ident) => {
+        put($array.as_primitive::<$number>(), $records, |record, cell| record.$field.set(cell))
+    };
+    (@array Text $records:ident $all:ident $field:ident) => { new_null_array(&TEXT, $records.len()) };
+    (@array Bool $records:ident $all:ident $field:ident) => {
+        Arc::new($records.iter().map(|record| record.$field).collect::<BooleanArray>())
+    };
+    (@array $number:ident $records:ident $all:ident $field:ident) => {
+        numbers::<$number>($records, $all, |record| record.$field.get())
+    };
+    (@write Text $record:ident $row:ident $field:ident) => { Ok(()) };
+    (@write Bool $record:ident $row:ident $field:ident) => { write_some($row, $record.$field) };
+    (@write $number:ident $record:ident $row:ident $field:ident) => {
+        write_some($row, $record.$field.get())
+    };
 }
 
 columns! {
-    Id            "id"              U64  always Delta
+    Id            id                U64  always Delta
         "" "number of the request in the trace, from 0";
-    Layer         "layer"           Text always Dictionary
+    Layer         layer             Text always Dictionary
         "" "user or block: the layer in which the times were taken";
-    Device        "device"          Text always Dictionary
+    Device        device            Text always Dictionary
         "" "major:minor of the disk; 0:0 where unknown";
-    Op            "op"              Text always Dictionary
+    Op            op                Text always Dictionary
         "" "read, write, flush, discard or other";
-    Flags         "flags"           U32  always Dictionary
+    Flags         flags             U32  always Dictionary
         "bits" "sync 1, meta 2, fua 4, readahead 8, polled 16, part of a split 32, times in no figure 64";
-    Sector        "sector"          U64  always Delta
+    Sector        sector            U64  always Delta
         "512 B" "first sector: on the disk, or in the file of a file target";
-    Bytes         "bytes"           U64  always Dictionary
+    Bytes         bytes             U64  always Dictionary
         "bytes" "length of the request";
-    Lane          "lane"            U32  always Dictionary
+    Lane          lane              U32  always Dictionary
         "" "submitting thread, numbered from 0 as they appear";
-    DepthAtSubmit "depth_at_submit" U32  always Dictionary
+    DepthAtSubmit depth_at_submit   U32  always Dictionary
         "" "requests of the lane in flight at the submission, this one included";
-    QueueNs       "queue_ns"        U64  maybe  Delta
+    QueueNs       queue_ns          U64  maybe  Delta
         "ns" "block layer, Q: the I/O was queued";
-    GetrqNs       "getrq_ns"        U64  maybe  Delta
+    GetrqNs       getrq_ns          U64  maybe  Delta
         "ns" "block layer, G: its request was allocated; with merged_into, M: it was merged";
-    InsertNs      "insert_ns"       U64  maybe  Delta
+    InsertNs      insert_ns         U64  maybe  Delta
         "ns" "block layer, I: inserted into the scheduler";
-    IssueNs       "issue_ns"        U64  maybe  Delta
+    IssueNs       issue_ns          U64  maybe  Delta
         "ns" "block layer, D: handed to the driver";
-    CompleteNs    "complete_ns"     U64  maybe  Delta
+    CompleteNs    complete_ns       U64  maybe  Delta
         "ns" "block layer, C: completed by the driver";
-    SubmitNs      "submit_ns"       U64  maybe  Delta
+    SubmitNs      submit_ns         U64  maybe  Delta
         "ns" "user layer: just before the submitting call";
-    SubmitEndNs   "submit_end_ns"   U64  maybe  Delta
+    SubmitEndNs   submit_end_ns     U64  maybe  Delta
         "ns" "user layer: the submitting call returned";
-    ReapNs        "reap_ns"         U64  maybe  Delta
+    ReapNs        reap_ns           U64  maybe  Delta
         "ns" "user layer: the program saw the completion";
-    SleepAskedNs  "sleep_asked_ns"  U64  maybe  Dictionary
+    SleepAskedNs  sleep_asked_ns    U64  maybe  Dictionary
         "ns" "user layer, a duration: the sleep that a rule asked for";
-    SleptNs       "slept_ns"        U64  maybe  Delta
+    SleptNs       slept_ns          U64  maybe  Delta
         "ns" "user layer, a duration: the sleep from call to return";
-    Missed        "missed"          Bool maybe  Plain
+    Missed        missed            Bool maybe  Plain
         "" "user layer: the sleep was too long, the I/O was complete before";
-    Pid           "pid"             U32  maybe  Dictionary
+    Pid           pid               U32  maybe  Dictionary
         "" "number of the process that submitted";
-    Comm          "comm"            Text maybe  Dictionary
+    Comm          comm              Text maybe  Dictionary
         "" "name of that process, at most 15 bytes";
-    CpuSubmit     "cpu_submit"      U32  maybe  Dictionary
+    CpuSubmit     cpu_submit        U32  maybe  Dictionary
         "" "CPU of the submission";
-    CpuComplete   "cpu_complete"    U32  maybe  Dictionary
+    CpuComplete   cpu_complete      U32  maybe  Dictionary
         "" "CPU on which the completion ran";
-    Hctx          "hctx"            U32  maybe  Dictionary
+    Hctx          hctx              U32  maybe  Dictionary
         "" "number of the hardware queue";
-    Tag           "tag"             U32  maybe  Dictionary
+    Tag           tag               U32  maybe  Dictionary
         "" "tag of the request in the hardware queue";
-    Cgroup        "cgroup"          U64  maybe  Dictionary
+    Cgroup        cgroup            U64  maybe  Dictionary
         "" "number of the cgroup";
-    Error         "error"           I32  maybe  Dictionary
+    Error         error             I32  maybe  Dictionary
         "errno" "0, or a negative error number";
-    MergedInto    "merged_into"     U64  maybe  Delta
+    MergedInto    merged_into       U64  maybe  Delta
         "" "id of the request that carried this one after a merge";
 }
 
@@ -186,9 +243,7 @@ impl Column {
             ColumnKind::U32 => DataType::UInt32,
             ColumnKind::I32 => DataType::Int32,
             ColumnKind::Bool => DataType::Boolean,
-            ColumnKind::Text => {
-                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
-            }
+            ColumnKind::Text => TEXT.clone(),
         }
     }
 }
@@ -212,10 +267,8 @@ fn names() -> String {
 impl FromStr for Column {
     type Err = UnknownColumn;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Column::ALL
-            .iter()
-            .find(|column| column.name() == text)
-            .copied()
-            .ok_or_else(|| UnknownColumn(text.to_owned()))
+        let mut columns = Column::ALL.iter().copied();
+        let column = columns.find(|column| column.name() == text);
+        column.ok_or_else(|| UnknownColumn(text.to_owned()))
     }
 }

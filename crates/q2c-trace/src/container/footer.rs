@@ -1,8 +1,8 @@
 //! Checks the two ends of a file: whether it is whole, and whether it is a trace.
 
-use super::error::TraceError;
+use super::error::{TraceError, unfit};
+use super::reader::SharedFile;
 use super::schema::{META_KEY, SCHEMA_VERSION, VERSION_KEY};
-use super::shared_file::SharedFile;
 use super::writer::io_error;
 use arrow_schema::Metadata;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
@@ -16,27 +16,24 @@ const MAGIC: &[u8] = b"PAR1";
 /// cut off. The library calls both "corrupt".
 pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceError> {
     let size = MAGIC.len() as u64;
-    let ends = [0, file.len().saturating_sub(size)].map(|at| file.peek(at, size));
-    let [first, last] = ends.map(|bytes| bytes.map_err(io_error("open trace", path)));
-    let (first, last) = (first?, last?);
-    let (path, quoted) = (path.to_owned(), |bytes: &[u8]| {
-        if bytes.is_empty() {
-            "an empty file".to_owned()
-        } else {
-            format!("`{}`", bytes.escape_ascii())
-        }
-    });
+    let end = |at| file.peek(at, size).map_err(io_error("open trace", path));
+    let (first, last) = (end(0)?, end(file.len().saturating_sub(size))?);
+    let quoted = |bytes: &[u8]| match bytes {
+        [] => "an empty file".to_owned(),
+        bytes => format!("`{}`", bytes.escape_ascii()),
+    };
+    let path = path.display();
     if first != MAGIC {
-        return Err(TraceError::NotParquet {
-            path,
-            found: quoted(&first),
-        });
+        let bytes = quoted(&first);
+        return Err(unfit(format!(
+            "open trace {path}: expected a Parquet file (first bytes `PAR1`), found {bytes}; if another tool recorded it, make a trace of it: q2c trace import {path} --output NEW.parquet"
+        )));
     }
     if last != MAGIC || file.len() < 3 * size {
-        return Err(TraceError::Truncated {
-            path,
-            found: quoted(&last),
-        });
+        let bytes = quoted(&last);
+        return Err(unfit(format!(
+            "open trace {path}: expected `PAR1` as last bytes, found {bytes}: the file is cut off; copy or record it again"
+        )));
     }
     Ok(())
 }
@@ -58,13 +55,10 @@ pub(super) fn check_layout(
         let last = u64::try_from(len).ok();
         let last = last.and_then(|len| u64::try_from(offset).ok()?.checked_add(len));
         if offset < 4 || last.is_none_or(|last| last > end) {
-            return Err(TraceError::Damaged {
-                path: path.to_owned(),
-                column: chunk.column_path().string(),
-                end,
-                offset,
-                len,
-            });
+            let (path, column) = (path.display(), chunk.column_path().string());
+            return Err(unfit(format!(
+                "open trace {path}: column `{column}`: expected bytes between 4 and {end}, found offset {offset} and length {len}: the file is damaged; copy or record it again"
+            )));
         }
     }
     Ok(())
@@ -94,23 +88,16 @@ fn described<'a>(
     path: &Path,
     entry: impl Fn(&'static str) -> Option<&'a str>,
 ) -> Result<TraceMeta, TraceError> {
+    let path = path.display();
     let needed = |key| {
-        entry(key).ok_or_else(|| TraceError::NotATrace {
-            path: path.to_owned(),
-            key,
-        })
+        entry(key).ok_or_else(|| unfit(format!("open trace {path}: expected metadata `{key}`, found none: the Parquet file is no q2c trace; q2c trace import makes one of what other tools recorded")))
     };
     let version = needed(VERSION_KEY)?;
     if version != SCHEMA_VERSION.to_string() {
-        return Err(TraceError::Version {
-            path: path.to_owned(),
-            expected: SCHEMA_VERSION,
-            found: version.to_owned(),
-        });
+        return Err(unfit(format!(
+            "open trace {path}: expected schema version {SCHEMA_VERSION}, found `{version}`; use the q2c that wrote it"
+        )));
     }
-    serde_json::from_str(needed(META_KEY)?).map_err(|source| TraceError::Meta {
-        path: path.to_owned(),
-        key: META_KEY,
-        source,
-    })
+    let described = serde_json::from_str(needed(META_KEY)?);
+    described.map_err(|error| unfit(format!("open trace {path}: expected a trace description as JSON in metadata `{META_KEY}`, found {error}")))
 }

@@ -1,11 +1,9 @@
 //! Reads records from Arrow batches that no trace file holds, such as a table of another program.
 
+use super::cell::{bad_value, records};
 use super::column::{Column, ColumnKind};
-use super::decode;
 use super::error::TraceError;
-use super::footer;
-use super::reader::bad_value;
-use super::schema::{self, type_name};
+use super::{footer, schema};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use q2c_model::{IoRecord, TraceMeta};
@@ -35,16 +33,14 @@ impl Frame {
         for &column in Column::ALL {
             check(column, found, name)?;
         }
-        let meta = match footer::in_schema(found.metadata(), name)? {
-            Some(meta) => meta,
-            None => TraceMeta {
-                source: "arrow".to_owned(),
-                ..TraceMeta::default()
-            },
+        let undescribed = || TraceMeta {
+            source: "arrow".to_owned(),
+            ..TraceMeta::default()
         };
+        let meta = footer::in_schema(found.metadata(), name)?;
         Ok(Frame {
             name: name.to_owned(),
-            meta,
+            meta: meta.unwrap_or_else(undescribed),
         })
     }
 
@@ -63,7 +59,7 @@ impl Frame {
         starts.map(|from| {
             let some = batch.slice(from, SLICE.min(batch.num_rows() - from));
             self.check_nulls(&some, from)?;
-            decode::records(&some).map_err(|bad| bad_value(self.name.clone(), bad))
+            records(&some, &self.name)
         })
     }
 
@@ -74,12 +70,8 @@ impl Frame {
             let nulls = cells.and_then(|cells| cells.logical_nulls());
             let row = nulls.and_then(|nulls| nulls.iter().position(|there| !there));
             if let Some(row) = row {
-                return Err(TraceError::Value {
-                    path: self.name.clone(),
-                    column,
-                    expected: "a value in every row",
-                    found: format!("null in row {} of a batch", from + row),
-                });
+                let null = format!("null in row {} of a batch", from + row);
+                return Err(bad_value(&self.name, column, "a value in every row", &null));
             }
         }
         Ok(())
@@ -87,31 +79,20 @@ impl Frame {
 }
 
 fn check(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> {
-    let path = || name.to_owned();
-    let Ok(field) = found.field_with_name(column.name()) else {
-        return Err(TraceError::MissingColumn {
-            path: path(),
-            column,
-        });
-    };
-    let data_type = field.data_type();
-    let text = column.kind() == ColumnKind::Text;
-    if *data_type == column.data_type() || text && is_text(data_type) {
+    let field = schema::field_of(found, column, name)?;
+    let is_text_column = column.kind() == ColumnKind::Text;
+    if *field.data_type() == column.data_type() || is_text_column && is_text(field.data_type()) {
         return Ok(());
     }
-    Err(TraceError::ColumnType {
-        path: path(),
-        column,
-        expected: if text {
-            "text".to_owned()
-        } else {
-            type_name(&schema::field(column))
-        },
-        found: type_name(field),
-    })
+    let expected = if is_text_column {
+        "text".to_owned()
+    } else {
+        schema::type_name(&schema::field(column))
+    };
+    Err(schema::wrong_type(name, column, &expected, field))
 }
 
-/// Whether cells of this type are text, in any of the encodings that [`decode`] reads.
+/// Whether cells of this type are text, in any of the encodings that [`records`] reads.
 fn is_text(found: &DataType) -> bool {
     match found {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,

@@ -1,21 +1,23 @@
 use super::column::Column;
-use super::decode::{self, BadCell};
-use super::error::TraceError;
+use super::error::{TraceError, unfit};
 use super::scan::Scan;
-use super::shared_file::SharedFile;
 use super::writer::{io_error, parquet_error};
-use super::{footer, schema};
+use super::{cell, footer, schema};
 use crate::reading;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
-use parquet::file::reader::Length;
+use parquet::file::reader::{ChunkReader, Length};
 use q2c_model::{IoRecord, TraceMeta};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -128,10 +130,10 @@ fn contained<T>(
     // This is unwind safe: after an error the caller drops everything that the call was changing.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(done) => done.map_err(parquet_error(doing, path)),
-        Err(_) => Err(TraceError::BrokenPages {
-            doing,
-            path: path.to_owned(),
-        }),
+        Err(_) => Err(unfit(format!(
+            "{doing} {}: expected whole pages, found some that break the Parquet reader: the file is damaged; copy or record it again",
+            path.display()
+        ))),
     }
 }
 
@@ -169,22 +171,79 @@ impl Iterator for Records {
         Some(self.0.next()?.and_then(|batch| {
             let path = &self.0.path;
             // In a damaged file an array can have another type than its field says.
-            let records = contained("read trace", path, || Ok(decode::records(&batch)))?;
-            records.map_err(|bad| bad_value(path.clone(), bad))
+            contained("read trace", path, || Ok(cell::records(&batch, path)))?
         }))
     }
 }
 
-pub(super) fn bad_value(path: PathBuf, bad: BadCell) -> TraceError {
-    let BadCell {
-        column,
-        expected,
-        found,
-    } = bad;
-    TraceError::Value {
-        path,
-        column,
-        expected,
-        found,
+/// Reads by offset, so that scans of one trace in several threads do not move each other's offset
+/// (duplicated file handles share one).
+#[derive(Clone, Debug)]
+pub(super) struct SharedFile {
+    file: Arc<File>,
+    len: u64,
+}
+
+impl SharedFile {
+    /// Opens a regular file. The open of a pipe would wait until somebody writes to it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other(
+                "expected a regular file, found a folder, a pipe or a device; name the file of the trace",
+            ));
+        }
+        let file = Arc::new(File::open(path)?);
+        let len = file.metadata()?.len();
+        Ok(SharedFile { file, len })
+    }
+
+    /// Up to `len` bytes from offset `at`, fewer at the end of the file.
+    pub(super) fn peek(&self, at: u64, len: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.from(at).take(len).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn from(&self, at: u64) -> FileAt {
+        let file = self.file.clone();
+        FileAt { file, at }
+    }
+}
+
+impl Length for SharedFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for SharedFile {
+    type T = BufReader<FileAt>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(self.from(start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        // Read through `take`, so that a damaged length is not allocated before the bytes are seen.
+        let bytes = self.peek(start, length as u64)?;
+        if bytes.len() == length {
+            return Ok(bytes.into());
+        }
+        let available = bytes.len();
+        let text = format!("expected {length} bytes at offset {start}, found {available}");
+        Err(ParquetError::EOF(text))
+    }
+}
+
+pub(super) struct FileAt {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FileAt {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
     }
 }

@@ -1,11 +1,11 @@
 use super::column::{Column, Packing};
-use super::error::TraceError;
+use super::error::{TraceError, unfit};
 use arrow_schema::{Field, Schema, SchemaRef};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
-use q2c_model::TraceMeta;
+use q2c_model::{Exit, OrFault, TraceMeta};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -42,10 +42,8 @@ pub(super) fn entries(
     meta: &TraceMeta,
     path: &Path,
 ) -> Result<[(&'static str, String); 3], TraceError> {
-    let json = serde_json::to_string(meta).map_err(|source| TraceError::Describe {
-        path: path.to_owned(),
-        source,
-    })?;
+    let tried = format!("describe trace {}", path.display());
+    let json = serde_json::to_string(meta).or_fault(Exit::Device, tried)?;
     Ok([
         (VERSION_KEY, SCHEMA_VERSION.to_string()),
         (META_KEY, json),
@@ -79,23 +77,39 @@ fn pack(properties: WriterPropertiesBuilder, column: Column) -> WriterProperties
 /// Checks that a file has all columns of a trace with their types. Further columns are ignored.
 pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
     for &column in Column::ALL {
-        let Ok(field) = found.field_with_name(column.name()) else {
-            return Err(TraceError::MissingColumn {
-                path: path.to_owned(),
-                column,
-            });
-        };
+        let field = field_of(found, column, path)?;
         let fits = *field.data_type() == column.data_type();
         if !fits || field.is_nullable() && !column.is_optional() {
-            return Err(TraceError::ColumnType {
-                path: path.to_owned(),
+            return Err(wrong_type(
+                path,
                 column,
-                expected: type_name(&self::field(column)),
-                found: type_name(field),
-            });
+                &type_name(&self::field(column)),
+                field,
+            ));
         }
     }
     Ok(())
+}
+
+/// The column's field in a schema that was found.
+pub(super) fn field_of<'a>(
+    found: &'a Schema,
+    column: Column,
+    path: &Path,
+) -> Result<&'a Field, TraceError> {
+    found.field_with_name(column.name()).map_err(|_| {
+        let path = path.display();
+        unfit(format!(
+            "open trace {path}: expected column `{column}`, found no such column"
+        ))
+    })
+}
+
+pub(super) fn wrong_type(path: &Path, column: Column, expected: &str, found: &Field) -> TraceError {
+    let (path, found_type) = (path.display(), type_name(found));
+    unfit(format!(
+        "open trace {path}: column `{column}`: expected {expected}, found {found_type}"
+    ))
 }
 
 pub(super) fn type_name(field: &Field) -> String {

@@ -5,7 +5,7 @@ use std::fs::{File, remove_file};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::NamedTempFile;
+use tempfile::{PathPersistError, TempPath};
 
 /// The hidden names of all files of this process that are not whole yet, with the names that they
 /// will have.
@@ -26,12 +26,9 @@ fn names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
 /// A file that is not whole yet: with a hidden name, which goes when the value is dropped, or
 /// without any. [`remove_unfinished`] knows its name.
 #[derive(Debug)]
-pub struct Temporary(TemporaryFile);
-
-#[derive(Debug)]
-enum TemporaryFile {
-    Named(Option<NamedTempFile>),
-    Nameless(File),
+pub struct Temporary {
+    file: File,
+    hidden: Option<TempPath>,
 }
 
 impl Temporary {
@@ -53,64 +50,48 @@ impl Temporary {
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".tmp")
             .make_in(folder(&path), open)?;
-        names.insert(file.path().to_owned(), path);
-        Ok(Temporary(TemporaryFile::Named(Some(file))))
+        let (file, hidden) = file.into_parts();
+        names.insert(hidden.to_path_buf(), path);
+        let hidden = Some(hidden);
+        Ok(Temporary { file, hidden })
     }
 
     /// Creates a file without a name in `folder`. It is gone when no descriptor of it is left.
     pub(crate) fn nameless(folder: &Path) -> io::Result<Temporary> {
-        tempfile::tempfile_in(folder)
-            .map(TemporaryFile::Nameless)
-            .map(Temporary)
+        let file = tempfile::tempfile_in(folder)?;
+        Ok(Temporary { file, hidden: None })
     }
 
     /// The open file.
     pub fn as_file(&self) -> &File {
-        match &self.0 {
-            TemporaryFile::Named(Some(file)) => file.as_file(),
-            TemporaryFile::Nameless(file) => file,
-            TemporaryFile::Named(None) => {
-                unreachable!("it is taken by the methods that consume it")
-            }
-        }
+        &self.file
     }
 
     /// Renames without replacing and syncs the folder; a file without a name stays without one.
     /// When the name is taken, the file is removed.
     pub(crate) fn name_finished(self, path: &Path) -> io::Result<()> {
-        match self.renamed(path) {
-            Ok(()) => sync_folder(path),
-            Err(refused) => Err(refused.error),
-        }
+        self.renamed(path).map_err(|refused| refused.error)?;
+        sync_folder(path)
     }
 
     /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden one. The
     /// error has the hidden name where the file is kept.
     pub fn name_or_keep(self, path: &Path) -> Result<(), (io::Error, Option<PathBuf>)> {
-        match self.renamed(path) {
-            Ok(()) => sync_folder(path).map_err(|error| (error, None)),
-            Err(refused) => {
-                let kept = refused.file.keep().map(|(_, kept)| kept);
-                Err((refused.error, kept.ok()))
-            }
-        }
+        self.renamed(path)
+            .map_err(|refused| (refused.error, refused.path.keep().ok()))?;
+        sync_folder(path).map_err(|error| (error, None))
     }
 
-    pub(crate) fn renamed(mut self, path: &Path) -> Result<(), tempfile::PersistError> {
-        let Some(file) = self.taken() else {
-            return Ok(());
-        };
-        file.persist_noclobber(path).map(drop)
+    pub(crate) fn renamed(mut self, path: &Path) -> Result<(), PathPersistError> {
+        let hidden = self.taken();
+        hidden.map_or(Ok(()), |hidden| hidden.persist_noclobber(path))
     }
 
-    /// The file with its hidden name, which is not removed by [`remove_unfinished`] any more.
-    fn taken(&mut self) -> Option<NamedTempFile> {
-        let TemporaryFile::Named(file) = &mut self.0 else {
-            return None;
-        };
-        let file = file.take()?;
-        names().remove(file.path());
-        Some(file)
+    /// The hidden name, which is not removed by [`remove_unfinished`] any more.
+    fn taken(&mut self) -> Option<TempPath> {
+        let hidden = self.hidden.take()?;
+        names().remove(&*hidden);
+        Some(hidden)
     }
 }
 
@@ -122,11 +103,11 @@ impl Drop for Temporary {
 
 impl Write for Temporary {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.as_file().write(bytes)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.as_file().flush()
+        self.file.flush()
     }
 }
 

@@ -1,5 +1,5 @@
-use super::encode::Encoder;
-use super::error::TraceError;
+use super::cell::Encoder;
+use super::error::{TraceError, disk_full, exists};
 use super::groups::RowGroupWriter;
 use super::schema;
 use super::temporary::{Temporary, sync_folder};
@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use q2c_model::{IoRecord, TraceMeta};
+use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl TraceWriter {
     pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         if path.symlink_metadata().is_ok() {
-            return Err(TraceError::Exists { path });
+            return Err(exists(&path));
         }
         let file = Temporary::create_for(&path).map_err(not_made(&path))?;
         Self::into(file, path, meta)
@@ -97,10 +97,8 @@ impl TraceWriter {
         if let Body::Alone(parquet) = self.body {
             let groups = RowGroupWriter::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
-            let groups = groups.map_err(|source| TraceError::Thread {
-                path: self.path.clone(),
-                source,
-            })?;
+            let path = self.path.clone();
+            let groups = groups.map_err(|source| TraceError::Thread { path, source })?;
             self.body = Body::Threads(Box::new(groups));
         }
         Ok(self)
@@ -143,7 +141,11 @@ impl TraceWriter {
     fn completed(mut self) -> Result<Temporary, TraceError> {
         let path = self.path;
         if self.failed {
-            return Err(TraceError::Incomplete { path });
+            let path = path.display();
+            let message = format!(
+                "finish trace {path}: an earlier write failed, so records are missing; record it again"
+            );
+            return Err(Fault::new(Exit::Device, message).into());
         }
         for (key, value) in schema::entries(&self.meta, &path)? {
             let entry = KeyValue::new(key.to_owned(), value);
@@ -155,9 +157,12 @@ impl TraceWriter {
 }
 
 fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
-    |source| match io_error("create trace", path)(source) {
-        TraceError::Io { path, source, .. } => TraceError::NotMade { path, source },
-        full => full,
+    move |source| match Exit::of_output(&source) {
+        _ if is_full(&source) => disk_full("create trace", path),
+        exit => {
+            let message = format!("create trace {}: {source}", path.display());
+            Fault::new(exit, message).with_source(source).into()
+        }
     }
 }
 
@@ -165,12 +170,12 @@ fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
 /// one is taken.
 fn name(file: Temporary, path: &Path) -> Result<(), TraceError> {
     if let Err(refused) = file.renamed(path) {
-        let kept = refused.file.keep().map(|(_, kept)| kept);
-        return Err(TraceError::NotNamed {
-            path: path.to_owned(),
-            kept: kept.map_err(|e| io_error("keep trace", path)(e.error))?,
-            source: refused.error,
-        });
+        let kept = refused.path.keep();
+        let kept = kept.map_err(|e| io_error("keep trace", path)(e.error))?;
+        let (path, kept, source) = (path.display(), kept.display(), refused.error);
+        let message =
+            format!("name the finished trace {path}: {source}; it is kept whole as {kept}");
+        return Err(Fault::new(Exit::Device, message).with_source(source).into());
     }
     sync_folder(path).map_err(io_error("sync the folder of trace", path))
 }
@@ -182,16 +187,13 @@ pub(super) fn io_error(
     let path = path.to_owned();
     move |source| {
         if is_full(&source) {
-            TraceError::DiskFull {
-                doing,
-                path: path.clone(),
-            }
-        } else {
-            TraceError::Io {
-                doing,
-                path: path.clone(),
-                source,
-            }
+            return disk_full(doing, &path);
+        }
+        let path = path.clone();
+        TraceError::Io {
+            doing,
+            path,
+            source,
         }
     }
 }
@@ -203,17 +205,10 @@ pub(super) fn parquet_error(
     let path = path.to_owned();
     move |source| {
         if says_full(&source) {
-            TraceError::DiskFull {
-                doing,
-                path: path.clone(),
-            }
-        } else {
-            TraceError::Parquet {
-                doing,
-                path: path.clone(),
-                source,
-            }
+            return disk_full(doing, &path);
         }
+        let message = format!("{doing} {}: {source}", path.display());
+        Fault::new(Exit::Device, message).with_source(source).into()
     }
 }
 

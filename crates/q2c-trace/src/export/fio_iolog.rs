@@ -5,8 +5,7 @@
 //! name that it has in the trace. A device is called `device-MAJOR-MINOR` and never by a path, so
 //! that a replay touches nothing that was not named (`--replay_redirect`).
 
-use super::run::{Exported, NO_START, start, written};
-use super::{Export, ExportFormat};
+use super::{Export, ExportFormat, Exported, NO_START, start, written};
 use q2c_model::{DevId, Fault, IoRecord, Nanos, Op, TraceMeta};
 use std::io::{self, Write};
 
@@ -20,8 +19,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 const LONGEST_NAME: usize = 255;
 const MOST_FILES: usize = 1024;
 
-fn export(of: Export<'_>) -> Result<Exported, Fault> {
-    let out = of.out;
+fn export(mut of: Export<'_>) -> Result<Exported, Fault> {
     let failed = written(of.path);
     let zero = of.options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);
     let mut log = IologWriter {
@@ -31,14 +29,10 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
         files: Vec::new(),
         exported: Exported::default(),
     };
-    writeln!(out, "fio version 3 iolog").map_err(&failed)?;
-    for records in of.records {
-        for record in &records? {
-            log.record(record, out).map_err(&failed)?;
-        }
-    }
+    writeln!(of.out, "fio version 3 iolog").map_err(&failed)?;
+    of.write_each(|record, out| log.record(record, out))?;
     for (_, name) in &log.files {
-        writeln!(out, "{} {name} close", log.last).map_err(&failed)?;
+        writeln!(of.out, "{} {name} close", log.last).map_err(&failed)?;
     }
     Ok(log.exported)
 }
@@ -59,30 +53,29 @@ impl IologWriter<'_> {
             Op::Write => "write",
             Op::Discard => "trim",
             Op::Flush => "sync",
-            Op::Other => {
-                self.exported.leave_out("operation without a word in fio");
-                return Ok(());
-            }
+            Op::Other => return self.leave_out("operation without a word in fio"),
         };
         let Some(start) = start(record) else {
-            self.exported.leave_out(NO_START);
-            return Ok(());
+            return self.leave_out(NO_START);
         };
         if record.bytes.0 == 0 && record.op != Op::Flush {
-            self.exported.leave_out("zero length");
-            return Ok(());
+            return self.leave_out("zero length");
         }
         // fio waits for the difference to the line before; a time before that line's would wrap
         // around.
         self.last = ((start - self.zero).0 / 1000).max(self.last);
         let Some(at) = self.file(record.device, out)? else {
-            self.exported.leave_out("more than 1024 devices");
-            return Ok(());
+            return self.leave_out("more than 1024 devices");
         };
         let name = &self.files[at].1;
         let (offset, bytes) = (record.sector.0.saturating_mul(512), record.bytes.0);
         self.exported.written += 1;
         writeln!(out, "{} {name} {action} {offset} {bytes}", self.last)
+    }
+
+    fn leave_out(&mut self, reason: &'static str) -> io::Result<()> {
+        self.exported.leave_out(reason);
+        Ok(())
     }
 
     /// The index of the device's file. A new file is opened in the log; `None` when there are too

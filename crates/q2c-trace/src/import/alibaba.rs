@@ -4,19 +4,14 @@
 //! option for the unit reads others), the opcode is `R` or
 //! `W`. There is no header.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::row::Row;
-use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use super::{ImportFormat, ImportOption as O};
+use super::{ImportFormat, ImportOption as O, Row, Spec, TimeUnit, shape};
 use q2c_model::Bytes;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "alibaba",
     help: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)",
     sniff: |head| shape::unix_unit(head, &SPEC, UNIT, |line, unit| row(line, unit, BYTE)).is_some(),
-    own_device_numbers: false,
     by_shape: true,
     uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {

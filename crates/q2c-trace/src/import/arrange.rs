@@ -5,14 +5,15 @@
 //! has ends. With the option to sort, rows may come in any order: they wait in a [`Sorter`] until
 //! all are there.
 
-use super::depth::Depths;
-use super::error::{BadLine, ImportError};
+use super::error::{BadLine, ImportError, falls};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Origin, RecordSink, Skipped, SourcePosition};
+use super::run::{Intake, Origin, RecordSink, fact, refused};
+use super::text::Parsed;
 use crate::sorter::Sorter;
-use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
-use std::collections::BTreeMap;
+use q2c_model::{Exit, Fault, IoRecord, Layer, Nanos, TraceMeta};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,9 +27,11 @@ pub(super) struct Spec {
     pub(super) issued: bool,
     /// Whether the names of rows are hosts. Each host then becomes a major number.
     pub(super) hosts: bool,
-    /// Turns the number of a row's position into the position that messages name: a line or an
-    /// offset.
-    pub(super) position: fn(u64) -> SourcePosition,
+    /// Whether the importer numbers devices in the order of their appearance. Equal numbers in two
+    /// sources are different devices then.
+    pub(super) numbers_devices: bool,
+    /// Whether positions are bytes of a binary source, not lines.
+    pub(super) is_binary: bool,
 }
 
 impl Spec {
@@ -43,7 +46,8 @@ impl Spec {
             ends: false,
             issued: false,
             hosts: false,
-            position: SourcePosition::Line,
+            numbers_devices: false,
+            is_binary: false,
         }
     }
 }
@@ -74,51 +78,25 @@ impl Falls {
     }
 
     fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        let facts = [
-            ("reordered.rows", self.rows),
-            ("reordered.most_ns", self.most.0),
-        ];
-        let some = facts.into_iter().filter(|(_, value)| *value > 0);
-        some.map(|(name, value)| (name.to_owned(), value.to_string()))
+        let facts = [("rows", self.rows), ("most_ns", self.most.0)].into_iter();
+        let some = facts.filter(|(_, value)| *value > 0);
+        some.map(|(name, value)| (format!("reordered.{name}"), value.to_string()))
     }
 }
 
 /// Rows sorted at once in memory, about 90 MB.
 const RUN: usize = 1 << 20;
 
-struct Sorting {
-    rows: Sorter<Row>,
-    path: PathBuf,
-    folder: PathBuf,
-}
-
-impl Sorting {
-    fn new(path: &Path, folder: &Path) -> Sorting {
-        Sorting {
-            rows: Sorter::new(folder, RUN),
-            path: path.to_owned(),
-            folder: folder.to_owned(),
-        }
-    }
-
-    fn failed(&self) -> impl Fn(io::Error) -> ImportError + use<> {
-        let (path, folder) = (self.path.clone(), self.folder.clone());
-        move |source| ImportError::Sort {
-            path: path.clone(),
-            folder: folder.clone(),
-            source,
-        }
-    }
-}
-
 /// Takes the rows of a source and hands them on as sorted records: `push` for each row, then
 /// `finish`.
 pub(super) struct Arranged<'a> {
     spec: &'a Spec,
-    intake: Intake<'a>,
+    pub(super) intake: Intake<'a>,
+    /// Lines or records that were read.
+    pub(super) lines: u64,
     window: Vec<Row>,
-    /// Takes the rows instead of the window when the option to sort is given.
-    sorter: Option<Sorting>,
+    /// Takes the rows instead of the window when the option to sort is given, with its folder.
+    sorter: Option<(Sorter<Row>, PathBuf)>,
     sorted: bool,
     origin: Option<Nanos>,
     left: Nanos,
@@ -127,7 +105,6 @@ pub(super) struct Arranged<'a> {
     in_a_row: u32,
     depths: Depths,
     hosts: Vec<Name>,
-    facts: BTreeMap<String, String>,
 }
 
 impl<'a> Arranged<'a> {
@@ -137,14 +114,15 @@ impl<'a> Arranged<'a> {
         sink: &'a mut dyn RecordSink,
         spec: &'a Spec,
     ) -> Self {
+        let mut intake = Intake::new(path, options.skip_bad, sink);
+        intake.is_binary = spec.is_binary;
+        let sorter = |folder: &PathBuf| (Sorter::new(folder, RUN), folder.clone());
         Arranged {
             spec,
-            intake: Intake::new(path, options.skip_bad, sink),
+            intake,
+            lines: 0,
             window: Vec::new(),
-            sorter: options
-                .sort
-                .as_deref()
-                .map(|folder| Sorting::new(path, folder)),
+            sorter: options.sort.as_ref().map(sorter),
             sorted: true,
             origin: None,
             left: Nanos::ZERO,
@@ -152,7 +130,6 @@ impl<'a> Arranged<'a> {
             in_a_row: 0,
             depths: Depths::default(),
             hosts: Vec::new(),
-            facts: BTreeMap::new(),
         }
     }
 
@@ -165,11 +142,11 @@ impl<'a> Arranged<'a> {
         if self.spec.hosts
             && let Err(bad) = self.host(&mut row)
         {
-            return self.bad(row.position, bad);
+            return self.intake.bad(row.position, bad);
         }
-        if let Some(sorter) = &mut self.sorter {
-            let failed = sorter.failed();
-            return sorter.rows.push(row).map_err(failed);
+        if let Some((rows, folder)) = &mut self.sorter {
+            let pushed = rows.push(row);
+            return pushed.map_err(|error| not_sorted(self.intake.path, folder, error));
         }
         self.sorted &= self
             .window
@@ -188,64 +165,57 @@ impl<'a> Arranged<'a> {
     fn too_early(&mut self, row: &Row) -> Result<(), ImportError> {
         self.in_a_row += 1;
         if self.in_a_row > FEW {
-            return Err(ImportError::Falls {
-                path: self.intake.path().to_owned(),
-                place: (self.spec.position)(row.position).to_string(),
-                fall: self.left - row.start,
-                todo: "import with --sort, or import the recordings in it as files of their own",
-            });
+            let unit = if self.spec.is_binary {
+                "record at byte"
+            } else {
+                "line"
+            };
+            let (place, fall) = (format!("{unit} {}", row.position), self.left - row.start);
+            let todo = "import with --sort, or import the recordings in it as files of their own";
+            return Err(falls(self.intake.path, place, fall.0, todo));
         }
         let expected =
             "a start not before the requests more than 65536 rows above (or import with --sort)";
         let start = format!("{} ns", row.start.0);
         let bad = BadLine::new("time goes back", "time", expected, &start);
-        self.bad(row.position, bad)
+        self.intake.bad(row.position, bad)
     }
 
-    /// Takes the lines of a part that were left out before they became rows. Its lines count from
-    /// `before`.
-    pub(super) fn skipped(&mut self, skipped: &BTreeMap<&'static str, Skipped>, before: u64) {
-        for (reason, lines) in skipped {
-            self.intake.skipped(reason, lines, before);
+    /// Takes a block's rows. Returns the block's memory for the next block.
+    pub(super) fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
+        self.intake.skipped.append(&parsed.skipped, self.lines);
+        for mut row in parsed.rows {
+            row.position += self.lines;
+            self.push(row)?;
         }
+        if let Some((line, bad)) = parsed.stopped {
+            let line = self.lines + line;
+            return Err(refused(self.intake.path, self.spec.is_binary, line, bad));
+        }
+        self.lines += parsed.lines;
+        Ok(parsed.memory)
     }
 
-    pub(super) fn refused(&self, position: u64, bad: BadLine) -> ImportError {
-        self.intake.refused((self.spec.position)(position), bad)
-    }
-
-    pub(super) fn bad(&mut self, position: u64, bad: BadLine) -> Result<(), ImportError> {
-        self.intake.bad((self.spec.position)(position), bad)
-    }
-
-    pub(super) fn fact(&mut self, name: &str, value: String) {
-        self.facts.insert(name.to_owned(), value);
-    }
-
-    pub(super) fn finish(mut self, lines: u64) -> Result<TraceMeta, ImportError> {
+    pub(super) fn finish(mut self) -> Result<TraceMeta, ImportError> {
         self.leave(self.window.len())?;
-        if let Some(sorter) = self.sorter.take() {
-            let failed = sorter.failed();
-            sorter.rows.finish(failed, |row| self.emit(&row))?;
-        }
-        for (at, host) in self.hosts.iter().enumerate() {
-            let name = format!("device.major.{}", at + 1);
-            self.facts
-                .insert(name, format!("host {}", host.text().unwrap_or_default()));
+        if let Some((rows, folder)) = self.sorter.take() {
+            let path = self.intake.path;
+            let failed = |error| not_sorted(path, &folder, error);
+            rows.finish(failed, |row| self.emit(&row))?;
         }
         let spec = self.spec;
-        let mut meta = self.intake.finish(spec.name, spec.clock, lines)?;
+        let mut meta = self.intake.finish(spec.name, spec.clock, self.lines)?;
         let origin = self.origin.unwrap_or_default().0;
         meta.start_unix_ns = spec.unix.then_some(origin);
-        meta.facts.extend(self.facts);
-        meta.facts.extend(self.falls.facts());
-        meta.facts
-            .insert("source_time_of_zero_ns".to_owned(), origin.to_string());
-        if !spec.ends {
-            let depth = "1 (the source has no ends)".to_owned();
-            meta.facts
-                .insert("stated.depth_at_submit".to_owned(), depth);
+        for (at, host) in self.hosts.iter().enumerate() {
+            let name = host.text().unwrap_or_default();
+            let major = format!("device.major.{}", at + 1);
+            meta.facts.insert(major, format!("host {name}"));
         }
+        meta.facts.extend(self.falls.facts());
+        meta.facts.extend([fact("source_time_of_zero_ns", origin)]);
+        let depth = fact("stated.depth_at_submit", "1 (the source has no ends)");
+        meta.facts.extend((!spec.ends).then_some(depth));
         Ok(meta)
     }
 
@@ -272,29 +242,28 @@ impl<'a> Arranged<'a> {
         self.left = row.start;
         match self.end_and_depth(row, origin) {
             Ok((end, depth)) => self.record(row, origin, end, depth),
-            Err(bad) => self.bad(row.position, bad),
+            Err(bad) => self.intake.bad(row.position, bad),
         }
     }
 
     fn begin(&mut self, origin: Nanos) -> Nanos {
-        self.origin = Some(origin);
-        self.intake.begin(Origin {
+        if self.spec.numbers_devices {
+            self.intake.number_devices();
+        }
+        self.intake.origin = Origin {
             clock: self.spec.clock.to_owned(),
             unix: self.spec.unix,
             zero_ns: origin.0,
-        });
-        origin
+        };
+        *self.origin.insert(origin)
     }
 
     /// The end of a row's request, and the requests in flight with it.
     #[inline]
     fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
-        let end = row
-            .latency
-            .get()
-            .map(|latency| end(start, latency))
-            .transpose()?;
+        let latency = row.latency.get();
+        let end = latency.map(|latency| end(start, latency)).transpose()?;
         let depth = if self.spec.ends {
             self.depths.submit(row.lane, start, end)?
         } else {
@@ -328,11 +297,7 @@ impl<'a> Arranged<'a> {
             submit_ns: only_if(!is_block, Some(start)),
             reap_ns: only_if(!is_block, end),
             pid: row.pid,
-            comm: if self.spec.hosts {
-                None
-            } else {
-                row.name.text()
-            },
+            comm: (!self.spec.hosts).then(|| row.name.text()).flatten(),
             ..IoRecord::new(0, layer, row.device, row.op, row.sector, row.bytes)
         })
     }
@@ -363,4 +328,50 @@ fn end(start: Nanos, latency: Nanos) -> Result<Nanos, BadLine> {
         let latency = format!("{} ns", latency.0);
         BadLine::new("too large", "latency", "an end below 2^64 ns", &latency)
     })
+}
+
+fn not_sorted(path: &Path, folder: &Path, error: io::Error) -> ImportError {
+    let (path, folder) = (path.display(), folder.display());
+    let message = format!("sort {path} in {folder}: {error}; name another folder with TMPDIR");
+    let fault = Fault::new(Exit::of_spill(&error), message);
+    fault.with_source(error).into()
+}
+
+/// Most requests in flight over all lanes. It bounds memory and is far above what any device takes.
+const MOST_IN_FLIGHT: usize = 1 << 20;
+
+/// The ends of the requests in flight, by lane. The starts passed to `submit` must not fall.
+#[derive(Default)]
+pub(crate) struct Depths {
+    lanes: HashMap<u32, BinaryHeap<Reverse<Nanos>>>,
+    in_flight: usize,
+}
+
+impl Depths {
+    /// Counts a request and returns the requests of its lane in flight, itself included. A request
+    /// that ends when another starts is no longer in flight. A request without an end counts only
+    /// at its own start.
+    pub(crate) fn submit(
+        &mut self,
+        lane: u32,
+        start: Nanos,
+        end: Option<Nanos>,
+    ) -> Result<u32, BadLine> {
+        let ends = self.lanes.entry(lane).or_default();
+        while ends.peek().is_some_and(|Reverse(end)| *end <= start) {
+            ends.pop();
+            self.in_flight -= 1;
+        }
+        if self.in_flight == MOST_IN_FLIGHT {
+            let expected = "at most 1048576 requests in flight (is the unit right?)";
+            return Err(BadLine::new("too many in flight", "latency", expected, "").found("more"));
+        }
+        // The bound on requests in flight keeps the number within 32 bits.
+        let depth = ends.len() as u32 + 1;
+        if let Some(end) = end {
+            ends.push(Reverse(end));
+            self.in_flight += 1;
+        }
+        Ok(depth)
+    }
 }

@@ -7,14 +7,12 @@
 //! libbpf-tools prints the time of day at which it read the event instead of the completion's.
 //! Disks are numbered by appearance, from 0, and their names are among the trace's facts.
 
-use super::arrange::Spec;
 use super::csv::{ClockOrigin, midnights, on_day};
-use super::decimal::TimeUnit;
-use super::error::{BadLine, ImportError};
-use super::row::{KnownTime, Name, Names, Row};
-use super::run::{Import, needed, not_told_twice, read_error};
-use super::text::{self, Parse, bad, device, ranges, sectors, time, whole_number};
-use super::{ImportFormat, ImportOption};
+use super::text::{self, NO_OFFSETS, Parse, device, ranges, sectors, time, whole_number};
+use super::{
+    BadLine, Import, ImportError, ImportFormat, ImportOption, KnownTime, Name, Names, Row, Spec,
+    TimeUnit, bad, fact, needed, not_told_twice,
+};
 use crate::blktrace::kind_of_rwbs;
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, Nanos, Op, OpFlags, Sectors, TraceMeta};
@@ -27,7 +25,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         let mut snoop = Snoop::default();
         text::sniff(head, |line| snoop.line(line))
     },
-    own_device_numbers: true,
     by_shape: false,
     uses: &[ImportOption::Op, ImportOption::Bytes, ImportOption::Sort],
     import,
@@ -37,7 +34,7 @@ const LINES: usize = 16;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
-    let head = from.input.fill_buf().map_err(read_error(path))?;
+    let head = from.ahead(usize::MAX)?;
     let mut lines = head.split(|byte| *byte == b'\n').take(LINES);
     let columns = lines.find_map(header).unwrap_or_default();
     let lacks = |name| !columns.is_empty() && columns.iter().all(|column| column.name != name);
@@ -45,7 +42,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut facts = Vec::new();
     if lacks("T") {
         let op = needed(options.op_or_assumed(), path, "op", "it has no column T")?;
-        facts.push((STATED_OP.to_owned(), op.to_string()));
+        facts.push(fact(STATED_OP, op));
         snoop.op = Some(op);
     } else {
         not_told_twice(options.op, path, "biosnoop with a column T", "--op")?;
@@ -53,13 +50,12 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     if lacks("BYTES") {
         let (bytes, reason) = (options.bytes_or_assumed(), "it has no column BYTES");
         snoop.bytes = needed(bytes, path, "block size", reason)?;
-        facts.push((STATED_BYTES.to_owned(), snoop.bytes.0.to_string()));
+        facts.push(fact(STATED_BYTES, snoop.bytes.0));
     } else {
         not_told_twice(options.bytes, path, "biosnoop with a column BYTES", "--bs")?;
     }
     if lacks("SECTOR") {
-        let none = "0 (the source has no offsets)";
-        facts.push((STATED_SECTOR.to_owned(), none.to_owned()));
+        facts.push(fact(STATED_SECTOR, NO_OFFSETS));
     }
     let clock = if lacks("TIME") {
         "time of day at which biosnoop read the event, ms"
@@ -68,14 +64,15 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     let spec = Spec {
         ends: true,
+        numbers_devices: true,
         // bpftrace's rows tell when the request was queued.
         issued: !lacks("T"),
         ..Spec::lines("biosnoop", clock)
     };
     let mut meta = text::import_in_order(from, &spec, |line| snoop.line(line))?;
-    let days = midnights(snoop.last_of_day).map(|(name, text)| (name.to_owned(), text));
-    meta.facts
-        .extend(snoop.disks.facts().chain(facts).chain(days));
+    let days = midnights(snoop.last_of_day).map(|(name, text)| fact(name, text));
+    let facts = snoop.disks.facts().chain(facts).chain(days);
+    meta.facts.extend(facts);
     meta.lost = snoop.lost;
     Ok(meta)
 }
@@ -163,16 +160,12 @@ impl<'a> BiosnoopCells<'a> {
     fn split(line: &'a [u8], columns: &'a [BiosnoopColumn]) -> Result<Self, BadLine> {
         let ranges: Vec<_> = ranges(line).collect();
         let of_name = (ranges.len() + 1).checked_sub(columns.len());
-        let of_name = of_name.ok_or_else(|| {
-            let line_text = String::from_utf8_lossy(line);
-            let expected = "as many cells as the header has";
-            BadLine::new("wrong number of cells", "line", expected, &line_text)
-        })?;
+        let expected = "as many cells as the header has";
         Ok(BiosnoopCells {
             line,
             columns,
             ranges,
-            of_name,
+            of_name: of_name.ok_or_else(|| BadLine::wrong_cells(expected, line))?,
         })
     }
 

@@ -1,26 +1,21 @@
 //! blktrace: the kernel's binary records, in one file for each CPU or all in one file (`blkparse
 //! -d`).
 
-use super::ImportFormat;
-use super::error::ImportError;
-use super::options::ImportOptions;
-use super::run::{Import, Origin, RecordSink};
+use super::{Import, ImportError, ImportFormat, ImportOptions, Origin, RecordSink, fact};
 use crate::blktrace::{
-    BlktraceError, BlktraceLayout, EventFile, EventSource, FileSet, MatchSummary, Matcher, Merge,
-    Notes, match_events,
+    BlktraceLayout, EventFile, EventSource, FileSet, MatchSummary, Matcher, Merge, Notes,
+    match_events,
 };
 use crate::span::Span;
 use q2c_model::facts::LOST;
-use q2c_model::{IoRecord, TraceMeta};
-use std::collections::BTreeMap;
+use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
 use std::io::Read;
 use std::path::Path;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blktrace",
     help: "binary blktrace, versions 7 and 8: a file of blkparse -d, or the base name of BASE.blktrace.N",
-    sniff,
-    own_device_numbers: false,
+    sniff: |head| BlktraceLayout::at_start(head).is_some(),
     by_shape: false,
     uses: &[],
     import,
@@ -28,13 +23,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 
 const CLOCK: &str = "CLOCK_MONOTONIC of the traced machine";
 const NOT_TOLD: &str = "not told: numbers of events are missing, which a filter may have left out";
-
-fn sniff(head: &[u8]) -> bool {
-    head.first_chunk()
-        .copied()
-        .and_then(BlktraceLayout::from_magic)
-        .is_some()
-}
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let file = EventFile::new(from.path, &mut *from.input, 1 << 20, from.options.skip_bad);
@@ -64,13 +52,13 @@ fn name_missing(meta: &mut TraceMeta, files: &FileSet) {
     if !files.missing.is_empty() {
         let missing: Vec<String> = files.missing.iter().map(u32::to_string).collect();
         meta.facts
-            .insert("cpus_without_file".to_owned(), missing.join(","));
+            .extend([fact("cpus_without_file", missing.join(","))]);
     }
     if let Some(named) = &files.named {
         let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
         let (named, base, count) = (name(named), name(&files.base), files.paths.len());
-        let fact = format!("{named} is of one CPU; all {count} files {base}.blktrace.N were read");
-        meta.facts.insert("recognised".to_owned(), fact);
+        let how = format!("{named} is of one CPU; all {count} files {base}.blktrace.N were read");
+        meta.facts.extend([fact("recognised", how)]);
     }
 }
 
@@ -81,8 +69,11 @@ fn take_merge<R: Read>(
 ) -> Result<TraceMeta, ImportError> {
     let files = merge.files();
     let meta = take(merge, path, files, sink)?;
-    let base = path.to_owned();
-    meta.ok_or_else(|| BlktraceError::Empty { base, files }.into())
+    meta.ok_or_else(|| {
+        let path = path.display();
+        let message = format!("read blktrace {path}: expected at least one event, found none in {files} files; was anything done on the device?");
+        Fault::new(Exit::Input, message).into()
+    })
 }
 
 /// Matches events and hands their I/Os on as records. Returns `None` when there is no I/O.
@@ -102,8 +93,7 @@ where
             Some(origin) => origin,
             None => {
                 let first = some.first().map_or(0, Span::first_ns);
-                sink.begin(&begin(notes, first))
-                    .map_err(ImportError::Trace)?;
+                sink.begin(&begin(notes, first))?;
                 *origin.insert(first)
             }
         };
@@ -113,7 +103,7 @@ where
         };
         records.clear();
         records.extend(some.iter().map(|span| span.record(origin, name(span))));
-        sink.push(&records).map_err(ImportError::Trace)
+        Ok::<_, ImportError>(sink.push(&records)?)
     })?;
     Ok(origin.map(|origin| describe(&read, origin, path, files)))
 }
@@ -137,26 +127,23 @@ fn unix(notes: &Notes, time: u64) -> Option<u64> {
 fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
     let (notes, counts) = (&read.notes, &read.counts);
     let both = counts.unmatched.iter().chain(&read.losses.reasons);
-    let unmatched: BTreeMap<String, u64> =
-        both.map(|(reason, n)| ((*reason).to_owned(), *n)).collect();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = path.file_name().unwrap_or_default().display();
     let facts = [
-        ("imported_from", name.into_owned()),
-        ("blktrace.files", files.to_string()),
-        ("blktrace.events", counts.events.to_string()),
-        ("blktrace.splits", counts.splits.to_string()),
-        ("blktrace.requeues", counts.requeues.to_string()),
-        ("blktrace.remaps", counts.remaps.to_string()),
-        ("blktrace.issued", counts.issued.to_string()),
+        fact("imported_from", name),
+        fact("blktrace.files", files),
+        fact("blktrace.events", counts.events),
+        fact("blktrace.splits", counts.splits),
+        fact("blktrace.requeues", counts.requeues),
+        fact("blktrace.remaps", counts.remaps),
+        fact("blktrace.issued", counts.issued),
     ];
-    let not_told = (read.losses.not_told).then(|| (LOST.to_owned(), NOT_TOLD.to_owned()));
-    let facts = facts.map(|(name, value)| (name.to_owned(), value));
+    let not_told = (read.losses.not_told).then(|| fact(LOST, NOT_TOLD));
     TraceMeta {
         start_unix_ns: unix(notes, origin),
         clock: CLOCK.to_owned(),
         source: FORMAT.name.to_owned(),
         lost: read.losses.lost,
-        unmatched,
+        unmatched: both.map(|(reason, n)| ((*reason).to_owned(), *n)).collect(),
         facts: facts.into_iter().chain(not_told).collect(),
         ..TraceMeta::default()
     }

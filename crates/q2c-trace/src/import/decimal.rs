@@ -31,12 +31,7 @@ impl TimeUnit {
 
     /// Decimal places from this unit to nanoseconds.
     const fn places(self) -> i64 {
-        match self {
-            TimeUnit::Nanoseconds => 0,
-            TimeUnit::Microseconds => 3,
-            TimeUnit::Milliseconds => 6,
-            TimeUnit::Seconds => 9,
-        }
+        3 * self as i64
     }
 }
 
@@ -51,30 +46,13 @@ impl FromStr for TimeUnit {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotATime {
-    NotANumber,
-    Nan,
-    Infinite,
-    Negative,
-    TooLarge,
-}
-
-impl NotATime {
-    pub(super) const fn reason(self) -> &'static str {
-        match self {
-            NotATime::NotANumber => "not a number",
-            NotATime::Nan => "not a number (NaN)",
-            NotATime::Infinite => "infinite",
-            NotATime::Negative => "negative",
-            NotATime::TooLarge => "too large",
-        }
-    }
-}
+pub(super) const NOT_A_NUMBER: &str = "not a number";
+const NEGATIVE: &str = "negative";
+const TOO_LARGE: &str = "too large";
 
 /// Converts `text` in `unit` into nanoseconds, rounded half up. It accepts `12`, `1.5`, `.5` and
-/// `3.12e+01`.
-pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
+/// `3.12e+01`. The error is the reason why a text is no time.
+pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, &'static str> {
     if let Some(ns) = short(text.as_bytes(), unit.places()) {
         return Ok(ns);
     }
@@ -85,21 +63,17 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
     };
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     if is("nan") {
-        return Err(NotATime::Nan);
+        return Err("not a number (NaN)");
     }
     if is("inf") || is("infinity") {
-        return Err(if negative {
-            NotATime::Negative
-        } else {
-            NotATime::Infinite
-        });
+        return Err(if negative { NEGATIVE } else { "infinite" });
     }
     let (digits, exponent) = parts(text)?;
     if negative && digits != 0 {
-        return Err(NotATime::Negative);
+        return Err(NEGATIVE);
     }
     let value = shift(digits, exponent.saturating_add(unit.places()));
-    value.ok_or(NotATime::TooLarge)
+    value.ok_or(TOO_LARGE)
 }
 
 /// Converts a number of few digits, such as `12` or `1.5`, whose unit is `places` decimal places
@@ -135,7 +109,7 @@ pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
         Ok(0) => Err(bad("zero latency")),
         Ok(ns) if ns >= DAY.0 => Err(bad("latency of a day or more")),
         Ok(ns) => Ok(ns),
-        Err(error) => Err(bad(error.reason())),
+        Err(reason) => Err(bad(reason)),
     }
 }
 
@@ -153,26 +127,26 @@ pub(super) fn multiple(text: &str, factor: u64) -> Option<u128> {
     product.is_multiple_of(divisor).then(|| product / divisor)
 }
 
-fn parts(text: &str) -> Result<(u128, i64), NotATime> {
+fn parts(text: &str) -> Result<(u128, i64), &'static str> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => {
             let exponent = exponent.parse::<i32>();
-            (mantissa, exponent.map_err(|_| NotATime::NotANumber)?)
+            (mantissa, exponent.map_err(|_| NOT_A_NUMBER)?)
         }
         None => (text, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
-        return Err(NotATime::NotANumber);
+        return Err(NOT_A_NUMBER);
     }
     let mut digits = 0u128;
     for byte in whole.bytes().chain(fraction.bytes()) {
-        let digit = (byte as char).to_digit(10).ok_or(NotATime::NotANumber)?;
+        let digit = (byte as char).to_digit(10).ok_or(NOT_A_NUMBER)?;
         let longer = digits.checked_mul(10);
         let longer = longer.and_then(|d| d.checked_add(u128::from(digit)));
-        digits = longer.ok_or(NotATime::TooLarge)?;
+        digits = longer.ok_or(TOO_LARGE)?;
     }
-    let places = i64::try_from(fraction.len()).map_err(|_| NotATime::TooLarge)?;
+    let places = i64::try_from(fraction.len()).map_err(|_| TOO_LARGE)?;
     Ok((digits, i64::from(exponent) - places))
 }
 
@@ -220,19 +194,19 @@ mod tests {
     #[test]
     fn what_is_no_time_is_told_apart() {
         for (text, error) in [
-            ("", NotATime::NotANumber),
-            (".", NotATime::NotANumber),
-            ("1,5", NotATime::NotANumber),
-            ("0x10", NotATime::NotANumber),
-            ("--1", NotATime::NotANumber),
-            ("1e", NotATime::NotANumber),
-            ("\u{661}", NotATime::NotANumber),
-            ("NaN", NotATime::Nan),
-            ("-nan", NotATime::Nan),
-            ("inf", NotATime::Infinite),
-            ("-1", NotATime::Negative),
-            ("18446744073709551616", NotATime::TooLarge),
-            ("1e400", NotATime::TooLarge),
+            ("", NOT_A_NUMBER),
+            (".", NOT_A_NUMBER),
+            ("1,5", NOT_A_NUMBER),
+            ("0x10", NOT_A_NUMBER),
+            ("--1", NOT_A_NUMBER),
+            ("1e", NOT_A_NUMBER),
+            ("\u{661}", NOT_A_NUMBER),
+            ("NaN", "not a number (NaN)"),
+            ("-nan", "not a number (NaN)"),
+            ("inf", "infinite"),
+            ("-1", NEGATIVE),
+            ("18446744073709551616", TOO_LARGE),
+            ("1e400", TOO_LARGE),
         ] {
             assert_eq!(nanos(text, TimeUnit::Nanoseconds), Err(error), "{text}");
         }

@@ -4,14 +4,10 @@
 //! of the format, so the unit must be stated. The lowest bit of the flags is 1 for reads, unless
 //! stated otherwise.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::row::Row;
-use super::run::{Import, needed};
-use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, time};
-use super::{ImportFormat, ImportOption as O};
+use super::{
+    Import, ImportError, ImportFormat, ImportOption as O, Row, Spec, TimeUnit, fact, needed, shape,
+};
 use q2c_model::{Bytes, Op, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -25,7 +21,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         // Copies of the format have bytes; the import then asks for the unit of offsets.
         fits(Bytes(512)) || fits(Bytes(1))
     },
-    own_device_numbers: false,
     by_shape: true,
     uses: &[O::Unit, O::OffsetUnit, O::ReadFlag, O::Sort],
     import,
@@ -56,10 +51,10 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
     };
     let mut meta = text::import(from, &SPEC, |line| row(line, &stated))?;
-    meta.facts
-        .insert("unit".to_owned(), stated.unit.name().to_owned());
-    meta.facts
-        .insert("stated.read_flag".to_owned(), stated.read_flag.to_string());
+    meta.facts.extend([
+        fact("unit", stated.unit.name()),
+        fact("stated.read_flag", stated.read_flag),
+    ]);
     Ok(meta)
 }
 

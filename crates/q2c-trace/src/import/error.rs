@@ -1,9 +1,9 @@
 use crate::TraceError;
-use crate::blktrace::BlktraceError;
 use crate::container::todo;
-use q2c_model::{Exit, Fault, Nanos};
+use q2c_model::{Exit, Fault};
+use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// A source that could not be imported.
@@ -14,65 +14,13 @@ pub enum ImportError {
     Read { path: PathBuf, source: io::Error },
     #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format; q2c trace import --help lists them", path.display())]
     Unknown { path: PathBuf },
-    #[error("import {}: expected a recording of single I/Os, found {found}; {todo}", path.display())]
-    Unread {
-        path: PathBuf,
-        found: String,
-        todo: &'static str,
-    },
-    #[error("read {} as `{found}`: expected a format of {known}", path.display())]
-    NoFormat {
-        path: PathBuf,
-        found: String,
-        known: String,
-    },
-    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {} tells what it holds", path.display(), path.display())]
-    Own { path: PathBuf },
     #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines with --skip-bad", path.display())]
     Line {
         path: PathBuf,
         line: u64,
-        field: String,
-        expected: String,
+        field: &'static str,
+        expected: &'static str,
         found: String,
-    },
-    #[error("import {}, record at byte {offset}, {field}: expected {expected}, found {found}; correct it, or skip and count bad records with --skip-bad", path.display())]
-    Record {
-        path: PathBuf,
-        offset: u64,
-        field: String,
-        expected: String,
-        found: String,
-    },
-    /// Times fall, and the rows behind go on from there, so that leaving out bad rows would leave
-    /// out all of them.
-    #[error("import {}, {place}: expected times that rise, found one {} ns before those above it, from which the rows behind go on; {todo}", path.display(), fall.0)]
-    Falls {
-        path: PathBuf,
-        place: String,
-        fall: Nanos,
-        todo: &'static str,
-    },
-    #[error("import {}, line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]
-    Header {
-        path: PathBuf,
-        line: u64,
-        expected: String,
-        found: String,
-    },
-    #[error("sort {} in {}: {source}; name another folder with TMPDIR", path.display(), folder.display())]
-    Sort {
-        path: PathBuf,
-        folder: PathBuf,
-        source: io::Error,
-    },
-    #[error("import {}: the file is empty; record it again, or name another", path.display())]
-    NoBytes { path: PathBuf },
-    #[error("import {}: expected at least one request, found none in {lines} lines ({skipped} skipped as bad)", path.display())]
-    Empty {
-        path: PathBuf,
-        lines: u64,
-        skipped: u64,
     },
     #[error("import {}: expected the option {option}: {why}; give it with {}", path.display(), flag(option))]
     Option {
@@ -87,60 +35,71 @@ pub enum ImportError {
         flag: &'static str,
         users: String,
     },
-    #[error(
-        "read {}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such \
-         option; leave it out",
-        path.display()
-    )]
-    Needless { path: PathBuf, flag: &'static str },
-    #[error("import {}: column map: expected {expected}, found {found}; say with --columns which header holds which field", path.display())]
-    Map {
-        path: PathBuf,
-        expected: String,
-        found: String,
-    },
-    #[error("import {}: format of lines: expected {expected}, found {found}; give the one of blkparse -f with --blkparse-format", path.display())]
-    Pattern {
-        path: PathBuf,
-        expected: &'static str,
-        found: String,
-    },
-    #[error("merge {}: expected {expected}, found {found}", path.display())]
-    Merge {
-        path: PathBuf,
-        expected: String,
-        found: String,
-    },
-    #[error("divide the requests by device into {}: expected requests that stand alone, found {carried} that were merged into others, whose numbers would no longer fit; import without --partition-by", path.display())]
-    Carried { path: PathBuf, carried: u64 },
-    #[error(transparent)]
-    Blktrace(#[from] BlktraceError),
     #[error(transparent)]
     BadTrace(TraceError),
     #[error(transparent)]
     Trace(#[from] TraceError),
+    #[error(transparent)]
+    Other(#[from] Fault),
 }
 
 impl From<ImportError> for Fault {
     fn from(error: ImportError) -> Fault {
-        if let ImportError::Trace(error) = error {
-            return error.into();
-        }
-        let exit = match &error {
-            error if Exit::is_limit(error) => Exit::Environment,
-            ImportError::Option { .. }
-            | ImportError::Map { .. }
-            | ImportError::Pattern { .. }
-            | ImportError::Unused { .. }
-            | ImportError::Needless { .. }
-            | ImportError::Merge { .. }
-            | ImportError::Carried { .. }
-            | ImportError::NoFormat { .. } => Exit::Usage,
-            ImportError::Sort { source, .. } => Exit::of_spill(source),
+        let exit = match error {
+            ImportError::Trace(error) => return error.into(),
+            ImportError::Other(fault) => return fault,
+            ref error if Exit::is_limit(error) => Exit::Environment,
+            ImportError::Option { .. } | ImportError::Unused { .. } => Exit::Usage,
             _ => Exit::Input,
         };
         Fault::from_error(exit, error)
     }
+}
+
+/// The error of a source whose content cannot be imported.
+pub(super) fn unfit(path: &Path, message: impl Display) -> ImportError {
+    Fault::new(
+        Exit::Input,
+        format_args!("import {}{message}", path.display()),
+    )
+    .into()
+}
+
+/// The error of a command line that does not go with the source.
+pub(super) fn misused(message: impl Display) -> ImportError {
+    Fault::new(Exit::Usage, message).into()
+}
+
+/// The error of a file that the system does not let be read.
+pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Fault {
+    move |source| {
+        let exit = if Exit::is_limit(&source) {
+            Exit::Environment
+        } else {
+            Exit::Input
+        };
+        Fault::new(exit, format_args!("read {}: {source}", path.display())).with_source(source)
+    }
+}
+
+/// The error of times that fall, where the rows behind go on from there, so that leaving out bad
+/// rows would leave out all of them.
+pub(super) fn falls(path: &Path, place: impl Display, fall_ns: u64, todo: &str) -> ImportError {
+    unfit(
+        path,
+        format_args!(
+            ", {place}: expected times that rise, found one {fall_ns} ns before those above it, from which the rows behind go on; {todo}"
+        ),
+    )
+}
+
+pub(super) fn empty(path: &Path, lines: u64, skipped: u64) -> ImportError {
+    unfit(
+        path,
+        format_args!(
+            ": expected at least one request, found none in {lines} lines ({skipped} skipped as bad)"
+        ),
+    )
 }
 
 /// The flag of the command line that states an option.
@@ -162,25 +121,51 @@ pub(crate) struct BadLine {
 }
 
 impl BadLine {
+    #[cold]
     pub(super) fn new(
         reason: &'static str,
         field: &'static str,
         expected: &'static str,
-        found: &str,
+        found: &(impl AsRef<[u8]> + ?Sized),
     ) -> Self {
         BadLine {
             reason,
             field,
             expected,
-            found: shown(found),
+            found: shown(&String::from_utf8_lossy(found.as_ref())),
         }
     }
 
     /// Replaces the quotation of what was found by other words.
-    pub(super) fn found(mut self, words: &str) -> Self {
-        words.clone_into(&mut self.found);
-        self
+    pub(super) fn found(self, words: impl Into<String>) -> Self {
+        BadLine {
+            found: words.into(),
+            ..self
+        }
     }
+
+    pub(super) fn wrong_cells(expected: &'static str, line: &[u8]) -> Self {
+        BadLine::new("wrong number of cells", "line", expected, line)
+    }
+
+    pub(super) fn not_utf8(line: &[u8]) -> Self {
+        BadLine::new("not UTF-8", "line", "text in UTF-8", line)
+    }
+
+    pub(super) fn too_long() -> Self {
+        let expected = "at most 65536 bytes and a line break";
+        BadLine::new("line too long", "line", expected, "").found("a longer line")
+    }
+}
+
+/// The error for a cell that holds no value of its field.
+#[cold]
+pub(super) fn bad(
+    field: &'static str,
+    expected: &'static str,
+    cell: &(impl AsRef<[u8]> + ?Sized),
+) -> BadLine {
+    BadLine::new("not a value of the field", field, expected, cell)
 }
 
 /// Quotes a text for a message: at most 60 characters, control characters escaped.

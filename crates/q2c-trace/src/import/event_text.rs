@@ -1,12 +1,13 @@
 //! Reads events from a text that has at most one in each line. What is left out is counted by
 //! reason, and each time is judged by those on both sides.
 
-use super::error::{BadLine, ImportError};
-use super::run::{Import, Skipped, SourcePosition, read_error, refused};
-use super::text::{BOM, Blocks, LONGEST_LINE};
-use crate::blktrace::{BlktraceEvent, BlktraceLosses, EventSource, Notes};
-use q2c_model::{Nanos, TraceMeta};
-use std::collections::{BTreeMap, VecDeque};
+use super::error::{empty, falls};
+use super::run::{Skipped, read_error, refused};
+use super::text::Lines;
+use super::{BadLine, Import, ImportError};
+use crate::blktrace::{BesideEvents, BlktraceEvent, EventSource};
+use q2c_model::TraceMeta;
+use std::collections::VecDeque;
 use std::path::Path;
 
 /// A time that goes back by no more than this (ns) belongs to events of two CPUs.
@@ -14,13 +15,6 @@ const SLIGHTLY: u64 = 1_000_000_000;
 /// Most events at the beginning that are put in the order of time if one of them lies before time
 /// zero.
 const FIRST: usize = 1 << 16;
-
-/// The names of processes and the losses that the lines so far hold, beside their events.
-#[derive(Default)]
-pub(super) struct LineNotes {
-    pub(super) notes: Notes,
-    pub(super) losses: BlktraceLosses,
-}
 
 pub(super) trait EventLine {
     /// Time zero of the text, ns. The first events are put in order if one of them lies before it.
@@ -33,7 +27,7 @@ pub(super) trait EventLine {
     fn event(
         &mut self,
         line: &[u8],
-        told: &mut LineNotes,
+        told: &mut BesideEvents,
     ) -> Result<Option<BlktraceEvent>, BadLine>;
 }
 
@@ -47,12 +41,9 @@ pub(super) fn import(
         path,
         skip_bad: from.options.skip_bad,
         parser,
-        blocks: Blocks::new(from.input),
-        block: Vec::new(),
-        at: 0,
-        line: 0,
-        told: LineNotes::default(),
-        skipped: BTreeMap::new(),
+        lines: Lines::new(from.input),
+        told: BesideEvents::default(),
+        skipped: Skipped::default(),
         far: None,
         read_ahead: None,
         latest: None,
@@ -60,14 +51,9 @@ pub(super) fn import(
         last_time: 0,
     };
     let meta = super::blktrace::take(&mut events, path, 1, from.sink)?;
-    let skipped = events.skipped.iter();
-    let mut meta = meta.ok_or_else(|| ImportError::Empty {
-        path: path.to_owned(),
-        lines: events.line,
-        skipped: skipped.clone().map(|(_, lines)| lines.count).sum(),
-    })?;
-    let facts = skipped.map(|(reason, lines)| lines.fact(reason, "lines"));
-    meta.facts.extend(facts);
+    let none = || empty(path, events.lines.number, events.skipped.total());
+    let mut meta = meta.ok_or_else(none)?;
+    meta.facts.extend(events.skipped.facts("lines"));
     Ok(meta)
 }
 
@@ -75,14 +61,9 @@ struct EventText<'a, P> {
     path: &'a Path,
     skip_bad: bool,
     parser: &'a mut P,
-    blocks: Blocks<'a>,
-    /// The block of text at hand. Lines that are not read yet begin at `at`.
-    block: Vec<u8>,
-    at: usize,
-    /// Number of the last line that was read, from 1.
-    line: u64,
-    told: LineNotes,
-    skipped: BTreeMap<&'static str, Skipped>,
+    lines: Lines<'a>,
+    told: BesideEvents,
+    skipped: Skipped,
     /// An event far from those before it, and its line: the next event tells whether it is bad.
     far: Option<(BlktraceEvent, u64)>,
     /// An event that was read to judge the one before it.
@@ -95,41 +76,13 @@ struct EventText<'a, P> {
 }
 
 impl<P: EventLine> EventText<'_, P> {
-    fn fill(&mut self) -> Result<bool, ImportError> {
-        let first = self.line == 0 && self.block.is_empty();
-        let memory = std::mem::take(&mut self.block);
-        let next = self.blocks.next(memory).map_err(read_error(self.path))?;
-        let Some(block) = next else { return Ok(false) };
-        self.at = if first && block.starts_with(BOM) {
-            BOM.len()
-        } else {
-            0
-        };
-        self.block = block;
-        Ok(true)
-    }
-
-    /// The event of the next line; `None` when the line has no event that can be matched.
-    fn next_line(&mut self) -> Result<Option<BlktraceEvent>, BadLine> {
-        let rest = &self.block[self.at..];
-        let end = memchr::memchr(b'\n', rest);
-        let line = &rest[..end.unwrap_or(rest.len())];
-        self.at += end.map_or(rest.len(), |end| end + 1);
-        self.line += 1;
-        if line.len() > LONGEST_LINE {
-            let expected = "at most 65536 bytes and a line break";
-            return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));
-        }
-        self.parser.event(line.trim_ascii_end(), &mut self.told)
-    }
-
     fn bad(&mut self, line: u64, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
             self.told.losses.count(bad.reason, 1);
-            self.skipped.entry(bad.reason).or_default().add(line);
+            self.skipped.add(bad.reason, line);
             return Ok(());
         }
-        Err(refused(self.path, SourcePosition::Line(line), bad))
+        Err(refused(self.path, false, line, bad))
     }
 
     /// The event of the next line that has one; `None` at the end.
@@ -137,16 +90,15 @@ impl<P: EventLine> EventText<'_, P> {
         if let Some(event) = self.read_ahead.take() {
             return Ok(Some(event));
         }
-        loop {
-            if self.at >= self.block.len() && !self.fill()? {
-                return Ok(None);
-            }
-            match self.next_line() {
-                Ok(Some(event)) => return Ok(Some(event)),
+        while let Some(line) = self.lines.next().map_err(read_error(self.path))? {
+            let (parser, beside) = (&mut *self.parser, &mut self.told);
+            match line.and_then(|line| parser.event(line.trim_ascii_end(), beside)) {
                 Ok(None) => {}
-                Err(bad) => self.bad(self.line, bad)?,
+                Ok(event) => return Ok(event),
+                Err(bad) => self.bad(self.lines.number, bad)?,
             }
         }
+        Ok(None)
     }
 
     /// The next event whose time can be. One line far from those on both sides is bad. Where the
@@ -162,7 +114,7 @@ impl<P: EventLine> EventText<'_, P> {
                     self.latest = Some(latest.max(event.time));
                     return Ok(Some(event));
                 }
-                self.far = Some((event, self.line));
+                self.far = Some((event, self.lines.number));
                 continue;
             };
             self.read_ahead = next;
@@ -174,33 +126,23 @@ impl<P: EventLine> EventText<'_, P> {
                     return Ok(Some(far));
                 }
             } else if time.is_some_and(|time| time.saturating_add(SLIGHTLY) < latest) {
-                return Err(self.falls(line, latest - far.time));
+                let place = format_args!("line {line}");
+                let todo = "import the recordings in it as files of their own";
+                return Err(falls(self.path, place, latest - far.time, todo));
             }
             self.bad(line, stands_alone(latest, far.time))?;
         }
     }
 
-    fn falls(&self, line: u64, fall: u64) -> ImportError {
-        ImportError::Falls {
-            path: self.path.to_owned(),
-            place: format!("line {line}"),
-            fall: Nanos(fall),
-            todo: "import the recordings in it as files of their own",
-        }
-    }
-
     /// Reads the first events, and puts them in the order of time if it must.
     fn begin(&mut self) -> Result<VecDeque<BlktraceEvent>, ImportError> {
-        let mut first = Vec::new();
+        let mut first: Vec<BlktraceEvent> = Vec::new();
         while P::ZERO > 0
             && first.len() < FIRST
             && let Some(event) = self.timely()?
         {
-            let start = first
-                .first()
-                .map_or(event.time, |first: &BlktraceEvent| first.time);
             first.push(event);
-            if event.time.saturating_sub(start) > SLIGHTLY {
+            if event.time.saturating_sub(first[0].time) > SLIGHTLY {
                 break;
             }
         }
@@ -218,7 +160,7 @@ fn stands_alone(latest: u64, time: u64) -> BadLine {
         ("a time not before those on both sides", "before")
     };
     let distance = format!("{} ns {way} the line above", time.abs_diff(latest));
-    BadLine::new("time stands alone", "time", expected, "").found(&distance)
+    BadLine::new("time stands alone", "time", expected, "").found(distance)
 }
 
 impl<P: EventLine> EventSource for &mut EventText<'_, P> {
@@ -232,31 +174,21 @@ impl<P: EventLine> EventSource for &mut EventText<'_, P> {
                 self.first.insert(first)
             }
         };
-        let next = match first.pop_front() {
-            Some(event) => Some(event),
-            None => self.timely()?,
-        };
+        let next = first
+            .pop_front()
+            .map_or_else(|| self.timely(), |event| Ok(Some(event)))?;
         let Some(mut event) = next else {
             return Ok(None);
         };
+        if P::GAPS_COUNT {
+            self.told.gaps_passed = self.told.losses.gaps;
+        }
         event.rise_to(self.last_time, &mut self.told.losses);
         self.last_time = event.time;
         Ok(Some(event))
     }
 
-    fn notes(&self) -> &Notes {
-        &self.told.notes
-    }
-
-    fn losses(&self) -> &BlktraceLosses {
-        &self.told.losses
-    }
-
-    fn gaps_passed(&self) -> u64 {
-        if P::GAPS_COUNT {
-            self.told.losses.gaps
-        } else {
-            0
-        }
+    fn met(&self) -> &BesideEvents {
+        &self.told
     }
 }

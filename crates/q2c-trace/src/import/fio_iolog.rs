@@ -8,13 +8,10 @@
 //! names are among the trace's facts. Times are those of the program, so the records are of the
 //! user layer and have only a submission.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::error::{BadLine, ImportError};
-use super::row::{Names, Row};
-use super::run::Import;
-use super::text::{self, BOM, Parse, bad, length, ranges, time, whole_number};
-use super::{ImportFormat, ImportOption};
+use super::text::{self, BOM, Parse, length, ranges, time, whole_number};
+use super::{
+    BadLine, Import, ImportError, ImportFormat, ImportOption, Names, Row, Spec, TimeUnit, bad, fact,
+};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -25,7 +22,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         let head = head.strip_prefix(BOM).unwrap_or(head);
         head.starts_with(V2) || head.starts_with(V3) || text::sniff(head, |line| log.line(line))
     },
-    own_device_numbers: true,
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
@@ -35,19 +31,10 @@ const V2: &[u8] = b"fio version 2 iolog";
 const V3: &[u8] = b"fio version 3 iolog";
 const SPEC: Spec = Spec {
     layer: Layer::User,
+    numbers_devices: true,
     ..Spec::lines("fio-iolog", "from fio's start")
 };
-const ACTIONS: [&[u8]; 9] = [
-    b"read",
-    b"write",
-    b"trim",
-    b"sync",
-    b"datasync",
-    b"wait",
-    b"add",
-    b"open",
-    b"close",
-];
+const ACTIONS: &str = "read write trim sync datasync wait add open close";
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut log = IologParser::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
@@ -59,12 +46,11 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     if log.headless {
         let version = &meta.source_version;
         let how = format!("version {version} by the shape of its lines; its header is missing");
-        meta.facts.insert("recognised".to_owned(), how);
+        meta.facts.extend([fact("recognised", how)]);
     }
     if log.rounded > 0 {
-        let rounded = log.rounded.to_string();
         meta.facts
-            .insert("offsets_rounded_down".to_owned(), rounded);
+            .extend([fact("offsets_rounded_down", log.rounded)]);
     }
     Ok(meta)
 }
@@ -95,9 +81,8 @@ impl<'a> IologAction<'a> {
         let cells: Vec<_> = ranges(line).collect();
         let cell = |at: usize| cells.get(at).map_or(&b""[..], |cell| &line[cell.clone()]);
         let first = cells.len().saturating_sub(3).max(1);
-        let at = (first..cells.len())
-            .rev()
-            .find(|at| ACTIONS.contains(&cell(*at)))?;
+        let is_action = |at: &usize| ACTIONS.split(' ').any(|word| word.as_bytes() == cell(*at));
+        let at = (first..cells.len()).rev().find(is_action)?;
         Some(IologAction {
             name: line[..cells[at].start].trim_ascii(),
             word: cell(at),
@@ -164,9 +149,8 @@ impl IologParser {
             b"trim" => Op::Discard,
             b"sync" | b"datasync" => {
                 let file = self.files.number(action.name, "name")?;
-                return Ok(Some(
-                    Row::new(at, Op::Flush, Sectors(0), Bytes(0)).with_disk(file),
-                ));
+                let flush = Row::new(at, Op::Flush, Sectors(0), Bytes(0));
+                return Ok(Some(flush.with_disk(file)));
             }
             other => return Err(bad("action", "no wait in version 3", other)),
         };
@@ -175,9 +159,8 @@ impl IologParser {
         let bytes = length(bytes, Bytes(1), "length")?;
         self.rounded += u64::from(!offset.is_multiple_of(512));
         let file = self.files.number(action.name, "name")?;
-        Ok(Some(
-            Row::new(at, op, Sectors(offset / 512), bytes).with_disk(file),
-        ))
+        let row = Row::new(at, op, Sectors(offset / 512), bytes);
+        Ok(Some(row.with_disk(file)))
     }
 }
 

@@ -5,15 +5,13 @@
 //! a millisecond an I/O ends as early as its lane allows: fio's threads and the I/Os that each has
 //! in flight are not in the log, so I/Os that overlap are dealt to lanes.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
-use super::row::{KnownTime, Row};
-use super::run::{Import, needed, read_error};
-use super::text::{self, Cells, Parse, Separator, address, bad, length, time, whole_number};
-use super::unpack::head;
-use super::{ImportFormat, ImportOption, unread};
+use super::text::{self, Cells, NO_OFFSETS, Parse, Separator, address, length, time, whole_number};
+use super::unpack::HEAD;
+use super::unread::{FIO, unread};
+use super::{
+    BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions, KnownTime, Row, Spec,
+    TimeUnit, bad, fact, needed,
+};
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_SECTOR};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 use std::path::Path;
@@ -22,7 +20,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fio-log",
     help: "fio's log of completion or total latencies (write_lat_log), not averaged",
     sniff,
-    own_device_numbers: false,
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
@@ -69,7 +66,7 @@ fn direction(cell: &[u8]) -> Result<Op, BadLine> {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let path = from.path;
-    let layout = Layout::from_head(head(from.input).map_err(read_error(path))?);
+    let layout = Layout::from_head(from.ahead(HEAD)?);
     let values = layout.values(path, from.options)?;
     let unit = layout.unit(path, from.options)?;
     let mut log = FioLogParser {
@@ -81,22 +78,16 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut meta = text::import_in_order(from, &SPEC, |line| log.row(line))?;
     let lanes = log.lanes.len();
     let lanes = format!("{lanes} (I/Os that overlap were dealt to lanes)");
-    for (fact, value) in [
-        ("unit", unit.name().to_owned()),
-        ("fio_log.values", values.to_owned()),
-        ("fio_log.ends", "known to a millisecond".to_owned()),
-        ("stated.lanes", lanes),
-    ] {
-        meta.facts.insert(fact.to_owned(), value);
-    }
-    if layout.has_priority() {
-        let columns = layout.not_taken();
-        meta.facts.insert(COLUMNS_NOT_TAKEN.to_owned(), columns);
-    }
-    if layout.offset.is_none() {
-        let reason = "0 (the source has no offsets)".to_owned();
-        meta.facts.insert(STATED_SECTOR.to_owned(), reason);
-    }
+    meta.facts.extend([
+        fact("unit", unit.name()),
+        fact("fio_log.values", values),
+        fact("fio_log.ends", "known to a millisecond"),
+        fact("stated.lanes", lanes),
+    ]);
+    let not_taken = || fact(COLUMNS_NOT_TAKEN, layout.not_taken());
+    meta.facts.extend(layout.has_priority().then(not_taken));
+    let no_offsets = || fact(STATED_SECTOR, NO_OFFSETS);
+    meta.facts.extend(layout.offset.is_none().then(no_offsets));
     Ok(meta)
 }
 
@@ -137,7 +128,7 @@ impl Layout {
 
     /// What the values are, in words, where they are latencies of single I/Os.
     fn values(&self, path: &Path, options: &ImportOptions) -> Result<&'static str, ImportError> {
-        const FIO: &str = "a log of fio with ";
+        let no_latencies = |what| unread(path, &format!("a log of fio with {what}"), FIO);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = name.rsplit(['.', '_', '-']).find_map(|word| match word {
             "bw" => Some(Err("bandwidths")),
@@ -152,9 +143,9 @@ impl Layout {
         let averages = self.rows > 0 && self.averaged == self.rows;
         let counts = self.rows > 1 && self.ones == self.rows;
         match kind {
-            Some(Err(what)) => Err(unread::fio(path, format!("{FIO}{what}"))),
-            _ if averages => Err(unread::fio(path, format!("{FIO}averages (log_avg_msec)"))),
-            _ if counts => Err(unread::fio(path, format!("{FIO}IOPS (each value is 1)"))),
+            Some(Err(what)) => Err(no_latencies(what)),
+            _ if averages => Err(no_latencies("averages (log_avg_msec)")),
+            _ if counts => Err(no_latencies("IOPS (each value is 1)")),
             Some(Ok(what)) => Ok(what),
             None => {
                 let reason = "the file's name (NAME_clat.1.log, NAME_lat.1.log) does not say that its values are latencies; with their unit you say so";

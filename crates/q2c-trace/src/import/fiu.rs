@@ -3,12 +3,9 @@
 //! Times are nanoseconds, address and size are in sectors of 512 bytes, the operation is `R` or
 //! `W`. The hash may be missing and is not kept.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::row::{Name, Row};
 use super::shape::{self, Units};
 use super::text::{Cells, Parse, Separator, address, device, letter, sector_length, time};
-use super::{ImportFormat, ImportOption as O};
+use super::{ImportFormat, ImportOption as O, Name, Row, Spec, TimeUnit};
 use q2c_model::DevId;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -19,7 +16,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
             row(line, TimeUnit::Nanoseconds, Units::SECTORS)
         })
     },
-    own_device_numbers: false,
     by_shape: true,
     uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {

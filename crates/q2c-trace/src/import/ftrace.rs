@@ -6,19 +6,19 @@
 //! flags`, `task-pid [cpu]`, or `task pid [cpu]`. Events of other tracepoints are passed over and
 //! counted.
 
-use super::ImportFormat;
-use super::error::{BadLine, ImportError};
-use super::event_text::{EventLine, LineNotes};
-use super::run::Import;
-use super::text::{BOM, bad, whole_number};
-use crate::blktrace::{BlktraceEvent, TRACEPOINTS, action, category, category_of_rwbs};
+use super::decimal::{self};
+use super::event_text::EventLine;
+use super::text::{BOM, whole_number};
+use super::{BadLine, Import, ImportError, ImportFormat, TimeUnit, bad, fact};
+use crate::blktrace::{
+    BesideEvents, BlktraceEvent, TRACEPOINTS, action, category, category_of_rwbs,
+};
 use q2c_model::TraceMeta;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ftrace",
     help: "text of block events: ftrace, trace-cmd report, perf script (not verified against a real file)",
     sniff,
-    own_device_numbers: false,
     by_shape: false,
     uses: &[],
     import,
@@ -49,9 +49,8 @@ fn sniff(head: &[u8]) -> bool {
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut ftrace = Ftrace { others: 0 };
     let mut meta = super::event_text::import(from, &mut ftrace)?;
-    let others = ftrace.others.to_string();
     meta.facts
-        .insert("events_of_other_kinds".to_owned(), others);
+        .extend([fact("events_of_other_kinds", ftrace.others)]);
     FORMAT.name.clone_into(&mut meta.source);
     "that of the traced machine's tracer".clone_into(&mut meta.clock);
     Ok(meta)
@@ -68,17 +67,14 @@ impl EventLine for Ftrace {
     fn event(
         &mut self,
         line: &[u8],
-        told: &mut LineNotes,
+        told: &mut BesideEvents,
     ) -> Result<Option<BlktraceEvent>, BadLine> {
-        let text = std::str::from_utf8(line).map_err(|_| {
-            let line_text = String::from_utf8_lossy(line);
-            BadLine::new("not UTF-8", "line", "text in UTF-8", &line_text)
-        })?;
+        let text = std::str::from_utf8(line).map_err(|_| BadLine::not_utf8(line))?;
         match parse(text)? {
             FtraceLine::Event(event, comm) => {
                 if !comm.is_empty() && event.action != action::COMPLETE {
-                    told.notes
-                        .name_process(event.pid, event.time, comm.as_bytes());
+                    let comm = comm.as_bytes();
+                    told.notes.name_process(event.pid, event.time, comm);
                 }
                 return Ok(Some(event));
             }
@@ -104,7 +100,7 @@ fn parse(line: &str) -> Result<FtraceLine<'_>, BadLine> {
     let wrong = || {
         let expected = "task, pid, [cpu], a time in seconds, and an event, such as \
                         `fio-12 [001] 5.000123: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]`";
-        bad("line", expected, line.as_bytes())
+        bad("line", expected, line)
     };
     let head = match FtraceHead::split(line) {
         None if is_passed_over(text) => return Ok(FtraceLine::Nothing),
@@ -184,23 +180,20 @@ impl<'a> FtraceHead<'a> {
 fn time(text: &str) -> Result<u64, BadLine> {
     let wrong = || {
         let expected = "seconds with 1 to 9 decimals (trace_clock local, global or mono)";
-        bad("time", expected, text.as_bytes())
+        bad("time", expected, text)
     };
-    let (seconds, fraction) = text.split_once('.').ok_or_else(wrong)?;
+    let (_, fraction) = text.split_once('.').ok_or_else(wrong)?;
     if fraction.is_empty() || fraction.len() > 9 {
         return Err(wrong());
     }
-    let seconds: u64 = seconds.parse().map_err(|_| wrong())?;
-    let ns: u64 = format!("{fraction:0<9}").parse().map_err(|_| wrong())?;
-    let whole = seconds.checked_mul(1_000_000_000).ok_or_else(wrong)?;
-    whole.checked_add(ns).ok_or_else(wrong)
+    decimal::nanos(text, TimeUnit::Seconds).map_err(|_| wrong())
 }
 
 /// Takes the payload of an event, and returns the name of the process in it. It is `8,0 WS 4096 ()
 /// 2048 + 8 [fio]`: device, letters, of requests also bytes and command, then the place, of newer
 /// kernels the priority, and in brackets the process, or of a completion the error.
 fn payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadLine> {
-    let wrong = |field, expected| bad(field, expected, text.as_bytes());
+    let wrong = |field, expected| bad(field, expected, text);
     let parts = text.split_once(" [").and_then(|(front, last)| {
         let (device, rest) = front.split_once(' ')?;
         let (letters, place) = rest.trim_start().split_once(' ')?;

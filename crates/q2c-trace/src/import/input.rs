@@ -1,18 +1,21 @@
 //! Finds out what kind of recording a path leads to, and reads it.
 
-use super::error::ImportError;
-use super::options::ImportOptions;
-use super::run::{Import, Origin, RecordSink, read_error};
-use super::unpack::{head, is_stdin, open, source_name};
+use super::error::{misused, unfit};
+use super::run::read_error;
+use super::unpack::{HEAD, is_stdin, open, source_name};
 use super::unread::{refusal, unread};
-use super::{FORMATS, ImportFormat, blktrace_files, by_name, csv, shape, sniff};
-use crate::blktrace::{BlktraceError, FileSet, IntMap};
-use crate::{Scan, TraceReader, TraceWriter};
-use q2c_model::TraceMeta;
+use super::{
+    FORMATS, Import, ImportError, ImportFormat, ImportOptions, Origin, RecordSink, blktrace_files,
+    by_name, csv, fact, several, shape, sniff,
+};
+use crate::blktrace::{FileSet, IntMap};
+use crate::{Counting, Scan, TraceError, TraceReader, TraceWriter};
+use q2c_model::{IoRecord, TraceMeta, TraceSummary};
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const PARQUET: &[u8] = b"PAR1";
 const BLKTRACE: &str = "blktrace";
@@ -56,35 +59,33 @@ impl Input {
             .is_ok_and(|file| file.file_type().is_block_device());
         if is_device && !stdin {
             let todo = "record what happens on it: q2c trace record DISK";
-            return Err(unread(path, "a block device".to_owned(), todo));
+            return Err(unread(path, "a block device", todo));
         }
         let (packed, mut source) = open(path)?;
         let is_plain = !packed && !stdin && path.is_file();
         let path = source_name(path);
-        let head = head(&mut *source).map_err(read_error(path))?;
+        let head = source.fill_buf().map_err(read_error(path))?;
+        let head = &head[..head.len().min(HEAD)];
         if head.is_empty() {
             // A CPU without events leaves an empty file, beside which those of the others lie.
             let may_be_part = is_plain && format.is_none_or(|name| name == BLKTRACE);
             if may_be_part
-                && let Ok(files) = FileSet::find(path)
+                && let Ok(Some(files)) = FileSet::find(path)
                 && files.named.is_some()
             {
                 return Ok(Input::Blktrace(files));
             }
-            return Err(ImportError::NoBytes {
-                path: path.to_owned(),
-            });
+            let todo = ": the file is empty; record it again, or name another";
+            return Err(unfit(path, todo));
         }
         let named = format.is_some() || text.is_some();
         let format = match format {
             Some(name) => Some(by_name(name).ok_or_else(|| no_format(path, name))?),
-            None if head.starts_with(PARQUET) && is_plain => {
-                return Ok(Input::Own);
-            }
+            None if head.starts_with(PARQUET) && is_plain => return Ok(Input::Own),
             None if head.starts_with(PARQUET) => {
                 let kind = "a Parquet file in a pipe or packed, which is read from its end";
                 let todo = "name the file itself, unpacked";
-                return Err(unread(path, kind.to_owned(), todo));
+                return Err(unread(path, kind, todo));
             }
             None if named => text,
             None => recognise_text(path, head)?,
@@ -93,7 +94,7 @@ impl Input {
             path: path.to_owned(),
         })?;
         if format.name == BLKTRACE && is_plain {
-            return Ok(Input::Blktrace(FileSet::find(path)?));
+            return base_name(path, Some(BLKTRACE));
         }
         let recognised = (!named).then(|| shape::doubt(head, format)).flatten();
         Ok(Input::Foreign {
@@ -140,22 +141,6 @@ impl Input {
         }
     }
 
-    /// Imports a recording of another tool into the new file `trace`. Returns the trace's
-    /// description; its `unmatched` holds the lines that were left out. After an error there is no
-    /// trace.
-    pub fn import_to_file(
-        self,
-        path: &Path,
-        options: &ImportOptions,
-        trace: &Path,
-    ) -> Result<TraceMeta, ImportError> {
-        let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
-        let meta = self.import(path, options, &mut writer)?;
-        writer.meta_mut().clone_from(&meta);
-        writer.finish()?;
-        Ok(meta)
-    }
-
     /// Imports a recording of another tool to its end. Returns the description for a trace of it.
     pub fn import(
         self,
@@ -166,9 +151,15 @@ impl Input {
         self.check(path, options)?;
         let path = source_name(path);
         match self {
-            Input::Own => Err(ImportError::Own {
-                path: path.to_owned(),
-            }),
+            Input::Own => {
+                let name = path.display();
+                Err(unfit(
+                    path,
+                    format_args!(
+                        ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
+                    ),
+                ))
+            }
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
             Input::Foreign {
                 format,
@@ -181,8 +172,8 @@ impl Input {
                     options,
                     sink,
                 })?;
-                let fact = recognised.map(|how| ("recognised".to_owned(), how));
-                meta.facts.extend(fact);
+                meta.facts
+                    .extend(recognised.map(|how| fact("recognised", how)));
                 Ok(meta)
             }
         }
@@ -225,11 +216,10 @@ pub(super) fn is_trace(path: &Path) -> bool {
 
 fn no_format(path: &Path, name: &str) -> ImportError {
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    ImportError::NoFormat {
-        path: path.to_owned(),
-        found: name.to_owned(),
-        known: known.join(", "),
-    }
+    let (path, known) = (path.display(), known.join(", "));
+    misused(format_args!(
+        "read {path} as `{name}`: expected a format of {known}"
+    ))
 }
 
 fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<TraceMeta, ImportError> {
@@ -291,16 +281,64 @@ pub(super) fn origin(meta: &TraceMeta) -> Origin {
 }
 
 fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
-    match FileSet::find(path) {
-        Ok(files) => Ok(Input::Blktrace(files)),
-        Err(BlktraceError::Absent { .. }) if format != Some(BLKTRACE) => {
-            let probe = File::open(path).and_then(|file| (&file).read(&mut [0]));
-            Err(
-                probe.map_or_else(read_error(path), |_| ImportError::Unknown {
-                    path: path.to_owned(),
-                }),
-            )
-        }
-        Err(error) => Err(error.into()),
+    if let Some(files) = FileSet::find(path)? {
+        return Ok(Input::Blktrace(files));
     }
+    if format == Some(BLKTRACE) {
+        return Err(FileSet::absent(path).into());
+    }
+    let probe = File::open(path).and_then(|mut file| file.read(&mut [0]));
+    let path = path.to_owned();
+    Err(probe.map_or_else(read_error(&path.clone()), |_| ImportError::Unknown { path }))
+}
+
+/// Counts imported records and writes them into the trace. Refuses them once `stop` is set.
+struct TraceImportSink<'a> {
+    writer: TraceWriter,
+    counting: Counting,
+    out: &'a Path,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for TraceImportSink<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Stopped {
+                doing: "write trace",
+                path: self.out.to_owned(),
+            });
+        }
+        self.counting.add(records);
+        self.writer.push(records)
+    }
+}
+
+/// Imports one recording, or merges several by time, into the new trace `out`. `format` is that of
+/// all recordings; `None` recognises each by its first bytes. Returns the trace's description, and
+/// what it holds. It ends with an error soon after `stop` is set. After an error there is no trace.
+pub fn to_trace(
+    recordings: &[PathBuf],
+    format: Option<&str>,
+    options: &ImportOptions,
+    out: &Path,
+    stop: &AtomicBool,
+) -> Result<(TraceMeta, TraceSummary), ImportError> {
+    let recordings = self::recordings(recordings);
+    let single = match &recordings[..] {
+        [path] => Some((path, Input::with_options(path, format, options)?)),
+        _ => None,
+    };
+    let mut sink = TraceImportSink {
+        writer: TraceWriter::create(out, TraceMeta::default())?.with_threads()?,
+        counting: Counting::default(),
+        out,
+        stop,
+    };
+    let meta = match single {
+        Some((path, input)) => input.import(path, options, &mut sink)?,
+        None => several(&recordings, format, options, &mut sink)?,
+    };
+    sink.writer.meta_mut().clone_from(&meta);
+    sink.writer.finish()?;
+    Ok((meta, sink.counting.finish()))
 }

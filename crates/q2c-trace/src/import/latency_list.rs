@@ -5,12 +5,11 @@
 //! unit at its end. There are no offsets: sector 0 stands for unknown.
 
 use super::csv::unit_of;
-use super::decimal::{self, TimeUnit, latency};
-use super::error::{BadLine, ImportError};
-use super::lines::Lines;
-use super::run::{Import, Intake, SourcePosition, needed, read_error};
-use super::unpack::head;
-use super::{ImportFormat, ImportOption};
+use super::decimal::{self, latency};
+use super::run::{Intake, read_error};
+use super::text::{Lines, NO_OFFSETS};
+use super::unpack::HEAD;
+use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, TimeUnit, fact, needed};
 use q2c_model::facts::{STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
@@ -18,7 +17,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "latency-list",
     help: "one latency per line, in the unit stated; needs unit, op and block size",
     sniff,
-    own_device_numbers: false,
     by_shape: true,
     uses: &[ImportOption::Unit, ImportOption::Op, ImportOption::Bytes],
     import,
@@ -61,7 +59,7 @@ struct LatencyList {
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
-    let mut name = name(head(from.input).map_err(read_error(path))?);
+    let mut name = name(from.ahead(HEAD)?);
     let named_unit = name.as_deref().and_then(unit_of);
     let given = match (named_unit, options.unit) {
         (Some(named_unit), Some(given)) if named_unit != given => {
@@ -80,30 +78,27 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     let mut intake = Intake::new(path, options.skip_bad, from.sink);
     let mut lines = Lines::new(from.input);
-    loop {
-        let request = match lines.next().map_err(read_error(path))? {
-            None => break,
-            Some(Ok(line)) if value(line).is_empty() => continue,
+    while let Some(line) = lines.next_text().map_err(read_error(path))? {
+        let request = match line.map(value) {
+            Ok("") => continue,
             // Only the first value can be the name.
-            Some(Ok(line)) if name.take().is_some_and(|name| value(line) == name) => continue,
-            Some(line) => line.and_then(|line| list.request(value(line))),
+            Ok(line) if name.take().is_some_and(|name| line == name) => continue,
+            line => line.and_then(|line| list.request(line)),
         };
         match request {
             Ok(record) => intake.take(record)?,
-            Err(bad) => intake.bad(SourcePosition::Line(lines.number), bad)?,
+            Err(bad) => intake.bad(lines.number, bad)?,
         }
     }
     let clock = "closed loop: each submission at the reaping before it";
     let mut meta = intake.finish(FORMAT.name, clock, lines.number)?;
-    for (fact, value) in [
-        ("unit", list.unit.name().to_owned()),
-        (STATED_OP, list.op.to_string()),
-        (STATED_BYTES, list.bytes.0.to_string()),
-        ("stated.device", list.device.to_string()),
-        (STATED_SECTOR, "0 (the source has no offsets)".to_owned()),
-    ] {
-        meta.facts.insert(fact.to_owned(), value);
-    }
+    meta.facts.extend([
+        fact("unit", list.unit.name()),
+        fact(STATED_OP, list.op),
+        fact(STATED_BYTES, list.bytes.0),
+        fact("stated.device", list.device),
+        fact(STATED_SECTOR, NO_OFFSETS),
+    ]);
     Ok(meta)
 }
 

@@ -10,7 +10,6 @@ mod blkparse;
 mod blktrace;
 mod csv;
 mod decimal;
-pub(crate) mod depth;
 mod disksim;
 mod error;
 mod event_text;
@@ -21,7 +20,6 @@ mod fleet;
 mod ftrace;
 mod input;
 mod latency_list;
-mod lines;
 mod ms_etw;
 mod msr;
 mod nexus5;
@@ -34,23 +32,28 @@ mod spc;
 mod systor17;
 mod tencent;
 mod text;
-mod to_trace;
 mod unpack;
 mod unread;
 mod vscsi;
 
+pub(crate) use arrange::Depths;
 pub use blktrace::{blktrace_files, blktrace_meta};
 pub use csv::{CsvField, csv_fields};
 pub use decimal::TimeUnit;
 pub use error::ImportError;
+pub(crate) use error::unreadable;
 pub use fleet::to_fleet;
-pub use input::{DOUBLED, Ids, Input};
+pub use input::{DOUBLED, Ids, Input, to_trace};
 pub use options::{ColumnMap, ImportOption, ImportOptions};
+pub(crate) use run::Batch;
 pub use run::{Import, Origin, RecordSink};
 pub use several::several;
-pub use to_trace::to_trace;
 
+use arrange::Spec;
+use error::{BadLine, bad};
 use q2c_model::TraceMeta;
+use row::{KnownTime, Name, Names, Row};
+use run::{fact, needed, not_told_twice};
 
 /// A format that can be imported. The list is [`FORMATS`].
 pub struct ImportFormat {
@@ -61,9 +64,6 @@ pub struct ImportFormat {
     /// Whether a file that begins with these bytes looks like this format. The caller passes some
     /// thousand bytes, which may end anywhere.
     pub sniff: fn(&[u8]) -> bool,
-    /// Whether the importer numbers devices in the order of their appearance. Equal numbers in two
-    /// sources are different devices then.
-    pub own_device_numbers: bool,
     /// Whether nothing but the shape of its rows tells a file of this format, so that a file of
     /// another kind may be taken for one.
     pub by_shape: bool,

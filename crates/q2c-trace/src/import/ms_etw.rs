@@ -6,13 +6,10 @@
 //! and size are hexadecimal bytes. An event is taken to be logged at the completion, so a request
 //! starts its elapsed time before, perhaps before the recording. Events of other kinds are counted.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::error::{BadLine, ImportError};
-use super::row::{Name, Row};
-use super::run::Import;
-use super::text::{self, BOM, Cells, Parse, Separator, bad, device, sectors, time, whole_number};
-use super::{ImportFormat, ImportOption};
+use super::text::{self, BOM, Cells, Parse, Separator, device, sectors, time, whole_number};
+use super::{
+    BadLine, Import, ImportError, ImportFormat, ImportOption, Name, Row, Spec, TimeUnit, bad, fact,
+};
 use q2c_model::{Bytes, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -26,7 +23,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
             .starts_with(BEGIN)
             || text::sniff(head, |line| events.line(line))
     },
-    own_device_numbers: false,
     by_shape: false,
     uses: &[ImportOption::Unit, ImportOption::Sort],
     import,
@@ -44,9 +40,8 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut events = Events::new(from.options.unit.unwrap_or(TimeUnit::Microseconds));
     let mut meta = text::import_in_order(from, &SPEC, |line| events.line(line))?;
     meta.lost = events.lost;
-    let others = events.others.to_string();
     meta.facts
-        .insert("events_of_other_kinds".to_owned(), others);
+        .extend([fact("events_of_other_kinds", events.others)]);
     Ok(meta)
 }
 
@@ -72,9 +67,8 @@ impl EtwColumnNames {
 struct Events {
     unit: TimeUnit,
     in_header: bool,
-    read: EtwColumnNames,
-    write: EtwColumnNames,
-    flush: EtwColumnNames,
+    /// The cells of reads, writes and flushes.
+    names: [EtwColumnNames; 3],
     lost: u64,
     others: u64,
 }
@@ -84,9 +78,12 @@ impl Events {
         Events {
             unit,
             in_header: false,
-            read: EtwColumnNames::from_line(EtwColumnNames::TRANSFER),
-            write: EtwColumnNames::from_line(EtwColumnNames::TRANSFER),
-            flush: EtwColumnNames::from_line(EtwColumnNames::FLUSH),
+            names: [
+                EtwColumnNames::TRANSFER,
+                EtwColumnNames::TRANSFER,
+                EtwColumnNames::FLUSH,
+            ]
+            .map(EtwColumnNames::from_line),
             lost: 0,
             others: 0,
         }
@@ -97,13 +94,10 @@ impl Events {
         match cells.get(0) {
             BEGIN => self.in_header = true,
             b"EndHeader" => self.in_header = false,
-            b"DiskRead" if self.in_header => self.read = EtwColumnNames::from_line(line),
-            b"DiskWrite" if self.in_header => self.write = EtwColumnNames::from_line(line),
-            b"DiskFlush" if self.in_header => self.flush = EtwColumnNames::from_line(line),
+            b"DiskRead" => return self.event(Op::Read, &cells, line),
+            b"DiskWrite" => return self.event(Op::Write, &cells, line),
+            b"DiskFlush" => return self.event(Op::Flush, &cells, line),
             _ if self.in_header => {}
-            b"DiskRead" => return self.row(Op::Read, &self.read, &cells, line),
-            b"DiskWrite" => return self.row(Op::Write, &self.write, &cells, line),
-            b"DiskFlush" => return self.row(Op::Flush, &self.flush, &cells, line),
             b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlushInit" => {}
             version if version.starts_with(b"OS Version:") => {
                 self.lost = self.lost.saturating_add(lost(&cells)?);
@@ -118,15 +112,17 @@ impl Events {
         Ok(None)
     }
 
-    fn row(&self, op: Op, names: &EtwColumnNames, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
+    /// Takes the line of an event, which names its cells in the header.
+    fn event(&mut self, op: Op, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
+        let names = &mut self.names[op as usize];
+        if self.in_header {
+            *names = EtwColumnNames::from_line(line);
+            return Ok(None);
+        }
         let cell = |name| names.get(cells, name);
         if cell("DiskNum").is_empty() {
-            let line_text = String::from_utf8_lossy(line);
-            let (reason, expected) = (
-                "wrong number of cells",
-                "the cells from the event to DiskNum, as the header names them",
-            );
-            return Err(BadLine::new(reason, "line", expected, &line_text));
+            let expected = "the cells from the event to DiskNum, as the header names them";
+            return Err(BadLine::wrong_cells(expected, line));
         }
         let range = match op {
             Op::Flush => (Sectors(0), Bytes(0)),

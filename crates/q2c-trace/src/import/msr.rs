@@ -4,21 +4,14 @@
 //! in bytes. A device's major number is the number of its host by appearance, from 1; the minor
 //! number is that of the disk.
 
-use super::arrange::Spec;
-use super::error::BadLine;
-use super::row::{KnownTime, Name, Row};
-use super::shape;
-use super::text::{
-    self, Cells, Parse, Separator, address, bad, device, length, letter, whole_number,
-};
-use super::{ImportFormat, ImportOption};
+use super::text::{self, Cells, Parse, Separator, address, device, length, letter, whole_number};
+use super::{BadLine, ImportFormat, ImportOption, KnownTime, Name, Row, Spec, bad, shape};
 use q2c_model::{Bytes, Nanos};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "msr",
     help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
     sniff: |head| shape::sniff(head, &SPEC, row),
-    own_device_numbers: true,
     by_shape: true,
     uses: &[ImportOption::Sort],
     import: |from| text::import(from, &SPEC, row),
@@ -30,6 +23,7 @@ const SPEC: Spec = Spec {
     unix: true,
     ends: true,
     hosts: true,
+    numbers_devices: true,
     ..Spec::lines("msr", "Unix time from Windows file time, 100 ns")
 };
 const LINE: &str = "7 cells: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";

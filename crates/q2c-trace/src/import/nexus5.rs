@@ -5,14 +5,11 @@
 //! address, so it must be stated. A request begins when it was generated, and ends when it was
 //! finished where the file tells that.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::error::{BadLine, ImportError};
-use super::row::{KnownTime, Row};
-use super::run::{Import, needed};
-use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, length, time, whole_number};
-use super::{ImportFormat, ImportOption as O};
+use super::{
+    BadLine, Import, ImportError, ImportFormat, ImportOption as O, KnownTime, Row, Spec, TimeUnit,
+    needed, shape,
+};
 use q2c_model::{Bytes, Nanos, Op, TraceMeta};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -21,7 +18,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     sniff: |head| {
         head.contains(&b'\t') && shape::sniff(head, &SPEC, |line| row(line, UNIT, Bytes(512)))
     },
-    own_device_numbers: false,
     by_shape: true,
     uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import,
@@ -65,6 +61,6 @@ fn since(start: Nanos, end: Nanos) -> Result<Nanos, BadLine> {
     latency.ok_or_else(|| {
         let distance = format!("{} ns before", start.0 - end.0);
         let expected = "a time not before the generation";
-        BadLine::new("time goes back", "finished", expected, "").found(&distance)
+        BadLine::new("time goes back", "finished", expected, "").found(distance)
     })
 }

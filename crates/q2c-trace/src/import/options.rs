@@ -1,7 +1,7 @@
 //! Properties that a source does not tell and that the user states.
 
 use super::decimal::TimeUnit;
-use super::error::ImportError;
+use super::error::{ImportError, misused};
 use super::input::{Input, is_trace};
 use super::{FORMATS, ImportFormat, by_name};
 use q2c_model::{Bytes, DevId, Op};
@@ -56,15 +56,33 @@ impl ImportOptions {
 
     /// The format of an option that no other format uses.
     pub(super) fn only_format(&self) -> Option<&'static ImportFormat> {
-        self.given().find_map(|(option, ..)| {
+        self.given().find_map(|(option, _)| {
             let mut users = option.users();
             users.next().filter(|_| users.next().is_none())
         })
     }
 
-    fn given(&self) -> impl Iterator<Item = &'static (ImportOption, &'static str, IsGiven)> {
-        let table = ImportOption::ALL.iter();
-        table.filter(|(_, _, is_given)| is_given(self))
+    /// The options that are given and that only some formats use, with their flags on the command
+    /// line.
+    fn given(&self) -> impl Iterator<Item = (ImportOption, &'static str)> {
+        use ImportOption as O;
+        let options = [
+            (O::Unit, "--unit", self.unit.is_some()),
+            (O::OffsetUnit, "--offset-unit", self.offset_unit.is_some()),
+            (O::Op, "--op", self.op.is_some()),
+            (O::Bytes, "--bs", self.bytes.is_some()),
+            (O::ReadFlag, "--read-flag", self.read_flag.is_some()),
+            (O::Columns, "--columns", !self.columns.is_empty()),
+            (O::Delimiter, "--delimiter", self.delimiter.is_some()),
+            (
+                O::BlkparseFormat,
+                "--blkparse-format",
+                self.blkparse_format.is_some(),
+            ),
+            (O::Sort, "--sort", self.sort.is_some()),
+        ];
+        let given = options.into_iter().filter(|(.., is_given)| *is_given);
+        given.map(|(option, flag, _)| (option, flag))
     }
 
     pub(super) fn op_or_assumed(&self) -> Option<Op> {
@@ -75,8 +93,6 @@ impl ImportOptions {
         self.bytes.or(self.assumed.map(|(_, bytes)| bytes))
     }
 }
-
-type IsGiven = fn(&ImportOptions) -> bool;
 
 /// An option that only some formats use: the field of [`ImportOptions`] of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,27 +111,9 @@ pub enum ImportOption {
 
 impl ImportOption {
     fn users(self) -> impl Iterator<Item = &'static ImportFormat> {
-        FORMATS
-            .iter()
-            .filter(move |format| format.uses.contains(&self))
+        let formats = FORMATS.iter();
+        formats.filter(move |format| format.uses.contains(&self))
     }
-
-    /// Each with its flag on the command line, and whether it is given.
-    const ALL: &'static [(ImportOption, &'static str, IsGiven)] = &[
-        (Self::Unit, "--unit", |o| o.unit.is_some()),
-        (Self::OffsetUnit, "--offset-unit", |o| {
-            o.offset_unit.is_some()
-        }),
-        (Self::Op, "--op", |o| o.op.is_some()),
-        (Self::Bytes, "--bs", |o| o.bytes.is_some()),
-        (Self::ReadFlag, "--read-flag", |o| o.read_flag.is_some()),
-        (Self::Columns, "--columns", |o| !o.columns.is_empty()),
-        (Self::Delimiter, "--delimiter", |o| o.delimiter.is_some()),
-        (Self::BlkparseFormat, "--blkparse-format", |o| {
-            o.blkparse_format.is_some()
-        }),
-        (Self::Sort, "--sort", |o| o.sort.is_some()),
-    ];
 }
 
 impl Input {
@@ -127,20 +125,25 @@ impl Input {
 
     /// Refuses options that the format of the recording does not use. A q2c trace uses none.
     pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
-        let unused = options.given().find(|(option, ..)| !self.uses(*option));
-        let path = path.to_owned();
+        let unused = options.given().find(|(option, _)| !self.uses(*option));
         let Some(format) = self.format() else {
             let skip_bad = options.skip_bad.then_some("--skip-bad");
-            let flag = unused.map(|(_, flag, _)| *flag).or(skip_bad);
+            let flag = unused.map(|(_, flag)| flag).or(skip_bad);
             let needless = flag.filter(|_| !options.mixed);
-            return needless.map_or(Ok(()), |flag| Err(ImportError::Needless { path, flag }));
+            let path = path.display();
+            return needless.map_or(Ok(()), |flag| {
+                Err(misused(format_args!(
+                    "read {path}: expected a recording of another tool beside {flag}, found a q2c trace, which needs no such \
+                     option; leave it out"
+                )))
+            });
         };
-        let Some((option, flag, _)) = unused else {
+        let Some((option, flag)) = unused else {
             return Ok(());
         };
         let users: Vec<&str> = option.users().map(|format| format.name).collect();
         Err(ImportError::Unused {
-            path,
+            path: path.to_owned(),
             format,
             flag,
             users: users.join(", "),

@@ -1,16 +1,16 @@
 //! A request as recordings of devices hold it: small, and without memory on the heap.
 
-use super::error::BadLine;
-use super::text::bad;
+use super::error::{BadLine, bad};
 use crate::sorter::SorterRow;
 use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
+use serde::{Deserialize, Serialize};
 
 /// No request takes as long.
 pub(super) const DAY: Nanos = Nanos(86_400_000_000_000);
 const NAME: usize = 16;
 
 /// Name of a process or a host, up to 16 bytes, padded with zeros.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Name([u8; NAME]);
 
 impl Name {
@@ -33,7 +33,7 @@ impl Name {
 }
 
 /// A time that a source may leave unknown. It is smaller than an `Option`, as rows are moved often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownTime(u64);
 
 impl KnownTime {
@@ -50,7 +50,7 @@ impl KnownTime {
 }
 
 /// A request with its times on the source's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Row {
     /// Line (from 1) or byte offset in the source.
     pub(super) position: u64,
@@ -97,7 +97,7 @@ impl Row {
     ) -> Result<Row, BadLine> {
         if latency >= DAY {
             let bad = BadLine::new("too large", "latency", "less than a day", "");
-            return Err(bad.found(&format!("{} ns", latency.0)));
+            return Err(bad.found(format!("{} ns", latency.0)));
         }
         let start = (end.0).checked_add(DAY.0 - latency.0);
         let start = start.ok_or_else(|| {
@@ -118,54 +118,9 @@ impl Row {
 
 impl SorterRow for Row {
     type Key = Nanos;
-    const SIZE: usize = 89;
 
     fn key(&self) -> Nanos {
         self.start
-    }
-
-    fn pack(&self, into: &mut Vec<u8>) {
-        for word in [
-            self.position,
-            self.start.0,
-            self.latency.0,
-            self.sector.0,
-            self.bytes.0,
-            self.pid.map_or(u64::MAX, u64::from),
-            self.waited.0,
-        ] {
-            into.extend(word.to_le_bytes());
-        }
-        let DevId { major, minor } = self.device;
-        for word in [major, minor, self.lane, self.flags.0] {
-            into.extend(word.to_le_bytes());
-        }
-        into.push(self.op as u8);
-        into.extend(self.name.0);
-    }
-
-    fn unpack(packed: &[u8]) -> Row {
-        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
-        let known = |value: u64| (value != u64::MAX).then_some(value);
-        Row {
-            position: long(0),
-            start: Nanos(long(8)),
-            latency: KnownTime(long(16)),
-            sector: Sectors(long(24)),
-            bytes: Bytes(long(32)),
-            // The value was a u32 when it was packed.
-            pid: known(long(40)).map(|pid| pid as u32),
-            waited: KnownTime(long(48)),
-            device: DevId {
-                major: word(56),
-                minor: word(60),
-            },
-            lane: word(64),
-            flags: OpFlags(word(68)),
-            op: Op::ALL[usize::from(packed[72]).min(4)],
-            name: Name(std::array::from_fn(|byte| packed[73 + byte])),
-        }
     }
 }
 
@@ -177,7 +132,7 @@ pub(super) fn numbered(minor: u32) -> DevId {
 
 /// Names of files or disks, numbered by their appearance, from 0.
 #[derive(Default)]
-pub(super) struct Names(Vec<Vec<u8>>);
+pub(super) struct Names(pub(super) Vec<Vec<u8>>);
 
 impl Names {
     /// The number of a name; a new one gets the next number.
@@ -196,32 +151,11 @@ impl Names {
 
     /// The facts that name the devices with these numbers.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
-        let names = self.0.iter().enumerate();
-        names.map(move |(at, name)| (format!("device.1:{at}"), text(name)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packed_row_comes_back() {
-        for op in Op::ALL {
-            let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).with_disk(7);
-            for (latency, pid) in [
-                (KnownTime::UNKNOWN, None),
-                (KnownTime::from(Nanos(0)), Some(u32::MAX)),
-            ] {
-                (row.latency, row.waited, row.pid, row.position) = (latency, latency, pid, 11);
-                row.lane = 13;
-                (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
-                let mut packed = Vec::new();
-                row.pack(&mut packed);
-                assert_eq!(packed.len(), Row::SIZE);
-                assert_eq!(Row::unpack(&packed), row);
-            }
-        }
+        let names = self
+            .0
+            .iter()
+            .map(|name| String::from_utf8_lossy(name))
+            .enumerate();
+        names.map(|(at, name)| (format!("device.1:{at}"), name.into_owned()))
     }
 }

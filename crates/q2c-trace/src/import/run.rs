@@ -1,10 +1,11 @@
 //! Code that all importers share: where records come from and go to, and the count of bad lines.
 
-use super::error::{BadLine, ImportError};
+use super::error::{BadLine, ImportError, empty, unfit};
 use super::options::ImportOptions;
 use crate::{TraceError, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, BufRead};
 use std::path::Path;
 
@@ -18,6 +19,14 @@ pub struct Import<'a> {
     pub options: &'a ImportOptions,
     /// Takes the records.
     pub sink: &'a mut dyn RecordSink,
+}
+
+impl Import<'_> {
+    /// Bytes that are ahead, at most `most`.
+    pub(super) fn ahead(&mut self, most: usize) -> Result<&[u8], ImportError> {
+        let ahead = self.input.fill_buf().map_err(read_error(self.path))?;
+        Ok(&ahead[..ahead.len().min(most)])
+    }
 }
 
 /// Time zero of the records of a source, on the source's own clock.
@@ -59,131 +68,145 @@ impl RecordSink for Vec<IoRecord> {
     }
 }
 
-pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use<> {
-    let path = path.to_owned();
+/// Records on their way to a sink, handed on when there are so many: few enough to stay in a core's
+/// cache while they become columns.
+#[derive(Default)]
+pub(crate) struct Batch(Vec<IoRecord>);
+
+impl Batch {
+    pub(crate) const LEN: usize = 2 * 1024;
+
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        record: IoRecord,
+        sink: &mut dyn RecordSink,
+    ) -> Result<(), TraceError> {
+        self.0.push(record);
+        if self.0.len() == Self::LEN {
+            self.flush(sink)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn flush(&mut self, sink: &mut dyn RecordSink) -> Result<(), TraceError> {
+        sink.push(&self.0)?;
+        self.0.clear();
+        Ok(())
+    }
+}
+
+pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError {
     move |source| ImportError::Read {
-        path: path.clone(),
+        path: path.to_owned(),
         source,
     }
 }
 
 /// The error of a thread that could not be started to read the source.
-pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError + use<> {
-    let path = path.to_owned();
+pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError {
     move |source| {
-        ImportError::Trace(TraceError::Thread {
-            path: path.clone(),
-            source,
-        })
+        let path = path.to_owned();
+        ImportError::Trace(TraceError::Thread { path, source })
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SourcePosition {
-    Line(u64),
-    /// Offset of a record in bytes, from 0.
-    Offset(u64),
-}
-
-impl std::fmt::Display for SourcePosition {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            SourcePosition::Line(line) => write!(f, "line {line}"),
-            SourcePosition::Offset(offset) => write!(f, "record at byte {offset}"),
-        }
-    }
-}
-
-pub(super) fn refused(path: &Path, position: SourcePosition, bad: BadLine) -> ImportError {
-    let (path, field) = (path.to_owned(), bad.field.to_owned());
-    let (expected, found) = (bad.expected.to_owned(), bad.found);
-    match position {
-        SourcePosition::Line(line) => ImportError::Line {
+/// The error of a bad line, or of the bad record at a byte of a binary source.
+pub(super) fn refused(path: &Path, is_binary: bool, position: u64, bad: BadLine) -> ImportError {
+    let (field, expected) = (bad.field, bad.expected);
+    if is_binary {
+        return unfit(
             path,
-            line,
-            field,
-            expected,
-            found,
-        },
-        SourcePosition::Offset(offset) => ImportError::Record {
-            path,
-            offset,
-            field,
-            expected,
-            found,
-        },
+            format_args!(
+                ", record at byte {position}, {field}: expected {expected}, found {}; correct it, or skip and count bad records with --skip-bad",
+                bad.found
+            ),
+        );
+    }
+    ImportError::Line {
+        path: path.to_owned(),
+        line: position,
+        field,
+        expected,
+        found: bad.found,
     }
 }
 
-/// Lines or records that were left out for one reason: how many, and where the first of them are.
+/// A fact of a trace.
+pub(super) fn fact(name: &str, value: impl Display) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// Lines or records that were left out, by reason: how many, and where the first of them are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Skipped {
-    pub(super) count: u64,
-    first: Vec<u64>,
-}
+pub(super) struct Skipped(BTreeMap<&'static str, (u64, Vec<u64>)>);
 
 impl Skipped {
     const MOST: usize = 10;
 
-    pub(super) fn add(&mut self, number: u64) {
-        self.count += 1;
-        if self.first.len() < Self::MOST {
-            self.first.push(number);
+    pub(super) fn add(&mut self, reason: &'static str, position: u64) {
+        let (count, first) = self.0.entry(reason).or_default();
+        *count += 1;
+        if first.len() < Self::MOST {
+            first.push(position);
         }
     }
 
     /// Takes those of a later part, whose lines count from `before`.
     pub(super) fn append(&mut self, part: &Skipped, before: u64) {
-        self.count += part.count;
-        let room = Self::MOST - self.first.len();
-        let numbers = part.first.iter().take(room).map(|line| before + line);
-        self.first.extend(numbers);
+        for (reason, (more, positions)) in &part.0 {
+            let (count, first) = self.0.entry(reason).or_default();
+            *count += more;
+            let room = Self::MOST - first.len();
+            first.extend(positions.iter().take(room).map(|line| before + line));
+        }
     }
 
-    /// The fact that says where the first ones are.
-    pub(super) fn fact(&self, reason: &str, numbers: &str) -> (String, String) {
-        let first: Vec<String> = self.first.iter().map(u64::to_string).collect();
-        (format!("skipped.{reason}.{numbers}"), first.join(","))
+    pub(super) fn total(&self) -> u64 {
+        self.0.values().map(|(count, _)| count).sum()
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (String, u64)> {
+        let counts = self.0.iter();
+        counts.map(|(reason, (count, _))| ((*reason).to_owned(), *count))
+    }
+
+    /// The facts that say where the first ones are. `unit` is what their positions count.
+    pub(super) fn facts(&self, unit: &str) -> impl Iterator<Item = (String, String)> {
+        self.0.iter().map(move |(reason, (_, first))| {
+            let first: Vec<String> = first.iter().map(u64::to_string).collect();
+            (format!("skipped.{reason}.{unit}"), first.join(","))
+        })
     }
 }
 
 /// Numbers records, hands them to the sink in batches, and counts bad lines by reason.
 pub(super) struct Intake<'a> {
-    path: &'a Path,
+    pub(super) path: &'a Path,
     sink: &'a mut dyn RecordSink,
     skip_bad: bool,
-    batch: Vec<IoRecord>,
-    origin: Option<Origin>,
+    /// Whether positions are bytes of a binary source, not lines.
+    pub(super) is_binary: bool,
+    batch: Batch,
+    /// What times count from. It is to be set before the first record is taken.
+    pub(super) origin: Origin,
     taken: u64,
-    skipped: BTreeMap<&'static str, Skipped>,
-    /// What the numbers of those left out are.
-    numbers: &'static str,
+    pub(super) skipped: Skipped,
 }
 
 impl<'a> Intake<'a> {
-    /// Records handed on at once: few enough to stay in a core's cache while they become columns.
-    const BATCH: usize = 2 * 1024;
-
     pub(super) fn new(path: &'a Path, skip_bad: bool, sink: &'a mut dyn RecordSink) -> Self {
         Intake {
             path,
             sink,
             skip_bad,
-            batch: Vec::with_capacity(Self::BATCH),
-            origin: Some(Origin::default()),
+            is_binary: false,
+            batch: Batch(Vec::with_capacity(Batch::LEN)),
+            origin: Origin::default(),
             taken: 0,
-            skipped: BTreeMap::new(),
-            numbers: "lines",
+            skipped: Skipped::default(),
         }
-    }
-
-    pub(super) fn path(&self) -> &'a Path {
-        self.path
-    }
-
-    /// Sets what times count from. It must be called before the first record is taken.
-    pub(super) fn begin(&mut self, origin: Origin) {
-        self.origin = Some(origin);
     }
 
     pub(super) fn number_devices(&mut self) {
@@ -192,42 +215,20 @@ impl<'a> Intake<'a> {
 
     #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
+        if self.taken == 0 {
+            self.sink.begin(&self.origin)?;
+        }
         record.id = self.taken;
         self.taken += 1;
-        self.batch.push(record);
-        if self.batch.len() == Self::BATCH {
-            self.flush()?;
-        }
-        Ok(())
+        Ok(self.batch.push(record, self.sink)?)
     }
 
-    pub(super) fn bad(
-        &mut self,
-        position: SourcePosition,
-        bad: BadLine,
-    ) -> Result<(), ImportError> {
+    pub(super) fn bad(&mut self, position: u64, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
-            let number = match position {
-                SourcePosition::Line(line) => line,
-                SourcePosition::Offset(offset) => {
-                    self.numbers = "bytes";
-                    offset
-                }
-            };
-            self.skipped.entry(bad.reason).or_default().add(number);
+            self.skipped.add(bad.reason, position);
             return Ok(());
         }
-        Err(self.refused(position, bad))
-    }
-
-    /// Takes the lines of a part that were left out for a reason. Its lines count from `before`.
-    pub(super) fn skipped(&mut self, reason: &'static str, part: &Skipped, before: u64) {
-        let skipped = self.skipped.entry(reason).or_default();
-        skipped.append(part, before);
-    }
-
-    pub(super) fn refused(&self, position: SourcePosition, bad: BadLine) -> ImportError {
-        refused(self.path, position, bad)
+        Err(refused(self.path, self.is_binary, position, bad))
     }
 
     /// Hands the last records on. Returns the description, with the counts of skipped lines.
@@ -238,38 +239,19 @@ impl<'a> Intake<'a> {
         lines: u64,
     ) -> Result<TraceMeta, ImportError> {
         if self.taken == 0 {
-            return Err(ImportError::Empty {
-                path: self.path.to_owned(),
-                lines,
-                skipped: self.skipped.values().map(|skipped| skipped.count).sum(),
-            });
+            return Err(empty(self.path, lines, self.skipped.total()));
         }
-        self.flush()?;
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let skipped = self.skipped.iter();
-        let mut facts: BTreeMap<String, String> = skipped
-            .clone()
-            .map(|(reason, skipped)| skipped.fact(reason, self.numbers))
-            .collect();
-        facts.insert("imported_from".to_owned(), name.into_owned());
+        self.batch.flush(self.sink)?;
+        let unit = if self.is_binary { "bytes" } else { "lines" };
+        let name = self.path.file_name().unwrap_or_default().display();
+        let facts = self.skipped.facts(unit);
         Ok(TraceMeta {
             source: source.to_owned(),
             clock: clock.to_owned(),
-            unmatched: skipped
-                .map(|(reason, skipped)| ((*reason).to_owned(), skipped.count))
-                .collect(),
-            facts,
+            unmatched: self.skipped.counts().collect(),
+            facts: facts.chain([fact("imported_from", name)]).collect(),
             ..TraceMeta::default()
         })
-    }
-
-    fn flush(&mut self) -> Result<(), ImportError> {
-        if let Some(origin) = self.origin.take() {
-            self.sink.begin(&origin)?;
-        }
-        self.sink.push(&self.batch)?;
-        self.batch.clear();
-        Ok(())
     }
 }
 

@@ -1,15 +1,13 @@
 //! Doubts about formats that nothing but the shape of their rows tells.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::row::{DAY, Row};
-use super::run::{Import, needed, read_error};
+use super::row::DAY;
 use super::text::{self, BOM, Parse, complete_lines, first_rows};
-use super::{FORMATS, ImportFormat};
+use super::{FORMATS, Import, ImportError, ImportFormat, Row, Spec, TimeUnit, fact, needed};
 use q2c_model::{Bytes, TraceMeta};
 
 const LONGEST: u64 = 1 << 30;
+/// Bytes ahead that are looked at.
+const AHEAD: usize = 64 * 1024;
 /// Begin and end of the time that recordings are of: the years 1990 to 2099 in Unix time, ns.
 const YEARS: std::ops::Range<u64> = 631_152_000_000_000_000..4_102_444_800_000_000_000;
 /// Offsets and lengths in bytes are multiples of this, those in blocks seldom.
@@ -75,7 +73,7 @@ pub(super) fn stated_unit(
     if let Some(unit) = from.options.unit {
         return Ok(unit);
     }
-    let reason = match unix_unit(head(from)?, spec, own, parse) {
+    let reason = match unix_unit(from.ahead(AHEAD)?, spec, own, parse) {
         None => return Ok(own),
         Some(unit) if unit == own => return Ok(own),
         Some(TimeUnit::Seconds) => "its times are of this age in seconds (--unit s) alone",
@@ -96,7 +94,7 @@ pub(super) fn stated_block(
     if let Some(unit) = from.options.offset_unit {
         return Ok(unit);
     }
-    let rows = first_rows(head(from)?, parse).unwrap_or_default();
+    let rows = first_rows(from.ahead(AHEAD)?, parse).unwrap_or_default();
     let in_bytes = |row: &Row| {
         let small = row.bytes.0 / 512 < BLOCK && !lengths;
         row.sector.0.is_multiple_of(BLOCK) && (small || has_size_in_bytes(row))
@@ -146,14 +144,14 @@ pub(super) fn import_units(
         offsets,
         ..Units::SECTORS
     };
-    let mut fact = None;
-    if offsets == Bytes(1) && are_sizes_in_bytes(head(from)?, |line| parse(line, units)) {
+    let mut sizes = None;
+    if offsets == Bytes(1) && are_sizes_in_bytes(from.ahead(AHEAD)?, |line| parse(line, units)) {
         units.sizes = Bytes(1);
         let value = "1 B (as that of offsets: all are multiples of 512)";
-        fact = Some(("unit.bytes".to_owned(), value.to_owned()));
+        sizes = Some(fact("unit.bytes", value));
     }
     let mut meta = text::import(from, spec, |line| parse(line, units))?;
-    meta.facts.extend(fact);
+    meta.facts.extend(sizes);
     Ok(meta)
 }
 
@@ -162,11 +160,4 @@ fn are_sizes_in_bytes(head: &[u8], parse: impl Fn(&[u8]) -> Parse) -> bool {
     let mut rows = complete_lines(head).filter_map(|line| parse(line).ok().flatten());
     let first = rows.next();
     first.is_some_and(|first| has_size_in_bytes(&first) && rows.all(|row| has_size_in_bytes(&row)))
-}
-
-fn head<'a>(from: &'a mut Import<'_>) -> Result<&'a [u8], ImportError> {
-    const MOST: usize = 64 * 1024;
-    let failed = read_error(from.path);
-    let head = from.input.fill_buf().map_err(failed)?;
-    Ok(&head[..head.len().min(MOST)])
 }

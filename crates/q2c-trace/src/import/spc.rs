@@ -4,19 +4,14 @@
 //! The address is in blocks, 512 bytes by convention, and the size in bytes. The timestamp is in
 //! seconds from the start. The opcode is `R` or `W` in either case.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::row::Row;
-use super::shape;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use super::{ImportFormat, ImportOption as O};
+use super::{ImportFormat, ImportOption as O, Row, Spec, TimeUnit, shape};
 use q2c_model::Bytes;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "spc",
     help: "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)",
     sniff: |head| shape::sniff(head, &SPEC, |line| row(line, TimeUnit::Seconds, BLOCK)),
-    own_device_numbers: false,
     by_shape: true,
     uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {

@@ -4,12 +4,8 @@
 //! and blank where it was lost. Offset and size are in bytes. A type that was lost with the
 //! response becomes `other`. Header lines may repeat where files were joined.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::row::{KnownTime, Row};
-use super::shape;
 use super::text::{self, BOM, Cells, Parse, Separator, address, device, length, letter, time};
-use super::{ImportFormat, ImportOption};
+use super::{ImportFormat, ImportOption, KnownTime, Row, Spec, TimeUnit, shape};
 use q2c_model::{Bytes, Op};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -19,7 +15,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         head.strip_prefix(BOM).unwrap_or(head).starts_with(HEADER)
             || shape::unix_unit(head, &SPEC, UNIT, row).is_some()
     },
-    own_device_numbers: false,
     by_shape: true,
     uses: &[ImportOption::Unit, ImportOption::Sort],
     import: |from| {

@@ -4,12 +4,9 @@
 //! is `0` for a read and `1` for a write. Copies of the set have offsets, or sizes as well, in
 //! bytes; the option for the offset unit reads them.
 
-use super::arrange::Spec;
-use super::decimal::TimeUnit;
-use super::row::Row;
 use super::shape::{self, Units};
-use super::text::{Cells, Parse, Separator, address, bad, device, sector_length, time};
-use super::{ImportFormat, ImportOption as O};
+use super::text::{Cells, Parse, Separator, address, device, sector_length, time};
+use super::{ImportFormat, ImportOption as O, Row, Spec, TimeUnit, bad};
 use q2c_model::Op;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -21,7 +18,6 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         })
         .is_some()
     },
-    own_device_numbers: false,
     by_shape: true,
     uses: &[O::Unit, O::OffsetUnit, O::Sort],
     import: |from| {

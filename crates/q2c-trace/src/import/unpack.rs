@@ -4,7 +4,7 @@
 mod tar;
 mod zip;
 
-use super::error::ImportError;
+use super::ImportError;
 use super::run::read_error;
 use crate::CountedFile;
 use bzip2::bufread::MultiBzDecoder;
@@ -23,7 +23,7 @@ use thiserror::Error;
 const STDIN: &str = "-";
 const BUFFER: usize = 256 * 1024;
 /// Bytes that are looked at to recognise a format.
-const HEAD: usize = 4096;
+pub(super) const HEAD: usize = 4096;
 /// Most packings inside each other, such as a tar archive in gzip.
 const MOST_LAYERS: usize = 4;
 /// Most memory for unpacking xz, as much as Zstandard takes; xz -9 needs 65 MiB.
@@ -101,11 +101,6 @@ pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError>
     opened.map_err(read_error(source_name(path)))
 }
 
-pub(super) fn head(input: &mut dyn BufRead) -> io::Result<&[u8]> {
-    let head = input.fill_buf()?;
-    Ok(&head[..head.len().min(HEAD)])
-}
-
 fn open_file(file: File) -> io::Result<(bool, Box<dyn BufRead>)> {
     let mut input = BufReader::with_capacity(BUFFER, CountedFile(file));
     let mut magic = Vec::new();
@@ -160,11 +155,8 @@ fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
     if names.len() < 2 {
         return Ok(());
     }
-    let shown: Vec<_> = names
-        .iter()
-        .take(MOST_NAMED)
-        .map(|name| name.escape_debug().to_string())
-        .collect();
+    let shown = names.iter().take(MOST_NAMED);
+    let shown: Vec<_> = shown.map(|name| name.escape_debug().to_string()).collect();
     let more = if names.len() > MOST_NAMED {
         ", and more"
     } else {
@@ -248,9 +240,8 @@ impl UnpackError {
 }
 
 fn damage_error(name: &str, at: u64, error: io::Error) -> io::Error {
-    let is_told = error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<UnpackError>());
+    let inner = error.get_ref();
+    let is_told = inner.is_some_and(|inner| inner.is::<UnpackError>());
     let message = match error.kind() {
         _ if is_told => return error,
         io::ErrorKind::Interrupted => return error,

@@ -2,6 +2,7 @@
 //! the way in. One line each.
 
 use super::ImportError;
+use super::error::unfit;
 use std::path::Path;
 
 struct UnreadFormat {
@@ -11,7 +12,7 @@ struct UnreadFormat {
     todo: &'static str,
 }
 
-const FIO: &str = "run fio with --write_lat_log=NAME and without --log_avg_msec, and import NAME_lat.1.log, or import what --write_iolog writes";
+pub(super) const FIO: &str = "run fio with --write_lat_log=NAME and without --log_avg_msec, and import NAME_lat.1.log, or import what --write_iolog writes";
 const SINGLE: &str =
     "record single I/Os: q2c trace record DISK, or blktrace, and import what they write";
 const AS_CSV: &str = "write it as CSV with a header row, one I/O per row, and import that";
@@ -98,19 +99,15 @@ const fn kind(what: &'static str, is: fn(&[u8]) -> bool, todo: &'static str) -> 
 /// The error for a file that begins with `head`; `None` when it is of no kind.
 pub(super) fn refusal(path: &Path, head: &[u8]) -> Option<ImportError> {
     let kind = KINDS.iter().find(|kind| (kind.is)(head))?;
-    Some(unread(path, kind.what.to_owned(), kind.todo))
+    Some(unread(path, kind.what, kind.todo))
 }
 
-pub(super) fn fio(path: &Path, found: String) -> ImportError {
-    unread(path, found, FIO)
-}
-
-pub(super) fn unread(path: &Path, found: String, todo: &'static str) -> ImportError {
-    ImportError::Unread {
-        path: path.to_owned(),
-        found,
-        todo,
-    }
+/// The error of what is no recording of single I/Os.
+pub(super) fn unread(path: &Path, found: &str, todo: &str) -> ImportError {
+    unfit(
+        path,
+        format_args!(": expected a recording of single I/Os, found {found}; {todo}"),
+    )
 }
 
 fn begins(head: &[u8], with: &[&[u8]]) -> bool {

@@ -8,29 +8,24 @@
 //! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
 //! the length is in bytes, as consecutive blocks in the public sample of version 1 show.
 
-use super::arrange::{Arranged, Spec};
-use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
-use super::row::{KnownTime, Row};
-use super::run::{Import, RecordSink, SourcePosition, read_error};
+use super::arrange::Arranged;
+use super::run::{read_error, refused};
 use super::text::sectors;
-use super::{ImportFormat, ImportOption};
+use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, KnownTime, Row, Spec, fact};
 use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
 use std::io::{self, BufRead, Read};
-use std::path::Path;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "vscsi",
     help: "CloudPhysics vscsi, binary, version 1 or 2 (version 2 not verified against a real file)",
     sniff,
-    own_device_numbers: false,
     by_shape: false,
     uses: &[ImportOption::Sort],
     import,
 };
 
 const V1: Spec = Spec {
-    position: SourcePosition::Offset,
+    is_binary: true,
     ..Spec::lines("vscsi", "microseconds, as in the source")
 };
 const V2: Spec = Spec { ends: true, ..V1 };
@@ -93,7 +88,11 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     // The first record tells the size of all records.
     read(from.input, &mut block, Version::One.size())?;
     let version = match Version::from_record(&block) {
-        None if !block.is_empty() => return Err(no_version(path, options, from.sink)),
+        None if !block.is_empty() => {
+            let expected = "1 in byte 15 (version 1) or 2 in byte 3 (version 2)";
+            let bad = BadLine::new("no version", "version", expected, "");
+            return Err(refused(path, true, 0, bad.found("neither, or both")));
+        }
         version => version.unwrap_or(Version::One),
     };
     let spec = if version == Version::One { &V1 } else { &V2 };
@@ -110,15 +109,16 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
                     position: offset,
                     ..row
                 })?,
-                Err(bad) => out.bad(offset, bad)?,
+                Err(bad) => out.intake.bad(offset, bad)?,
             }
             offset += record.len() as u64;
         }
         block.clear();
     }
     let number = if version == Version::One { "1" } else { "2" };
-    out.fact("stated.device", options.device.to_string());
-    let mut meta = out.finish(offset / version.size() as u64)?;
+    out.lines = offset / version.size() as u64;
+    let mut meta = out.finish()?;
+    meta.facts.extend([fact("stated.device", options.device)]);
     number.clone_into(&mut meta.source_version);
     Ok(meta)
 }
@@ -128,12 +128,6 @@ fn fill(input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize) -> io::Result
     input.take(room as u64).read_to_end(block).map(|_| ())
 }
 
-fn no_version(path: &Path, options: &ImportOptions, sink: &mut dyn RecordSink) -> ImportError {
-    let expected = "1 in byte 15 (version 1) or 2 in byte 3 (version 2)";
-    let bad = BadLine::new("no version", "version", expected, "").found("neither, or both");
-    Arranged::new(path, options, sink, &V1).refused(0, bad)
-}
-
 fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
     if record.len() < version.size() {
         let expected = match version {
@@ -141,14 +135,14 @@ fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
             Version::Two => "40 bytes",
         };
         let end = format!("the end after {} bytes", record.len());
-        return Err(BadLine::new("truncated record", "record", expected, "").found(&end));
+        return Err(BadLine::new("truncated record", "record", expected, "").found(end));
     }
     let [kind, command, length, block, time] = version.places();
     let (kind, number) = (bytes(record, kind), version as u16 + 1);
     if u16::from_le_bytes(kind) >> 8 != number {
         let expected = "the version of the first record";
         let version_field = format!("{:#06x}", u16::from_le_bytes(kind));
-        return Err(BadLine::new("mixed versions", "version", expected, "").found(&version_field));
+        return Err(BadLine::new("mixed versions", "version", expected, "").found(version_field));
     }
     let op = operation(u16::from_le_bytes(bytes(record, command)));
     let length = Bytes(u64::from(u32::from_le_bytes(bytes(record, length))));

@@ -1,7 +1,7 @@
 use crate::any::any_record;
 use crate::support::{block_read, read, tells, write};
 use proptest::prelude::*;
-use q2c_model::{DevId, FleetMeta, IoRecord, TraceMeta};
+use q2c_model::{DevId, Exit, Fault, FleetMeta, IoRecord, TraceMeta};
 use q2c_trace::import::{ImportError, ImportOptions, several, to_fleet};
 use q2c_trace::{Scan, TraceError, TraceReader};
 use std::collections::BTreeMap;
@@ -145,9 +145,7 @@ fn a_failed_import_leaves_no_folder() {
     fs::create_dir(&out).unwrap();
     fs::write(out.join("precious"), "kept").unwrap();
     let taken = fleet(&[good], &out, 9);
-    let Err(ImportError::Trace(TraceError::Exists { .. })) = taken else {
-        panic!("{taken:?}");
-    };
+    assert_eq!(Fault::from(taken.unwrap_err()).exit(), Exit::Usage);
     assert_eq!(fs::read(out.join("precious")).unwrap(), b"kept");
 }
 

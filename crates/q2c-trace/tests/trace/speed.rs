@@ -1,6 +1,7 @@
 //! Measures how fast a large file is imported. Run it by hand: `cargo test --release -p q2c-trace
 //! --test trace speed -- --ignored --nocapture`.
 
+use crate::support::import_to_file;
 use q2c_model::IoRecord;
 use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::{TraceError, TraceReader};
@@ -54,8 +55,7 @@ fn alibaba_rows_become_a_trace() {
     let parsed = began.elapsed();
     assert_eq!(counted.0, ROWS);
     let began = Instant::now();
-    let input = Input::recognise(&path, Some("alibaba")).unwrap();
-    input.import_to_file(&path, &options, &trace).unwrap();
+    import_to_file("alibaba", &path, &options, &trace).unwrap();
     let written = began.elapsed();
     TraceReader::open(&trace).unwrap();
     let sizes = [&path, &trace].map(|path| fs::metadata(path).unwrap().len());

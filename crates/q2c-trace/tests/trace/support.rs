@@ -1,8 +1,9 @@
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
-use q2c_trace::import::{Import, ImportError, ImportOptions, Input, by_name};
+use q2c_trace::import::{Import, ImportError, ImportOptions, by_name, to_trace};
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Writes `records` to a new trace, `push` records at a time.
 pub(crate) fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
@@ -46,8 +47,9 @@ pub(crate) fn import_to_file(
     options: &ImportOptions,
     trace: &Path,
 ) -> Result<TraceMeta, ImportError> {
-    let input = Input::recognise(path, Some(format))?;
-    input.import_to_file(path, options, trace)
+    let (paths, stop) = ([path.to_owned()], AtomicBool::new(false));
+    let imported = to_trace(&paths, Some(format), options, trace, &stop)?;
+    Ok(imported.0)
 }
 
 /// Asserts that a message holds these words.

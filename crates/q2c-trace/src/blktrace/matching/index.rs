@@ -1,7 +1,7 @@
 //! Index of the slots by device and sector: a multimap that keeps the entries of one key in their
 //! order of arrival.
 
-use super::super::hash::GOLDEN;
+use super::super::GOLDEN;
 use super::slot::{Links, NIL, Slot, SlotRing};
 
 /// Says which sector of a slot is the key, and where the slot keeps its links.

@@ -1,6 +1,6 @@
 //! Lanes: processes numbered from 0 in the order of their first I/O, with their I/Os in flight.
 
-use super::super::hash::IntMap;
+use super::super::IntMap;
 
 #[derive(Default)]
 pub(super) struct Lanes {

@@ -12,8 +12,8 @@ mod lanes;
 mod merging;
 mod slot;
 
+use super::IntMap;
 use super::event::{BlktraceEvent, action, category};
-use super::hash::IntMap;
 use crate::span::{NONE, Span};
 use index::{EndEdge, Index, StartEdge};
 use lanes::Lanes;

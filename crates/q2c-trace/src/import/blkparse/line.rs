@@ -1,7 +1,7 @@
-use super::pattern::{BlkparseField, BlkparsePattern};
+use super::pattern::BlkparsePattern;
 use crate::blktrace::{BlktraceEvent, action, category};
-use crate::import::error::BadLine;
-use crate::import::text::{bad, whole_number};
+use crate::import::text::whole_number;
+use crate::import::{BadLine, bad};
 use q2c_model::Op;
 
 #[derive(Debug)]
@@ -72,28 +72,29 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn take(&mut self, field: BlkparseField, text: &'a [u8]) -> Result<(), BadLine> {
+    /// Takes the text of a field of `blkparse -f`, by its letter.
+    fn take(&mut self, field: u8, text: &'a [u8]) -> Result<(), BadLine> {
         let event = &mut self.event;
         match field {
-            BlkparseField::Action => self.action = text,
-            BlkparseField::Rwbs => self.rwbs = text,
-            BlkparseField::Comm => self.comm = text,
-            BlkparseField::Other => {}
-            BlkparseField::Cpu => event.cpu = number(text, "cpu")?,
-            BlkparseField::Pid => event.pid = number(text, "pid")?,
-            BlkparseField::Sequence => event.sequence = number(text, "sequence")?,
-            BlkparseField::Sector => {
+            b'a' => self.action = text,
+            b'd' => self.rwbs = text,
+            b'C' => self.comm = text,
+            b'c' => event.cpu = number(text, "cpu")?,
+            b'p' => event.pid = number(text, "pid")?,
+            b's' => event.sequence = number(text, "sequence")?,
+            b'S' => {
                 event.sector = whole_number(text, "sector")?;
                 self.placed = true;
             }
-            BlkparseField::Blocks => self.bytes = blocks(text)?,
-            BlkparseField::Bytes => self.bytes = whole_number(text, "bytes")?,
-            BlkparseField::Error => event.error = errno(text)?,
-            BlkparseField::Major => self.major = whole_number(text, "major")?,
-            BlkparseField::Minor => self.minor = whole_number(text, "minor")?,
-            BlkparseField::Device => (self.major, self.minor) = device(text)?,
-            BlkparseField::Seconds => self.seconds = whole_number(text, "seconds")?,
-            BlkparseField::Nanos => self.nanos = nanos(text)?,
+            b'n' => self.bytes = blocks(text)?,
+            b'N' => self.bytes = whole_number(text, "bytes")?,
+            b'e' => event.error = errno(text)?,
+            b'M' => self.major = whole_number(text, "major")?,
+            b'm' => self.minor = whole_number(text, "minor")?,
+            b'D' => (self.major, self.minor) = device(text)?,
+            b'T' => self.seconds = whole_number(text, "seconds")?,
+            b't' => self.nanos = nanos(text)?,
+            _ => {}
         }
         Ok(())
     }
@@ -106,13 +107,11 @@ impl<'a> Parts<'a> {
         let (Some(major), Some(minor)) = (major, minor) else {
             let device = format!("{},{}", self.major, self.minor);
             let expected = "a major below 4096 and a minor below 1048576";
-            return Err(bad("device", expected, device.as_bytes()));
+            return Err(bad("device", expected, &device));
         };
         event.device = major << 20 | minor;
-        event.bytes = u32::try_from(self.bytes).map_err(|_| {
-            let length = self.bytes.to_string();
-            bad("length", "a length below 4 GiB", length.as_bytes())
-        })?;
+        event.bytes = u32::try_from(self.bytes)
+            .map_err(|_| bad("length", "a length below 4 GiB", &self.bytes.to_string()))?;
         let comm = match self.comm {
             b"(null)" => b"",
             comm => comm,
@@ -158,10 +157,7 @@ fn time(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
         .checked_sub(1 << 64)
         .filter(|at| *at <= u128::from(BEFORE));
     let time = from_zero.unwrap_or(printed + u128::from(BEFORE));
-    u64::try_from(time).map_err(|_| {
-        let seconds = seconds.to_string();
-        bad("seconds", "below 2^64 ns", seconds.as_bytes())
-    })
+    u64::try_from(time).map_err(|_| bad("seconds", "below 2^64 ns", &seconds.to_string()))
 }
 
 /// Whether the action is of a request and so has a range of sectors.

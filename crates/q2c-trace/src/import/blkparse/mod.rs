@@ -8,21 +8,19 @@
 mod line;
 mod pattern;
 
-use super::error::{BadLine, ImportError};
-use super::event_text::{EventLine, LineNotes};
-use super::run::{Import, not_told_twice};
-use super::text::BOM;
-use super::{ImportFormat, ImportOption};
-use crate::blktrace::{BlktraceEvent, SequenceStep, Sequences, action};
+use super::error::misused;
+use super::event_text::EventLine;
+use super::text::complete_lines;
+use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, not_told_twice};
+use crate::blktrace::{BesideEvents, BlktraceEvent, SequenceStep, Sequences, action};
 use line::{BEFORE, BlkparseLine, BlkparseLineFormat};
-use pattern::{BlkparseField, BlkparsePattern};
+use pattern::BlkparsePattern;
 use q2c_model::TraceMeta;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blkparse",
     help: "text of blkparse, its default format or --blkparse-format; so YCSB/RocksDB ssdtrace (not verified against a real file)",
     sniff,
-    own_device_numbers: false,
     by_shape: false,
     uses: &[ImportOption::BlkparseFormat, ImportOption::Op],
     import,
@@ -44,17 +42,13 @@ fn sniff(head: &[u8]) -> bool {
         default: true,
         op: None,
     };
-    let head = head.strip_prefix(BOM).unwrap_or(head);
-    let whole = head.iter().rposition(|byte| *byte == b'\n');
-    let lines = head[..whole.unwrap_or(head.len())].split(|byte| *byte == b'\n');
-    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
-    let mut events = 0;
-    let is_event = |line: &[u8]| matches!(line::parse(line, &form), Ok(BlkparseLine::Event(..)));
-    let mut first = lines.take(FIRST_LINES as usize);
+    let mut has_event = false;
+    let mut first = complete_lines(head).take(FIRST_LINES as usize);
     first.all(|line| {
-        events += usize::from(is_event(line));
-        line::parse(line, &form).is_ok()
-    }) && events > 0
+        let parsed = line::parse(line, &form);
+        has_event |= matches!(parsed, Ok(BlkparseLine::Event(..)));
+        parsed.is_ok()
+    }) && has_event
 }
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
@@ -63,31 +57,27 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let pattern = BlkparsePattern::parse(given.unwrap_or(DEFAULT)).and_then(|pattern| {
         pattern.with_all_needed(given.is_some(), options.op_or_assumed().is_some())
     });
-    let pattern = pattern.map_err(|(expected, found)| ImportError::Pattern {
-        path: path.to_owned(),
-        expected,
-        found,
+    let pattern = pattern.map_err(|(expected, found)| {
+        let path = path.display();
+        misused(format_args!("import {path}: format of lines: expected {expected}, found {found}; give the one of blkparse -f with --blkparse-format"))
     })?;
-    if pattern.has(BlkparseField::Rwbs) {
+    if pattern.has(b'd') {
         not_told_twice(options.op, path, "blkparse's text with RWBS", "--op")?;
     }
     let form = BlkparseLineFormat {
         default: given.is_none(),
-        op: options
-            .op_or_assumed()
-            .filter(|_| !pattern.has(BlkparseField::Rwbs)),
+        op: options.op_or_assumed().filter(|_| !pattern.has(b'd')),
         pattern,
     };
-    let sequences = Sequences::default();
     let is_default = form.default;
+    let sequences = Sequences::default();
     let read = super::event_text::import(from, &mut Blkparse { form, sequences });
     let mut meta = read.map_err(|mut error| {
         if let ImportError::Line { line, found, .. } = &mut error
             && is_default
             && *line <= FIRST_LINES
         {
-            found
-                .push_str(" (text that was printed with -f needs its format in --blkparse-format)");
+            *found += " (text that was printed with -f needs its format in --blkparse-format)";
         }
         error
     })?;
@@ -110,7 +100,7 @@ impl EventLine for Blkparse {
     fn event(
         &mut self,
         line: &[u8],
-        told: &mut LineNotes,
+        told: &mut BesideEvents,
     ) -> Result<Option<BlktraceEvent>, BadLine> {
         let (event, nowhere) = match line::parse(line, &self.form)? {
             BlkparseLine::Nothing => return Ok(None),
@@ -130,8 +120,7 @@ impl EventLine for Blkparse {
         // Numbers are missing, too, in what blkparse or grep chose, or in the trace of a partition.
         told.losses.forget_lost();
         if nowhere {
-            let reason = "event without a place (passthrough)";
-            told.losses.count(reason, 1);
+            told.losses.count("event without a place (passthrough)", 1);
         }
         Ok((seen != SequenceStep::Again && !nowhere).then_some(event))
     }

@@ -1,60 +1,18 @@
 //! The format of a line, as `blkparse -f` takes it.
 
-use crate::import::error::{BadLine, shown};
+use crate::import::BadLine;
+use crate::import::error::shown;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlkparseField {
-    Action,
-    Cpu,
-    Comm,
-    Rwbs,
-    /// `%D`: major and minor number with a comma between them.
-    Device,
-    Error,
-    Major,
-    Minor,
-    /// `%n`: length in 512-byte blocks.
-    Blocks,
-    /// `%N`: length in bytes.
-    Bytes,
-    Pid,
-    Sequence,
-    Sector,
-    Seconds,
-    Nanos,
-    /// `%P`, `%u`, `%U`, `%g`, `%G`: fields that are passed over.
-    Other,
-}
-
-const LETTERS: [(char, BlkparseField); 20] = [
-    ('a', BlkparseField::Action),
-    ('c', BlkparseField::Cpu),
-    ('C', BlkparseField::Comm),
-    ('d', BlkparseField::Rwbs),
-    ('D', BlkparseField::Device),
-    ('e', BlkparseField::Error),
-    ('M', BlkparseField::Major),
-    ('m', BlkparseField::Minor),
-    ('n', BlkparseField::Blocks),
-    ('N', BlkparseField::Bytes),
-    ('p', BlkparseField::Pid),
-    ('s', BlkparseField::Sequence),
-    ('S', BlkparseField::Sector),
-    ('T', BlkparseField::Seconds),
-    ('t', BlkparseField::Nanos),
-    ('P', BlkparseField::Other),
-    ('u', BlkparseField::Other),
-    ('U', BlkparseField::Other),
-    ('g', BlkparseField::Other),
-    ('G', BlkparseField::Other),
-];
+/// The letters of fields, as blkparse names them. `P u U g G` are passed over.
+const LETTERS: &str = "acCdDeMmnNpsStTPuUgG";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
     /// Any number of blanks, also none, because fields are padded with blanks.
     Blanks,
     Byte(u8),
-    Field(BlkparseField),
+    /// A field by its letter.
+    Field(u8),
 }
 
 #[derive(Clone, Debug)]
@@ -93,20 +51,14 @@ impl BlkparsePattern {
     ) -> Result<BlkparsePattern, PatternFault> {
         let has = |field| self.has(field);
         let needed = [
-            (has(BlkparseField::Action), "%a, the action"),
+            (has(b'a'), "%a, the action"),
+            (has(b'T') && has(b't'), "%T and %t, the time"),
             (
-                has(BlkparseField::Seconds) && has(BlkparseField::Nanos),
-                "%T and %t, the time",
-            ),
-            (
-                has(BlkparseField::Rwbs) || stated,
+                has(b'd') || stated,
                 "%d, the kind of request (or the option --op)",
             ),
-            (has(BlkparseField::Sector) || !whole, "%S, the sector"),
-            (
-                has(BlkparseField::Blocks) || has(BlkparseField::Bytes) || !whole,
-                "%n or %N, the length",
-            ),
+            (has(b'S') || !whole, "%S, the sector"),
+            (has(b'n') || has(b'N') || !whole, "%n or %N, the length"),
         ];
         match needed.into_iter().find(|(has, _)| !has) {
             Some((_, missing)) => Err((missing, "a format without it".to_owned())),
@@ -114,7 +66,7 @@ impl BlkparsePattern {
         }
     }
 
-    pub(super) fn has(&self, field: BlkparseField) -> bool {
+    pub(super) fn has(&self, field: u8) -> bool {
         self.0.contains(&Item::Field(field))
     }
 
@@ -122,7 +74,7 @@ impl BlkparsePattern {
     pub(super) fn split<'a>(
         &self,
         line: &'a [u8],
-        mut take: impl FnMut(BlkparseField, &'a [u8]) -> Result<(), BadLine>,
+        mut take: impl FnMut(u8, &'a [u8]) -> Result<(), BadLine>,
     ) -> Result<&'a [u8], BadLine> {
         let mut rest = line;
         for (at, item) in self.0.iter().enumerate() {
@@ -145,23 +97,20 @@ impl BlkparsePattern {
         Ok(rest)
     }
 
-    fn length(&self, field: BlkparseField, rest: &[u8], at: usize) -> usize {
+    fn length(&self, field: u8, rest: &[u8], at: usize) -> usize {
         match field {
-            BlkparseField::Action
-            | BlkparseField::Rwbs
-            | BlkparseField::Comm
-            | BlkparseField::Other => {}
-            BlkparseField::Device => return device_length(rest),
+            b'a' | b'd' | b'C' | b'P' | b'u' | b'U' | b'g' | b'G' => {}
+            b'D' => return device_length(rest),
             _ => return digits(rest, usize::from(rest.first() == Some(&b'-'))),
         }
         let end = match self.0.get(at + 1) {
             // A name may hold any character. When no field follows, the name ends at the last
             // occurrence of the character behind it.
-            Some(Item::Byte(byte)) if field == BlkparseField::Comm && !self.field_after(at) => {
+            Some(Item::Byte(byte)) if field == b'C' && !self.field_after(at) => {
                 rest.iter().rposition(|other| other == byte)
             }
             Some(Item::Byte(byte)) => memchr::memchr(*byte, rest),
-            _ if field == BlkparseField::Comm && self.only_blanks_after(at) => None,
+            _ if field == b'C' && self.only_blanks_after(at) => None,
             _ => rest.iter().position(u8::is_ascii_whitespace),
         };
         end.unwrap_or(rest.len())
@@ -178,13 +127,7 @@ impl BlkparsePattern {
 }
 
 fn unlike(line: &[u8]) -> BadLine {
-    let line_text = String::from_utf8_lossy(line);
-    BadLine::new(
-        "not of the format",
-        "line",
-        "a line of the format",
-        &line_text,
-    )
+    BadLine::new("not of the format", "line", "a line of the format", line)
 }
 
 /// Parses what stands behind the percent sign: a minus for left alignment, a width, a letter.
@@ -196,9 +139,10 @@ fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, PatternFault> {
     if letter == '%' {
         return Ok(Item::Byte(b'%'));
     }
-    let entry = LETTERS.iter().find(|(known, _)| *known == letter);
-    let field = entry.ok_or_else(|| (EXPECTED, shown(&letter.to_string())))?;
-    Ok(Item::Field(field.1))
+    if !LETTERS.contains(letter) {
+        return Err((EXPECTED, shown(&letter.to_string())));
+    }
+    Ok(Item::Field(letter as u8))
 }
 
 /// Index behind the digits that begin at `from`.

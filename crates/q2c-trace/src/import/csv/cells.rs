@@ -1,4 +1,4 @@
-use crate::import::error::{BadLine, ImportError};
+use crate::import::{BadLine, ImportError, needed};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use std::path::Path;
 
@@ -10,17 +10,14 @@ pub(super) struct CsvCells {
     blanks: bool,
     text: Vec<u8>,
     ends: Vec<usize>,
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl CsvCells {
     pub(super) fn new(delimiter: u8, path: &Path) -> Result<Self, ImportError> {
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            return Err(ImportError::Option {
-                path: path.to_owned(),
-                option: "delimiter",
-                why: "an ASCII character other than a quote or a line break separates cells",
-            });
+            let reason = "an ASCII character other than a quote or a line break separates cells";
+            return needed(None, path, "delimiter", reason);
         }
         let mut builder = ReaderBuilder::new();
         // The end of the line is taken off before; a carriage return within the line is text.
@@ -37,9 +34,8 @@ impl CsvCells {
     }
 
     pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
-        let joined = self
-            .blanks
-            .then(|| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let split = || line.split_whitespace().collect::<Vec<_>>();
+        let joined = self.blanks.then(|| split().join(" "));
         let line = joined.as_deref().unwrap_or(line);
         self.text.resize(line.len() + 1, 0);
         let (mut text, mut ends) = (0, 0);
@@ -57,13 +53,11 @@ impl CsvCells {
             return Ok(());
         }
         self.reader.reset();
-        Err(match done {
-            ReadRecordResult::InputEmpty => {
-                let expected = "every quote closed on its line";
-                BadLine::new("open quote", "line", expected, line)
-            }
-            _ => BadLine::new("too many cells", "line", "at most 4096 cells", line),
-        })
+        let (reason, expected) = match done {
+            ReadRecordResult::InputEmpty => ("open quote", "every quote closed on its line"),
+            _ => ("too many cells", "at most 4096 cells"),
+        };
+        Err(BadLine::new(reason, "line", expected, line))
     }
 
     /// The cell at `at`, without the blanks around it.
@@ -77,9 +71,5 @@ impl CsvCells {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.count).filter_map(|at| self.get(at))
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.count
     }
 }

@@ -4,7 +4,7 @@ use super::clock::{FORMS, is_like_clock};
 use super::unit::Unit;
 use crate::Column;
 use crate::import::decimal;
-use crate::import::error::BadLine;
+use crate::import::{BadLine, bad};
 use crate::process_name;
 use q2c_model::{Bytes, IoRecord, Nanos, Op, OpFlags, Sectors};
 use std::str::FromStr;
@@ -71,10 +71,8 @@ impl Field {
     pub(super) fn names() -> String {
         let columns = Column::ALL.iter().map(|column| column.name());
         let names = columns.chain(["offset", "latency"]);
-        let names: Vec<&str> = names
-            .filter(|name| Field::by_name(name).is_some())
-            .collect();
-        names.join(", ")
+        let names = names.filter(|name| Field::by_name(name).is_some());
+        names.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -144,39 +142,40 @@ pub(super) fn set(
     Ok(())
 }
 
-fn bad(field: Field, expected: &'static str, cell: &str) -> BadLine {
-    BadLine::new("not a value of the field", field.name(), expected, cell)
+fn parse<T: FromStr>(field: Field, expected: &'static str, cell: &str) -> Result<T, BadLine> {
+    cell.parse().map_err(|_| bad(field.name(), expected, cell))
 }
 
-fn parse<T: FromStr>(field: Field, expected: &'static str, cell: &str) -> Result<T, BadLine> {
-    cell.parse().map_err(|_| bad(field, expected, cell))
-}
+const WHOLE: &str = "a whole number in the field's range";
 
 pub(super) fn whole_number<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> {
-    parse(field, "a whole number in the field's range", cell)
+    parse(field, WHOLE, cell)
 }
 
 pub(super) fn time(field: Field, cell: &str, unit: Unit) -> Result<Nanos, BadLine> {
     if let Unit::Clock(clock) = unit {
         let expected = "a date or a time of day as in the first row, from 1970 on";
         let ns = clock.nanos(cell);
-        return ns.map(Nanos).ok_or_else(|| bad(field, expected, cell));
+        return ns
+            .map(Nanos)
+            .ok_or_else(|| bad(field.name(), expected, cell));
     }
-    let expected = if is_like_clock(cell) {
-        FORMS
-    } else {
-        "a time, zero or above"
-    };
-    decimal::nanos(cell, unit.time())
-        .map(Nanos)
-        .map_err(|error| BadLine::new(error.reason(), field.name(), expected, cell))
+    let ns = decimal::nanos(cell, unit.time()).map(Nanos);
+    ns.map_err(|reason| {
+        let is_clock = is_like_clock(cell);
+        let expected = if is_clock {
+            FORMS
+        } else {
+            "a time, zero or above"
+        };
+        BadLine::new(reason, field.name(), expected, cell)
+    })
 }
 
 fn bytes(field: Field, cell: &str, unit: Unit) -> Result<u64, BadLine> {
-    const EXPECTED: &str = "a whole number in the field's range";
     let bytes = decimal::multiple(cell, unit.bytes());
     let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-    bytes.ok_or_else(|| bad(field, EXPECTED, cell))
+    bytes.ok_or_else(|| bad(field.name(), WHOLE, cell))
 }
 
 fn sector(field: Field, cell: &str, unit: Unit) -> Result<Sectors, BadLine> {
@@ -184,9 +183,8 @@ fn sector(field: Field, cell: &str, unit: Unit) -> Result<Sectors, BadLine> {
     let bytes = bytes.filter(|bytes| bytes.is_multiple_of(512));
     let sector = bytes.and_then(|bytes| u64::try_from(bytes / 512).ok());
     let expected = "a whole number in its range, a multiple of 512 bytes";
-    sector
-        .map(Sectors)
-        .ok_or_else(|| bad(field, expected, cell))
+    let sector = sector.map(Sectors);
+    sector.ok_or_else(|| bad(field.name(), expected, cell))
 }
 
 /// Parses an operation: its name or first letter, the letters of blktrace (`WFS`), or 0 and 1,
@@ -194,17 +192,15 @@ fn sector(field: Field, cell: &str, unit: Unit) -> Result<Sectors, BadLine> {
 pub(super) fn op(cell: &str, read_flag: Option<u8>) -> Result<(Op, OpFlags), BadLine> {
     if let ("0" | "1", Some(read)) = (cell, read_flag) {
         let is_read = cell == if read == 0 { "0" } else { "1" };
-        return Ok((
-            if is_read { Op::Read } else { Op::Write },
-            OpFlags::default(),
-        ));
+        let op = if is_read { Op::Read } else { Op::Write };
+        return Ok((op, OpFlags::default()));
     }
     let expected =
         "read, write, flush, discard or other, letters as RS or WFS, or 0 and 1 with --read-flag";
     let named = cell.parse().ok().map(|op| (op, OpFlags::default()));
     named
         .or_else(|| letters(cell))
-        .ok_or_else(|| bad(Field::Column(Column::Op), expected, cell))
+        .ok_or_else(|| bad("op", expected, cell))
 }
 
 /// Letters as the kernel's trace points print them: F for a flush before, one of R W D F N, then
@@ -238,10 +234,7 @@ fn truth(cell: &str) -> Result<bool, BadLine> {
     match cell.to_ascii_lowercase().as_str() {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
-        _ => {
-            let field = Field::Column(Column::Missed);
-            Err(bad(field, "true, false, 1 or 0", cell))
-        }
+        _ => Err(bad("missed", "true, false, 1 or 0", cell)),
     }
 }
 
@@ -262,6 +255,6 @@ fn flags(cell: &str) -> Result<OpFlags, BadLine> {
     };
     let expected = "sync, meta, fua, readahead, polled, joined by |, or their bits";
     let flags: Option<Vec<OpFlags>> = cell.split('|').map(word).collect();
-    let flags = flags.ok_or_else(|| bad(Field::Column(Column::Flags), expected, cell))?;
+    let flags = flags.ok_or_else(|| bad("flags", expected, cell))?;
     Ok(flags.into_iter().fold(OpFlags::default(), OpFlags::union))
 }

@@ -3,77 +3,45 @@
 
 use super::cells::CsvCells;
 use super::field::{Field, LENGTH};
-use crate::Column;
-use crate::import::decimal::TimeUnit;
+use crate::import::TimeUnit;
 use q2c_model::parse_size;
 
 /// Fields by the names that sources give them, in small letters, without a unit and without what
-/// stands between words.
-const NAMES: [(Field, &str); 12] = [
-    (
-        Field::Column(Column::SubmitNs),
-        "time timestamp ts start starttime submit submittime arrival arrivaltime datetime",
-    ),
-    (
-        Field::Column(Column::ReapNs),
-        "end endtime finish finishtime completiontime",
-    ),
-    // Beside a start of the user layer they are its end.
-    (Field::Column(Column::CompleteNs), "complete completion"),
-    // fio's clat and slat are parts of a latency.
-    (
-        Field::Latency,
-        "lat latency responsetime response duration servicetime elapsed",
-    ),
-    (
-        Field::Column(Column::Op),
-        "op operation rw iotype optype opcode readwrite type kind",
-    ),
-    (
-        Field::Column(Column::Bytes),
-        "bytes size length len iosize requestsize blocksize bs sectors nrsectors",
-    ),
-    (Field::Offset, "offset off byteoffset address addr"),
-    (Field::Column(Column::Sector), "sector lba lbn startsector"),
-    (
-        Field::Column(Column::Device),
-        "device dev disk lun volume diskname",
-    ),
-    (Field::Column(Column::Pid), "pid processid"),
-    (
-        Field::Column(Column::Comm),
-        "comm process command processname",
-    ),
-    (Field::Column(Column::CpuSubmit), "cpu"),
-];
+/// stands between words. Beside a start of the user layer, `complete` is its end. fio's clat and
+/// slat are parts of a latency.
+const NAMES: &str = "\
+submit_ns: time timestamp ts start starttime submit submittime arrival arrivaltime datetime
+reap_ns: end endtime finish finishtime completiontime
+complete_ns: complete completion
+latency: lat latency responsetime response duration servicetime elapsed
+op: op operation rw iotype optype opcode readwrite type kind
+bytes: bytes size length len iosize requestsize blocksize bs sectors nrsectors
+offset: offset off byteoffset address addr
+sector: sector lba lbn startsector
+device: device dev disk lun volume diskname
+pid: pid processid
+comm: comm process command processname
+cpu_submit: cpu";
 
-/// Names of offsets that are usual for bytes and for blocks, so that they need a unit.
-const ADDRESS: [&str; 2] = ["address", "addr"];
+/// The fields of a table with a field and its words in each line.
+pub(super) fn fields_of(
+    table: &'static str,
+) -> impl Iterator<Item = (Field, impl Iterator<Item = &'static str>)> {
+    let lines = table.lines().filter_map(|line| line.split_once(": "));
+    lines.filter_map(|(name, words)| Some((Field::by_name(name)?, words.split(' '))))
+}
 
+/// Whether a header is a name of offsets that is usual for bytes and for blocks, so that they need
+/// a unit.
 pub(super) fn is_address(header: &str) -> bool {
-    ADDRESS.contains(&words(header).concat().as_str())
+    matches!(words(header).concat().as_str(), "address" | "addr")
 }
 
 /// The headers, in small letters and without a unit, that are taken as a field where no map
 /// names it; by the field's name.
-pub(in crate::import) fn usual_headers() -> impl Iterator<Item = (&'static str, Vec<&'static str>)>
-{
-    let names = NAMES.iter();
-    names.map(|(field, headers)| (field.name(), headers.split(' ').collect()))
+pub(super) fn usual_headers() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    fields_of(NAMES).map(|(field, headers)| (field.name(), headers.collect()))
 }
-
-/// Words at the end of a header that name a unit.
-const UNITS: [(&str, TimeUnit); 9] = [
-    ("ns", TimeUnit::Nanoseconds),
-    ("nsec", TimeUnit::Nanoseconds),
-    ("us", TimeUnit::Microseconds),
-    ("usec", TimeUnit::Microseconds),
-    ("ms", TimeUnit::Milliseconds),
-    ("msec", TimeUnit::Milliseconds),
-    ("s", TimeUnit::Seconds),
-    ("sec", TimeUnit::Seconds),
-    ("seconds", TimeUnit::Seconds),
-];
 
 /// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
 /// names its unit, too: `submit_ns`.
@@ -103,10 +71,13 @@ fn block_size(word: &str) -> Option<u64> {
 }
 
 pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
-    UNITS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, unit)| *unit)
+    Some(match name {
+        "ns" | "nsec" => TimeUnit::Nanoseconds,
+        "us" | "usec" => TimeUnit::Microseconds,
+        "ms" | "msec" => TimeUnit::Milliseconds,
+        "s" | "sec" | "seconds" => TimeUnit::Seconds,
+        _ => return None,
+    })
 }
 
 pub(super) fn size_unit(name: &str) -> Option<u64> {
@@ -123,13 +94,11 @@ pub(super) fn size_unit(name: &str) -> Option<u64> {
 pub(super) fn field_named(header: &str) -> Option<Field> {
     let by_name = |parts: &[String]| {
         let name = parts.concat();
-        let fits = |(_, names): &&(Field, &str)| names.split(' ').any(|known| known == name);
-        NAMES.iter().find(fits).map(|(field, _)| *field)
+        let mut fields = fields_of(NAMES);
+        fields.find_map(|(field, mut names)| names.any(|known| known == name).then_some(field))
     };
     let header_words = words(header);
-    let front = header_words
-        .split_last()
-        .map_or(&[][..], |(_, front)| front);
+    let front = header_words.split_last().map_or(&[][..], |last| last.1);
     let has_unit = |field: &Field| {
         field.is_time() && unit_of(header).is_some()
             || field.is_size() && size_unit_of(header).is_some()
@@ -147,8 +116,8 @@ pub(super) fn in_small(text: &str) -> String {
 /// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
 pub(super) fn words(header: &str) -> Vec<String> {
     let small = in_small(header);
-    small
-        .split(|c: char| !c.is_alphanumeric())
+    let parts = small.split(|c: char| !c.is_alphanumeric());
+    parts
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
@@ -164,6 +133,71 @@ pub(super) fn typed(fields: &[(Field, usize)], header: &CsvCells, unit: Option<&
         format!("{}={header}{unit}", field.name())
     };
     fields.iter().map(pair).collect::<Vec<_>>().join(",")
+}
+
+/// The delimiter of a header and the first row: the comma, semicolon or tab that makes most cells,
+/// else blanks where both lines have as many words.
+pub(super) fn detect(header: &str, row: Option<&str>) -> u8 {
+    let count = |delimiter: &u8| {
+        let mut quoted = false;
+        let mut separates = |byte: u8| {
+            quoted ^= byte == b'"';
+            byte == *delimiter && !quoted
+        };
+        header.bytes().filter(|byte| separates(*byte)).count()
+    };
+    // The last of several with as many cells is taken.
+    let most = [b'\t', b';', b','].into_iter().max_by_key(count);
+    let word_count = |line: &str| line.split_whitespace().count();
+    let has_columns =
+        word_count(header) > 1 && row.is_none_or(|row| word_count(row) == word_count(header));
+    match most {
+        Some(delimiter) if count(&delimiter) > 0 => delimiter,
+        _ if has_columns => b' ',
+        _ => b',',
+    }
+}
+
+/// Whether the first line looks like a header row: at least two names, besides the unnamed column
+/// of an index at the begin or one behind a delimiter at the end.
+pub(super) fn sniff(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head);
+    let head = head.strip_prefix('\u{feff}').unwrap_or(&head);
+    let mut lines = head.lines();
+    let first = lines.next().unwrap_or("");
+    let row = lines.find(|line| !line.trim().is_empty());
+    let unprintable = |c: char| c == '\u{fffd}' || c.is_control() && c != '\t';
+    if first.contains(unprintable) || first.trim_start().starts_with(['{', '[', '<']) {
+        return false;
+    }
+    let delimiter = detect(first, row);
+    if delimiter == b' ' {
+        let names: Vec<&str> = first.split_whitespace().collect();
+        return names.iter().all(|name| is_name(name)) && are_columns(&names, row.unwrap_or(""));
+    }
+    let separates = |c: char| c == char::from(delimiter);
+    let mut names: Vec<&str> = first.split(separates).map(str::trim).collect();
+    names.pop_if(|last| last.is_empty());
+    let unnamed = usize::from(names.first().is_some_and(|first| first.is_empty()));
+    let names = &names[unnamed..];
+    names.len() > 1 && names.iter().all(|name| is_name(name))
+}
+
+/// Whether a cell may be a header: JSON, settings and lines of logs are none.
+fn is_name(cell: &str) -> bool {
+    !cell.is_empty()
+        && !cell.contains(['{', '}', '='])
+        && cell
+            .split_whitespace()
+            .all(|word| word.parse::<f64>().is_err())
+}
+
+/// Whether words are headers: some are usual names, a time among them, and the row has a number.
+fn are_columns(names: &[&str], row: &str) -> bool {
+    let fields: Vec<Field> = names.iter().filter_map(|name| field_named(name)).collect();
+    let has_time = fields.iter().any(|field| field.is_instant());
+    let number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    fields.len() > 1 && has_time && row.split_whitespace().any(number)
 }
 
 #[cfg(test)]

@@ -8,41 +8,34 @@
 
 mod cells;
 mod clock;
-mod delimiter;
 mod field;
 mod guess;
-mod lengths;
-mod names;
 mod plan;
 mod row;
 mod suggest;
 mod unit;
 mod usual;
-mod window;
 
 pub(super) use clock::{ClockOrigin, midnights, on_day};
 pub(super) use guess::unit_of;
 
-use super::error::{BadLine, ImportError};
-use super::lines::Lines;
-use super::options::ImportOptions;
-use super::run::{Import, Intake, SourcePosition, read_error};
-use super::{ImportFormat, ImportOption};
+use super::arrange::WINDOW;
+use super::run::{Intake, read_error};
+use super::text::Lines;
+use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions};
 use crate::Column;
 use cells::CsvCells;
 use field::Field;
-use plan::CsvPlan;
-use q2c_model::TraceMeta;
+use plan::{CsvPlan, wrong_header};
+use q2c_model::{IoRecord, Nanos, TraceMeta};
 use row::Rows;
 use std::path::Path;
 use unit::UnitEvidence;
-use window::{CsvRequest, CsvRowOrder, CsvWindow};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
     help: "text with a header row, separated by commas, semicolons, tabs or blanks, and a column map (field=header or field=header:unit) where its names are unusual; needs --unit where neither the headers of times end with theirs (took_us) nor they are dates",
-    sniff: delimiter::sniff,
-    own_device_numbers: false,
+    sniff: guess::sniff,
     by_shape: false,
     uses: &[
         ImportOption::Unit,
@@ -112,30 +105,24 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     };
     out.rows.is_sorted_later = order == CsvRowOrder::Any;
     let mut window = CsvWindow::new(order);
-    loop {
-        let read = match lines.next().map_err(read_error(path))? {
-            None => break,
-            Some(Ok(line)) if line.trim().is_empty() => continue,
-            Some(line) => line
-                .and_then(|line| cells.split(line))
-                .and_then(|()| out.rows.read(&cells)),
-        };
-        let line = lines.number;
-        let placed = read.map(|(start, record)| (line, start, record));
-        if let Ok((.., record)) = &placed {
-            lengths::refuse(plan.length_unit.as_ref(), record, line, path)?;
+    while let Some(read) = lines.next_text().map_err(read_error(path))? {
+        if read.as_ref().is_ok_and(|line| line.trim().is_empty()) {
+            continue;
         }
-        match placed {
-            Ok(request) => match window.push(request) {
-                Ok(mut leaving) => leaving.try_for_each(|request| out.take(request))?,
-                Err(bad) => out.intake.bad(SourcePosition::Line(line), bad)?,
-            },
-            Err(bad) => out.intake.bad(SourcePosition::Line(line), bad)?,
+        let split = read.and_then(|line| cells.split(line));
+        let request = split.and_then(|()| out.rows.read(&cells));
+        let line = lines.number;
+        if let Ok((_, record)) = &request {
+            unit::refuse(plan.length_unit.as_ref(), record, line, path)?;
+        }
+        let pushed = request.and_then(|(start, record)| window.push((line, start, record)));
+        match pushed {
+            Ok(mut leaving) => leaving.try_for_each(|request| out.take(request))?,
+            Err(bad) => out.intake.bad(line, bad)?,
         }
     }
-    window
-        .leave_all()
-        .try_for_each(|request| out.take(request))?;
+    let mut leaving = window.leave_all();
+    leaving.try_for_each(|request| out.take(request))?;
     out.finish(lines.number)
 }
 
@@ -148,12 +135,12 @@ struct CsvOutput<'a> {
 impl CsvOutput<'_> {
     fn take(&mut self, (line, start, mut record): CsvRequest) -> Result<(), ImportError> {
         if let Err(bad) = self.rows.place(start, &mut record) {
-            return self.intake.bad(SourcePosition::Line(line), bad);
+            return self.intake.bad(line, bad);
         }
         if !self.begun {
             self.begun = true;
-            self.intake.begin(self.rows.origin());
-            if self.rows.devices.any() {
+            self.intake.origin = self.rows.origin();
+            if self.rows.numbers_devices() {
                 self.intake.number_devices();
             }
         }
@@ -177,29 +164,22 @@ fn header(
     path: &Path,
 ) -> Result<Option<(CsvPlan, CsvCells)>, ImportError> {
     let header = loop {
-        match lines.next().map_err(read_error(path))? {
+        match lines.next_text().map_err(read_error(path))? {
             None => return Ok(None),
             Some(Ok(line)) if line.trim().is_empty() => {}
             Some(line) => break line.map(str::to_owned),
         }
     };
     let line = lines.number;
-    let wrong = |bad: BadLine| ImportError::Header {
-        path: path.to_owned(),
-        line,
-        expected: bad.expected.to_owned(),
-        found: bad.found,
-    };
+    let wrong = |bad: BadLine| wrong_header(path, line, bad.expected, &bad.found);
     let header = header.map_err(wrong)?;
     let ahead = lines.ahead().map_err(read_error(path))?;
     let ahead = String::from_utf8_lossy(ahead);
     let row = ahead.lines().find(|line| !line.trim().is_empty());
-    let detected = || delimiter::detect(&header, row);
+    let detected = || guess::detect(&header, row);
     let delimiter = options.delimiter.unwrap_or_else(detected);
-    let (mut names, mut sample) = (
-        CsvCells::new(delimiter, path)?,
-        CsvCells::new(delimiter, path)?,
-    );
+    let mut names = CsvCells::new(delimiter, path)?;
+    let mut sample = CsvCells::new(delimiter, path)?;
     names.split(&header).map_err(wrong)?;
     let has_row = row.is_some_and(|row| sample.split(row).is_ok());
     let evidence = UnitEvidence {
@@ -210,4 +190,70 @@ fn header(
         path,
     };
     Ok(Some((CsvPlan::new(&evidence, line)?, names)))
+}
+
+type CsvRequest = (u64, Nanos, IoRecord);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CsvRowOrder {
+    Starts,
+    Ends,
+    Any,
+}
+
+/// Most rows that are sorted from any order, some 400 MB.
+const MOST: usize = 1 << 20;
+
+struct CsvWindow {
+    order: CsvRowOrder,
+    waiting: Vec<CsvRequest>,
+    left: Nanos,
+}
+
+impl CsvWindow {
+    fn new(order: CsvRowOrder) -> Self {
+        CsvWindow {
+            order,
+            waiting: Vec::new(),
+            left: Nanos::ZERO,
+        }
+    }
+
+    /// Takes a request. Returns those that need not wait any more, in order.
+    fn push(&mut self, request: CsvRequest) -> Result<impl Iterator<Item = CsvRequest>, BadLine> {
+        if request.1 < self.left {
+            let expected = "a start not before the requests more than 65536 rows above";
+            let distance = format!("{} ns before", self.left.0 - request.1.0);
+            return Err(BadLine::new(
+                "time goes back",
+                "latency",
+                expected,
+                &distance,
+            ));
+        }
+        if self.order == CsvRowOrder::Any && self.waiting.len() == MOST {
+            let expected = "at most 1048576 rows with --sort (sort the file by its start first)";
+            return Err(BadLine::new("too many rows", "line", expected, "").found("another row"));
+        }
+        self.waiting.push(request);
+        let leaving = match self.order {
+            CsvRowOrder::Starts => 1,
+            CsvRowOrder::Ends if self.waiting.len() == 2 * WINDOW => WINDOW,
+            CsvRowOrder::Ends | CsvRowOrder::Any => 0,
+        };
+        Ok(self.leave(leaving))
+    }
+
+    fn leave_all(&mut self) -> impl Iterator<Item = CsvRequest> {
+        self.leave(self.waiting.len())
+    }
+
+    fn leave(&mut self, count: usize) -> impl Iterator<Item = CsvRequest> {
+        if count > 0 {
+            // The sort is stable: requests of one instant keep the order of the source.
+            self.waiting.sort_by_key(|(_, start, _)| *start);
+            self.left = self.waiting[count - 1].1;
+        }
+        self.waiting.drain(..count)
+    }
 }

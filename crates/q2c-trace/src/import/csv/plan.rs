@@ -4,14 +4,12 @@ use super::cells::CsvCells;
 use super::clock::ClockOrigin;
 use super::field::{BLOCK, Field, LENGTH, USER};
 use super::guess::typed;
-use super::lengths;
 use super::suggest::advice;
-use super::unit::{Mapped, NOT_TOLD, Unit, UnitEvidence};
+use super::unit::{self, Mapped, NOT_TOLD, Unit, UnitEvidence};
 use super::usual::{check_addresses, usual_columns};
 use crate::Column;
-use crate::import::error::{ImportError, shown};
-use crate::import::options::ImportOptions;
-use crate::import::run::{needed, not_told_twice};
+use crate::import::error::{shown, unfit};
+use crate::import::{ImportError, ImportOptions, needed, not_told_twice};
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
 use std::path::Path;
@@ -65,13 +63,13 @@ impl CsvPlan {
         let is_untold = |column: &Mapped| column.field == LENGTH && column.source == NOT_TOLD;
         check_addresses(&usual, &mapped, of)?;
         let untold = mapped.iter().any(is_untold).then_some(&fields);
-        let length_unit = untold.and_then(|fields| lengths::option_for_unit(fields, of));
+        let length_unit = untold.and_then(|fields| unit::option_for_unit(fields, of));
         if self::has(&usual, LENGTH)
             && has(&Column::Sector)
             && options.offset_unit.is_none()
             && let Some(option) = &length_unit
         {
-            return Err(wrong(lengths::ask_unit(option)));
+            return Err(wrong(unit::ask_unit(option)));
         }
         let unused = not_taken(&fields, header);
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
@@ -90,7 +88,7 @@ impl CsvPlan {
         stated.extend(unused.map(|names| (COLUMNS_NOT_TAKEN, names)));
         Ok(CsvPlan {
             fields: mapped,
-            width: header.count(),
+            width: header.count,
             instants,
             start: if by_end { instants[0] } else { stamp },
             stamp,
@@ -186,12 +184,22 @@ fn place(header: &CsvCells, name: &str, line: u64, path: &Path) -> Result<usize,
         return Ok(at);
     }
     let headers: Vec<&str> = header.iter().collect();
-    Err(ImportError::Header {
-        path: path.to_owned(),
+    let expected = format!("exactly one column {}", shown(name));
+    Err(wrong_header(
+        path,
         line,
-        expected: format!("exactly one column {}", shown(name)),
-        found: shown(&headers.join(", ")),
-    })
+        &expected,
+        &shown(&headers.join(", ")),
+    ))
+}
+
+pub(super) fn wrong_header(path: &Path, line: u64, expected: &str, found: &str) -> ImportError {
+    unfit(
+        path,
+        format_args!(
+            ", line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field"
+        ),
+    )
 }
 
 pub(super) type Wrong = (String, String);
@@ -228,10 +236,11 @@ fn read_flag(
     fields: &[(Field, usize)],
     of: &UnitEvidence<'_>,
 ) -> Result<Option<(&'static str, String)>, ImportError> {
-    let ops = fields
+    let is_op = |(field, _): &&(Field, usize)| *field == Field::Column(Column::Op);
+    let cell = fields
         .iter()
-        .find(|(field, _)| *field == Field::Column(Column::Op));
-    let cell = ops.and_then(|(_, at)| of.sample?.get(*at));
+        .find(is_op)
+        .and_then(|(_, at)| of.sampled(*at));
     if !matches!(cell, Some("0" | "1")) {
         let format = "a table without operations of 0 and 1";
         not_told_twice(of.options.read_flag, of.path, format, "--read-flag")?;

@@ -1,15 +1,13 @@
 use super::cells::CsvCells;
 use super::clock::{ClockOrigin, midnights, on_day};
 use super::field::{self, Field, LENGTH};
-use super::names::CsvDeviceNames;
 use super::plan::CsvPlan;
 use super::unit::{self, Mapped, Unit};
 use crate::Column;
 use crate::import::decimal::latency;
-use crate::import::depth::Depths;
-use crate::import::error::BadLine;
-use crate::import::run::Origin;
-use q2c_model::{Bytes, IoRecord, Nanos, Op};
+use crate::import::row::numbered;
+use crate::import::{BadLine, Depths, Names, Origin, bad, fact};
+use q2c_model::{Bytes, DevId, IoRecord, Nanos, Op};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -31,7 +29,9 @@ pub(super) struct Rows<'a> {
     /// Whether rows may come in any order, because they are sorted later.
     pub(super) is_sorted_later: bool,
     lanes: HashMap<u64, u32>,
-    pub(super) devices: CsvDeviceNames,
+    /// Devices by their names; a source has either names or numbers.
+    devices: Names,
+    any_device_numbers: bool,
     /// `None` when the source gives the depth, or when it has no end to compute the depth from.
     depths: Option<Depths>,
 }
@@ -47,7 +47,8 @@ impl<'a> Rows<'a> {
             last_of_day: (plan.clock() == Some(ClockOrigin::Day)).then_some(Nanos::ZERO),
             is_sorted_later: false,
             lanes: HashMap::new(),
-            devices: CsvDeviceNames::default(),
+            devices: Names::default(),
+            any_device_numbers: false,
             depths: (!given && ends).then(Depths::default),
         }
     }
@@ -88,6 +89,31 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
+    /// Whether devices were numbered by the importer.
+    pub(super) fn numbers_devices(&self) -> bool {
+        !self.devices.0.is_empty()
+    }
+
+    /// The device of a cell: `259:1`; `3` for `1:3`; or a name, which gets the next number of the
+    /// major 1.
+    fn device(&mut self, cell: &str) -> Result<DevId, BadLine> {
+        const LONGEST: usize = 256;
+        let number = cell.parse().ok();
+        let number = number.or_else(|| cell.parse().ok().map(numbered));
+        if number.map_or(self.any_device_numbers, |_| self.numbers_devices()) {
+            let expected = "devices by names alone or by numbers alone, as in the rows above";
+            return Err(bad("device", expected, cell));
+        }
+        self.any_device_numbers |= number.is_some();
+        let expected = "at most 1024 devices, with names of at most 256 bytes";
+        let mut named = || match cell.len() {
+            ..=LONGEST => self.devices.number(cell.as_bytes(), "device").ok(),
+            _ => None,
+        };
+        let device = number.or_else(|| named().map(numbered));
+        device.ok_or_else(|| bad("device", expected, cell))
+    }
+
     fn shift(&self) -> u64 {
         if self.plan.by_end() { DAY } else { 0 }
     }
@@ -120,17 +146,15 @@ impl<'a> Rows<'a> {
         facts.extend(self.last_of_day.and_then(|_| midnights(last)));
         let start = format!("{} less latency", self.plan.stamp.name());
         facts.extend(self.plan.by_end().then_some(("start", start)));
-        facts
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .chain(unit::size_facts(&self.plan.fields))
-            .chain(self.devices.facts())
+        let facts = facts.into_iter().map(|(name, value)| fact(name, value));
+        let facts = facts.chain(unit::size_facts(&self.plan.fields));
+        facts.chain(self.devices.facts())
     }
 
     fn fill(&mut self, record: &mut IoRecord, cells: &CsvCells) -> Result<(), BadLine> {
         let plan = self.plan;
         let ends_with_delimiter = cells.get(plan.width) == Some("");
-        if cells.count() > plan.width + usize::from(ends_with_delimiter) {
+        if cells.count > plan.width + usize::from(ends_with_delimiter) {
             let expected = "as many cells as the header has";
             return Err(BadLine::new("too many cells", "line", expected, "").found("more cells"));
         }
@@ -156,7 +180,7 @@ impl<'a> Rows<'a> {
                     (record.op, record.flags) = (op, record.flags.union(flags));
                     flushes_first = cell.starts_with("FW");
                 }
-                Field::Column(Column::Device) => record.device = self.devices.device(cell)?,
+                Field::Column(Column::Device) => record.device = self.device(cell)?,
                 field => field::set(record, *field, &with_point(cell, *unit, plan), *unit)?,
             }
         }
@@ -298,7 +322,7 @@ fn check_latency(plan: &CsvPlan, start: Nanos, end: Option<Nanos>) -> Result<(),
     if latency >= DAY {
         let expected = "a latency below a day (a negative one may have been written unsigned)";
         let bad = BadLine::new("impossible latency", field, expected, "");
-        return Err(bad.found(&format!("{latency} ns")));
+        return Err(bad.found(format!("{latency} ns")));
     }
     Ok(())
 }

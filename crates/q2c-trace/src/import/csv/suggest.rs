@@ -4,35 +4,21 @@
 use super::cells::CsvCells;
 use super::clock::ClockOrigin;
 use super::field::{self, BLOCK, Field, LENGTH};
-use super::guess::{size_unit_of, typed, unit_of, words};
-use super::lengths;
+use super::guess::{fields_of, size_unit_of, typed, unit_of, words};
 use super::plan::{Wrong, has};
-use super::unit::UnitEvidence;
+use super::unit::{UnitEvidence, missing_unit};
 use crate::Column;
-use crate::import::decimal::TimeUnit;
+use crate::import::TimeUnit;
 use crate::import::error::shown;
 
 /// Fields by a word that a header has among others. The first field that fits is told.
-const LIKELY: [(Field, &str); 6] = [
-    (
-        Field::Latency,
-        "took takes lat latency response service duration elapsed long spent",
-    ),
-    (
-        Field::Column(Column::SubmitNs),
-        "when time timestamp ts begin began start started submitted arrival arrived issued",
-    ),
-    (Field::Offset, "where offset off position pos address addr"),
-    (Field::Column(Column::Sector), "sector lba lbn"),
-    (
-        Field::Column(Column::Bytes),
-        "long size length len bytes amount",
-    ),
-    (
-        Field::Column(Column::Op),
-        "op operation rw kind type direction",
-    ),
-];
+const LIKELY: &str = "\
+latency: took takes lat latency response service duration elapsed long spent
+submit_ns: when time timestamp ts begin began start started submitted arrival arrived issued
+offset: where offset off position pos address addr
+sector: sector lba lbn
+bytes: long size length len bytes amount
+op: op operation rw kind type direction";
 
 /// Words of a unit of size that fields are not read in.
 const OTHER_UNITS: [&str; 4] = ["gb", "gib", "pages", "page"];
@@ -93,8 +79,10 @@ fn with_likely(
         }
     }
     if !has(&fields, OP) {
-        let cell = |at: usize| of.sample?.get(at);
-        let names_op = |at: &usize| cell(*at).is_some_and(|cell| field::op(cell, None).is_ok());
+        let names_op = |at: &usize| {
+            of.sampled(*at)
+                .is_some_and(|cell| field::op(cell, None).is_ok())
+        };
         let named = free(&fields, of.header).find(names_op);
         fields.extend(named.map(|at| (OP, at)));
     }
@@ -120,7 +108,7 @@ fn stamp_by_ends(fields: &mut [(Field, usize)]) {
 
 /// Whether the first row's cell may be one of the field.
 fn may_hold(field: Field, at: usize, of: &UnitEvidence<'_>) -> bool {
-    let cell = of.sample.and_then(|row| row.get(at)).unwrap_or("");
+    let cell = of.sampled(at).unwrap_or("");
     let measures = field.is_time() || field.is_size();
     let is_number = || cell.replace(',', ".").parse::<f64>().is_ok();
     !measures || cell.is_empty() || is_number() || ClockOrigin::recognise(cell).is_some()
@@ -128,7 +116,7 @@ fn may_hold(field: Field, at: usize, of: &UnitEvidence<'_>) -> bool {
 
 /// The map with the unit of lengths where it is needed, and what no header says.
 fn options(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> String {
-    let unit = lengths::missing_unit(fields, of);
+    let unit = missing_unit(fields, of);
     let mut map = typed(fields, of.header, unit);
     // A column that nothing tells to be the start is not named: typed as it stands, the line would
     // import something else.
@@ -137,13 +125,11 @@ fn options(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> String {
     }
     let mut options = format!("--columns '{}'", map.trim_end_matches(','));
     let is_bare = |(field, at): &&(Field, usize)| {
-        let clock = of
-            .sample
-            .and_then(|row| ClockOrigin::recognise(row.get(*at)?));
+        let clock = of.sampled(*at).and_then(ClockOrigin::recognise);
         field.is_time() && clock.is_none() && unit_of(of.header.get(*at).unwrap_or("")).is_none()
     };
     if let Some((_, at)) = fields.iter().find(is_bare) {
-        let unit = of.options.unit.or_else(|| unix_unit(of.sample?.get(*at)?));
+        let unit = of.options.unit.or_else(|| unix_unit(of.sampled(*at)?));
         options += &format!(" --unit {}", unit.map_or("UNIT", TimeUnit::name));
     }
     if !has(fields, OP) {
@@ -167,7 +153,7 @@ fn unix_unit(cell: &str) -> Option<TimeUnit> {
 }
 
 fn free(fields: &[(Field, usize)], header: &CsvCells) -> impl Iterator<Item = usize> {
-    (0..header.count()).filter(|at| fields.iter().all(|(_, taken)| taken != at))
+    (0..header.count).filter(|at| fields.iter().all(|(_, taken)| taken != at))
 }
 
 /// The first field that a word of the header makes likely, and that goes with those there are.
@@ -175,22 +161,18 @@ fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static st
     let header_words = words(header);
     let is_time = unit_of(header).is_some();
     let is_size = size_unit_of(header).is_some();
-    if header_words
-        .iter()
-        .any(|word| OTHER_UNITS.contains(&word.as_str()))
-    {
+    let mut other_units = OTHER_UNITS.iter();
+    if other_units.any(|unit| header_words.iter().any(|word| word == unit)) {
         return None;
     }
     let fits = |field: Field| {
         if field.is_time() { !is_size } else { !is_time }
     };
-    let mut candidates = LIKELY
-        .iter()
-        .filter(|(field, _)| fits(*field) && goes_with(*field, fields));
-    candidates.find_map(|(field, known)| {
-        let mut known = known.split(' ');
+    let candidates = fields_of(LIKELY);
+    let mut candidates = candidates.filter(|(field, _)| fits(*field) && goes_with(*field, fields));
+    candidates.find_map(|(field, mut known)| {
         let word = known.find(|known| header_words.iter().any(|word| word == known));
-        word.map(|word| (*field, word))
+        word.map(|word| (field, word))
     })
 }
 

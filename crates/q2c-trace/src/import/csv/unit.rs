@@ -2,15 +2,13 @@
 
 use super::cells::CsvCells;
 use super::clock::{ClockOrigin, FORMS, is_like_clock};
-use super::field::Field;
-use super::guess::{in_small, size_unit, size_unit_of, time_unit, unit_of};
+use super::field::{Field, LENGTH};
+use super::guess::{in_small, size_unit, size_unit_of, time_unit, typed, unit_of};
 use super::plan::Wrong;
 use crate::Column;
-use crate::import::decimal::TimeUnit;
-use crate::import::error::{ImportError, shown};
-use crate::import::options::ImportOptions;
-use crate::import::run::needed;
-use q2c_model::parse_size;
+use crate::import::error::{misused, shown};
+use crate::import::{ImportError, ImportOptions, TimeUnit, fact, needed};
+use q2c_model::{IoRecord, Op, parse_size};
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,25 +103,19 @@ impl UnitEvidence<'_> {
             let expected = "a column of times that are numbers for --unit";
             return Err(self.wrong((expected.to_owned(), "none".to_owned())));
         }
-        let mapped: Vec<Mapped> = fields
-            .iter()
-            .zip(stated)
-            .map(|(choice, stated)| self.mapped(*choice, *stated, clock))
-            .collect::<Result<_, _>>()?;
+        let choices = fields.iter().zip(stated);
+        let mapped = choices.map(|(choice, stated)| self.mapped(*choice, *stated, clock));
+        let mapped = mapped.collect::<Result<Vec<Mapped>, _>>()?;
         let is_bare = |column: &&Mapped| column.field.is_time() && column.unit == Unit::None;
         let Some(bare) = mapped.iter().find(is_bare) else {
             return Ok(mapped);
         };
-        let cell = self
-            .sample
-            .and_then(|row| row.get(bare.at))
-            .unwrap_or_default();
+        let cell = self.sampled(bare.at).unwrap_or_default();
         if is_like_clock(cell) {
             return Err(self.wrong((FORMS.to_owned(), shown(cell))));
         }
-        let any = mapped
-            .iter()
-            .find(|column| matches!(column.unit, Unit::Time(_)));
+        let mut units = mapped.iter().map(|column| column.unit);
+        let any = units.find(|unit| matches!(unit, Unit::Time(_)));
         needed(any, self.path, "unit", "the times are bare numbers")?;
         let expected =
             "a unit at the end of every header of times, as some have one, or --unit for all";
@@ -162,10 +154,9 @@ impl UnitEvidence<'_> {
             (option, "by the option"),
             (by_header, "by the header"),
         ];
-        let mut units_by_source = sources
-            .iter()
-            .filter_map(|(unit, source)| Some(((*unit)?, *source)));
-        let (unit, source) = units_by_source.next().unwrap_or((usual, NOT_TOLD));
+        let mut sources = sources.into_iter();
+        let first = sources.find_map(|(unit, source)| Some((unit?, source)));
+        let (unit, source) = first.unwrap_or((usual, NOT_TOLD));
         Ok(Mapped {
             field,
             at,
@@ -176,16 +167,24 @@ impl UnitEvidence<'_> {
 
     fn clock(&self, fields: &[(Field, usize)]) -> Option<ClockOrigin> {
         let (_, at) = fields.iter().find(|(field, _)| field.is_instant())?;
-        ClockOrigin::recognise(self.sample?.get(*at)?)
+        ClockOrigin::recognise(self.sampled(*at)?)
+    }
+
+    /// The first row's cell.
+    pub(super) fn sampled(&self, at: usize) -> Option<&str> {
+        self.sample?.get(at)
     }
 
     pub(super) fn wrong(&self, (expected, found): Wrong) -> ImportError {
-        ImportError::Map {
-            path: self.path.to_owned(),
-            expected,
-            found,
-        }
+        wrong_map(self.path, &expected, &found)
     }
+}
+
+fn wrong_map(path: &Path, expected: &str, found: &str) -> ImportError {
+    let path = path.display();
+    misused(format_args!(
+        "import {path}: column map: expected {expected}, found {found}; say with --columns which header holds which field"
+    ))
 }
 
 /// The unit of all times, or of each where they differ: `submit_ns s, latency us`.
@@ -205,6 +204,61 @@ pub(super) fn size_facts(fields: &[Mapped]) -> impl Iterator<Item = (String, Str
     let sizes = fields.iter().filter(|mapped| mapped.field.is_size());
     sizes.map(|size| {
         let value = format!("{} ({})", size.unit.name(), size.source);
-        (format!("unit.{}", size.field.name()), value)
+        fact(&format!("unit.{}", size.field.name()), value)
     })
+}
+
+/// Units of lengths whose unit nothing tells. They are taken as bytes as long as these are whole
+/// sectors.
+const UNITS: &str = "(or :B, :KB, :MB, :512B)";
+
+/// What tells the unit of lengths, where nothing does: the whole map, or the part of a given one.
+pub(super) fn option_for_unit(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> Option<String> {
+    let unit = Some(missing_unit(fields, of)?);
+    if of.options.columns.is_empty() {
+        return Some(format!("--columns '{}'", typed(fields, of.header, unit)));
+    }
+    let lengths = fields.iter().copied().find(is_length)?;
+    let typed = typed(&[lengths], of.header, unit);
+    Some(format!("{typed} in --columns"))
+}
+
+fn is_length((field, _): &(Field, usize)) -> bool {
+    *field == LENGTH
+}
+
+/// The unit of lengths whose header has none: bytes if the first row has whole sectors in these,
+/// else sectors.
+pub(super) fn missing_unit(
+    fields: &[(Field, usize)],
+    of: &UnitEvidence<'_>,
+) -> Option<&'static str> {
+    let (_, at) = fields.iter().copied().find(is_length)?;
+    if size_unit_of(of.header.get(at)?).is_some() {
+        return None;
+    }
+    let length = of.sampled(at).and_then(|cell| cell.parse::<u64>().ok());
+    let whole = length.is_some_and(|length| length > 0 && length.is_multiple_of(512));
+    Some(if whole { "B" } else { "512B" })
+}
+
+/// The error of usual names beside sectors, where lengths may be sectors, too.
+pub(super) fn ask_unit(option: &str) -> Wrong {
+    let expected = format!("the unit of lengths, such as {option} {UNITS}");
+    (expected, "lengths without one beside sectors".to_owned())
+}
+
+pub(super) fn refuse(
+    option: Option<&String>,
+    record: &IoRecord,
+    line: u64,
+    path: &Path,
+) -> Result<(), ImportError> {
+    let moves = matches!(record.op, Op::Read | Op::Write);
+    let Some(option) = option.filter(|_| moves && !record.bytes.0.is_multiple_of(512)) else {
+        return Ok(());
+    };
+    let expected = format!("lengths of whole sectors, or their unit, such as {option} {UNITS}");
+    let length = format!("`{}` without a unit in line {line}", record.bytes.0);
+    Err(wrong_map(path, &expected, &length))
 }

@@ -7,8 +7,8 @@ use super::guess::{field_named, is_address, typed};
 use super::plan::{CsvFieldCells, Wrong, check, has};
 use super::unit::{Mapped, NOT_TOLD, UnitEvidence};
 use crate::Column;
-use crate::import::error::{ImportError, shown};
-use crate::import::run::needed;
+use crate::import::error::shown;
+use crate::import::{ImportError, needed};
 
 /// The fields that usual names tell beside those of the map, with the indexes of their cells.
 pub(super) fn usual_columns(
@@ -69,7 +69,7 @@ fn leave_out_contradictions(usual: &mut CsvFieldCells, map: &[(Field, usize)]) {
 
 fn is_doubled(header: &CsvCells, at: usize) -> bool {
     let name = header.get(at);
-    (0..header.count()).any(|other| other != at && header.get(other) == name)
+    (0..header.count).any(|other| other != at && header.get(other) == name)
 }
 
 fn refuse_doubled(usual: &[(Field, usize)], header: &CsvCells) -> Result<(), Wrong> {

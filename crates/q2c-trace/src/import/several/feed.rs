@@ -1,8 +1,6 @@
 use super::start;
-use crate::import::error::ImportError;
-use crate::import::input::Input;
-use crate::import::options::ImportOptions;
-use crate::import::run::{Origin, RecordSink, no_thread};
+use crate::import::run::{Batch, no_thread};
+use crate::import::{ImportError, ImportOptions, Input, Origin, RecordSink};
 use crate::{Scan, TraceError};
 use q2c_model::{IoRecord, TraceMeta};
 use std::io;
@@ -13,18 +11,9 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 const WAITING: usize = 2;
 
 enum Sent {
-    Begin(Origin, DeviceNumbers),
+    /// Time zero, and whether the importer numbers the devices.
+    Begin(Origin, bool),
     Records(Vec<IoRecord>),
-}
-
-/// Origin of the device numbers in a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DeviceNumbers {
-    /// By the recorded system: equal numbers in two recordings are one device.
-    System,
-    /// By the importer, in order of appearance: equal numbers in two recordings are different
-    /// devices.
-    Own,
 }
 
 /// The merging side of a recording: `begin` first, then `peek` and `next` in turns, then `finish`.
@@ -40,7 +29,9 @@ pub(super) struct RecordingFeed<'scope> {
     pub(super) zero_ns: u64,
     /// Time that is added to all times of the recording, ns.
     pub(super) shift: u64,
-    pub(super) numbers: DeviceNumbers,
+    /// Whether the devices are numbered by the importer, in order of appearance, so that equal
+    /// numbers in two recordings are different devices.
+    pub(super) numbers_devices: bool,
     ended: Option<TraceMeta>,
 }
 
@@ -58,9 +49,11 @@ impl<'scope> RecordingFeed<'scope> {
         let body = move || {
             let mut sending = Sending {
                 sender,
-                numbers: DeviceNumbers::System,
+                numbers_devices: false,
             };
-            read(path, format, options, &mut sending)
+            let input = Input::with_options(path, format, options)?;
+            let scan = Scan::new().batch_rows(Batch::LEN);
+            input.read(path, options, &scan, &mut sending)
         };
         let thread = Builder::new().spawn_scoped(scope, body);
         let thread = thread.map_err(no_thread(path))?;
@@ -73,7 +66,7 @@ impl<'scope> RecordingFeed<'scope> {
             last: 0,
             zero_ns: 0,
             shift: 0,
-            numbers: DeviceNumbers::System,
+            numbers_devices: false,
             ended: None,
         })
     }
@@ -81,8 +74,8 @@ impl<'scope> RecordingFeed<'scope> {
     /// Waits for the recording's time zero; `None` when the recording is empty.
     pub(super) fn begin(&mut self) -> Result<Option<Origin>, ImportError> {
         match self.sent.recv() {
-            Ok(Sent::Begin(origin, numbers)) => {
-                (self.zero_ns, self.numbers) = (origin.zero_ns, numbers);
+            Ok(Sent::Begin(origin, numbers_devices)) => {
+                (self.zero_ns, self.numbers_devices) = (origin.zero_ns, numbers_devices);
                 Ok(Some(origin))
             }
             Ok(Sent::Records(_)) | Err(_) => self.end().map(|()| None),
@@ -102,17 +95,18 @@ impl<'scope> RecordingFeed<'scope> {
                 Err(_) => self.end()?,
             }
         }
-        Ok(self.next.as_ref().map(|record| {
-            // A recording that is out of order stays so, but it must not hold up the others.
-            let start = start(record).map_or(0, |start| start.saturating_add(self.shift));
-            start.max(self.last)
-        }))
+        Ok(self.next.as_ref().map(|record| self.start_of(record)))
+    }
+
+    /// A recording that is out of order stays so, but it must not hold up the others.
+    fn start_of(&self, record: &IoRecord) -> u64 {
+        let start = start(record).map_or(0, |start| start.saturating_add(self.shift));
+        start.max(self.last)
     }
 
     pub(super) fn next(&mut self) -> Option<IoRecord> {
         let record = self.next.take()?;
-        let start = start(&record).map_or(0, |start| start.saturating_add(self.shift));
-        self.last = start.max(self.last);
+        self.last = self.start_of(&record);
         Some(record)
     }
 
@@ -136,7 +130,7 @@ impl<'scope> RecordingFeed<'scope> {
 /// The reading thread's side of a recording.
 struct Sending {
     sender: SyncSender<Sent>,
-    numbers: DeviceNumbers,
+    numbers_devices: bool,
 }
 
 impl Sending {
@@ -152,30 +146,14 @@ impl Sending {
 
 impl RecordSink for Sending {
     fn number_devices(&mut self) {
-        self.numbers = DeviceNumbers::Own;
+        self.numbers_devices = true;
     }
 
     fn begin(&mut self, origin: &Origin) -> Result<(), TraceError> {
-        self.send(Sent::Begin(origin.clone(), self.numbers))
+        self.send(Sent::Begin(origin.clone(), self.numbers_devices))
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self.send(Sent::Records(records.to_vec()))
     }
-}
-
-fn read(
-    path: &Path,
-    format: Option<&str>,
-    options: &ImportOptions,
-    sending: &mut Sending,
-) -> Result<TraceMeta, ImportError> {
-    let input = Input::with_options(path, format, options)?;
-    if let Input::Foreign { format, .. } = &input
-        && format.own_device_numbers
-    {
-        sending.numbers = DeviceNumbers::Own;
-    }
-    let scan = Scan::new().batch_rows(super::BATCH);
-    input.read(path, options, &scan, sending)
 }

@@ -7,24 +7,21 @@
 //! needs (some 20 MB), for each recording.
 
 mod feed;
-mod renumbering;
 
-use super::error::ImportError;
-use super::options::ImportOptions;
-use super::run::{Origin, RecordSink};
+use super::error::misused;
+use super::run::Batch;
 use super::unpack::{is_stdin, source_name};
+use super::{ImportError, ImportOptions, Origin, RecordSink, fact};
 use crate::span::{NONE, Span};
 use feed::RecordingFeed;
-use q2c_model::{IoRecord, Nanos, TraceMeta};
-use renumbering::Renumbering;
+use q2c_model::{DevId, IoRecord, Nanos, TraceMeta};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::path::{Path, PathBuf};
 use std::thread;
 
 /// Most recordings at once. A merged trace can be merged again.
 const MOST: usize = 256;
-const BATCH: usize = 2048;
 /// Starts that lie further apart, ns, are of two clocks, even if these have the same name.
 const TEN_YEARS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
@@ -40,18 +37,16 @@ pub fn several(
 ) -> Result<TraceMeta, ImportError> {
     let first = paths.first().cloned().unwrap_or_default();
     if paths.is_empty() || paths.len() > MOST {
-        return Err(ImportError::Merge {
-            path: first,
-            expected: format!("1 to {MOST} recordings (merge some first, then the traces)"),
-            found: paths.len().to_string(),
-        });
+        let expected = format!("1 to {MOST} recordings (merge some first, then the traces)");
+        return Err(not_merged(&first, &expected, &paths.len().to_string()));
     }
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
-        return Err(ImportError::Merge {
-            path: source_name(&first).to_owned(),
-            expected: "standard input (-) once".to_owned(),
-            found: "it more than once".to_owned(),
-        });
+        let first = source_name(&first);
+        return Err(not_merged(
+            first,
+            "standard input (-) once",
+            "it more than once",
+        ));
     }
     let options = options.for_recordings(paths);
     thread::scope(|scope| {
@@ -60,8 +55,12 @@ pub fn several(
             paths.iter().map(start).collect::<Result<_, _>>()?;
         let base = base(&mut feeds)?;
         let mut merged = Merged {
-            renumbering: Renumbering::new(paths.len() as u64),
-            batch: Vec::with_capacity(BATCH),
+            renumbering: Renumbering {
+                recordings: paths.len() as u64,
+                lanes: HashMap::new(),
+                devices: BTreeMap::new(),
+            },
+            batch: Batch::default(),
             sink,
         };
         merged.sink.begin(&base)?;
@@ -73,6 +72,13 @@ pub fn several(
         let metas = ends.collect::<Result<Vec<_>, _>>()?;
         Ok(describe(&metas, &base, &merged.renumbering))
     })
+}
+
+fn not_merged(path: &Path, expected: &str, found: &str) -> ImportError {
+    let path = path.display();
+    misused(format_args!(
+        "merge {path}: expected {expected}, found {found}"
+    ))
 }
 
 /// The clock that all recordings have in common, at the earliest of their time zeros.
@@ -96,27 +102,23 @@ fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
                     format!("`{}`", origin.clock)
                 }
             };
-            return Err(ImportError::Merge {
-                path: path.to_owned(),
-                expected: format!(
-                    "times of one clock: {} in {}",
-                    clock_label(so_far),
-                    first.display()
-                ),
-                found: clock_label(&origin),
-            });
+            let (clock, first) = (clock_label(so_far), first.display());
+            let expected = format!("times of one clock: {clock} in {first}");
+            return Err(not_merged(path, &expected, &clock_label(&origin)));
         }
         let distance_ns = so_far.zero_ns.abs_diff(origin.zero_ns);
         if distance_ns > TEN_YEARS {
-            return Err(ImportError::Merge {
-                path: path.to_owned(),
-                expected: format!(
-                    "times within ten years of those in {} (import each alone: one clock may \
-                     count from 1970, the other from its own start)",
-                    first.display()
-                ),
-                found: format!("a start {} years away", distance_ns / (TEN_YEARS / 10)),
-            });
+            let expected = format!(
+                "times within ten years of those in {} (import each alone: one clock may \
+                 count from 1970, the other from its own start)",
+                first.display()
+            );
+            let years = distance_ns / (TEN_YEARS / 10);
+            return Err(not_merged(
+                path,
+                &expected,
+                &format!("a start {years} years away"),
+            ));
         }
         so_far.zero_ns = so_far.zero_ns.min(origin.zero_ns);
     }
@@ -125,7 +127,7 @@ fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
 
 struct Merged<'a> {
     renumbering: Renumbering,
-    batch: Vec<IoRecord>,
+    batch: Batch,
     sink: &'a mut dyn RecordSink,
 }
 
@@ -152,19 +154,10 @@ impl Merged<'_> {
                 let Some(mut record) = feed.next() else { break };
                 shift(&mut record, Nanos(feed.shift));
                 self.renumbering.renumber(&mut record, at, feed)?;
-                self.batch.push(record);
-                if self.batch.len() == BATCH {
-                    self.flush()?;
-                }
+                self.batch.push(record, self.sink)?;
             }
         }
-        self.flush()
-    }
-
-    fn flush(&mut self) -> Result<(), ImportError> {
-        self.sink.push(&self.batch)?;
-        self.batch.clear();
-        Ok(())
+        Ok(self.batch.flush(self.sink)?)
     }
 }
 
@@ -202,20 +195,16 @@ fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, renumbering: &Renumberi
         }
         sources.insert(meta.source.as_str());
         clocks.insert(meta.clock.as_str());
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        merged
-            .facts
-            .insert(format!("input.{at}"), name.into_owned());
+        let name = path.file_name().unwrap_or_default().display();
+        merged.facts.extend([fact(&format!("input.{at}"), name)]);
         let facts = meta.facts.iter().filter(|(key, _)| *key != "imported_from");
         let facts = facts.map(|(key, value)| (format!("input.{at}.{key}"), value.clone()));
         merged.facts.extend(facts);
     }
     merged.source = joined(&sources);
     merged.clock = joined(&clocks);
-    let zero = base.zero_ns.to_string();
-    merged
-        .facts
-        .insert("source_time_of_zero_ns".to_owned(), zero);
+    let zero = fact("source_time_of_zero_ns", base.zero_ns);
+    merged.facts.extend([zero]);
     merged.facts.extend(devices(renumbering, metas));
     merged
 }
@@ -224,8 +213,12 @@ fn joined(names: &BTreeSet<&str>) -> String {
     names.iter().copied().collect::<Vec<_>>().join(" and ")
 }
 
-fn devices(renumbering: &Renumbering, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, String> {
-    let name = |(at, was): &(usize, q2c_model::DevId)| {
+/// The facts that name the devices with a new number.
+fn devices(
+    renumbering: &Renumbering,
+    metas: &[(&Path, TraceMeta)],
+) -> impl Iterator<Item = (String, String)> {
+    let name = |(at, was): &(usize, DevId)| {
         let (path, meta) = &metas[*at];
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let facts = &meta.facts;
@@ -236,8 +229,43 @@ fn devices(renumbering: &Renumbering, metas: &[(&Path, TraceMeta)]) -> BTreeMap<
         let host = host.map_or(String::new(), |host| format!(", {host}"));
         format!("{was} of {file}{host}")
     };
-    renumbering
-        .devices()
-        .map(|(now, was)| (format!("device.{now}"), name(was)))
-        .collect()
+    let devices = renumbering.devices.iter();
+    devices.map(move |(was, now)| (format!("device.{now}"), name(was)))
+}
+
+/// Maps ids, lanes and devices to new numbers. A single recording keeps its own.
+struct Renumbering {
+    recordings: u64,
+    lanes: HashMap<(usize, u32), u32>,
+    /// New numbers of devices, by recording and number in the recording.
+    devices: BTreeMap<(usize, DevId), DevId>,
+}
+
+impl Renumbering {
+    fn renumber(
+        &mut self,
+        record: &mut IoRecord,
+        at: usize,
+        feed: &RecordingFeed<'_>,
+    ) -> Result<(), ImportError> {
+        if self.recordings == 1 {
+            return Ok(());
+        }
+        let number = |id: u64| id.checked_mul(self.recordings)?.checked_add(at as u64);
+        let id = number(record.id);
+        record.id = id.ok_or_else(|| {
+            let expected = format!("ids below 2^64 / {}", self.recordings);
+            not_merged(feed.path, &expected, &record.id.to_string())
+        })?;
+        record.merged_into = record.merged_into.and_then(number);
+        let lane = self.lanes.len();
+        // The number fits, because each importer bounds its own lanes.
+        record.lane = *self.lanes.entry((at, record.lane)).or_insert(lane as u32);
+        if feed.numbers_devices || record.device == DevId::default() {
+            let (major, minor) = (0, self.devices.len() as u32 + 1);
+            let device = self.devices.entry((at, record.device));
+            record.device = *device.or_insert(DevId { major, minor });
+        }
+        Ok(())
+    }
 }

@@ -1,14 +1,20 @@
 //! Reads text in blocks that end at line breaks, in bounded memory.
 
+use crate::import::BadLine;
 use std::io::{self, BufRead, Read};
 
-const BLOCK: usize = 512 * 1024;
-pub(in crate::import) const LONGEST_LINE: usize = 64 * 1024;
+/// Bytes of a block whose rows are parsed at once.
+pub(super) const BLOCK: usize = 512 * 1024;
+/// Bytes of a block that is read line by line, more than the longest line has.
+const SHORT_BLOCK: usize = 96 * 1024;
+const LONGEST_LINE: usize = 64 * 1024;
 /// The byte order mark that some editors put before UTF-8 text.
-pub(in crate::import) const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-pub(in crate::import) struct Blocks<'a> {
+pub(crate) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
+    /// Most bytes of a block.
+    most: usize,
     /// The beginning of a line for which the last block had no room.
     rest: Vec<u8>,
     /// Whether the last line was cut off, so that its rest is still to be read.
@@ -16,9 +22,10 @@ pub(in crate::import) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(in crate::import) fn new(input: &'a mut dyn BufRead) -> Self {
+    pub(crate) fn new(input: &'a mut dyn BufRead, most: usize) -> Self {
         Blocks {
             input,
+            most,
             rest: Vec::new(),
             rest_ahead: false,
         }
@@ -27,13 +34,13 @@ impl<'a> Blocks<'a> {
     /// The next block, in the memory of `block`; `None` at the end. A line that is longer than a
     /// block becomes a block of its own, cut off behind [`LONGEST_LINE`]. Its rest is passed over
     /// only when the next block is asked for.
-    pub(in crate::import) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if self.rest_ahead {
             self.pass_over_rest()?;
         }
         block.clear();
         block.append(&mut self.rest);
-        let room = BLOCK - block.len();
+        let room = self.most - block.len();
         block.reserve(room);
         let read = (&mut *self.input)
             .take(room as u64)
@@ -71,6 +78,82 @@ impl<'a> Blocks<'a> {
     }
 }
 
+/// The lines of a text, one by one, without their breaks.
+pub(crate) struct Lines<'a> {
+    blocks: Blocks<'a>,
+    block: Vec<u8>,
+    /// Where the lines that were not read yet begin in the block.
+    at: usize,
+    /// Number of the last line that was read, from 1.
+    pub(crate) number: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(input: &'a mut dyn BufRead) -> Self {
+        Lines {
+            blocks: Blocks::new(input, SHORT_BLOCK),
+            block: Vec::new(),
+            at: 0,
+            number: 0,
+        }
+    }
+
+    /// The next line; `None` at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], BadLine>>> {
+        if !self.fill()? {
+            return Ok(None);
+        }
+        let (line, rest) = first_line(&self.block[self.at..]);
+        self.at = self.block.len() - rest.len();
+        self.number += 1;
+        Ok(Some(line))
+    }
+
+    /// As [`Lines::next`], in UTF-8 and without a carriage return at the end.
+    pub(crate) fn next_text(&mut self) -> io::Result<Option<Result<&str, BadLine>>> {
+        let text = |line: Result<_, _>| {
+            let line: &[u8] = line?;
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            std::str::from_utf8(line).map_err(|_| BadLine::not_utf8(line))
+        };
+        Ok(self.next()?.map(text))
+    }
+
+    /// Some of what is ahead, up to 64 KiB.
+    pub(crate) fn ahead(&mut self) -> io::Result<&[u8]> {
+        self.fill()?;
+        let ahead = self.block.get(self.at..).unwrap_or_default();
+        Ok(&ahead[..ahead.len().min(LONGEST_LINE)])
+    }
+
+    fn fill(&mut self) -> io::Result<bool> {
+        if self.at < self.block.len() {
+            return Ok(true);
+        }
+        let is_first = self.number == 0;
+        let block = self.blocks.next(std::mem::take(&mut self.block))?;
+        self.at = 0;
+        let Some(block) = block else { return Ok(false) };
+        if is_first && block.starts_with(BOM) {
+            self.at = BOM.len();
+        }
+        self.block = block;
+        Ok(true)
+    }
+}
+
+/// The first line of a text without its break, and the text behind it.
+#[inline]
+pub(super) fn first_line(text: &[u8]) -> (Result<&[u8], BadLine>, &[u8]) {
+    let end = memchr::memchr(b'\n', text);
+    let line = &text[..end.unwrap_or(text.len())];
+    let rest = &text[end.map_or(text.len(), |end| end + 1)..];
+    if line.len() > LONGEST_LINE {
+        return (Err(BadLine::too_long()), rest);
+    }
+    (Ok(line), rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +171,7 @@ mod tests {
             let line = |(at, length): (usize, &usize)| format!("{}\n", at % 10).repeat(1) + &"x".repeat(*length) + "\n";
             let text: String = lengths.iter().enumerate().map(line).collect();
             let mut input = text.as_bytes();
-            let mut blocks = Blocks::new(&mut input);
+            let mut blocks = Blocks::new(&mut input, BLOCK);
             let mut joined = Vec::new();
             while let Some(block) = blocks.next(Vec::new()).unwrap() {
                 prop_assert!(block.len() <= BLOCK && block.ends_with(b"\n"));
@@ -102,7 +185,7 @@ mod tests {
     fn a_line_without_end_is_cut_and_the_next_one_kept() {
         let text = "a\n".to_owned() + &"x".repeat(3 * BLOCK) + "\nb\n";
         let mut input = text.as_bytes();
-        let mut blocks = Blocks::new(&mut input);
+        let mut blocks = Blocks::new(&mut input, BLOCK);
         let mut sizes = Vec::new();
         while let Some(block) = blocks.next(Vec::new()).unwrap() {
             sizes.push(block.len());

@@ -1,12 +1,12 @@
 //! Splits a line into cells and parses them. A good line needs no allocation.
 
-use crate::import::decimal::{self, TimeUnit};
-use crate::import::error::BadLine;
+use crate::import::decimal::{self, NOT_A_NUMBER};
+use crate::import::{BadLine, TimeUnit, bad};
 use q2c_model::{Bytes, Nanos, Op, Sectors};
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::import) enum Separator {
+pub(crate) enum Separator {
     /// A comma, with or without blanks around it.
     Comma,
     /// Any number of blanks or tabs.
@@ -14,14 +14,14 @@ pub(in crate::import) enum Separator {
 }
 
 /// The first `N` cells of a line.
-pub(in crate::import) struct Cells<'a, const N: usize> {
+pub(crate) struct Cells<'a, const N: usize> {
     cells: [&'a [u8]; N],
     /// All cells, those behind the first `N` included.
-    pub(in crate::import) count: usize,
+    pub(crate) count: usize,
 }
 
 impl<'a, const N: usize> Cells<'a, N> {
-    pub(in crate::import) fn split(line: &'a [u8], separator: Separator) -> Self {
+    pub(crate) fn split(line: &'a [u8], separator: Separator) -> Self {
         let mut cells: [&[u8]; N] = [b""; N];
         let mut count = 0;
         let mut keep = |cell: &'a [u8]| {
@@ -48,7 +48,7 @@ impl<'a, const N: usize> Cells<'a, N> {
     }
 
     /// Splits a line that has at least `least` and at most `most` cells.
-    pub(in crate::import) fn from_line(
+    pub(crate) fn from_line(
         line: &'a [u8],
         separator: Separator,
         (least, most): (usize, usize),
@@ -58,23 +58,18 @@ impl<'a, const N: usize> Cells<'a, N> {
         if (least..=most).contains(&cells.count) {
             Ok(cells)
         } else {
-            Err(BadLine::new(
-                "wrong number of cells",
-                "line",
-                expected,
-                &String::from_utf8_lossy(line),
-            ))
+            Err(BadLine::wrong_cells(expected, line))
         }
     }
 
     /// The cell at `at`; empty when the line has no such cell.
-    pub(in crate::import) fn get(&self, at: usize) -> &'a [u8] {
+    pub(crate) fn get(&self, at: usize) -> &'a [u8] {
         self.cells.get(at).copied().unwrap_or_default()
     }
 }
 
 /// Where the cells of a line are that blanks separate, for lines with a cell that may hold blanks.
-pub(in crate::import) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     line.split(u8::is_ascii_whitespace).filter_map(move |cell| {
         let at = from..from + cell.len();
@@ -83,14 +78,7 @@ pub(in crate::import) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize
     })
 }
 
-/// The error for a cell that holds no value of its field.
-#[cold]
-pub(in crate::import) fn bad(field: &'static str, expected: &'static str, cell: &[u8]) -> BadLine {
-    let cell_text = String::from_utf8_lossy(cell);
-    BadLine::new("not a value of the field", field, expected, &cell_text)
-}
-
-pub(in crate::import) fn whole_number(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
+pub(crate) fn whole_number(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
     digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
 }
 
@@ -124,52 +112,37 @@ fn digits(cell: &[u8]) -> Option<u64> {
 }
 
 /// Parses a number below 2^32, such as that of a disk or a process.
-pub(in crate::import) fn device(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
+pub(crate) fn device(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
     let number = digits(cell).and_then(|number| u32::try_from(number).ok());
     number.ok_or_else(|| bad(field, "a whole number below 2^32", cell))
 }
 
-pub(in crate::import) fn time(
-    cell: &[u8],
-    unit: TimeUnit,
-    field: &'static str,
-) -> Result<Nanos, BadLine> {
+pub(crate) fn time(cell: &[u8], unit: TimeUnit, field: &'static str) -> Result<Nanos, BadLine> {
     let whole = digits(cell).and_then(|number| number.checked_mul(unit.nanos()));
     if let Some(ns) = whole {
         return Ok(Nanos(ns));
     }
-    let wrong = |reason| {
-        let cell_text = String::from_utf8_lossy(cell);
-        BadLine::new(reason, field, "a time, zero or above", &cell_text)
-    };
-    let text = std::str::from_utf8(cell).map_err(|_| wrong("not a number"))?;
-    let ns = decimal::nanos(text, unit).map_err(|error| wrong(error.reason()))?;
-    Ok(Nanos(ns))
+    let text = std::str::from_utf8(cell).map_err(|_| NOT_A_NUMBER);
+    let ns = text.and_then(|text| decimal::nanos(text, unit));
+    ns.map(Nanos)
+        .map_err(|reason| BadLine::new(reason, field, "a time, zero or above", cell))
 }
 
 /// Parses an offset in units of `unit` bytes.
-pub(in crate::import) fn address(
-    cell: &[u8],
-    unit: Bytes,
-    field: &'static str,
-) -> Result<Sectors, BadLine> {
+pub(crate) fn address(cell: &[u8], unit: Bytes, field: &'static str) -> Result<Sectors, BadLine> {
     let offset = whole_number(cell, field)?;
     sectors(offset, unit)
         .ok_or_else(|| bad(field, "a multiple of 512 bytes below 2^64 bytes", cell))
 }
 
 /// Turns `offset` units into sectors; `None` when it is no multiple of a sector or too large.
-pub(in crate::import) fn sectors(offset: u64, unit: Bytes) -> Option<Sectors> {
+pub(crate) fn sectors(offset: u64, unit: Bytes) -> Option<Sectors> {
     let offset = Bytes(offset.checked_mul(unit.0)?);
     offset.0.is_multiple_of(512).then(|| offset.sectors())
 }
 
 /// Parses a length above zero in units of `unit` bytes.
-pub(in crate::import) fn length(
-    cell: &[u8],
-    unit: Bytes,
-    field: &'static str,
-) -> Result<Bytes, BadLine> {
+pub(crate) fn length(cell: &[u8], unit: Bytes, field: &'static str) -> Result<Bytes, BadLine> {
     const EXPECTED: &str = "a length above zero";
     let units = whole_number(cell, field)?;
     if units == 0 {
@@ -180,7 +153,7 @@ pub(in crate::import) fn length(
 }
 
 /// Parses a length of whole sectors in units of `unit` bytes.
-pub(in crate::import) fn sector_length(
+pub(crate) fn sector_length(
     cell: &[u8],
     unit: Bytes,
     field: &'static str,
@@ -192,7 +165,7 @@ pub(in crate::import) fn sector_length(
     Ok(bytes)
 }
 
-pub(in crate::import) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
+pub(crate) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
     match cell {
         b"R" | b"r" => Ok(Op::Read),
         b"W" | b"w" => Ok(Op::Write),

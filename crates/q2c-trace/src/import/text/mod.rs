@@ -6,30 +6,28 @@
 
 mod blocks;
 mod cells;
-mod parsed;
 
-pub(super) use blocks::{BOM, Blocks, LONGEST_LINE};
+pub(super) use blocks::{BOM, Lines};
 pub(super) use cells::{
-    Cells, Separator, address, bad, device, length, letter, ranges, sector_length, sectors, time,
+    Cells, Separator, address, device, length, letter, ranges, sector_length, sectors, time,
     whole_number,
 };
 
-use super::arrange::{Arranged, Spec};
-use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
-use super::run::{Import, RecordSink, no_thread, read_error};
-use parsed::Parsed;
+use super::arrange::Arranged;
+use super::run::{Skipped, no_thread, read_error};
+use super::{BadLine, Import, ImportError, Row, Spec};
+use blocks::{BLOCK, Blocks, first_line};
 use q2c_model::TraceMeta;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::row::Row;
-
 /// The request of a line; `None` for a line without a request, such as a header.
 pub(super) type Parse = Result<Option<Row>, BadLine>;
 
 const MOST_WORKERS: usize = 8;
+/// The fact about the sectors of a source without places.
+pub(super) const NO_OFFSETS: &str = "0 (the source has no offsets)";
 
 /// Imports lines of which each can be parsed without the others.
 pub(super) fn import(
@@ -38,8 +36,8 @@ pub(super) fn import(
     parse: impl Fn(&[u8]) -> Parse + Sync,
 ) -> Result<TraceMeta, ImportError> {
     let (path, skip_bad) = (from.path, from.options.skip_bad);
-    let mut out = Output::new(path, from.options, from.sink, spec);
-    let mut blocks = Blocks::new(from.input);
+    let mut out = Arranged::new(path, from.options, from.sink, spec);
+    let mut blocks = Blocks::new(from.input, BLOCK);
     // A source that fits into one block needs no threads.
     let first = blocks.next(Vec::new()).map_err(read_error(path))?;
     if let Some(block) = first {
@@ -60,8 +58,8 @@ pub(super) fn import_in_order(
     mut parse: impl FnMut(&[u8]) -> Parse,
 ) -> Result<TraceMeta, ImportError> {
     let (path, skip_bad) = (from.path, from.options.skip_bad);
-    let mut out = Output::new(path, from.options, from.sink, spec);
-    let mut blocks = Blocks::new(from.input);
+    let mut out = Arranged::new(path, from.options, from.sink, spec);
+    let mut blocks = Blocks::new(from.input, BLOCK);
     let (mut spare, mut first) = (Vec::new(), true);
     while let Some(block) = blocks.next(spare).map_err(read_error(path))? {
         spare = out.take(Parsed::from_block(block, first, skip_bad, &mut parse))?;
@@ -103,7 +101,7 @@ fn in_parallel(
     path: &Path,
     first: Vec<u8>,
     blocks: &mut Blocks<'_>,
-    out: &mut Output<'_>,
+    out: &mut Arranged<'_>,
     skip_bad: bool,
     parse: &(impl Fn(&[u8]) -> Parse + Sync),
 ) -> Result<(), ImportError> {
@@ -137,7 +135,7 @@ fn feed(
     first: Vec<u8>,
     workers: &[Worker],
     blocks: &mut Blocks<'_>,
-    out: &mut Output<'_>,
+    out: &mut Arranged<'_>,
 ) -> Result<(), ImportError> {
     let most = 2 * workers.len();
     let (mut sent, mut taken) = (0, 0);
@@ -150,61 +148,78 @@ fn feed(
         sent += 1;
         let mut spare = Vec::new();
         if sent - taken == most {
-            spare = out.take_from(&workers[taken % workers.len()])?;
+            spare = take_from(&workers[taken % workers.len()], out)?;
             taken += 1;
         }
-        next = blocks.next(spare).map_err(read_error(out.path))?;
+        next = blocks.next(spare).map_err(read_error(out.intake.path))?;
     }
     while taken < sent {
-        out.take_from(&workers[taken % workers.len()])?;
+        take_from(&workers[taken % workers.len()], out)?;
         taken += 1;
     }
     Ok(())
 }
 
-/// Takes parsed blocks in order and passes their rows on.
-struct Output<'a> {
-    path: &'a std::path::Path,
-    arranged: Arranged<'a>,
-    lines: u64,
+fn take_from(worker: &Worker, out: &mut Arranged<'_>) -> Result<Vec<u8>, ImportError> {
+    let parsed = worker.parsed.recv();
+    parsed.map_or_else(|_| Ok(Vec::new()), |parsed| out.take(parsed))
 }
 
-impl<'a> Output<'a> {
-    fn new(
-        path: &'a std::path::Path,
-        options: &ImportOptions,
-        sink: &'a mut dyn RecordSink,
-        spec: &'a Spec,
-    ) -> Self {
-        Output {
-            path,
-            arranged: Arranged::new(path, options, sink, spec),
+/// Memory for rows is reserved as if all lines were as short as this, since growing it means
+/// copying.
+const SHORT_LINE: usize = 32;
+
+/// The result of parsing a block. Lines count from 1 within the block.
+pub(super) struct Parsed {
+    pub(super) rows: Vec<Row>,
+    pub(super) lines: u64,
+    pub(super) skipped: Skipped,
+    pub(super) stopped: Option<(u64, BadLine)>,
+    pub(super) memory: Vec<u8>,
+}
+
+impl Parsed {
+    /// Parses a block. `first` says that it is the first block of its source, which may begin with
+    /// a byte order mark.
+    fn from_block(
+        block: Vec<u8>,
+        first: bool,
+        skip_bad: bool,
+        parse: &mut dyn FnMut(&[u8]) -> Parse,
+    ) -> Parsed {
+        let mut parsed = Parsed {
+            rows: Vec::with_capacity(block.len() / SHORT_LINE),
             lines: 0,
+            skipped: Skipped::default(),
+            stopped: None,
+            memory: Vec::new(),
+        };
+        let mut rest = &block[..];
+        if first {
+            rest = rest.strip_prefix(BOM).unwrap_or(rest);
         }
-    }
-
-    fn take_from(&mut self, worker: &Worker) -> Result<Vec<u8>, ImportError> {
-        match worker.parsed.recv() {
-            Ok(parsed) => self.take(parsed),
-            Err(_) => Ok(Vec::new()),
+        while !rest.is_empty() {
+            let (line, behind) = first_line(rest);
+            rest = behind;
+            parsed.lines += 1;
+            let row = line.and_then(|line| match line.trim_ascii_end() {
+                [] => Ok(None),
+                line => parse(line),
+            });
+            match row {
+                Ok(None) => {}
+                Ok(Some(mut row)) => {
+                    row.position = parsed.lines;
+                    parsed.rows.push(row);
+                }
+                Err(bad) if skip_bad => parsed.skipped.add(bad.reason, parsed.lines),
+                Err(bad) => {
+                    parsed.stopped = Some((parsed.lines, bad));
+                    break;
+                }
+            }
         }
-    }
-
-    /// Takes a block's rows. Returns the block's memory for the next block.
-    fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
-        self.arranged.skipped(&parsed.skipped, self.lines);
-        for mut row in parsed.rows {
-            row.position += self.lines;
-            self.arranged.push(row)?;
-        }
-        if let Some((line, bad)) = parsed.stopped {
-            return Err(self.arranged.refused(self.lines + line, bad));
-        }
-        self.lines += parsed.lines;
-        Ok(parsed.memory)
-    }
-
-    fn finish(self) -> Result<TraceMeta, ImportError> {
-        self.arranged.finish(self.lines)
+        parsed.memory = block;
+        parsed
     }
 }

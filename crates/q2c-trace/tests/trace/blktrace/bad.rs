@@ -3,7 +3,7 @@ use super::expect::events;
 use super::{read_files, times};
 use crate::support::{import, tells};
 use q2c_trace::blktrace::FileSet;
-use q2c_trace::import::ImportOptions;
+use q2c_trace::import::{ImportOptions, Input};
 use std::fs;
 
 fn two() -> Vec<E> {
@@ -93,23 +93,27 @@ fn an_empty_trace_and_empty_files() {
 fn files_are_found_by_their_base_and_missing_ones_named() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("sda");
-    let message = FileSet::find(&base).unwrap_err().to_string();
+    assert_eq!(FileSet::find(&base).unwrap(), None);
+    let message = Input::recognise(&base, Some("blktrace"))
+        .err()
+        .unwrap()
+        .to_string();
     tells(&message, "sda.blktrace.N");
     tells(&message, "found none");
     let path = |cpu| folder.path().join(format!("sda.blktrace.{cpu}"));
     for cpu in ["0", "10", "2", "x"] {
         fs::write(path(cpu), file(LITTLE_7, &two())).unwrap();
     }
-    let set = FileSet::find(&base).unwrap();
+    let set = FileSet::find(&base).unwrap().unwrap();
     assert_eq!(set.paths, ["0", "2", "10"].map(path));
     assert_eq!(set.missing, [1, 3, 4, 5, 6, 7, 8, 9]);
     // The file of one CPU stands for all; one that is alone is the whole recording.
-    let part = FileSet::find(&set.paths[1]).unwrap();
+    let part = FileSet::find(&set.paths[1]).unwrap().unwrap();
     assert_eq!((&part.paths, &part.base), (&set.paths, &set.base));
     assert_eq!(part.named.as_ref(), Some(&set.paths[1]));
     let other = folder.path().join("sdb.blktrace.0");
     fs::write(&other, file(LITTLE_7, &two())).unwrap();
-    let single = FileSet::find(&other).unwrap();
+    let single = FileSet::find(&other).unwrap().unwrap();
     assert_eq!((single.paths, single.named), (vec![other], None));
 }
 

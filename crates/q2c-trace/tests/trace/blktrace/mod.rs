@@ -13,15 +13,16 @@ mod through_blkparse;
 mod truth;
 
 use encode::{E, LITTLE_7, file};
+use q2c_model::Fault;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, MatchSummary, Matcher, Merge, match_events};
+use q2c_trace::blktrace::{EventFile, MatchSummary, Matcher, Merge, match_events};
 use std::path::Path;
 
 /// Reads files that are given as bytes.
 pub(crate) fn read_files(
     files: &[Vec<u8>],
     skip_bad: bool,
-) -> Result<(Vec<Span>, MatchSummary), BlktraceError> {
+) -> Result<(Vec<Span>, MatchSummary), Fault> {
     read_limited(files, skip_bad, Matcher::LIMIT)
 }
 
@@ -29,14 +30,14 @@ pub(crate) fn read_limited(
     files: &[Vec<u8>],
     skip_bad: bool,
     limit: usize,
-) -> Result<(Vec<Span>, MatchSummary), BlktraceError> {
+) -> Result<(Vec<Span>, MatchSummary), Fault> {
     let open =
         |(cpu, bytes)| EventFile::new(Path::new(&format!("t.blktrace.{cpu}")), bytes, 0, skip_bad);
     let merge = Merge::new(files.iter().map(Vec::as_slice).enumerate().map(open))?;
     let mut spans = Vec::new();
     let read = match_events(merge, limit, |some, _| {
         spans.extend_from_slice(some);
-        Ok::<(), BlktraceError>(())
+        Ok::<(), Fault>(())
     })?;
     Ok((spans, read))
 }

@@ -2,7 +2,8 @@
 
 use super::encode::{E, LITTLE_7, e, file};
 use super::read_files;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, match_events};
+use q2c_model::Fault;
+use q2c_trace::blktrace::{EventFile, Matcher, Merge, match_events};
 use std::path::Path;
 
 fn trace(lives: u64) -> Vec<u8> {
@@ -14,7 +15,7 @@ fn trace(lives: u64) -> Vec<u8> {
 fn allocations(bytes: &[u8]) -> u64 {
     let read = || {
         let merge = Merge::new([EventFile::new(Path::new("t"), bytes, 0, false)]).unwrap();
-        match_events(merge, Matcher::LIMIT, |_, _| Ok::<(), BlktraceError>(())).unwrap();
+        match_events(merge, Matcher::LIMIT, |_, _| Ok::<(), Fault>(())).unwrap();
     };
     allocation_counter::measure(read).count_total
 }

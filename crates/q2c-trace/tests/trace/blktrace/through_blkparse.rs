@@ -160,7 +160,7 @@ fn by_text(text: &[u8], format: Option<&str>) -> Vec<IoRecord> {
 
 fn by_files(base: &Path) -> Vec<IoRecord> {
     let mut records = Vec::new();
-    let files = FileSet::find(base).unwrap();
+    let files = FileSet::find(base).unwrap().unwrap();
     blktrace_files(&files, &ImportOptions::default(), &mut records).unwrap();
     records
 }

@@ -4,11 +4,12 @@ use super::{import, in_sectors, in_unit, options, skipping};
 use crate::support::{place, tells};
 use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
 use q2c_trace::import::{
-    ColumnMap, FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff,
+    ColumnMap, FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff, to_trace,
 };
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 macro_rules! case {
     ($name:literal) => {
@@ -281,8 +282,8 @@ fn what_the_shape_alone_tells_is_said() {
     let (folder, trace) = place();
     let path = folder.path().join("rows");
     fs::write(&path, include_bytes!("../data/public/alibaba.csv")).unwrap();
-    let input = Input::recognise(&path, None).unwrap();
-    let meta = input.import_to_file(&path, &options(), &trace).unwrap();
+    let (paths, stop) = ([path], AtomicBool::new(false));
+    let (meta, _) = to_trace(&paths, None, &options(), &trace, &stop).unwrap();
     let said = "alibaba by the shape of its rows; other readings: none";
     assert_eq!(meta.facts["recognised"], said);
 }

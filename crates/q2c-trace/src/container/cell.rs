@@ -1,0 +1,348 @@
+//! The cells of records as Arrow arrays, and back.
+
+use super::column::Column;
+use super::error::{TraceError, unfit};
+use super::schema;
+use crate::blktrace::IntMap;
+use crate::process_name;
+use crate::span::NONE;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, DictionaryArray, Int32Array,
+    PrimitiveArray, RecordBatch, StringArray, new_null_array,
+};
+use arrow_schema::{ArrowError, DataType};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A field of a record that is a number in its column.
+pub(super) trait Number<N> {
+    fn get(&self) -> Option<N>;
+    fn set(&mut self, number: N);
+}
+
+macro_rules! number_fields {
+    ($($kind:ident $([$inner:tt])? as $number:ident;)*) => {$(
+        impl Number<$number> for $kind {
+            fn get(&self) -> Option<$number> {
+                Some((*self)$(.$inner)?)
+            }
+            fn set(&mut self, number: $number) {
+                (*self)$(.$inner)? = number;
+            }
+        }
+    )*};
+}
+
+number_fields! {
+    u64 as u64;
+    u32 as u32;
+    i32 as i32;
+    Nanos[0] as u64;
+    Sectors[0] as u64;
+    Bytes[0] as u64;
+    OpFlags[0] as u32;
+}
+
+impl<N, T: Number<N> + Default> Number<N> for Option<T> {
+    fn get(&self) -> Option<N> {
+        self.as_ref()?.get()
+    }
+    fn set(&mut self, number: N) {
+        self.get_or_insert_default().set(number);
+    }
+}
+
+pub(super) fn put<T>(
+    cells: impl IntoIterator<Item = Option<T>>,
+    records: &mut [IoRecord],
+    set: impl Fn(&mut IoRecord, T),
+) {
+    for (cell, record) in cells.into_iter().zip(records) {
+        if let Some(value) = cell {
+            set(record, value);
+        }
+    }
+}
+
+/// A column of numbers. `all` says that every record has one.
+pub(super) fn numbers<A: ArrowPrimitiveType>(
+    records: &[IoRecord],
+    all: bool,
+    get: impl Fn(&IoRecord) -> Option<A::Native>,
+) -> ArrayRef {
+    let numbers = records.iter().map(get);
+    Arc::new(if all {
+        PrimitiveArray::<A>::from_iter_values(numbers.map(Option::unwrap_or_default))
+    } else {
+        PrimitiveArray::<A>::from_iter(numbers)
+    })
+}
+
+pub(super) fn write_some(row: &mut Vec<u8>, value: Option<impl Display>) -> io::Result<()> {
+    value.map_or(Ok(()), |value| write!(row, "{value}"))
+}
+
+/// Makes the columns of one batch after another and keeps the arrays that batches share.
+pub(super) struct Encoder {
+    layers: Arc<StringArray>,
+    ops: Arc<StringArray>,
+    devices: Devices,
+    /// Length of the last batch, and its columns that hold only nulls, one for each type.
+    nulls: (usize, Vec<(DataType, ArrayRef)>),
+}
+
+impl Encoder {
+    pub(super) fn new() -> Self {
+        let layers = [Layer::User, Layer::Block].map(Layer::name);
+        Encoder {
+            layers: Arc::new(StringArray::from_iter_values(layers)),
+            ops: Arc::new(StringArray::from_iter_values(Op::ALL.map(Op::name))),
+            devices: Devices::default(),
+            nulls: (0, Vec::new()),
+        }
+    }
+
+    /// All columns of `records`. A column that no record has is shared between batches and costs
+    /// next to nothing; most sources fill few columns.
+    pub(super) fn batch(&mut self, records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
+        let mut counts = [0; Column::ALL.len()];
+        for record in records {
+            for (count, known) in counts.iter_mut().zip(Column::known(record)) {
+                *count += usize::from(known);
+            }
+        }
+        let mut arrays = Vec::with_capacity(Column::ALL.len());
+        for (&column, count) in Column::ALL.iter().zip(counts) {
+            arrays.push(match column {
+                Column::Layer => keyed(records, &self.layers, |r| r.layer as i32)?,
+                Column::Op => keyed(records, &self.ops, |r| r.op as i32)?,
+                Column::Device => self.devices.column(records)?,
+                _ if count == 0 && column.is_optional() => {
+                    self.null(&column.data_type(), records.len())
+                }
+                Column::Comm => {
+                    let names = records.iter().map(|record| record.comm.as_deref());
+                    Arc::new(names.collect::<DictionaryArray<Int32Type>>())
+                }
+                _ => column.array(records, count == records.len()),
+            });
+        }
+        RecordBatch::try_new(schema::schema(), arrays)
+    }
+
+    fn null(&mut self, kind: &DataType, len: usize) -> ArrayRef {
+        let (known, arrays) = &mut self.nulls;
+        if *known != len {
+            arrays.clear();
+            *known = len;
+        }
+        if let Some((_, array)) = arrays.iter().find(|(data_type, _)| data_type == kind) {
+            return array.clone();
+        }
+        let array = new_null_array(kind, len);
+        arrays.push((kind.clone(), array.clone()));
+        array
+    }
+}
+
+/// Makes a text column whose distinct values are known before.
+fn keyed(
+    records: &[IoRecord],
+    values: &Arc<StringArray>,
+    key: impl Fn(&IoRecord) -> i32,
+) -> Result<ArrayRef, ArrowError> {
+    let keys = Int32Array::from_iter_values(records.iter().map(key));
+    Ok(Arc::new(DictionaryArray::try_new(keys, values.clone())?))
+}
+
+#[derive(Default)]
+struct Devices {
+    keys: IntMap<u64, i32>,
+    texts: Vec<String>,
+    /// The texts as an array; `None` when a text was added since.
+    values: Option<Arc<StringArray>>,
+}
+
+impl Devices {
+    /// Number of devices from which the next batch starts with an empty table.
+    const MOST: usize = 64 * 1024;
+
+    fn column(&mut self, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
+        if self.texts.len() >= Self::MOST {
+            *self = Devices::default();
+        }
+        let mut last = None;
+        let keys = Int32Array::from_iter_values(records.iter().map(|record| match last {
+            Some((known, key)) if known == record.device => key,
+            _ => {
+                let key = self.key(record.device);
+                last = Some((record.device, key));
+                key
+            }
+        }));
+        let texts = &self.texts;
+        let values = || Arc::new(StringArray::from_iter_values(texts));
+        let values = self.values.get_or_insert_with(values);
+        Ok(Arc::new(DictionaryArray::try_new(keys, values.clone())?))
+    }
+
+    fn key(&mut self, device: DevId) -> i32 {
+        let number = u64::from(device.major) << 32 | u64::from(device.minor);
+        let (texts, values) = (&mut self.texts, &mut self.values);
+        *self.keys.entry(number).or_insert_with(|| {
+            texts.push(device.to_string());
+            *values = None;
+            // There are no more texts than records, and one push has fewer than 2^31 records.
+            texts.len() as i32 - 1
+        })
+    }
+}
+
+/// What was expected and what was found in a cell.
+type BadCell = (&'static str, String);
+
+/// The records of a batch, which must have every column that is never null; other columns may be
+/// absent. `path` is the trace's in messages.
+pub(super) fn records(batch: &RecordBatch, path: &Path) -> Result<Vec<IoRecord>, TraceError> {
+    let (layer, device) = (Layer::User, DevId::default());
+    let blank = IoRecord::new(0, layer, device, Op::Other, Sectors(0), Bytes(0));
+    let mut records = vec![blank; batch.num_rows()];
+    for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        if let Ok(column) = field.name().parse() {
+            let filled = refuse_none(array).and_then(|()| fill(column, array, &mut records));
+            filled.map_err(|(expected, found)| bad_value(path, column, expected, &found))?;
+        }
+    }
+    Ok(records)
+}
+
+pub(super) fn bad_value(path: &Path, column: Column, expected: &str, found: &str) -> TraceError {
+    let path = path.display();
+    unfit(format!(
+        "read trace {path}: column `{column}`: expected {expected}, found `{found}`"
+    ))
+}
+
+/// Refuses 2^64-1 as a value: spans use it for what is unknown, and no time, place or id is so
+/// large.
+fn refuse_none(array: &dyn Array) -> Result<(), BadCell> {
+    let Some(cells) = array.as_primitive_opt::<UInt64Type>() else {
+        return Ok(());
+    };
+    // Cells without a value may hold anything: the second look is exact.
+    if cells.values().contains(&NONE) && cells.iter().any(|cell| cell == Some(NONE)) {
+        return Err(("a number below 2^64-1", NONE.to_string()));
+    }
+    Ok(())
+}
+
+fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(), BadCell> {
+    match column {
+        Column::Layer => words(array, records, layer, |r, v| r.layer = v),
+        Column::Device => {
+            let expected = "a device as major:minor, such as 259:0";
+            let parse = |text: &str| text.parse().map_err(|_| expected);
+            words(array, records, parse, |r, v| r.device = v)
+        }
+        Column::Op => {
+            let expected = "one of read, write, flush, discard, other";
+            let parse = |text: &str| text.parse().map_err(|_| expected);
+            words(array, records, parse, |r, v| r.op = v)
+        }
+        Column::Comm => {
+            let parse = |text: &str| Ok(process_name::kept(text));
+            words(array, records, parse, |r, v| r.comm = Some(v))
+        }
+        number => {
+            number.fill(array, records);
+            Ok(())
+        }
+    }
+}
+
+fn layer(text: &str) -> Result<Layer, &'static str> {
+    let mut layers = [Layer::User, Layer::Block].into_iter();
+    let layer = layers.find(|layer| layer.name() == text);
+    layer.ok_or("`user` or `block`")
+}
+
+/// Fills in a text column. Each distinct text is parsed once.
+fn words<T: Clone>(
+    array: &dyn Array,
+    records: &mut [IoRecord],
+    parse: impl Fn(&str) -> Result<T, &'static str>,
+    set: impl Fn(&mut IoRecord, T),
+) -> Result<(), BadCell> {
+    let dictionary = array.as_dictionary_opt::<Int32Type>();
+    let texts = dictionary.and_then(|dictionary| dictionary.values().as_string_opt::<i32>());
+    // A slice of a long table can have a dictionary that is much longer than the slice.
+    let short = dictionary
+        .zip(texts)
+        .filter(|(array, texts)| texts.len() <= array.len());
+    let Some((array, texts)) = short else {
+        return other_words(array, records, parse, set);
+    };
+    let parsed: Vec<_> = texts.iter().map(|text| parse(text.unwrap_or(""))).collect();
+    for (key, record) in array.keys().iter().zip(records) {
+        let Some(key) = key else { continue };
+        match usize::try_from(key).ok().and_then(|at| parsed.get(at)) {
+            Some(Ok(value)) => set(record, value.clone()),
+            Some(Err(expected)) => return Err((expected, shorten(texts.value(key as usize)))),
+            None => return Err(("a key of the dictionary", key.to_string())),
+        }
+    }
+    Ok(())
+}
+
+/// Fills in a text column of any encoding. A text that follows its equal is not parsed again.
+fn other_words<T: Clone>(
+    array: &dyn Array,
+    records: &mut [IoRecord],
+    parse: impl Fn(&str) -> Result<T, &'static str>,
+    set: impl Fn(&mut IoRecord, T),
+) -> Result<(), BadCell> {
+    let text_at = texts(array).ok_or_else(|| ("text", array.data_type().to_string()))?;
+    let mut last: Option<(&str, T)> = None;
+    for (row, record) in records.iter_mut().enumerate() {
+        let Some(text) = text_at(row) else { continue };
+        let value = match &last {
+            Some((same, value)) if *same == text => value.clone(),
+            _ => parse(text).map_err(|expected| (expected, shorten(text)))?,
+        };
+        set(record, value.clone());
+        last = Some((text, value));
+    }
+    Ok(())
+}
+
+type TextAt<'a> = Box<dyn Fn(usize) -> Option<&'a str> + 'a>;
+
+/// The texts of a column; `None` when it does not hold text.
+fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
+    fn text_at<'a, A: ArrayAccessor<Item = &'a str> + 'a>(cells: A) -> TextAt<'a> {
+        Box::new(move |row| cells.is_valid(row).then(|| cells.value(row)))
+    }
+    Some(match array.data_type() {
+        DataType::Utf8 => text_at(array.as_string::<i32>()),
+        DataType::LargeUtf8 => text_at(array.as_string::<i64>()),
+        DataType::Utf8View => text_at(array.as_string_view()),
+        DataType::Dictionary(_, _) => {
+            let cells = array.as_any_dictionary();
+            if cells.values().is_empty() {
+                return Some(Box::new(|_| None));
+            }
+            let (keys, text_of) = (cells.normalized_keys(), texts(cells.values())?);
+            Box::new(move |row| text_of(*keys.get(row).filter(|_| cells.is_valid(row))?))
+        }
+        _ => return None,
+    })
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(200).collect()
+}

@@ -1,0 +1,334 @@
+//! Chrome's trace JSON, which Perfetto and chrome://tracing open.
+//!
+//! A lane (a CPU, or a hardware queue of a device) is a process of the JSON. Its threads are rows,
+//! as many as the lane ever has requests in flight. A request takes the first row that is free, so
+//! that the slices of one row never overlap. The slice of a request holds one slice for each stage,
+//! with the name and the colour of the stage. A request without an end is an instant event. Times
+//! are microseconds with three decimals.
+
+use super::{Export, ExportFormat, Exported, NO_START, TimelineLanes, start, written};
+use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io::{self, Write};
+
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "chrome",
+    help: "Chrome trace JSON, which ui.perfetto.dev opens: lanes by CPU or hardware queue (--lanes), a slice per stage",
+    export,
+};
+
+fn export(mut of: Export<'_>) -> Result<Exported, Fault> {
+    let failed = written(of.path);
+    let mut timeline = ChromeTimeline {
+        lanes: of.options.lanes,
+        rows: ChromeRows::default(),
+        first: true,
+        exported: Exported::default(),
+    };
+    let head = b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+    of.out.write_all(head).map_err(&failed)?;
+    of.write_each(|record, out| timeline.record(record, out))?;
+    of.out.write_all(b"\n]}\n").map_err(&failed)?;
+    Ok(timeline.exported)
+}
+
+struct ChromeTimeline {
+    lanes: TimelineLanes,
+    rows: ChromeRows,
+    first: bool,
+    exported: Exported,
+}
+
+impl ChromeTimeline {
+    fn record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
+        let Some(start) = start(record) else {
+            self.exported.leave_out(NO_START);
+            return Ok(());
+        };
+        let end = match record.layer {
+            Layer::User => record.reap_ns,
+            Layer::Block => record.complete_ns,
+        };
+        let lane = match self.lanes {
+            TimelineLanes::Cpu => ChromeLane::Cpu(record.cpu_submit),
+            TimelineLanes::Hctx => ChromeLane::Hctx(record.device, record.hctx),
+        };
+        let Some(row) = self.rows.take(lane, start, end.unwrap_or(start)) else {
+            self.exported.leave_out("more than 65536 lanes");
+            return Ok(());
+        };
+        if row.new_lane {
+            let (pid, name) = (row.lane, lane.name());
+            let event = |out: &mut dyn Write| {
+                write!(
+                    out,
+                    "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"args\":{{\"name\":\"{name}\"}}}},\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"args\":{{\"sort_index\":{}}}}}",
+                    lane.order()
+                )
+            };
+            self.event(out, event)?;
+        }
+        if row.new_row {
+            let (pid, tid) = (row.lane, row.row);
+            let event = |out: &mut dyn Write| {
+                write!(
+                    out,
+                    "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"row {tid}\"}}}}"
+                )
+            };
+            self.event(out, event)?;
+        }
+        let request = ChromeRequest {
+            record,
+            start,
+            end,
+            row: &row,
+        };
+        self.event(out, |out| request.write(out))?;
+        self.exported.written += 1;
+        Ok(())
+    }
+
+    /// Writes an event, or several, with a comma before unless it is the first.
+    fn event(
+        &mut self,
+        out: &mut dyn Write,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let is_first = std::mem::take(&mut self.first);
+        out.write_all(if is_first { b"\n" } else { b",\n" })?;
+        write(out)
+    }
+}
+
+struct ChromeRequest<'a> {
+    record: &'a IoRecord,
+    start: Nanos,
+    end: Option<Nanos>,
+    row: &'a ChromeRow,
+}
+
+/// Name of a stage, and its colour in chrome://tracing (Perfetto takes the colour from the name).
+type ChromeStage = (&'static str, &'static str);
+
+impl ChromeRequest<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let op = self.record.op.name();
+        self.head(out, op, self.start, self.end)?;
+        self.arguments(out)?;
+        let Some(end) = self.end else { return Ok(()) };
+        let mut from = self.start;
+        for (stage, to) in self.stages() {
+            // A damaged trace may have an end before its start, or before a stage.
+            let to = to.min(end).max(from);
+            out.write_all(b",\n")?;
+            self.head(out, stage.0, from, Some(to))?;
+            write!(out, ",\"cname\":\"{}\"}}", stage.1)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// The stages that the record has times for, each with its end, in order. A stage begins where
+    /// the one before ends.
+    fn stages(&self) -> Vec<(ChromeStage, Nanos)> {
+        let r = self.record;
+        let merged = r.merged_into.is_some();
+        let is_queued = r.queue_ns.is_some();
+        let before_issue = match (r.insert_ns, r.getrq_ns) {
+            (Some(_), _) => ("I2D", "bad"),
+            (None, Some(_)) if merged => ("M2D", "yellow"),
+            (None, Some(_)) => ("G2D", "bad"),
+            (None, None) => ("Q2D", "bad"),
+        };
+        let or = |is: bool, one: ChromeStage, other: ChromeStage| if is { one } else { other };
+        let request = or(merged, ("Q2M", "olive"), ("Q2G", "terrible"));
+        let insert = or(r.getrq_ns.is_some(), ("G2I", "grey"), ("Q2I", "grey"));
+        let last = or(r.issue_ns.is_some(), ("D2C", "good"), ("Q2C", "good"));
+        let reaped = or(r.submit_end_ns.is_some(), ("wait", "good"), ("U2C", "good"));
+        let issued = r.issue_ns.filter(|at| *at > self.start || is_queued);
+        let stages = match r.layer {
+            Layer::User => &[(("submit", "bad"), r.submit_end_ns), (reaped, r.reap_ns)][..],
+            Layer::Block => &[
+                (request, r.getrq_ns.filter(|_| is_queued)),
+                (insert, r.insert_ns),
+                (before_issue, issued),
+                (last, r.complete_ns),
+            ],
+        };
+        let stages = stages.iter();
+        stages
+            .filter_map(|(stage, at)| Some((*stage, (*at)?)))
+            .collect()
+    }
+
+    /// Writes the members that all events have, without the closing brace.
+    fn head(
+        &self,
+        out: &mut dyn Write,
+        name: &str,
+        from: Nanos,
+        to: Option<Nanos>,
+    ) -> io::Result<()> {
+        let ChromeRow { lane, row, .. } = self.row;
+        let ph = if to.is_some() { 'X' } else { 'i' };
+        write!(
+            out,
+            "{{\"ph\":\"{ph}\",\"name\":\"{name}\",\"pid\":{lane},\"tid\":{row},\"ts\":{}",
+            Micros(from)
+        )?;
+        match to {
+            Some(to) => write!(out, ",\"dur\":{}", Micros(to - from)),
+            None => out.write_all(b",\"s\":\"t\""),
+        }
+    }
+
+    /// Writes the facts of the record beside its times, and closes the event.
+    fn arguments(&self, out: &mut dyn Write) -> io::Result<()> {
+        let r = self.record;
+        let (id, device, sector, bytes) = (r.id, r.device, r.sector.0, r.bytes.0);
+        write!(
+            out,
+            ",\"cat\":\"{}\",\"args\":{{\"id\":{id},\"device\":\"{device}\",\"sector\":{sector},\"bytes\":{bytes}",
+            r.layer.name()
+        )?;
+        let numbers = [
+            ("pid", r.pid.map(u64::from)),
+            ("cpu_submit", r.cpu_submit.map(u64::from)),
+            ("cpu_complete", r.cpu_complete.map(u64::from)),
+            ("hctx", r.hctx.map(u64::from)),
+            ("tag", r.tag.map(u64::from)),
+            ("merged_into", r.merged_into),
+        ];
+        for (name, value) in numbers {
+            if let Some(value) = value {
+                write!(out, ",\"{name}\":{value}")?;
+            }
+        }
+        if let Some(error) = r.error.filter(|error| *error != 0) {
+            write!(out, ",\"error\":{error}")?;
+        }
+        if let Some(comm) = &r.comm {
+            write!(out, ",\"comm\":{}", serde_json::Value::from(comm.as_str()))?;
+        }
+        out.write_all(b"}}")
+    }
+}
+
+/// Displays a time as microseconds with three decimals.
+struct Micros(Nanos);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Nanos(ns) = self.0;
+        write!(f, "{}.{:03}", ns / 1000, ns % 1000)
+    }
+}
+
+/// The lane in which a request is drawn; `None` when the trace does not tell the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum ChromeLane {
+    Cpu(Option<u32>),
+    Hctx(DevId, Option<u32>),
+}
+
+impl ChromeLane {
+    fn name(&self) -> String {
+        match self {
+            ChromeLane::Cpu(Some(cpu)) => format!("CPU {cpu}"),
+            ChromeLane::Cpu(None) => "CPU not known".to_owned(),
+            ChromeLane::Hctx(device, Some(queue)) => format!("{device} queue {queue}"),
+            ChromeLane::Hctx(device, None) => format!("{device} queue not known"),
+        }
+    }
+
+    /// Sort key among the lanes; a lane without a number is last.
+    fn order(&self) -> u64 {
+        let number = match self {
+            ChromeLane::Cpu(number) | ChromeLane::Hctx(_, number) => number,
+        };
+        number.map_or(u64::from(u32::MAX), u64::from)
+    }
+}
+
+struct ChromeRow {
+    lane: usize,
+    row: usize,
+    new_lane: bool,
+    new_row: bool,
+}
+
+#[derive(Default)]
+struct ChromeRows {
+    numbers: HashMap<ChromeLane, usize>,
+    lanes: Vec<LaneRows>,
+}
+
+#[derive(Default)]
+struct LaneRows {
+    /// Rows that are taken, with the time at which each becomes free.
+    taken: BinaryHeap<Reverse<(Nanos, usize)>>,
+    free: BinaryHeap<Reverse<usize>>,
+    rows: usize,
+}
+
+impl ChromeRows {
+    const MOST_LANES: usize = 65_536;
+
+    /// Takes the first row of the lane that is free at `start`, until `end`. Returns `None` when
+    /// there are too many lanes.
+    fn take(&mut self, lane: ChromeLane, start: Nanos, end: Nanos) -> Option<ChromeRow> {
+        let next = self.lanes.len();
+        if next == Self::MOST_LANES && !self.numbers.contains_key(&lane) {
+            return None;
+        }
+        let number = *self.numbers.entry(lane).or_insert(next);
+        let new_lane = number == next;
+        if new_lane {
+            self.lanes.push(LaneRows::default());
+        }
+        let lane = &mut self.lanes[number];
+        while let Some(Reverse((until, row))) = lane.taken.peek().copied() {
+            if until > start {
+                break;
+            }
+            lane.taken.pop();
+            lane.free.push(Reverse(row));
+        }
+        let free = lane.free.pop().map(|Reverse(row)| row);
+        let new_row = free.is_none();
+        lane.rows += usize::from(new_row);
+        let row = free.unwrap_or(lane.rows);
+        lane.taken.push(Reverse((end, row)));
+        Some(ChromeRow {
+            lane: number + 1,
+            row,
+            new_lane,
+            new_row,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_taken_from_the_top() {
+        let mut rows = ChromeRows::default();
+        let mut take = |cpu, start, end| {
+            let row = rows
+                .take(ChromeLane::Cpu(Some(cpu)), Nanos(start), Nanos(end))
+                .unwrap();
+            (row.lane, row.row, row.new_lane, row.new_row)
+        };
+        assert_eq!(take(4, 0, 10), (1, 1, true, true));
+        assert_eq!(take(4, 5, 30), (1, 2, false, true));
+        assert_eq!(take(0, 6, 7), (2, 1, true, true));
+        // The first row is free again at the instant of its end.
+        assert_eq!(take(4, 10, 40), (1, 1, false, false));
+        assert_eq!(take(4, 11, 12), (1, 3, false, true));
+        assert_eq!(take(4, 35, 36), (1, 2, false, false));
+    }
+}
