@@ -3,7 +3,7 @@
 //! A probe or a program reports I/Os in the order of completion. They are sorted by the time queued
 //! in bounded memory and numbered, and merged I/Os get the id of the I/O that carried them.
 
-use crate::import::{Batch, Depths, RecordSink};
+use crate::import::{Depths, RecordBuffer, RecordSink};
 use crate::sorter::{Sorter, SorterRow};
 use crate::span::{NONE, Span};
 use q2c_model::{Bytes, Exit, Fault, Nanos};
@@ -76,7 +76,7 @@ impl RecordingSorter {
         let failed = |source| spilled(&folder, source);
         let mut arranging = Arranging {
             sink,
-            batch: Batch::default(),
+            batch: RecordBuffer::default(),
             origin: None,
             next: 0,
             lanes: HashMap::new(),
@@ -99,7 +99,7 @@ fn spilled(folder: &Path, source: io::Error) -> Fault {
 
 struct Arranging<'a> {
     sink: &'a mut dyn RecordSink,
-    batch: Batch,
+    batch: RecordBuffer,
     origin: Option<u64>,
     next: u64,
     lanes: HashMap<u32, u32>,

@@ -20,14 +20,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A field of a record that is a number in its column.
-pub(super) trait Number<N> {
+pub(super) trait NumberCell<N> {
     fn get(&self) -> Option<N>;
     fn set(&mut self, number: N);
 }
 
 macro_rules! number_fields {
     ($($kind:ident $([$inner:tt])? as $number:ident;)*) => {$(
-        impl Number<$number> for $kind {
+        impl NumberCell<$number> for $kind {
             fn get(&self) -> Option<$number> {
                 Some((*self)$(.$inner)?)
             }
@@ -48,7 +48,7 @@ number_fields! {
     OpFlags[0] as u32;
 }
 
-impl<N, T: Number<N> + Default> Number<N> for Option<T> {
+impl<N, T: NumberCell<N> + Default> NumberCell<N> for Option<T> {
     fn get(&self) -> Option<N> {
         self.as_ref()?.get()
     }

@@ -1,6 +1,6 @@
 //! The columns of a trace: names, types, packing and fields, in one table.
 
-use super::cell::{Number, numbers, put, write_some};
+use super::cell::{NumberCell, numbers, put, write_some};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as I32, UInt32Type as U32, UInt64Type as U64};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};

@@ -5,7 +5,7 @@
 //! describes the folder.
 
 use super::input::{self, origin};
-use super::run::Batch;
+use super::run::RecordBuffer;
 use super::{ImportError, ImportOptions, Input, RecordSink, several};
 use crate::container::{exists, folder};
 use crate::sorter::{Sorter, SorterRow};
@@ -218,7 +218,7 @@ struct FleetTrace {
     /// Id of the device's next record.
     next: u64,
     room: u64,
-    batch: Batch,
+    batch: RecordBuffer,
     writer: TraceWriter,
 }
 
@@ -245,7 +245,7 @@ impl FleetTrace {
             number,
             next,
             room,
-            batch: Batch::default(),
+            batch: RecordBuffer::default(),
             writer: TraceWriter::create(&path, meta)?.with_threads()?,
         })
     }

@@ -45,7 +45,7 @@ pub(crate) use error::unreadable;
 pub use fleet::to_fleet;
 pub use input::{DOUBLED, Ids, Input, to_trace};
 pub use options::{ColumnMap, ImportOption, ImportOptions};
-pub(crate) use run::Batch;
+pub(crate) use run::RecordBuffer;
 pub use run::{Import, Origin, RecordSink};
 pub use several::several;
 

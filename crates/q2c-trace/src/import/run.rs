@@ -71,9 +71,9 @@ impl RecordSink for Vec<IoRecord> {
 /// Records on their way to a sink, handed on when there are so many: few enough to stay in a core's
 /// cache while they become columns.
 #[derive(Default)]
-pub(crate) struct Batch(Vec<IoRecord>);
+pub(crate) struct RecordBuffer(Vec<IoRecord>);
 
-impl Batch {
+impl RecordBuffer {
     pub(crate) const LEN: usize = 2 * 1024;
 
     #[inline]
@@ -188,7 +188,7 @@ pub(super) struct Intake<'a> {
     skip_bad: bool,
     /// Whether positions are bytes of a binary source, not lines.
     pub(super) is_binary: bool,
-    batch: Batch,
+    batch: RecordBuffer,
     /// What times count from. It is to be set before the first record is taken.
     pub(super) origin: Origin,
     taken: u64,
@@ -202,7 +202,7 @@ impl<'a> Intake<'a> {
             sink,
             skip_bad,
             is_binary: false,
-            batch: Batch(Vec::with_capacity(Batch::LEN)),
+            batch: RecordBuffer(Vec::with_capacity(RecordBuffer::LEN)),
             origin: Origin::default(),
             taken: 0,
             skipped: Skipped::default(),

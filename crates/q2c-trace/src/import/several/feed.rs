@@ -1,5 +1,5 @@
 use super::start;
-use crate::import::run::{Batch, no_thread};
+use crate::import::run::{RecordBuffer, no_thread};
 use crate::import::{ImportError, ImportOptions, Input, Origin, RecordSink};
 use crate::{Scan, TraceError};
 use q2c_model::{IoRecord, TraceMeta};
@@ -52,7 +52,7 @@ impl<'scope> RecordingFeed<'scope> {
                 numbers_devices: false,
             };
             let input = Input::with_options(path, format, options)?;
-            let scan = Scan::new().batch_rows(Batch::LEN);
+            let scan = Scan::new().batch_rows(RecordBuffer::LEN);
             input.read(path, options, &scan, &mut sending)
         };
         let thread = Builder::new().spawn_scoped(scope, body);

@@ -9,7 +9,7 @@
 mod feed;
 
 use super::error::misused;
-use super::run::Batch;
+use super::run::RecordBuffer;
 use super::unpack::{is_stdin, source_name};
 use super::{ImportError, ImportOptions, Origin, RecordSink, fact};
 use crate::span::{NONE, Span};
@@ -60,7 +60,7 @@ pub fn several(
                 lanes: HashMap::new(),
                 devices: BTreeMap::new(),
             },
-            batch: Batch::default(),
+            batch: RecordBuffer::default(),
             sink,
         };
         merged.sink.begin(&base)?;
@@ -127,7 +127,7 @@ fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
 
 struct Merged<'a> {
     renumbering: Renumbering,
-    batch: Batch,
+    batch: RecordBuffer,
     sink: &'a mut dyn RecordSink,
 }
 
