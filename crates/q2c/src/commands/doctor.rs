@@ -164,7 +164,7 @@ fn abilities(roots: &Roots) -> MachineAbilities {
         scx: ability(scheduler(roots)),
         ramdisk_module: module::lacking(roots, None).map_or(Ok(()), Err),
         ublk: ability(check_ublk()),
-        spdk: SpdkPerf::find().map(drop).map_err(|absent| absent.reason),
+        spdk: SpdkPerf::find().map(drop),
         makers: makers
             .map(|maker| MakerAbility {
                 fs: maker.fs.to_string(),
