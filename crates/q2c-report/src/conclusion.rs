@@ -12,10 +12,9 @@ use crate::said::Weight;
 use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, BenchResult, ThroughputCurve};
 
 pub(crate) fn conclusions(result: &BenchResult) -> Vec<DocumentAnswer> {
-    let sections = sections(result).into_iter();
-    sections
-        .flat_map(|section| section_answers(result, &section))
-        .collect()
+    let sections = sections(result);
+    let answer = |section| section_answers(result, section);
+    sections.iter().flat_map(answer).collect()
 }
 
 /// What limits all conclusions: a sentence for each thing that disturbed the trials.
@@ -46,10 +45,8 @@ fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<Document
     let known = compared.iter().filter(is_known).map(|c| name(&c.point));
     let known: Vec<String> = known.collect();
     let of_all = compared.iter().all(|c| known.contains(&name(&c.point)));
-    if let (true, Some(most)) = (
-        of_all,
-        PointContest::by_measure(&compared, BenchMeasure::KiopsPerCore),
-    ) {
+    let most = PointContest::by_measure(&compared, BenchMeasure::KiopsPerCore);
+    if let Some(most) = most.filter(|_| of_all) {
         let mut of_core = conclusion(&most, "is best for a core", "");
         of_core.evidence.extend(price(most.first, fastest.first));
         answers.push(of_core);
@@ -84,23 +81,20 @@ impl<'a> PointContest<'a> {
         let line = name(&first.point);
         cells.retain(|cell| name(&cell.point) != line);
         let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
+        let told = |cell: &&BenchCell| Apart::compare(first, cell, measure);
         let mut contest = PointContest {
             measure,
             first,
             here: cells.iter().find(is_here).copied(),
             elsewhere: cells.first().filter(|best| !is_here(best)).copied(),
             also: Vec::new(),
-            told: cells
-                .iter()
-                .map(|c| Apart::compare(first, c, measure))
-                .collect(),
+            told: cells.iter().map(told).collect(),
             one_engine,
         };
         for cell in cells {
             let above = |other| Apart::compare(first, other, measure).is_above();
             let same_line = |other: &BenchCell| name(&other.point) == name(&cell.point);
-            let said = contest.named_cells().any(|n| same_line(n) && !above(n));
-            if !said && !above(cell) {
+            if !contest.named_cells().any(|n| same_line(n) && !above(n)) && !above(cell) {
                 contest.also.push(cell);
             }
         }
@@ -120,11 +114,8 @@ impl<'a> PointContest<'a> {
     /// It is set against the point that leaves most doubt.
     fn words(&self, does: &str) -> String {
         let is_above = self.told.iter().all(|apart| apart.is_above());
-        let does = if is_above {
-            does
-        } else {
-            "has the highest median"
-        };
+        let does = Some(does).filter(|_| is_above);
+        let does = does.unwrap_or("has the highest median");
         let median = |cell: &BenchCell| cell.figure(self.measure).median;
         let best = median(self.first);
         let figure = match self.measure {
@@ -132,11 +123,8 @@ impl<'a> PointContest<'a> {
             BenchMeasure::KiopsPerCore => format!("{} KIOPS/core", number(best)),
         };
         let point = &self.first.point;
-        let sentence = format!(
-            "{} {does}: {figure} with {}",
-            self.name(point),
-            jobs(point.jobs)
-        );
+        let (name, with) = (self.name(point), jobs(point.jobs));
+        let sentence = format!("{name} {does}: {figure} with {with}");
         let doubted = |cell: &&BenchCell| !self.apart(cell).is_above();
         let strongest = self.elsewhere.or(self.here);
         let Some(other) = self.named_cells().find(doubted).or(strongest) else {
@@ -160,18 +148,13 @@ impl<'a> PointContest<'a> {
     }
 
     fn evidence(&self) -> Vec<String> {
-        let mut evidence = Vec::new();
-        match self.here {
-            Some(here) => evidence.push(self.against("Next there", here)),
-            None if self.elsewhere.is_some() => {
-                evidence.push("No other interface or method has a figure there".to_owned());
-            }
-            None => {}
-        }
-        let elsewhere = self.elsewhere.into_iter();
-        evidence.extend(elsewhere.map(|other| self.against("Best of the others", other)));
-        evidence.extend(self.not_told_from());
-        evidence
+        let here = self.here.map(|here| self.against("Next there", here));
+        let elsewhere = self.elsewhere;
+        let best = elsewhere.map(|other| self.against("Best of the others", other));
+        let none = || "No other interface or method has a figure there".to_owned();
+        let here = here.or_else(|| best.is_some().then(none));
+        let evidence = here.into_iter().chain(best);
+        evidence.chain(self.not_told_from()).collect()
     }
 
     fn against(&self, role: &str, other: &BenchCell) -> String {
@@ -192,10 +175,8 @@ impl<'a> PointContest<'a> {
             more => format!(", and from {} others", more.len()),
         };
         let figure = figure(first, self.measure);
-        let first = name_with_jobs(&first.point);
-        Some(format!(
-            "Not told apart from {first} either, {figure}{more}"
-        ))
+        let name = name_with_jobs(&first.point);
+        Some(format!("Not told apart from {name} either, {figure}{more}"))
     }
 
     fn apart(&self, other: &BenchCell) -> Apart {
@@ -209,12 +190,8 @@ fn figure(cell: &BenchCell, measure: BenchMeasure) -> String {
         BenchMeasure::KiopsPerCore => (1.0, "KIOPS/core"),
     };
     let interval = cell.figure(measure);
-    let text = format!(
-        "{} {unit} {}",
-        median(&interval, scale),
-        range(&interval, scale)
-    );
-    text.trim_end().to_owned()
+    let (median, range) = (median(&interval, scale), range(&interval, scale));
+    format!("{median} {unit} {range}").trim_end().to_owned()
 }
 
 /// What the fastest point does for a core, where another one does more.

@@ -32,8 +32,7 @@ pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
         let fields = fields.map(Option::unwrap_or_default);
         writer.write_record(row.keys.iter().cloned().chain(trials).chain(fields))?;
     }
-    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&writer.into_inner().map_err(|e| e.into_error())?).into_owned())
 }
 
 /// The median, the least and the most over the trials, or the number alone.

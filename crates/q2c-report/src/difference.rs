@@ -7,9 +7,8 @@ mod facts;
 mod judge;
 mod limit;
 mod measured;
-mod other;
 
 pub use compare::diff;
-pub use judge::{LimitFault, check, judge};
-pub use limit::{Limit, LimitError};
+pub use judge::{check, judge};
+pub use limit::{Limit, LimitError, LimitFault};
 pub use measured::{ComparableResult, NamedFigure, declared, measured, read};

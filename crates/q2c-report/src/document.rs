@@ -12,7 +12,7 @@ mod volumes;
 pub(crate) use doctor::check_verdict;
 pub use doctor_fix::count_settings;
 
-use crate::facts::{self, Fact};
+use crate::facts;
 use crate::plot::Plot;
 use crate::said::{Note, ReportTable, Weight};
 use crate::terminal::Screen;
@@ -110,16 +110,19 @@ pub(crate) enum DocumentPart<'a> {
     Lines(Vec<String>),
 }
 
+impl DocumentPart<'_> {
+    pub(crate) fn plots(&self) -> &[Plot] {
+        match self {
+            DocumentPart::Plots(plots) => plots.made.get_or_init(&plots.make),
+            _ => &[],
+        }
+    }
+}
+
 /// Plots that are made when a page asks for them; no other form does.
 pub(crate) struct Plots<'a> {
     make: Box<dyn Fn() -> Vec<Plot> + 'a>,
     made: OnceCell<Vec<Plot>>,
-}
-
-impl Plots<'_> {
-    pub(crate) fn get(&self) -> &[Plot] {
-        self.made.get_or_init(&self.make)
-    }
 }
 
 #[derive(Default)]
@@ -145,50 +148,36 @@ impl<'a> Section<'a> {
 
     /// A table whose rows differ in weight.
     pub(crate) fn marked(
-        mut self,
+        self,
         table: ReportTable,
         weights: impl IntoIterator<Item = Weight>,
     ) -> Self {
-        if !table.rows.is_empty() {
-            let weights = weights.into_iter().collect();
-            self.parts.push(DocumentPart::Table(table, weights));
-        }
-        self
+        let weights = weights.into_iter().collect();
+        self.with(!table.rows.is_empty(), DocumentPart::Table(table, weights))
     }
 
     pub(crate) fn notes(self, said: impl IntoIterator<Item = Note>) -> Self {
-        self.with(said, DocumentPart::Told)
+        let said: Vec<Note> = said.into_iter().collect();
+        self.with(!said.is_empty(), DocumentPart::Told(said))
     }
 
-    pub(crate) fn plots(mut self, make: impl Fn() -> Vec<Plot> + 'a) -> Self {
-        self.parts.push(DocumentPart::Plots(Plots {
-            make: Box::new(make),
-            made: OnceCell::new(),
-        }));
-        self
+    pub(crate) fn plots(self, make: impl Fn() -> Vec<Plot> + 'a) -> Self {
+        let (make, made) = (Box::new(make), OnceCell::new());
+        self.with(true, DocumentPart::Plots(Plots { make, made }))
     }
 
     pub(crate) fn lines(self, lines: impl IntoIterator<Item = String>) -> Self {
-        self.with(lines, DocumentPart::Lines)
+        let lines: Vec<String> = lines.into_iter().collect();
+        self.with(!lines.is_empty(), DocumentPart::Lines(lines))
     }
 
-    fn with<T>(
-        mut self,
-        items: impl IntoIterator<Item = T>,
-        part: fn(Vec<T>) -> DocumentPart<'a>,
-    ) -> Self {
-        let items: Vec<T> = items.into_iter().collect();
-        if !items.is_empty() {
-            self.parts.push(part(items));
-        }
-        self
-    }
-
-    pub(crate) fn remark(mut self, words: impl Into<String>) -> Self {
+    pub(crate) fn remark(self, words: impl Into<String>) -> Self {
         let remark = words.into();
-        if !remark.is_empty() {
-            self.parts.push(DocumentPart::Remark(remark));
-        }
+        self.with(!remark.is_empty(), DocumentPart::Remark(remark))
+    }
+
+    fn with(mut self, has_content: bool, part: DocumentPart<'a>) -> Self {
+        self.parts.extend(has_content.then_some(part));
         self
     }
 
@@ -199,10 +188,8 @@ impl<'a> Section<'a> {
 
     /// Whether a page has something to show of it.
     pub(crate) fn has_content(&self) -> bool {
-        self.parts.iter().any(|part| match part {
-            DocumentPart::Plots(plots) => !plots.get().is_empty(),
-            _ => true,
-        })
+        let plots = self.parts.iter().flat_map(DocumentPart::plots);
+        self.has_text() || plots.count() > 0
     }
 
     /// Whether a terminal has something to show of it.
@@ -214,7 +201,7 @@ impl<'a> Section<'a> {
 
 pub(crate) struct Facts {
     pub title: String,
-    pub facts: Vec<Fact>,
+    pub facts: Vec<Note>,
     /// What they are of, for the line below the page's title.
     pub of: Vec<String>,
 }
@@ -312,13 +299,12 @@ impl<'a> Document<'a> {
 
     /// The doctor's checks, those that invalidate something first.
     pub(crate) fn checks(self, report: &DoctorReport) -> Self {
-        let facts = facts::checks(report);
-        if facts.is_empty() {
+        if report.checks.is_empty() {
             return self;
         }
         self.facts(Facts {
             title: "Checks of the machine".to_owned(),
-            facts,
+            facts: facts::checks(report),
             of: Vec::new(),
         })
     }

@@ -5,29 +5,22 @@ use crate::document::check_verdict;
 use crate::label::ranges;
 use crate::phrase::{some_listed, yes_or_no};
 use crate::quantity::{duration, seconds, size};
+use crate::said::Note;
 use crate::sim_machine::{self, service_times};
 use crate::{cpu_trials, invalid};
 use q2c_result::tune::Calibration;
 use q2c_result::{Check, CheckVerdict, Device, DoctorReport, Machine, Target};
 
-pub(crate) struct Fact {
-    pub name: String,
-    pub value: String,
-}
-
-pub(crate) fn fact(name: &str, value: impl Into<String>) -> Fact {
-    Fact {
-        name: name.to_owned(),
-        value: value.into(),
-    }
+pub(crate) fn fact(name: &str, value: impl Into<String>) -> Note {
+    Note::plain(name, value)
 }
 
 /// A fact whose value may be missing; it is shown as `unknown` then.
-fn maybe(name: &str, value: Option<impl ToString>) -> Fact {
+fn maybe(name: &str, value: Option<impl ToString>) -> Note {
     fact(name, value.map_or("unknown".to_owned(), |v| v.to_string()))
 }
 
-pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
+pub(crate) fn machine(m: &Machine) -> Vec<Note> {
     if let Some(facts) = sim_machine::facts(m) {
         let facts = facts.into_iter();
         return facts.map(|(name, value)| fact(name, value)).collect();
@@ -55,7 +48,7 @@ pub(crate) fn machine(m: &Machine) -> Vec<Fact> {
     facts
 }
 
-pub(crate) fn target(t: &Target) -> Vec<Fact> {
+pub(crate) fn target(t: &Target) -> Vec<Note> {
     let mut facts = vec![fact("Path", &t.path), fact("Kind", t.kind.text())];
     // A controller that no kernel driver has tells no size.
     facts.extend((t.size.0 > 0).then(|| fact("Size", size(t.size))));
@@ -71,7 +64,7 @@ pub(crate) fn target(t: &Target) -> Vec<Fact> {
     facts
 }
 
-fn device(d: &Device) -> Vec<Fact> {
+fn device(d: &Device) -> Vec<Note> {
     vec![
         fact("Device", format!("{} ({})", d.name, d.dev)),
         maybe("Model", d.model.as_ref()),
@@ -88,7 +81,7 @@ fn device(d: &Device) -> Vec<Fact> {
     ]
 }
 
-pub(crate) fn calibration(c: &Calibration) -> Vec<Fact> {
+pub(crate) fn calibration(c: &Calibration) -> Vec<Note> {
     let cost = &c.cost;
     let times = [
         ("Submission", cost.submit_ns),
@@ -119,7 +112,7 @@ fn seen<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
 }
 
 /// The doctor's checks: those that invalidate something first, those that pass last.
-pub(crate) fn checks(report: &DoctorReport) -> Vec<Fact> {
+pub(crate) fn checks(report: &DoctorReport) -> Vec<Note> {
     let mut checks: Vec<&Check> = report.checks.iter().collect();
     checks.sort_by_key(|check| match check.verdict {
         CheckVerdict::Invalidates => 0,

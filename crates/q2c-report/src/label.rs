@@ -1,14 +1,14 @@
 //! Names of cells and methods, and whether a cell ran as it was asked to.
 
 use crate::mode::{self, ModeMatch};
-use crate::phrase::{counted, distinct, joined, listed};
+use crate::phrase::{counted, distinct, joined, some_listed};
 use crate::{late, proof, quantity};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::Target;
 use q2c_result::late::LateTime;
 use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
-use q2c_result::tune::{Cell, Job, Recommendation, TuneResult};
+use q2c_result::tune::{Calibration, Cell, Job, Recommendation, TuneResult};
 use std::fmt::Display;
 
 /// The name of a method with its policy: `poll`, `hybrid min:ratio=70%,period=10ms`.
@@ -37,8 +37,8 @@ pub(crate) fn target(target: &Target) -> String {
         return target.path.clone();
     }
     let disk = target.device.as_ref();
-    let on = disk.map(|disk| format!(" on {}", disk.name));
-    format!("scratch file of {}{}", target.size, on.unwrap_or_default())
+    let disk = disk.map_or(String::new(), |disk| format!(" on {}", disk.name));
+    format!("scratch file of {}{disk}", target.size)
 }
 
 pub(crate) fn cell(cell: &Cell) -> String {
@@ -59,25 +59,26 @@ pub(crate) fn recommendation_of(result: &TuneResult, bs: Bytes) -> Option<&Recom
     result.recommendation.iter().find(|r| r.bs == bs)
 }
 
+pub(crate) fn calibration_of(result: &TuneResult, bs: Bytes) -> Option<&Calibration> {
+    result.calibration.iter().find(|costs| costs.bs == bs)
+}
+
 pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation>) -> bool {
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
 }
 
 /// The late time of each cell that was to have one: the cell and a sentence for each finding, or
 /// why there is none. Cells that have none for the same reason share it.
-pub(crate) fn late(result: &TuneResult) -> Vec<(String, Vec<String>)> {
-    distinct(
-        result
-            .cells
-            .iter()
-            .filter_map(|tune_cell| match tune_cell.late.as_ref()? {
-                LateTime::Unseen(why) => Some((late::unseen(why), Vec::new())),
-                late => Some((
-                    format!("{} {}", tune_cell.bs, cell(tune_cell)),
-                    late::sentences(late),
-                )),
-            }),
-    )
+pub(crate) fn late(result: &TuneResult) -> Vec<Vec<String>> {
+    let sentences = |cell: &Cell| match cell.late.as_ref()? {
+        LateTime::Unseen(why) => Some(vec![late::unseen(why)]),
+        late => Some([vec![with_size(cell)], late::sentences(late)].concat()),
+    };
+    distinct(result.cells.iter().filter_map(sentences))
+}
+
+fn with_size(tune_cell: &Cell) -> String {
+    format!("{} {}", tune_cell.bs, cell(tune_cell))
 }
 
 /// A sentence for each cell that ran another method than was asked for, with the counts that prove
@@ -88,15 +89,8 @@ pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
         let reached = cell.effective_mode.was != WaitMode::from_kind(ModeKind::NotRun);
         reached && mode::kept(&cell.effective_mode) == ModeMatch::Differs
     });
-    let fallback_sentence = |tune_cell: &Cell| {
-        format!(
-            "{} {}: {}",
-            tune_cell.bs,
-            cell(tune_cell),
-            fallback(&tune_cell.effective_mode)
-        )
-    };
-    differs.map(fallback_sentence).collect()
+    let sentence = |cell| format!("{}: {}", with_size(cell), fallback(&cell.effective_mode));
+    differs.map(sentence).collect()
 }
 
 /// What was asked, what ran, and the proof: `asked poll, was interrupt (I/Os 1200)`.
@@ -107,23 +101,22 @@ pub(crate) fn fallback(mode: &EffectiveMode) -> String {
 
 pub(crate) fn trials(result: &TuneResult) -> String {
     let cells = result.cells.iter();
-    quantity::trials(
-        result.job.trials,
-        cells.map(|cell| cell.measured.rates.iops.trials),
-    )
+    let run = cells.map(|cell| cell.measured.rates.iops.trials);
+    quantity::trials(result.job.trials, run)
 }
 
 /// The measured job in one line: `randread, 2 jobs on CPUs 2, 3, 5 trials of 10 s per cell`.
 pub(crate) fn job(result: &TuneResult) -> String {
     let job = &result.job;
     let mut text = format!("{}, {}", job.rw, counted(job.jobs, "job"));
-    if !job.cpus.is_empty() {
+    if let Some(cpus) = some_listed(job.cpus.iter().map(|cpu| cpu.0)) {
         let cpu = if job.cpus.len() == 1 { "CPU" } else { "CPUs" };
-        text += &format!(" on {cpu} {}", listed(job.cpus.iter().map(|cpu| cpu.0)));
+        text += &format!(" on {cpu} {cpus}");
     }
+    let is_alone = job.jobs == 1;
     text += &think(
         job,
-        if job.jobs == 1 {
+        if is_alone {
             "its I/Os"
         } else {
             "the I/Os of each"

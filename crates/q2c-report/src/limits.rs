@@ -44,10 +44,9 @@ fn printable(text: &str) -> String {
 #[must_use]
 pub fn annotations(limits: &[JudgedLimit]) -> Vec<String> {
     let broken = limits.iter().filter(|limit| !limit.broken.is_empty());
-    broken
-        .map(|limit| printable(&diff::limit(limit).replace('%', "%25")))
-        .map(|message| format!("::error title=q2c limit::{message}"))
-        .collect()
+    let messages = broken.map(|limit| printable(&diff::limit(limit).replace('%', "%25")));
+    let lines = messages.map(|message| format!("::error title=q2c limit::{message}"));
+    lines.collect()
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 /// Writes functions such as `name(value) { field = expression }`, which take a value and return it
 /// with the field set.
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty)?) { $field:ident = $set:expr })*) => {
+    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty),*) { $field:ident = $set:expr })*) => {
         $(
             $(#[$doc])*
-            pub fn $name(mut self $(, $value: $kind)?) -> Self {
+            pub fn $name(mut self $(, $value: $kind)*) -> Self {
                 self.$field = $set;
                 self
             }
@@ -26,9 +26,8 @@ mod style;
 
 pub(crate) use axis::{PlotAxis, Scale, round_duration};
 pub(crate) use quantity::Quantity;
-pub(crate) use series::{
-    Coordinate, Hover, MixedCoordinate, PlotSeries, SeriesShape, Values, Whiskers, grid, known,
-};
+pub(crate) use series::{Coordinate, Hover, PlotSeries, SeriesShape, Values, Whiskers};
+pub(crate) use series::{grid, known};
 pub(crate) use style::{Style, hue, styles};
 
 /// A plot with its caption. A reader switches between its views.
@@ -121,9 +120,9 @@ impl Colours {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PlotMark {
     /// A horizontal line, with its name at the right end.
-    Height { y: f64, name: &'static str },
+    Height(f64, &'static str),
     /// A vertical line, with its name along the lower end.
-    Limit { x: f64, name: &'static str },
+    Limit(f64, &'static str),
     /// The begin of a part of the time: a vertical line, and the name of the part.
     Begin {
         x: f64,
@@ -135,11 +134,7 @@ pub(crate) enum PlotMark {
         is_upright: bool,
     },
     /// The heading of a panel: what panels are of, and of which this one is.
-    Heading {
-        panel: usize,
-        kind: &'static str,
-        name: String,
-    },
+    Heading(usize, &'static str, String),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,6 +167,10 @@ impl View {
         }
     }
 
+    pub(crate) fn over_time(label: &'static str, y: PlotAxis) -> Self {
+        View::new(label, PlotAxis::over_time("time, s"), y)
+    }
+
     /// Adds a low panel, for the series that are [`PlotSeries::below`].
     pub(crate) fn above(mut self, lower: PlotAxis) -> Self {
         self.panels.push(lower);
@@ -185,12 +184,9 @@ impl View {
     }
 
     /// Replaces the panels by some that stand beside each other.
-    pub(crate) fn side_by_side(self, panels: Vec<PlotAxis>) -> Self {
-        View {
-            panels,
-            arrangement: Arrangement::Beside,
-            ..self
-        }
+    pub(crate) fn side_by_side(mut self, panels: Vec<PlotAxis>) -> Self {
+        (self.panels, self.arrangement) = (panels, Arrangement::Beside);
+        self
     }
 
     pub(crate) fn series(mut self, series: impl IntoIterator<Item = PlotSeries>) -> Self {
@@ -206,10 +202,6 @@ impl View {
     pub(crate) fn colours(mut self, colours: Colours) -> Self {
         self.colours.push(colours);
         self
-    }
-
-    pub(crate) fn has_own_x(&self) -> bool {
-        self.arrangement == Arrangement::Beside
     }
 
     setters! {

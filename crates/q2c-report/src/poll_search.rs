@@ -29,7 +29,7 @@ impl Reported for PollSearchResult {
             .titled(title, about)
             .run(self.seed, 0)
             .answers([answer(self)])
-            .section(held_out.plots(|| vec![plots::poll_search::plot(self)]))
+            .section(held_out.plots(|| vec![plots::poll_study::searched(self)]))
             .section(Section::new("Families").table(families(self)))
             .section(Section::new("Misses and CPU together").table(both(self)))
             .section(Section::new("Finalists and references").notes(words(self)))

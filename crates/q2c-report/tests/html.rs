@@ -7,46 +7,48 @@ mod fixture;
 mod tune_jobs_fixture;
 
 use q2c_report::Reported;
-use q2c_result::analyze::{
-    AnalyzeResult, Excerpt, ExcerptIo, Group, OffsetMap, OffsetWindow, Throughput,
-};
-use q2c_result::replay::ReplayResult;
+use q2c_result::analyze::{AnalyzeResult, Excerpt, ExcerptIo, Group};
+use q2c_result::analyze::{OffsetMap, OffsetWindow, Throughput};
+use serde_json::{Map, Value, json};
 
-fn page(result: &q2c_result::tune::TuneResult) -> String {
-    result.document().page().expect("make the report")
+fn page(result: &impl Reported) -> String {
+    result.document().page().expect("make the page")
+}
+
+fn charts(result: &impl Reported) -> Map<String, Value> {
+    figures::page_figures(&page(result))
+}
+
+/// Asserts that a page has three scripts (the data, the library, its own) and none of these texts.
+fn assert_harmless(page: &str, hostile: &[&str]) {
+    for text in hostile {
+        assert!(!page.contains(text), "{text:?}");
+    }
+    assert_eq!(page.matches("</script>").count(), 3);
+    assert_eq!(page.matches("id=\"library\"").count(), 1);
 }
 
 #[test]
-fn the_chart_library_is_in_it_once() {
+fn no_element_loads_anything_and_the_chart_library_is_in_it_once() {
     let page = page(&fixture::tune());
-    assert_eq!(page.matches("id=\"library\"").count(), 1);
+    let linked = ["<link", "<img", "<iframe", "<script src", "@import"];
+    assert_harmless(&page, &linked);
+    assert_harmless(&page, &["<object", "<base"]);
     assert!(page.len() < 1_200_000, "{} bytes", page.len());
 }
 
 #[test]
-fn no_element_loads_anything() {
-    let page = page(&fixture::tune());
-    for element in [
-        "<link",
-        "<img",
-        "<iframe",
-        "<script src",
-        "@import",
-        "<object",
-        "<base",
-    ] {
-        assert!(!page.contains(element), "{element}");
-    }
-}
-
-#[test]
 fn hostile_strings_never_reach_the_markup() {
-    let page = page(&fixture::tune_hostile());
-    for text in [fixture::SCRIPT, fixture::BREAKOUT, "<img src=x"] {
-        assert!(!page.contains(text), "{text:?}");
+    let hostile = [fixture::SCRIPT, fixture::BREAKOUT, "<img src=x"];
+    let result = fixture::tune_hostile();
+    assert_harmless(&page(&result), &hostile);
+    assert_harmless(&page(&tune_jobs_fixture::over_jobs(&result)), &hostile[..2]);
+    for page in [
+        page(&fixture::replay_saturated()),
+        page(&fixture::compare()),
+    ] {
+        assert_harmless(&page, &[fixture::RAN]);
     }
-    let blocks = page.matches("</script>").count();
-    assert_eq!(blocks, 3, "the data, the library, the page's own");
 }
 
 #[test]
@@ -91,60 +93,24 @@ fn numbers_that_are_none_and_ragged_series_are_gaps() {
     result.sweeps[0].best = Some(usize::MAX);
     result.calibration[0].cost.wake_hit.z.clear();
     result.recommendation.clear();
-    let page = page(&result);
-    let figures = figures::page_figures(&page);
-    assert_eq!(
-        figures["latency-4096"][0]["data"][0]["x"],
-        serde_json::json!([null])
-    );
+    let latencies = &charts(&result)["latency-4096"][0]["data"][0]["x"];
+    assert_eq!(*latencies, json!([null]));
 }
 
-fn names(figures: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
+fn names(figures: &Map<String, Value>) -> Vec<&str> {
     figures.keys().map(String::as_str).collect()
 }
 
-#[test]
-fn replays_have_one_library_and_no_markup_of_others() {
-    let pages = [
-        fixture::replay_saturated().document().page(),
-        fixture::compare().document().page(),
-    ];
-    for page in pages {
-        let page = page.expect("make the page");
-        assert_eq!(page.matches("id=\"library\"").count(), 1);
-        assert_eq!(
-            page.matches("</script>").count(),
-            3,
-            "the data, the library, the page's own"
-        );
-        assert!(!page.contains(fixture::RAN));
-    }
-}
-
+/// Without intended times nothing is late. The sentences on them are in the kept outputs.
 #[test]
 fn a_chart_of_a_replay_without_data_is_left_out() {
-    let page = |result: ReplayResult| result.document().page().expect("make the page");
-    let timed = page(fixture::replay());
-    assert_eq!(
-        names(&figures::page_figures(&timed)),
-        ["in-flight", "iops", "latency", "lateness"]
-    );
-    // Without intended times nothing is late.
-    let outstanding = page(fixture::replay_outstanding());
-    for notes_of_intended in ["Broad and grey", "Dashed:", "recorded and replayed?"] {
-        assert!(timed.contains(notes_of_intended), "{notes_of_intended}");
-        assert!(
-            !outstanding.contains(notes_of_intended),
-            "{notes_of_intended}"
-        );
-    }
-    assert_eq!(
-        names(&figures::page_figures(&outstanding)),
-        ["in-flight", "iops", "latency"]
-    );
+    let timed = charts(&fixture::replay());
+    assert_eq!(names(&timed), ["in-flight", "iops", "latency", "lateness"]);
+    let outstanding = charts(&fixture::replay_outstanding());
+    assert_eq!(names(&outstanding), ["in-flight", "iops", "latency"]);
     let mut bare = fixture::replay();
     bare.trial.windows.clear();
-    assert_eq!(names(&figures::page_figures(&page(bare))), ["latency"]);
+    assert_eq!(names(&charts(&bare)), ["latency"]);
 }
 
 #[test]
@@ -155,7 +121,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
     one.verdict.clear();
     one.separations.clear();
     result.complete = false;
-    let page = result.document().page().expect("make the page");
+    let page = page(&result);
     assert_eq!(names(&figures::page_figures(&page)), [""; 0]);
     for text in ["incomplete:", "a trial failed:", "0 of 1"] {
         assert!(page.contains(text), "{text}");
@@ -167,9 +133,7 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
 /// the one of latencies.
 #[test]
 fn a_page_of_several_comparisons_draws_latencies_alone() {
-    let result = fixture::compare_published();
-    let page = result.document().page().expect("make the page");
-    assert_eq!(names(&figures::page_figures(&page)), ["latency"]);
+    assert_eq!(names(&charts(&fixture::compare_published())), ["latency"]);
 }
 
 #[test]
@@ -179,55 +143,39 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
     result.trial.windows[3].in_flight = f64::NAN;
     result.trial.completion_s = f64::NAN;
     result.trial.u2c_ns.curve = vec![(1.0, f64::INFINITY)];
-    let page = result.document().page().expect("make the page");
-    let figures = figures::page_figures(&page);
+    let figures = charts(&result);
     // The first trace is the recording, the second the replay. Times are those of the windows'
     // middles.
     let replayed = &figures["in-flight"][0]["data"][1];
-    assert_eq!(replayed["y"][3], serde_json::Value::Null);
-    assert_eq!(replayed["x"][4], serde_json::json!(4.5));
     assert_eq!(
-        figures["latency"][0]["data"][0]["x"],
-        serde_json::json!([null])
+        (&replayed["y"][3], &replayed["x"][4]),
+        (&Value::Null, &json!(4.5))
     );
+    assert_eq!(figures["latency"][0]["data"][0]["x"], json!([null]));
 }
 
 /// The fixture's 4 KiB row of the recommended rule has 12.11 KIOPS with 1 job; that of 2 jobs has
 /// 12.20 times 1.5, and interrupts, recommended with 4, have 10.42 times 2.
 #[test]
 fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::tune());
-    let page = result.document().page().expect("make the page");
-    let figures = figures::page_figures(&page);
+    let figures = charts(&tune_jobs_fixture::over_jobs(&fixture::tune()));
     assert_eq!(names(&figures), ["jobs-4096", "jobs-65536"]);
     let iops = figures["jobs-4096"][0]["data"].as_array().expect("traces");
     let drawn: Vec<&str> = iops.iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(drawn, ["interrupt", "poll", "Linux's rule", "recommended"]);
-    assert_eq!(iops[3]["x"], serde_json::json!([1.0, 2.0, 4.0]));
-    assert_eq!(iops[3]["y"], serde_json::json!([12.11, 18.3, 20.84]));
+    assert_eq!(iops[3]["x"], json!([1.0, 2.0, 4.0]));
+    assert_eq!(iops[3]["y"], json!([12.11, 18.3, 20.84]));
     // Methods without a sleep miss nothing, and are not drawn as if they had a miss rate of 0.
     let misses = figures["jobs-4096"][3]["data"].as_array().expect("traces");
     assert_eq!(misses.len(), 2);
-    assert_eq!(misses[1]["x"], serde_json::json!([1.0, 2.0]));
-}
-
-#[test]
-fn hostile_strings_never_reach_the_markup_of_a_page_over_jobs() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::tune_hostile());
-    let page = result.document().page().expect("make the page");
-    for text in [fixture::SCRIPT, fixture::BREAKOUT] {
-        assert!(!page.contains(text), "{text:?}");
-    }
-    assert_eq!(page.matches("</script>").count(), 3);
+    assert_eq!(misses[1]["x"], json!([1.0, 2.0]));
 }
 
 /// Numbers that look like chance and are the same in each run.
 fn chance() -> impl FnMut(u64) -> u64 {
     let mut state = 1_u64;
     move |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005) + 1;
         (state >> 33) % below
     }
 }
@@ -239,17 +187,16 @@ fn full_analysis() -> AnalyzeResult {
     let mut result = fixture::analyze();
     let mut random = chance();
     let mut ranges = || (0..128).map(|n| (n, 1 + random(50))).collect::<Vec<_>>();
+    let mut window = |n: u64| OffsetWindow {
+        start_ns: n << 30,
+        length_ns: 1 << 30,
+        reads: ranges(),
+        writes: ranges(),
+    };
     let mut map = |minor: u64| OffsetMap {
         device: format!("8:{minor}"),
         range_bytes: 1 << 30,
-        windows: (0..256)
-            .map(|n| OffsetWindow {
-                start_ns: n << 30,
-                length_ns: 1 << 30,
-                reads: ranges(),
-                writes: ranges(),
-            })
-            .collect(),
+        windows: (0..256).map(&mut window).collect(),
     };
     result.offsets = (0..8).map(&mut map).collect();
     let mut random = chance();
@@ -269,32 +216,26 @@ fn full_analysis() -> AnalyzeResult {
     result.throughput = (0..512).map(flow).collect();
     let mut random = chance();
     let sample = result.excerpts[0].ios[0].clone();
-    let mut excerpt = |what: &str, ios: u64| Excerpt {
-        what: what.to_owned(),
-        ios: (0..ios)
-            .map(|n| {
-                let at = n * 10_000 + random(9_000);
-                let after = |ns: u64| Some(at + ns);
-                ExcerptIo {
-                    id: n,
-                    sector: random(1 << 40),
-                    cpu: Some(random(64) as u32),
-                    pid: Some(random(30_000) as u32),
-                    queue_ns: Some(at),
-                    getrq_ns: after(random(9_999)),
-                    issue_ns: after(10_000 + random(9_999)),
-                    complete_ns: after(30_000 + random(99_999)),
-                    ..sample.clone()
-                }
-            })
-            .collect(),
-        left_out: 0,
+    let mut io = |n: u64| {
+        let at = n * 10_000 + random(9_000);
+        ExcerptIo {
+            id: n,
+            sector: random(1 << 40),
+            cpu: Some(random(64) as u32),
+            pid: Some(random(30_000) as u32),
+            queue_ns: Some(at),
+            getrq_ns: Some(at + random(9_999)),
+            issue_ns: Some(at + 10_000 + random(9_999)),
+            complete_ns: Some(at + 30_000 + random(99_999)),
+            ..sample.clone()
+        }
     };
-    result.excerpts = vec![
-        excerpt("start", 384),
-        excerpt("slowest", 193),
-        excerpt("window", 4096),
-    ];
+    let excerpts = [("start", 384), ("slowest", 193), ("window", 4096)];
+    result.excerpts = Vec::from(excerpts.map(|(what, ios)| Excerpt {
+        what: what.to_owned(),
+        ios: (0..ios).map(&mut io).collect(),
+        left_out: 0,
+    }));
     let group = result.groups["op"][0].clone();
     for property in ["op", "size", "device", "process", "cpu", "hctx"] {
         let groups = (0..512).map(|n| Group {
@@ -308,9 +249,9 @@ fn full_analysis() -> AnalyzeResult {
 
 #[test]
 fn the_page_of_a_full_analysis_has_its_limits() {
-    let page = full_analysis().document().page().expect("make the page");
+    let page = page(&full_analysis());
     let figures = figures::page_figures(&page);
-    let size = |(id, figure): (&String, &serde_json::Value)| (id.clone(), figure.to_string().len());
+    let size = |(id, figure): (&String, &Value)| (id.clone(), figure.to_string().len());
     let unpacked: Vec<(String, usize)> = figures.iter().map(size).collect();
     assert!(page.len() < 1_200_000, "{} bytes: {unpacked:?}", page.len());
     let maps = figures.keys().filter(|id| id.starts_with("offsets-"));
@@ -327,28 +268,18 @@ fn an_analysis_without_maps_is_drawn() {
     result.throughput.clear();
     let written = serde_json::to_value(&result).expect("JSON");
     assert!(written.get("offsets").is_none() && written.get("throughput").is_none());
-    let read: q2c_result::analyze::AnalyzeResult =
-        serde_json::from_value(written).expect("a result");
-    let page = read.document().page().expect("make the page");
-    let wanted = [
-        "excerpts",
-        "in-flight",
-        "latency",
-        "percentiles",
-        "queues",
-        "stages",
-    ];
-    assert_eq!(names(&figures::page_figures(&page)), wanted);
+    let read: AnalyzeResult = serde_json::from_value(written).expect("a result");
+    let left_out = |name: &&str| ["offsets-0", "throughput"].contains(name);
+    let (full, rest) = (charts(&fixture::analyze()), charts(&read));
+    let wanted = names(&full).into_iter().filter(|name| !left_out(name));
+    assert_eq!(names(&rest), wanted.collect::<Vec<_>>());
 }
 
 /// Where the recording has no offsets, its sectors mean nothing.
 #[test]
 fn stated_sectors_are_not_drawn() {
     let mut few = fixture::analyze_few();
-    let drawn = |result: &AnalyzeResult| {
-        let page = result.document().page().expect("make the page");
-        figures::page_figures(&page).contains_key("offsets-0")
-    };
+    let drawn = |result: &AnalyzeResult| charts(result).contains_key("offsets-0");
     assert!(drawn(&few));
     let fact = q2c_model::facts::STATED_SECTOR.to_owned();
     few.input.facts.insert(fact, "0".to_owned());

@@ -21,16 +21,15 @@ fn interval(n: u64, processes: u64) -> LiveInterval {
         ..StageStats::default()
     };
     let ios = load * 10_000;
-    let stages = [
-        ("Q2G", 900),
-        ("G2I", 400),
-        ("Q2M", 300),
-        ("I2D", 2_100),
+    let (device, whole) = (71_000 + load * 1_000, 75_000 + load * 1_000);
+    let before = [("Q2G", 900), ("G2I", 400), ("Q2M", 300), ("I2D", 2_100)];
+    let rest = [
         ("M2D", 5_000),
-        ("D2C", 71_000 + load * 1_000),
-        ("Q2C", 75_000 + load * 1_000),
+        ("D2C", device),
+        ("Q2C", whole),
         ("Q2Q", 10_000),
     ];
+    let stages = before.into_iter().chain(rest);
     let mut latencies = Histogram::default();
     for io in 0..ios / 100 {
         latencies.record(40_000 + io * io * 3);
@@ -53,7 +52,7 @@ fn interval(n: u64, processes: u64) -> LiveInterval {
         latency: LatencyCounts::from(&latencies),
         stages: stages
             .map(|(name, ns)| (name.to_owned(), stage(ios, ns)))
-            .into(),
+            .collect(),
         bottleneck: Some(Bottleneck {
             stage: "D2C".to_owned(),
             share: 0.94,
@@ -107,26 +106,12 @@ fn a_capture_that_has_begun_or_is_idle() {
     }
 }
 
-/// On an ordinary terminal nothing is missing: load, stages, processes, bottleneck, losses, history
-/// with its scale, and a histogram whose counts are those of the interval.
+/// The histogram's counts are those of the interval, and a wide terminal has more history. The
+/// words are in the kept views.
 #[test]
-fn everything_is_there_at_80_by_24() {
+fn the_histogram_counts_all_ios() {
     let intervals: Vec<LiveInterval> = (0..200).map(|n| interval(n, 30)).collect();
     let text = shown(&intervals, 80, 24);
-    for word in [
-        "load:",
-        "D2C",
-        "fio-worker-0",
-        "more",
-        "most time:",
-        "lost so far:",
-        "IOPS  ",
-        "p99  ",
-        "least..most",
-        "Q2C from",
-    ] {
-        assert!(text.contains(word), "{word}: {text}");
-    }
     let (_, bars) = text.split_once("share").unwrap();
     let count = |line: &str| {
         let count = line.get(9..).and_then(|r| r.trim_start().split(' ').next());

@@ -22,14 +22,10 @@ fn latency() -> LatencyCounts {
 #[track_caller]
 fn check_latency(page: &Samples, name: &str, times: f64) {
     let bucket = |le| page.value(&format!("{name}_bucket"), &[("le", le)]) / times;
-    assert_eq!(bucket("0.000000511"), 0.0);
-    assert_eq!(bucket("0.000000767"), 1.0);
-    assert_eq!(bucket("0.000001023"), 2.0);
-    assert_eq!(bucket("0.000001535"), 3.0);
-    assert_eq!(bucket("0.002097151"), 3.0);
-    assert_eq!(bucket("0.003145727"), 4.0);
-    assert_eq!(bucket("17.179869183"), 4.0);
-    assert_eq!(bucket("+Inf"), 5.0);
+    let short = ["0.000000511", "0.000000767", "0.000001023", "0.000001535"];
+    assert_eq!(short.map(bucket), [0.0, 1.0, 2.0, 3.0]);
+    let long = ["0.002097151", "0.003145727", "17.179869183", "+Inf"];
+    assert_eq!(long.map(bucket), [3.0, 4.0, 4.0, 5.0]);
     let sum = page.value(&format!("{name}_sum"), &[]) / times;
     assert!((sum - 60.003_002_747).abs() < 1e-9, "{sum}");
 }
@@ -46,11 +42,9 @@ fn a_capture_adds_up_in_seconds() {
         ios: 5,
         bytes: 20_480,
         latency: latency(),
-        stages: [
-            ("D2C".to_owned(), stage(4, 2e9)),
-            ("Q2Q".to_owned(), stage(4, 1.0)),
-        ]
-        .into(),
+        stages: [("D2C", 2e9), ("Q2Q", 1.0)]
+            .map(|(name, mean_ns)| (name.to_owned(), stage(4, mean_ns)))
+            .into(),
         in_flight_now: 3,
         lost: 2,
         unqueued: 1,
@@ -64,11 +58,12 @@ fn a_capture_adds_up_in_seconds() {
     let page = strict_metrics(&metrics.page());
     check_latency(&page, "q2c_block_latency_seconds", 2.0);
     let value = |name| page.value(name, &[]);
-    assert_eq!(value("q2c_watched_seconds_total"), 1.0);
-    assert_eq!(
-        (value("q2c_ios_total"), value("q2c_bytes_total")),
-        (10.0, 40_960.0)
-    );
+    let totals = [
+        "q2c_watched_seconds_total",
+        "q2c_ios_total",
+        "q2c_bytes_total",
+    ];
+    assert_eq!(totals.map(value), [1.0, 10.0, 40_960.0]);
     // These come from the capture as totals.
     let of_capture = ["q2c_in_flight", "q2c_lost_total", "q2c_unqueued_total"].map(value);
     assert_eq!(of_capture, [3.0, 2.0, 1.0]);
@@ -103,8 +98,9 @@ fn a_watch_adds_up_in_seconds() {
     };
     let mut metrics = WatchMetrics::new("/dev/nvme0n1");
     let empty = metrics.page();
+    let is_silent = |word: &str| !empty.contains(word);
     assert!(
-        !empty.contains("interrupts") && !empty.contains("background"),
+        ["interrupts", "background"].into_iter().all(is_silent),
         "{empty}"
     );
     assert_eq!(strict_metrics(&empty).value("q2c_ios_total", &[]), 0.0);
@@ -131,11 +127,8 @@ fn a_watch_adds_up_in_seconds() {
         ("q2c_interrupts_total", 12.0),
         ("q2c_background_ios_total", 27.0),
     ] {
-        assert_eq!(
-            page.value(name, &[("device", "/dev/nvme0n1")]),
-            wanted,
-            "{name}"
-        );
+        let value = page.value(name, &[("device", "/dev/nvme0n1")]);
+        assert_eq!(value, wanted, "{name}");
     }
     let method = [("method", "hybrid:min:ratio=70%,period=10ms")];
     assert_eq!(page.value("q2c_method_info", &method), 1.0);

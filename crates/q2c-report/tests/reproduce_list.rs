@@ -12,22 +12,22 @@ fn screen(width: u16) -> Screen {
     Screen::new(width, false)
 }
 
-fn need(what: NeedKind, needed: &str, present: &str, met: Option<bool>) -> ListedNeed {
-    ListedNeed {
-        what,
-        needed: needed.to_owned(),
-        present: present.to_owned(),
-        met,
-    }
-}
+/// What is needed, how much of it, what is there, and whether that is enough.
+type Need = (NeedKind, &'static str, &'static str, Option<bool>);
 
 fn listed(
     name: &str,
     title: &str,
-    counts: (u32, u32, u32),
-    needs: Vec<ListedNeed>,
+    [claims, judgeable, depend_on_target]: [u32; 3],
+    seconds: Option<f64>,
+    needs: &[Need],
 ) -> ListedExperiment {
-    let (claims, judgeable, depend_on_target) = counts;
+    let need = |(what, needed, present, met): &Need| ListedNeed {
+        what: *what,
+        needed: (*needed).to_owned(),
+        present: (*present).to_owned(),
+        met: *met,
+    };
     ListedExperiment {
         name: name.to_owned(),
         title: title.to_owned(),
@@ -36,76 +36,47 @@ fn listed(
         claims,
         judgeable,
         depend_on_target,
-        needs,
+        needs: needs.iter().map(need).collect(),
         takes_target: false,
-        seconds: Some(80.0),
+        seconds,
     }
 }
 
 /// An experiment of each kind, with names and titles as long as those that are built in.
 fn list() -> ListResult {
-    let cpus = |needed, met| need(NeedKind::Cpus, needed, "2", Some(met));
-    let experiments = vec![
-        ListedExperiment {
-            variant_of: Some("sleep-ratio-interference".to_owned()),
-            takes_target: true,
-            seconds: Some(4_300.0),
-            ..listed(
-                "sleep-ratio-interference-2cpu",
-                "Which sleep ratio is best when background jobs come and go, and does the best one stay the same?",
-                (6, 6, 0),
-                vec![need(NeedKind::Cpus, "1", "2", Some(true))],
-            )
-        },
-        listed(
-            "interfaces-by-jobs",
-            "How do interfaces scale with jobs?",
-            (4, 1, 2),
-            vec![
-                cpus("8", false),
-                need(NeedKind::PollQueues, "yes", "depends on the target", None),
-            ],
+    const UNKNOWN: &str = "depends on the target";
+    let (cpus, long) = (NeedKind::Cpus, Some(80.0));
+    let title = "Which sleep ratio is best when background jobs come and go, and does the best one stay the same?";
+    let need = [(cpus, "1", "2", Some(true))];
+    let name = "sleep-ratio-interference-2cpu";
+    let mut variant = listed(name, title, [6, 6, 0], Some(4_300.0), &need);
+    variant.variant_of = Some("sleep-ratio-interference".to_owned());
+    variant.takes_target = true;
+    let title = "How do interfaces scale with jobs?";
+    let polled = (NeedKind::PollQueues, "yes", UNKNOWN, None);
+    let needs = [(cpus, "8", "2", Some(false)), polled];
+    let interfaces = listed("interfaces-by-jobs", title, [4, 1, 2], long, &needs);
+    let title = "Does throughput of AIM7 fall beyond fifteen cores?";
+    let needs = [
+        (cpus, "120", "2", Some(false)),
+        (
+            NeedKind::Kernel,
+            "below 5.0",
+            "6.18.44-generic",
+            Some(false),
         ),
-        listed(
-            "blkmq-macro-scaling",
-            "Does throughput of AIM7 fall beyond fifteen cores?",
-            (1, 0, 0),
-            vec![
-                cpus("120", false),
-                need(
-                    NeedKind::Kernel,
-                    "below 5.0",
-                    "6.18.44-generic",
-                    Some(false),
-                ),
-                need(NeedKind::Module, "ramdisk_mq", "not there", Some(false)),
-            ],
-        ),
-        listed(
-            "queue-balance",
-            "Are the queues even?",
-            (2, 0, 2),
-            vec![need(NeedKind::HwQueues, "2", "depends on the target", None)],
-        ),
-        ListedExperiment {
-            seconds: None,
-            ..listed(
-                "replay-ssd-comparison",
-                "Which figure tells two devices apart?",
-                (3, 0, 0),
-                vec![need(
-                    NeedKind::Other,
-                    "--from with a result of `q2c compare websearch.parquet tpcc.parquet --mode timed,outstanding --on FIRST --on SECOND`",
-                    "none was named",
-                    Some(false),
-                )],
-            )
-        },
-        ListedExperiment {
-            seconds: Some(0.1),
-            ..listed("placement-within-core", "Where?", (1, 1, 0), Vec::new())
-        },
+        (NeedKind::Module, "ramdisk_mq", "not there", Some(false)),
     ];
+    let macros = listed("blkmq-macro-scaling", title, [1, 0, 0], long, &needs);
+    let title = "Are the queues even?";
+    let need = [(NeedKind::HwQueues, "2", UNKNOWN, None)];
+    let queues = listed("queue-balance", title, [2, 0, 2], long, &need);
+    let title = "Which figure tells two devices apart?";
+    let from = "--from with a result of `q2c compare websearch.parquet tpcc.parquet --mode timed,outstanding --on FIRST --on SECOND`";
+    let need = [(NeedKind::Other, from, "none was named", Some(false))];
+    let replays = listed("replay-ssd-comparison", title, [3, 0, 0], None, &need);
+    let placement = listed("placement-within-core", "Where?", [1, 1, 0], Some(0.1), &[]);
+    let experiments = vec![variant, interfaces, macros, queues, replays, placement];
     ListResult {
         schema: LIST_SCHEMA.to_owned(),
         scale: 0.1,

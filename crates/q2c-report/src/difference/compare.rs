@@ -1,9 +1,10 @@
 //! Compares the figures of two results.
 
-use crate::difference::facts::changed;
-use crate::difference::judge::{LimitFault, judge};
-use crate::difference::other::other_conditions;
+use crate::difference::facts::{changed, other_conditions};
+use crate::difference::judge::judge;
+use crate::difference::limit::LimitFault;
 use crate::difference::{ComparableResult, Limit, NamedFigure};
+use crate::phrase::distinct;
 use q2c_model::stats::Interval;
 use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
 use q2c_result::figures::Better;
@@ -20,9 +21,7 @@ pub fn diff(
 ) -> Result<DiffResult, LimitFault> {
     let figures = a.figures.iter().filter(|figure| figure.figure.compared);
     let figures = figures.filter_map(|figure| Some(compared(figure, find(b, figure)?)));
-    let unpaired = unpaired(a, b, true)
-        .into_iter()
-        .chain(unpaired(b, a, false));
+    let unpaired = unpaired(a, b, true).chain(unpaired(b, a, false));
     let changed = changed(&a.facts, &b.facts);
     Ok(DiffResult {
         schema: SCHEMA.to_owned(),
@@ -47,24 +46,22 @@ pub(crate) fn find<'a>(
 }
 
 /// The names of those things of which only the first of two results has figures.
-fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpaired> {
-    let mut names: Vec<Unpaired> = Vec::new();
-    for figure in &a.figures {
-        let known = names.iter().any(|one| one.of == figure.of);
-        if !known && !b.figures.iter().any(|other| other.of == figure.of) {
-            names.push(Unpaired {
-                of: figure.of.clone(),
-                in_a,
-            });
-        }
-    }
-    names
+fn unpaired(
+    a: &ComparableResult,
+    b: &ComparableResult,
+    in_a: bool,
+) -> impl Iterator<Item = Unpaired> {
+    let has = |of: &String| b.figures.iter().any(|other| other.of == *of);
+    let names = distinct(a.figures.iter().map(|figure| figure.of.clone()));
+    let unpaired = names.into_iter().filter(move |of| !has(of));
+    unpaired.map(move |of| Unpaired { of, in_a })
 }
 
 pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     let ratio = b.value.median / a.value.median;
     let ratio = (a.value.median != 0.0 && ratio.is_finite()).then_some(ratio);
     let interval = ratio.and_then(|_| interval(&a.value, &b.value));
+    let is_apart = a.value.above(&b.value) || b.value.above(&a.value);
     let better = a.figure.better;
     ComparedFigure {
         of: a.of.clone(),
@@ -75,7 +72,7 @@ pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
         b: b.value,
         ratio,
         interval,
-        says: says(ratio, interval.map(|_| apart(&a.value, &b.value)), better),
+        says: says(ratio, interval.map(|_| is_apart), better),
     }
 }
 
@@ -85,24 +82,19 @@ fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
     several.then(|| (b.min / a.max, b.max / a.min))
 }
 
-fn apart(a: &Interval, b: &Interval) -> bool {
-    a.above(b) || b.above(a)
-}
-
 /// `apart` is `None` where a side has a single trial.
 fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
-    let Some(ratio) = ratio else {
-        return DiffSays::Unknown;
+    let (ratio, apart) = match (ratio, apart) {
+        (None, _) => return DiffSays::Unknown,
+        (_, None) => return DiffSays::Single,
+        (Some(ratio), Some(apart)) => (ratio, apart),
     };
-    let Some(apart) = apart else {
-        return DiffSays::Single;
-    };
-    match (apart && (ratio - 1.0).abs() > NEGLIGIBLE, better) {
-        (false, _) => DiffSays::Alike,
-        (true, Better::Neither) => DiffSays::Differs,
-        (true, Better::Less) if ratio < 1.0 => DiffSays::Better,
-        (true, Better::More) if ratio > 1.0 => DiffSays::Better,
-        (true, _) => DiffSays::Worse,
+    match better {
+        _ if !apart || (ratio - 1.0).abs() <= NEGLIGIBLE => DiffSays::Alike,
+        Better::Neither => DiffSays::Differs,
+        Better::Less if ratio < 1.0 => DiffSays::Better,
+        Better::More if ratio > 1.0 => DiffSays::Better,
+        _ => DiffSays::Worse,
     }
 }
 
@@ -137,23 +129,29 @@ pub(crate) mod tests {
         }
     }
 
-    /// 95 to 105 against 115 to 125: apart, from 115/105 to 125/95.
-    #[test]
-    fn a_figure_that_grew_is_worse_where_less_is_better() {
+    /// Two results. The first figure has 95 to 105 against 115 to 125: apart, from 115/105 to
+    /// 125/95.
+    pub(crate) fn grown() -> (ComparableResult, ComparableResult) {
         let a = measured(&[
             ("x", "p99", Better::Less, &[95.0, 100.0, 105.0]),
             ("x", "iops", Better::More, &[95.0, 100.0, 105.0]),
             ("x", "p50", Better::Less, &[100.0]),
             ("x", "zero", Better::Less, &[0.0, 0.0]),
-            ("gone", "p50", Better::Less, &[1.0]),
+            ("gone", "rare", Better::Less, &[1.0]),
         ]);
         let b = measured(&[
             ("x", "p99", Better::Less, &[115.0, 120.0, 125.0]),
             ("x", "iops", Better::More, &[104.0, 110.0, 120.0]),
             ("x", "p50", Better::Less, &[120.0]),
             ("x", "zero", Better::Less, &[1.0, 1.0]),
-            ("new", "p50", Better::Less, &[1.0]),
+            ("new", "rare", Better::Less, &[1.0]),
         ]);
+        (a, b)
+    }
+
+    #[test]
+    fn a_figure_that_grew_is_worse_where_less_is_better() {
+        let (a, b) = grown();
         let limits: [Limit; 2] = ["p99>+5%", "iops<200"].map(|text| text.parse().unwrap());
         let result = diff(&a, &b, &limits, "0").unwrap();
         let says: Vec<DiffSays> = result.figures.iter().map(|figure| figure.says).collect();

@@ -1,8 +1,13 @@
-//! Settings and facts of a result, each by its place in the JSON.
+//! Settings and facts of a result, each by its place in the JSON, and warnings that two results
+//! were measured under other conditions, which may be the reason why their figures differ.
 
+use q2c_result::Warning;
 use q2c_result::diff::ChangedFact;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Settings and facts by their places: `machine.kernel` is `6.12.1`.
+pub(crate) type Facts = BTreeMap<String, String>;
 
 /// Parts that hold settings and facts; runs within a result differ in their jobs alone.
 const PARTS: [&str; 11] = [
@@ -23,8 +28,8 @@ const PARTS: [&str; 11] = [
 const MEASUREMENTS: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 
 /// The settings and facts of a result by their places: `machine.kernel` is `6.12.1`.
-pub(crate) fn settings(result: &Value) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
+pub(crate) fn settings(result: &Value) -> Facts {
+    let mut facts = Facts::new();
     for part in PARTS {
         let place = format!("/{}", part.replace('.', "/"));
         if let Some(value) = result.pointer(&place) {
@@ -34,7 +39,7 @@ pub(crate) fn settings(result: &Value) -> BTreeMap<String, String> {
     facts
 }
 
-fn collect(name: &str, value: &Value, facts: &mut BTreeMap<String, String>) {
+fn collect(name: &str, value: &Value, facts: &mut Facts) {
     match value {
         Value::Object(fields) => {
             for (field, value) in fields {
@@ -56,10 +61,7 @@ fn collect(name: &str, value: &Value, facts: &mut BTreeMap<String, String>) {
     }
 }
 
-pub(crate) fn changed(
-    a: &BTreeMap<String, String>,
-    b: &BTreeMap<String, String>,
-) -> Vec<ChangedFact> {
+pub(crate) fn changed(a: &Facts, b: &Facts) -> Vec<ChangedFact> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let is_measured = |name: &String| MEASUREMENTS.iter().any(|end| name.ends_with(end));
     let differs = |name: &&String| a.get(*name) != b.get(*name) && !is_measured(name);
@@ -69,6 +71,74 @@ pub(crate) fn changed(
         b: b.get(name).cloned(),
     });
     changed.collect()
+}
+
+/// A condition: the warning's id, what differs in words, and the begins of the names of its facts.
+type Condition = (&'static str, &'static str, &'static [&'static str]);
+
+const CONDITIONS: [Condition; 2] = [
+    (
+        "other-cpus",
+        "CPUs",
+        &[
+            "job.cpus",
+            "machine.arch",
+            "machine.cpu_model",
+            "machine.cpus_online",
+            "machine.hypervisor",
+            "machine.numa_nodes",
+            "machine.threads_per_core",
+        ],
+    ),
+    (
+        "other-kernel-settings",
+        "kernel or its settings",
+        &[
+            "machine.clocksource",
+            "machine.governor",
+            "machine.idle_",
+            "machine.kernel",
+            "machine.other",
+            "machine.preempt",
+            "target.device.io_poll",
+            "target.device.nomerges",
+            "target.device.nr_requests",
+            "target.device.scheduler",
+        ],
+    ),
+];
+
+/// Busy CPUs before a run, by which two runs of one load do not differ.
+const ALIKE_CPUS: f64 = 0.2;
+
+/// The conditions that differ between two results: by the facts that changed, and by the load.
+pub(crate) fn other_conditions(changed: &[ChangedFact], a: &Facts, b: &Facts) -> Vec<Warning> {
+    let differs = |begin: &&&str| {
+        let facts = changed.iter();
+        let mut names = facts.map(|fact| fact.name.trim_start_matches("runs.0."));
+        names.any(|name| name.starts_with(**begin))
+    };
+    let settings = CONDITIONS.iter().filter_map(|(id, what, begins)| {
+        let begins: Vec<&str> = begins.iter().filter(differs).copied().collect();
+        (!begins.is_empty()).then(|| other(id, format!("other {what}: {}", begins.join(", "))))
+    });
+    settings.chain(other_load(a, b)).collect()
+}
+
+fn other_load(a: &Facts, b: &Facts) -> Option<Warning> {
+    let busy = |facts: &Facts| {
+        let names = ["job.idle_busy_cpus", "runs.0.job.idle_busy_cpus"];
+        let text = names.into_iter().find_map(|name| facts.get(name))?;
+        text.parse::<f64>().ok()
+    };
+    let (a, b) = (busy(a)?, busy(b)?);
+    let finding = format!("{a:.2} CPUs were busy with other work before A, {b:.2} before B");
+    ((a - b).abs() > ALIKE_CPUS).then(|| other("other-load", finding))
+}
+
+fn other(id: &str, found: String) -> Warning {
+    let means = "the figures may differ for this reason";
+    Warning::new(id, found, means, "run both under the same conditions")
 }
 
 #[cfg(test)]
@@ -107,5 +177,29 @@ mod tests {
         let changes = changed(&run(0.1, 1), &run(0.4, 2));
         let names: Vec<&str> = changes.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names, ["job.seed"]);
+    }
+
+    #[test]
+    fn conditions_that_differ_are_warned_of() {
+        let facts = |cpus: &str, scheduler: &str, busy: &str, seed: &str| {
+            let names = [
+                "job.cpus",
+                "target.device.scheduler",
+                "job.idle_busy_cpus",
+                "job.seed",
+            ];
+            let values = [cpus, scheduler, busy, seed].map(str::to_owned);
+            names.map(str::to_owned).into_iter().zip(values).collect()
+        };
+        let ids = |b: Facts| -> Vec<String> {
+            let a = facts("[0]", "none", "0.05", "1");
+            let warnings = other_conditions(&changed(&a, &b), &a, &b);
+            warnings.into_iter().map(|warning| warning.id).collect()
+        };
+        assert!(ids(facts("[0]", "none", "0.24", "2")).is_empty());
+        assert_eq!(
+            ids(facts("[1]", "mq-deadline", "0.26", "1")),
+            ["other-cpus", "other-kernel-settings", "other-load"]
+        );
     }
 }

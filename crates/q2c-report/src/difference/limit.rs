@@ -2,6 +2,7 @@
 //! and above it for sure, `p99>+5% sure` where it is more than 5 % above it for sure, `p99>200us`
 //! where it is above 200 us.
 
+use crate::phrase::some_listed;
 use q2c_model::parse_duration;
 use q2c_result::figures::FigureUnit;
 use std::str::FromStr;
@@ -37,41 +38,24 @@ pub(crate) enum Bound {
 #[error(
     "expected a limit on a change such as p99>+5%, iops<-3% or p99>+5% sure, or on a value such as \
      p99>200us, iops<50000 or miss_rate>5%, found `{}`",
-    found.escape_debug()
+    .0.escape_debug()
 )]
-pub struct LimitError {
-    found: String,
+pub struct LimitError(String);
+
+/// A limit that cannot be judged: on a figure that is not there, so that nothing would keep it, in
+/// another unit, or on a change without a result to compare with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("keep the limit {asked}: {mismatch}")]
+pub struct LimitFault {
+    asked: String,
+    mismatch: String,
 }
 
 impl FromStr for Limit {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
-        let wrong = || LimitError {
-            found: text.to_owned(),
-        };
-        let at = text.find(['<', '>']).ok_or_else(wrong)?;
-        let (figure, bound) = (text[..at].trim(), text[at + 1..].trim());
-        let above = text[at..].starts_with('>');
-        let (bound, sure) = match bound.strip_suffix("sure") {
-            Some(bound) => (bound.trim_end(), true),
-            None => (bound, false),
-        };
-        let bound = if bound.starts_with(['+', '-']) {
-            ratio(bound, above)
-        } else {
-            value(bound).filter(|_| !sure)
-        };
-        match bound {
-            Some(bound) if !figure.is_empty() => Ok(Limit {
-                asked: text.to_owned(),
-                figure: figure.to_owned(),
-                above,
-                bound,
-                sure,
-            }),
-            _ => Err(wrong()),
-        }
+        Limit::read(text).ok_or_else(|| LimitError(text.to_owned()))
     }
 }
 
@@ -89,16 +73,36 @@ fn value(text: &str) -> Option<Bound> {
         let number: f64 = text.trim().parse().ok()?;
         (number.is_finite() && number >= 0.0).then_some(number)
     };
+    let time = || Some(Bound::Time(parse_duration(text).ok()?.0 as f64));
     match text.strip_suffix('%') {
         Some(percent) => number(percent).map(Bound::Percent),
-        None => number(text).map(Bound::Number).or_else(|| {
-            let time = parse_duration(text).ok()?;
-            Some(Bound::Time(time.0 as f64))
-        }),
+        None => number(text).map(Bound::Number).or_else(time),
     }
 }
 
 impl Limit {
+    fn read(text: &str) -> Option<Limit> {
+        let at = text.find(['<', '>'])?;
+        let (figure, bound) = (text[..at].trim(), text[at + 1..].trim());
+        let above = text[at..].starts_with('>');
+        let (bound, sure) = match bound.strip_suffix("sure") {
+            Some(bound) => (bound.trim_end(), true),
+            None => (bound, false),
+        };
+        let bound = if bound.starts_with(['+', '-']) {
+            ratio(bound, above)
+        } else {
+            value(bound).filter(|_| !sure)
+        };
+        (!figure.is_empty()).then_some(Limit {
+            asked: text.to_owned(),
+            figure: figure.to_owned(),
+            above,
+            bound: bound?,
+            sure,
+        })
+    }
+
     /// Whether it limits a change, which needs a result to compare with.
     pub(crate) fn is_of_change(&self) -> bool {
         matches!(self.bound, Bound::Ratio(_))
@@ -106,21 +110,60 @@ impl Limit {
 
     /// The bound on values in this unit; `None` where it has another unit, or is on a change.
     pub(crate) fn value_in(&self, unit: FigureUnit) -> Option<f64> {
+        use FigureUnit::{Nanoseconds, Percent, Seconds, Share};
         match (self.bound, unit) {
-            (Bound::Time(ns), FigureUnit::Nanoseconds) => Some(ns),
-            (Bound::Time(ns), FigureUnit::Seconds) => Some(ns / 1e9),
-            (Bound::Percent(percent), FigureUnit::Share) => Some(percent / 100.0),
-            (Bound::Percent(percent), FigureUnit::Percent) => Some(percent),
-            (
-                Bound::Number(number),
-                FigureUnit::PerSecond
-                | FigureUnit::ThousandPerSecond
-                | FigureUnit::Cpus
-                | FigureUnit::Bytes
-                | FigureUnit::Number,
-            ) => Some(number),
+            (Bound::Time(ns), Nanoseconds) => Some(ns),
+            (Bound::Time(ns), Seconds) => Some(ns / 1e9),
+            (Bound::Percent(percent), Share) => Some(percent / 100.0),
+            (Bound::Percent(percent), Percent) => Some(percent),
+            (_, Nanoseconds | Seconds | Share | Percent) => None,
+            (Bound::Number(number), _) => Some(number),
             _ => None,
         }
+    }
+
+    /// Refuses a bound on a value in another unit than the figure's.
+    pub(crate) fn fits(&self, unit: FigureUnit) -> Result<(), LimitFault> {
+        if self.is_of_change() || self.value_in(unit).is_some() {
+            return Ok(());
+        }
+        let (what, bound) = match unit {
+            FigureUnit::PerSecond => ("a number per second", "50000"),
+            FigureUnit::ThousandPerSecond => ("thousands per second", "50"),
+            FigureUnit::Nanoseconds => ("a time", "200us"),
+            FigureUnit::Seconds => ("a time", "10s"),
+            FigureUnit::Share | FigureUnit::Percent => ("a percentage", "5%"),
+            FigureUnit::Cpus => ("a number of CPUs", "2"),
+            FigureUnit::Bytes => ("bytes", "4096"),
+            FigureUnit::Number => ("a number", "2"),
+        };
+        let (figure, sign) = (&self.figure, if self.above { '>' } else { '<' });
+        let change = if self.above { "+5%" } else { "-5%" };
+        Err(self.fault(format!(
+            "expected {what}, as in {figure}{sign}{bound}, or a change, as in {figure}{sign}{change}, \
+             found another unit"
+        )))
+    }
+
+    fn fault(&self, mismatch: impl Into<String>) -> LimitFault {
+        LimitFault {
+            asked: self.asked.clone(),
+            mismatch: mismatch.into(),
+        }
+    }
+
+    pub(crate) fn without_baseline(&self) -> LimitFault {
+        self.fault("expected a run to compare with, found none; name one with --baseline RUN")
+    }
+
+    pub(crate) fn missing<'a>(
+        &self,
+        whose: &str,
+        there: impl IntoIterator<Item = &'a str>,
+    ) -> LimitFault {
+        let there = some_listed(there);
+        let there = there.as_deref().unwrap_or("none");
+        self.fault(format!("expected a figure of {whose}, found {there}"))
     }
 
     /// Whether a value breaks a bound.
@@ -156,25 +199,10 @@ mod tests {
         }
         let sure: Limit = "p99>+5% sure".parse().unwrap();
         assert!(sure.sure && sure.bound == Bound::Ratio(1.05));
-        let wrong = [
-            "",
-            "p99",
-            ">5%",
-            "p99>-5%",
-            "iops<+3%",
-            "p99>x%",
-            "p99<-100%",
-            "p99>nan%",
-        ];
-        let more = [
-            "p99>+nan%",
-            "p99>+5us",
-            "p99>5 parsecs",
-            "p99>inf",
-            "p99>",
-            "iops<-5",
-        ];
-        for wrong in wrong.into_iter().chain(more).chain(["p99>200us sure"]) {
+        let changes = ["p99>-5%", "iops<+3%", "p99<-100%", "p99>+nan%", "p99>+5us"];
+        let values = ["p99>x%", "p99>nan%", "p99>5 parsecs", "p99>inf", "iops<-5"];
+        let parts = ["", "p99", ">5%", "p99>", "p99>200us sure"];
+        for wrong in [changes, values, parts].into_iter().flatten() {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
     }

@@ -1,18 +1,11 @@
 //! Results that are compared: read by their schema, each as a table of figures.
 
+use crate::phrase::{distinct, grouped, listed};
 use q2c_model::stats::Interval;
 use q2c_model::{Exit, Fault};
-use q2c_result::Warning;
-use q2c_result::analyze::{self, AnalyzeResult};
-use q2c_result::bench::{self, BenchResult};
 use q2c_result::diff::DiffSide;
 use q2c_result::figures::{Better, Figure, FigureRow, FigureTable, Measures};
-use q2c_result::fs::{self, FsResult};
-use q2c_result::kernel_tune::{self, KernelTuneResult};
-use q2c_result::place_run::{self, PlaceRunResult};
-use q2c_result::replay::{self, ReplayResult};
-use q2c_result::tune::{self, TuneResult};
-use q2c_result::tune_jobs::{self, TuneJobsResult};
+use q2c_result::{Warning, analyze, bench, fs, kernel_tune, place_run, replay, tune, tune_jobs};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -59,14 +52,14 @@ struct ComparableKind {
 }
 
 const KINDS: [ComparableKind; 8] = [
-    kind::<TuneResult>("q2c tune", tune::SCHEMA),
-    kind::<TuneJobsResult>("q2c tune", tune_jobs::SCHEMA),
-    kind::<BenchResult>("q2c bench", bench::SCHEMA),
-    kind::<ReplayResult>("q2c replay", replay::SCHEMA),
-    kind::<AnalyzeResult>("q2c analyze", analyze::SCHEMA),
-    kind::<FsResult>("q2c fs bench", fs::SCHEMA),
-    kind::<KernelTuneResult>("q2c poll tune-kernel", kernel_tune::SCHEMA),
-    kind::<PlaceRunResult>("q2c place run", place_run::SCHEMA),
+    kind::<tune::TuneResult>("q2c tune", tune::SCHEMA),
+    kind::<tune_jobs::TuneJobsResult>("q2c tune", tune_jobs::SCHEMA),
+    kind::<bench::BenchResult>("q2c bench", bench::SCHEMA),
+    kind::<replay::ReplayResult>("q2c replay", replay::SCHEMA),
+    kind::<analyze::AnalyzeResult>("q2c analyze", analyze::SCHEMA),
+    kind::<fs::FsResult>("q2c fs bench", fs::SCHEMA),
+    kind::<kernel_tune::KernelTuneResult>("q2c poll tune-kernel", kernel_tune::SCHEMA),
+    kind::<place_run::PlaceRunResult>("q2c place run", place_run::SCHEMA),
 ];
 
 const fn kind<T: DeserializeOwned + Measures>(
@@ -96,34 +89,28 @@ pub fn read(path: &str, text: &str) -> Result<ComparableResult, Fault> {
 pub fn measured(path: &str, value: &Value) -> Result<ComparableResult, Fault> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
-        let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.command).collect();
-        names.dedup();
-        let text = format!(
-            "expected a result of {}, found schema `{}`",
-            names.join(", "),
-            schema.escape_debug()
-        );
+        let names = listed(distinct(KINDS.iter().map(|kind| kind.command)));
+        let found = schema.escape_debug();
+        let text = format!("expected a result of {names}, found schema `{found}`");
         return Err(Fault::new(Exit::Input, text));
     };
-    let figures = figures_with_values(&(kind.figures)(value).map_err(no_result)?);
     Ok(ComparableResult {
         schema,
         side: side(path, value),
-        figures,
+        figures: figures_with_values(&(kind.figures)(value).map_err(no_result)?),
         facts: crate::difference::facts::settings(value),
     })
 }
 
 /// The facts that all results have, wherever they stand in one.
 pub(crate) fn side(path: &str, value: &Value) -> DiffSide {
-    let started = ["/provenance/started_unix_s", "/started_unix_s"];
+    let started = ["/provenance/started_unix_s", "/started_unix_s"].into_iter();
+    let mut started = started.filter_map(|place| value.pointer(place)?.as_u64());
     let mut machines = with_runs(value).map(|run| &run["machine"]["simulated"]);
     DiffSide {
         path: path.to_owned(),
         version: value["version"].as_str().unwrap_or_default().to_owned(),
-        started_unix_s: started
-            .into_iter()
-            .find_map(|at| value.pointer(at)?.as_u64()),
+        started_unix_s: started.next(),
         complete: value["complete"].as_bool().unwrap_or(true),
         simulated: machines.any(|simulated| !simulated.is_null()),
         warnings: warnings(value),
@@ -139,30 +126,14 @@ fn with_runs(value: &Value) -> impl Iterator<Item = &Value> {
 /// The warnings of a result and of the runs in it, each once.
 fn warnings(value: &Value) -> Vec<Warning> {
     let lists = with_runs(value).filter_map(|run| run["warnings"].as_array());
-    let mut warnings = Vec::new();
-    for warning in lists
-        .flatten()
-        .filter_map(|it| Warning::deserialize(it).ok())
-    {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
-    }
-    warnings
+    let warnings = lists.flatten();
+    distinct(warnings.filter_map(|warning| Warning::deserialize(warning).ok()))
 }
 
 /// The figures that have a value. Rows of one name are trials of one thing.
 fn figures_with_values(table: &FigureTable) -> Vec<NamedFigure> {
-    let mut things: Vec<(&str, Vec<&FigureRow>)> = Vec::new();
-    for row in &table.rows {
-        let Some(name) = row.of.as_deref() else {
-            continue;
-        };
-        match things.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rows)) => rows.push(row),
-            None => things.push((name, vec![row])),
-        }
-    }
+    let rows = table.rows.iter();
+    let things = grouped(rows.filter_map(|row| Some((row.of.as_deref()?, row))));
     let figures = things.iter().flat_map(|(name, rows)| {
         let columns = table.figures.iter().enumerate();
         columns.filter_map(|(column, figure)| named_figure(name, figure, rows, column))
@@ -180,9 +151,8 @@ fn named_figure(
     let values: Vec<Interval> = values.filter(|value| value.trials > 0).collect();
     let medians: Vec<f64> = values.iter().map(|value| value.median).collect();
     let value = match values.as_slice() {
-        [] => return None,
         [one] => *one,
-        _ => Interval::from_samples(&medians),
+        _ => Some(Interval::from_samples(&medians)).filter(|_| !medians.is_empty())?,
     };
     let mut figure = figure.clone();
     if rows.iter().any(|row| row.neutral) {

@@ -4,7 +4,7 @@ use super::{Document, Reported, Section};
 use crate::phrase::joined;
 use crate::quantity::{count, iops, number, or_nothing, seconds};
 use crate::said::{Note, ReportField, ReportTable, row};
-use crate::terminal::{GAUGES, Gauge, kernel_columns, method_title};
+use crate::terminal::{GAUGES, Gauge, KERNEL_COLUMNS, method_title};
 use crate::{late, mode, sim_machine};
 use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult};
 use q2c_result::ramdisk::{RamDevice, RamDevices, State, Via};
@@ -74,11 +74,15 @@ impl Reported for KernelWatchResult {
         let row = |until: String, interval: &KernelInterval| {
             let unknown = (interval.unknown > 0).then(|| interval.unknown.to_string());
             let mut row = vec![until];
-            row.extend(kernel_columns().map(|(_, field)| or_nothing(field(interval))));
+            row.extend(
+                KERNEL_COLUMNS
+                    .iter()
+                    .map(|(_, field)| or_nothing(field(interval))),
+            );
             row.push(unknown.unwrap_or_default());
             row
         };
-        let columns = kernel_columns().map(|(name, _)| *name);
+        let columns = KERNEL_COLUMNS.iter().map(|(name, _)| *name);
         let head = std::iter::once("until").chain(columns).chain(["unknown"]);
         let intervals = self.intervals.iter();
         let intervals = intervals.map(|interval| row(format!("{:.2} s", interval.end_s), interval));

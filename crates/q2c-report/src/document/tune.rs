@@ -168,7 +168,7 @@ fn trust(result: &TuneResult) -> Section<'static> {
     );
     let drift = format!("{drift} % of the IOPS, from the first recording to the trials");
     let late = label::late(result).into_iter();
-    let late = late.map(|(cell, findings)| joined(std::iter::once(cell).chain(findings), "; "));
+    let late = late.map(|sentences| joined(sentences, "; "));
     let fidelity = Note::new(weight, "fidelity", fidelity(result));
     Section::new("How far to trust it")
         .notes(lessons)
@@ -228,6 +228,6 @@ fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let facts = calibration.into_iter().flat_map(facts::calibration);
     Section::new(format!("Calibration and prediction, {bs}"))
         .plots(move || plots::tune::knowledge(result, bs))
-        .notes(facts.map(|fact| Note::plain(&fact.name, fact.value)))
+        .notes(facts)
         .folded()
 }

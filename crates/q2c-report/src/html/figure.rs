@@ -6,8 +6,8 @@
 
 mod layout;
 
-use crate::plot::{Hover, Plot, PlotSeries, SeriesShape, Values, View, Whiskers};
-use layout::{axis_id, colours_id, layout};
+use crate::plot::{Arrangement, Hover, Plot, PlotSeries, SeriesShape, Values, View, Whiskers};
+use layout::{axis_id, layout};
 use serde_json::{Value, json};
 
 /// The figure of each view.
@@ -16,12 +16,7 @@ pub(super) fn figures(plot: &Plot) -> Value {
 }
 
 fn figure(view: &View) -> Value {
-    let traces: Value = view
-        .series
-        .iter()
-        .map(|series| trace(view, series))
-        .collect();
-    json!({"label": view.label, "data": traces, "layout": layout(view)})
+    json!({"label": view.label, "data": view.series.iter().map(|series| trace(view, series)).collect::<Value>(), "layout": layout(view)})
 }
 
 /// An object without its empty entries.
@@ -34,31 +29,19 @@ fn filled(mut object: Value) -> Value {
 
 /// A number with five significant digits. One that is not finite becomes null, which is a gap.
 fn number(number: f64) -> Value {
-    if !number.is_finite() {
-        return Value::Null;
-    }
-    format!("{number:.4e}")
-        .parse::<f64>()
-        .map_or(Value::Null, Value::from)
+    // JSON has no numbers that are not finite: they become null as well.
+    format!("{number:.4e}").parse::<f64>().ok().into()
 }
 
-fn numbers(numbers: &[f64], is_exact: bool) -> Value {
-    let encode = |n: &f64| if is_exact { json!(n) } else { number(*n) };
-    numbers.iter().map(encode).collect()
-}
-
-fn row(cells: &[Option<f64>], is_exact: bool) -> Value {
-    let cells = cells.iter().map(|cell| cell.unwrap_or(f64::NAN));
-    numbers(&cells.collect::<Vec<f64>>(), is_exact)
+fn numbers(numbers: impl IntoIterator<Item = f64>, is_exact: bool) -> Value {
+    let encode = |n| if is_exact { json!(n) } else { number(n) };
+    numbers.into_iter().map(encode).collect()
 }
 
 /// A text for plotly, with its lines. Plotly reads `<b>`, `<a href>` and entities in texts.
 fn text(words: &str) -> String {
-    words
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('\n', "<br>")
+    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    words.replace('>', "&gt;").replace('\n', "<br>")
 }
 
 fn texts(texts: &[String]) -> Value {
@@ -77,19 +60,23 @@ fn trace(view: &View, series: &PlotSeries) -> Value {
     let cells = (kind == "heatmap").then_some(&series.cells);
     let name = (!series.name.is_empty()).then(|| text(&series.name));
     let gap = series.spaced.then_some(1);
-    let (x0, dx) = even(&series.x);
-    let (y0, dy) = even(&series.y);
+    let (x, x0, dx) = places(&series.x, series.exact);
+    let (y, y0, dy) = places(&series.y, series.exact);
+    let row = |cells: &Vec<Option<f64>>| {
+        let cells = cells.iter().map(|cell| cell.unwrap_or(f64::NAN));
+        numbers(cells, series.exact)
+    };
     filled(json!({
         "type": kind,
         "mode": (!mode.is_empty()).then_some(mode),
         "legendgroup": name.as_ref().filter(|_| series.grouped),
         "name": name,
         "showlegend": (!series.in_legend).then_some(false),
-        "x": places(&series.x, series.exact), "x0": x0, "dx": dx,
-        "y": places(&series.y, series.exact), "y0": y0, "dy": dy,
+        "x": x, "x0": x0, "dx": dx,
+        "y": y, "y0": y0, "dy": dy,
         "error_x": series.x_whiskers.as_ref().map(|reach| whiskers(reach, series)),
         "error_y": series.y_whiskers.as_ref().map(|reach| whiskers(reach, series)),
-        "xaxis": view.has_own_x().then(|| axis_id("x", series.panel)),
+        "xaxis": (view.arrangement == Arrangement::Beside).then(|| axis_id("x", series.panel)),
         "yaxis": (series.panel > 0).then(|| axis_id("y", series.panel)),
         "text": point_texts(series),
         "hovertemplate": hover(&series.hover),
@@ -103,29 +90,21 @@ fn trace(view: &View, series: &PlotSeries) -> Value {
         "opacity": Some(series.opacity).filter(|share| *share < 1.0 && !has_dots),
         "stackgroup": (series.draw == SeriesShape::Area).then_some("areas"),
         "fill": series.filled.then_some("tonexty"),
-        "z": cells.map(|rows| -> Value {
-            rows.iter().map(|cells| row(cells, series.exact)).collect()
-        }),
+        "z": cells.map(|rows| rows.iter().map(row).collect::<Value>()),
         "coloraxis": cells.map(|_| {
-            colours_id(series.panel.min(view.colours.len().saturating_sub(1)))
+            axis_id("coloraxis", series.panel.min(view.colours.len().saturating_sub(1)))
         }),
         "hoverongaps": cells.map(|_| false),
         "xgap": gap, "ygap": gap,
     }))
 }
 
-fn places(values: &Values, is_exact: bool) -> Value {
+/// Places one by one, or the first of them and the distance between them.
+fn places(values: &Values, is_exact: bool) -> (Value, Option<f64>, Option<f64>) {
     match values {
-        Values::Numbers(all) => numbers(all, is_exact),
-        Values::Names(names) => texts(names),
-        Values::Even { .. } => Value::Null,
-    }
-}
-
-fn even(values: &Values) -> (Option<f64>, Option<f64>) {
-    match values {
-        Values::Even { first, step } => (Some(*first), Some(*step)),
-        _ => (None, None),
+        Values::Numbers(places) => (numbers(places.iter().copied(), is_exact), None, None),
+        Values::Names(names) => (texts(names), None, None),
+        Values::Even(first, step) => (Value::Null, Some(*first), Some(*step)),
     }
 }
 
@@ -133,8 +112,8 @@ fn whiskers(reach: &Whiskers, series: &PlotSeries) -> Value {
     filled(json!({
         "type": "data",
         "symmetric": false,
-        "array": numbers(&reach.above, false),
-        "arrayminus": numbers(&reach.below, false),
+        "array": numbers(reach.above.iter().copied(), false),
+        "arrayminus": numbers(reach.below.iter().copied(), false),
         // On bars their own colour could not be seen.
         "color": if series.draw == SeriesShape::Bars { "@ink" } else { &*series.colour },
         "thickness": reach.thin.then_some(1.4),
@@ -143,10 +122,11 @@ fn whiskers(reach: &Whiskers, series: &PlotSeries) -> Value {
 }
 
 fn hover(hover: &Hover) -> Option<String> {
-    let Hover::Words { words, named } = hover else {
-        return None;
+    let (words, name) = match hover {
+        Hover::Words(words) => (words, ""),
+        Hover::WordsAlone(words) => (words, "<extra></extra>"),
+        Hover::Place | Hover::Nothing => return None,
     };
-    let name = if *named { "" } else { "<extra></extra>" };
     Some(text(words).replace('{', "%{") + name)
 }
 
@@ -220,8 +200,7 @@ mod tests {
     fn a_panel_has_axes_of_its_own() {
         let view = View::new("all", PlotAxis::new("x"), PlotAxis::new("upper"))
             .above(PlotAxis::new("lower"));
-        let view = view.series([PlotSeries::line("", [(0.0, 1.0)]).below()]);
-        let figure = figure(&view);
+        let figure = figure(&view.series([PlotSeries::line("", [(0.0, 1.0)]).below()]));
         assert_eq!(figure["data"][0]["yaxis"], "y2");
         assert_eq!(figure["layout"]["yaxis2"]["title"]["text"], "lower");
         assert_eq!(figure["layout"]["xaxis"]["anchor"], "y2");

@@ -2,16 +2,9 @@
 
 use crate::quantity;
 
-/// Ticks of the axis of quantiles: name of the quantile q, and its place `1 / (1 - q)`.
-const TAIL: [(f64, &str); 7] = [
-    (1.0, "0"),
-    (2.0, "p50"),
-    (10.0, "p90"),
-    (100.0, "p99"),
-    (1e3, "p99.9"),
-    (1e4, "p99.99"),
-    (1e5, "p99.999"),
-];
+/// Ticks of the axis of quantiles: the names of quantiles q, and their places `1 / (1 - q)`.
+const TAIL: [&str; 7] = ["0", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
+const TAIL_PLACES: [f64; 7] = [1.0, 2.0, 10.0, 100.0, 1e3, 1e4, 1e5];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Scale {
@@ -52,18 +45,12 @@ impl PlotAxis {
 
     /// An axis that begins at zero, so that lengths can be compared.
     pub(crate) fn from_zero(title: impl Into<String>) -> Self {
-        PlotAxis {
-            from_zero: true,
-            ..PlotAxis::new(title)
-        }
+        PlotAxis::new(title).starting_at_zero()
     }
 
     /// The x axis of time. Plots of a section that have it count from the same start.
     pub(crate) fn over_time(title: impl Into<String>) -> Self {
-        PlotAxis {
-            linked: true,
-            ..PlotAxis::from_zero(title)
-        }
+        PlotAxis::from_zero(title).linked()
     }
 
     pub(crate) fn names(title: impl Into<String>) -> Self {
@@ -71,17 +58,11 @@ impl PlotAxis {
     }
 
     pub(crate) fn names_in_order(title: impl Into<String>, names: Vec<String>) -> Self {
-        PlotAxis {
-            scale: Scale::Names(names),
-            ..PlotAxis::new(title)
-        }
+        PlotAxis::new(title).scaled(Scale::Names(names))
     }
 
     pub(crate) fn logarithmic(title: impl Into<String>) -> Self {
-        PlotAxis {
-            scale: Scale::Log,
-            ..PlotAxis::new(title)
-        }
+        PlotAxis::new(title).scaled(Scale::Log)
     }
 
     /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to
@@ -96,16 +77,13 @@ impl PlotAxis {
     }
 
     pub(crate) fn shares() -> Self {
-        PlotAxis {
-            range: Some((0.0, 101.0)),
-            ..PlotAxis::new("share of I/Os, %")
-        }
+        PlotAxis::new("share of I/Os, %").range(0.0, 101.0)
     }
 
     /// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
     /// same length.
     pub(crate) fn quantiles() -> Self {
-        let ticks = TAIL.map(|(at, name)| (at, name.to_owned()));
+        let ticks = std::iter::zip(TAIL_PLACES, TAIL.map(str::to_owned));
         PlotAxis::logarithmic("quantile").named_ticks(ticks)
     }
 
@@ -114,6 +92,12 @@ impl PlotAxis {
             ticks = ticks.into_iter().map(f64::from).collect()
         }
         without_grid() { without_grid = true }
+        reversed() { reversed = true }
+        range(from: f64, to: f64) { range = Some((from, to)) }
+        bare_if(is_bare: bool) { is_bare = is_bare }
+        starting_at_zero() { from_zero = true }
+        linked() { linked = true }
+        scaled(scale: Scale) { scale = scale }
     }
 
     pub(crate) fn named_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {

@@ -44,27 +44,17 @@ impl<T> Quantity<T> {
     }
 }
 
-impl<T> Quantity<T, Option<f64>> {
-    pub(crate) fn figure(&self, item: &T) -> Option<f64> {
-        Some((self.of)(item)? * self.scale)
-    }
-}
-
 impl<T> Quantity<T, Interval> {
-    pub(crate) fn medians<'a, X: Coordinate>(
+    pub(crate) fn medians<'a, X: Into<Coordinate>>(
         &self,
         name: &str,
-        points: impl IntoIterator<Item = (X, &'a T)>,
+        points: impl Iterator<Item = (X, &'a T)>,
     ) -> PlotSeries
     where
         T: 'a,
     {
-        let points = points.into_iter();
-        PlotSeries::medians(
-            name,
-            points.map(|(x, item)| (x, (self.of)(item))),
-            self.scale,
-        )
+        let points = points.map(|(x, item)| (x, (self.of)(item)));
+        PlotSeries::medians(name, points, self.scale)
     }
 }
 

@@ -25,70 +25,56 @@ pub(crate) enum SeriesShape {
 pub(crate) enum Values {
     Numbers(Vec<f64>),
     Names(Vec<String>),
-    /// As many as there are cells, with the same distance between them.
-    Even {
-        first: f64,
-        step: f64,
-    },
+    /// The first of as many as there are cells, and the distance between them.
+    Even(f64, f64),
 }
 
-pub(crate) trait Coordinate: Sized {
-    fn values(all: Vec<Self>) -> Values;
-}
-
-impl Coordinate for f64 {
-    fn values(all: Vec<f64>) -> Values {
-        Values::Numbers(all)
-    }
-}
-
-impl Coordinate for Option<f64> {
-    fn values(all: Vec<Option<f64>>) -> Values {
-        let numbers = all.into_iter().map(|number| number.unwrap_or(f64::NAN));
-        Values::Numbers(numbers.collect())
-    }
-}
-
-impl Coordinate for String {
-    fn values(all: Vec<String>) -> Values {
-        Values::Names(all)
-    }
-}
-
-impl Coordinate for &str {
-    fn values(all: Vec<&str>) -> Values {
-        Values::Names(all.into_iter().map(str::to_owned).collect())
-    }
-}
-
-/// A number or a name, where it is not known beforehand which.
+/// A place along an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum MixedCoordinate {
+pub(crate) enum Coordinate {
     Number(f64),
     Name(String),
 }
 
-impl Coordinate for MixedCoordinate {
-    /// Names, unless all places are numbers.
-    fn values(all: Vec<MixedCoordinate>) -> Values {
-        let number = |place: &MixedCoordinate| match place {
-            MixedCoordinate::Number(number) => Some(*number),
-            MixedCoordinate::Name(_) => None,
-        };
-        if let Some(numbers) = all.iter().map(number).collect() {
-            return Values::Numbers(numbers);
-        }
-        let name = |place| match place {
-            MixedCoordinate::Number(number) => number.to_string(),
-            MixedCoordinate::Name(name) => name,
-        };
-        Values::Names(all.into_iter().map(name).collect())
+impl From<f64> for Coordinate {
+    fn from(number: f64) -> Self {
+        Coordinate::Number(number)
     }
 }
 
-impl<T: Coordinate> FromIterator<T> for Values {
+impl From<Option<f64>> for Coordinate {
+    fn from(number: Option<f64>) -> Self {
+        Coordinate::Number(number.unwrap_or(f64::NAN))
+    }
+}
+
+impl From<String> for Coordinate {
+    fn from(name: String) -> Self {
+        Coordinate::Name(name)
+    }
+}
+
+impl From<&str> for Coordinate {
+    fn from(name: &str) -> Self {
+        Coordinate::Name(name.to_owned())
+    }
+}
+
+impl<T: Into<Coordinate>> FromIterator<T> for Values {
+    /// Names, unless all places are numbers.
     fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
-        T::values(places.into_iter().collect())
+        let places: Vec<Coordinate> = places.into_iter().map(Into::into).collect();
+        let number = |place: &Coordinate| match place {
+            Coordinate::Number(number) => Some(*number),
+            Coordinate::Name(_) => None,
+        };
+        let name = |place: &Coordinate| match place {
+            Coordinate::Number(number) => number.to_string(),
+            Coordinate::Name(name) => name.clone(),
+        };
+        let names = || Values::Names(places.iter().map(name).collect());
+        let numbers: Option<Vec<f64>> = places.iter().map(number).collect();
+        numbers.map_or_else(names, Values::Numbers)
     }
 }
 
@@ -103,11 +89,10 @@ pub(crate) struct Whiskers {
 impl Whiskers {
     /// Thin whiskers from the medians to the smallest and the largest trial.
     pub(crate) fn from_intervals(intervals: &[Interval], scale: f64) -> Self {
-        let side = |get: fn(&Interval) -> f64| intervals.iter().map(|i| get(i) * scale).collect();
+        let reach = |i: &Interval| ((i.median - i.min) * scale, (i.max - i.median) * scale);
         Whiskers {
-            above: side(|i| i.max - i.median),
-            below: side(|i| i.median - i.min),
             thin: true,
+            ..Whiskers::reaching(intervals.iter().map(reach))
         }
     }
 
@@ -124,20 +109,20 @@ impl Whiskers {
 
 /// The median, and a gap where nothing was measured.
 pub(crate) fn known(interval: &Interval) -> f64 {
-    if interval.trials == 0 {
-        f64::NAN
-    } else {
+    if interval.trials > 0 {
         interval.median
+    } else {
+        f64::NAN
     }
 }
 
 /// The cells of a heat map: a row for each of `ys`, in it a cell for each of `xs`.
-pub(crate) fn grid<'a, X, Y>(
+pub(crate) fn grid<'a, X, Y, T>(
     xs: &'a [X],
     ys: &'a [Y],
-    cell: impl Fn(&'a X, &'a Y) -> Option<f64>,
-) -> Vec<Vec<Option<f64>>> {
-    let row = |y| -> Vec<Option<f64>> { xs.iter().map(|x| cell(x, y)).collect() };
+    cell: impl Fn(&'a X, &'a Y) -> Option<T>,
+) -> Vec<Vec<Option<T>>> {
+    let row = |y| xs.iter().map(|x| cell(x, y)).collect();
     ys.iter().map(row).collect()
 }
 
@@ -148,11 +133,10 @@ pub(crate) enum Hover {
     /// The series has none.
     Nothing,
     /// Words in which `{x}`, `{y}` and `{z}` stand for the point's numbers, `{y:.1f}` for one with
-    /// one decimal, and `{text}` for its text.
-    Words {
-        words: Cow<'static, str>,
-        named: bool,
-    },
+    /// one decimal, and `{text}` for its text. The name of the series stands beside them.
+    Words(Cow<'static, str>),
+    /// The same without the name of the series.
+    WordsAlone(Cow<'static, str>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -190,12 +174,13 @@ pub(crate) struct PlotSeries {
 macro_rules! constructors {
     ($($name:ident: $draw:ident)*) => {
         $(
-            pub fn $name<X: Coordinate, Y: Coordinate>(
+            pub fn $name<X: Into<Coordinate>, Y: Into<Coordinate>>(
                 name: impl Into<String>,
                 points: impl IntoIterator<Item = (X, Y)>,
             ) -> Self {
-                let (x, y) = points.into_iter().unzip();
-                PlotSeries::new(SeriesShape::$draw, name, X::values(x), Y::values(y))
+                let (x, y): (Vec<X>, Vec<Y>) = points.into_iter().unzip();
+                let [x, y] = [x.into_iter().collect(), y.into_iter().collect()];
+                PlotSeries::new(SeriesShape::$draw, name, x, y)
             }
         )*
     };
@@ -241,7 +226,7 @@ impl PlotSeries {
 
     /// Medians over trials, with whiskers to the smallest and the largest trial. Nothing stands
     /// where nothing was measured.
-    pub(crate) fn medians<X: Coordinate>(
+    pub(crate) fn medians<X: Into<Coordinate>>(
         name: impl Into<String>,
         points: impl IntoIterator<Item = (X, Interval)>,
         scale: f64,
@@ -287,6 +272,13 @@ impl PlotSeries {
         /// Sets the text of each point, which the hover text may name.
         texts(texts: impl IntoIterator<Item = String>) { texts = texts.into_iter().collect() }
         name(name: impl Into<String>) { name = name.into() }
+        hover(words: impl Into<Cow<'static, str>>) { hover = Hover::Words(words.into()) }
+        hover_alone(words: impl Into<Cow<'static, str>>) {
+            hover = Hover::WordsAlone(words.into())
+        }
+        edge(colour: impl Into<Cow<'static, str>>, width: f64) {
+            edge = Some((colour.into(), width))
+        }
     }
 
     /// The series, unless it has no point.
@@ -294,7 +286,7 @@ impl PlotSeries {
         let is_empty = match &self.x {
             Values::Numbers(all) => all.is_empty(),
             Values::Names(all) => all.is_empty(),
-            Values::Even { .. } => self.cells.is_empty(),
+            Values::Even(..) => self.cells.is_empty(),
         };
         (!is_empty).then_some(self)
     }
@@ -304,37 +296,13 @@ impl PlotSeries {
         self.hover(format!("{{y}} {unit}"))
     }
 
-    /// Sets the words of the hover text beside the name of the series; see [`Hover::Words`].
-    pub(crate) fn hover(mut self, words: impl Into<Cow<'static, str>>) -> Self {
-        self.hover = Hover::Words {
-            words: words.into(),
-            named: true,
-        };
-        self
-    }
-
-    /// Sets the words of the hover text without the name of the series.
-    pub(crate) fn hover_alone(mut self, words: impl Into<Cow<'static, str>>) -> Self {
-        self.hover = Hover::Words {
-            words: words.into(),
-            named: false,
-        };
-        self
-    }
-
     pub(crate) fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
         self.colour(colour).width(width)
     }
 
     pub(crate) fn style(self, style: &Style) -> Self {
-        self.colour(style.colour.clone())
-            .dash(style.dash)
-            .symbol(style.symbol)
-    }
-
-    pub(crate) fn edge(mut self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
-        self.edge = Some((colour.into(), width));
-        self
+        let coloured = self.colour(style.colour.clone());
+        coloured.dash(style.dash).symbol(style.symbol)
     }
 }
 
@@ -344,14 +312,10 @@ mod tests {
 
     #[test]
     fn places_are_numbers_where_all_are() {
-        let (four, auto) = (
-            MixedCoordinate::Number(4.0),
-            MixedCoordinate::Name("auto".to_owned()),
-        );
-        let numbers: Values = [four.clone(), four.clone()].into_iter().collect();
+        let numbers: Values = [4.0, 4.0].into_iter().collect();
         assert_eq!(numbers, Values::Numbers(vec![4.0, 4.0]));
-        let names: Values = [four, auto].into_iter().collect();
-        assert_eq!(names, ["4", "auto"].into_iter().collect());
+        let mixed: Values = [Coordinate::from(4.0), "auto".into()].into_iter().collect();
+        assert_eq!(mixed, ["4", "auto"].into_iter().collect());
     }
 
     #[test]

@@ -29,8 +29,7 @@ pub(crate) fn styles(series: usize) -> Vec<Style> {
     let style = |n: usize| match NAMED.get(n).filter(|_| series <= NAMED.len()) {
         Some(named) => Style {
             colour: (*named).to_owned(),
-            dash: DASHES[0],
-            symbol: SYMBOLS[0],
+            ..hue(0, 1)
         },
         None => hue(n, series),
     };

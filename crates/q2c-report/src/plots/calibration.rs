@@ -27,24 +27,17 @@ fn delay(calibration: &Calibration) -> Plot {
     // The model of a hit's delay is over the sleep less the latency; it is drawn for the median
     // latency.
     let latency = polled_wait(calibration).unwrap_or(0.0);
-    let fits = [
-        ("clear", &cost.wake_clear, 0.0, "solid"),
-        ("hit", &cost.wake_hit, latency, "dot"),
-    ];
-    for (kind, wake, less, dash) in fits {
+    let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
+    for (kind, wake, less, dash) in [("clear", clear, 0.0, "solid"), ("hit", hit, latency, "dot")] {
         for (name, quantile, colour) in [("p50", 0.5, "@a"), ("p99", 0.99, "@b")] {
             let name = format!("{name}, model, {kind}");
             let late = |sleep| late(wake, sleep - less, quantile);
             series.push(curve(&name, calibration, colour, late).dash(dash));
         }
     }
-    plot(
-        "wake-delay",
-        "Calibration: wake-up delay",
+    plot("wake-delay", "Calibration: wake-up delay", "wake-up delay, us", series).note(
         "How much later than asked a sleeper wakes. Dots: measured; lines: the fitted model, where the completion \
          comes after the wake-up (clear, solid) and where it came before (hit, dotted, for the median latency).",
-        "wake-up delay, us",
-        series,
     )
 }
 
@@ -53,16 +46,13 @@ fn cpu(calibration: &Calibration) -> Plot {
     let clear = |sleep| cost.sleep_cpu_clear_ns.delay_at(sleep);
     let hit = |sleep| cost.sleep_cpu_hit_ns.delay_at(sleep);
     let measured = &calibration.points;
-    plot(
-        "sleep-cpu",
-        "Calibration: CPU",
+    let series = vec![
+        points("per I/O, measured", measured, "@poll", |p| p.cpu_ns),
+        curve("of a clear sleep alone, model", calibration, "@poll", clear),
+        curve("of a hit sleep alone, model", calibration, "@poll", hit).dash("dot"),
+    ];
+    plot("sleep-cpu", "Calibration: CPU", "CPU, us", series).note(
         "Thread CPU of an I/O, and the part of it that arming, leaving and returning cost. At 0 the thread only polls.",
-        "CPU, us",
-        vec![
-            points("per I/O, measured", measured, "@poll", |p| p.cpu_ns),
-            curve("of a clear sleep alone, model", calibration, "@poll", clear),
-            curve("of a hit sleep alone, model", calibration, "@poll", hit).dash("dot"),
-        ],
     )
 }
 
@@ -74,12 +64,8 @@ fn latency(calibration: &Calibration) -> Plot {
         let wait = |sleep| polled + added.delay_at(sleep);
         curve("polled + added by sleeping, model", calibration, "@c", wait)
     }));
-    plot(
-        "sleep-latency",
-        "Calibration: latency",
+    plot("sleep-latency", "Calibration: latency", "wait, us", series).note(
         "Median wait from the submission's return. Where the dots leave the line, sleeps outlast the device.",
-        "wait, us",
-        series,
     )
 }
 
@@ -95,13 +81,10 @@ fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
     wake.base_ns.delay_at(sleep_ns) + wake.spread_ns.delay_at(sleep_ns) * z.unwrap_or(0.0)
 }
 
-fn plot(id: &str, title: &'static str, note: &str, y: &str, series: Vec<PlotSeries>) -> Plot {
-    let (x, y) = (
-        PlotAxis::from_zero("sleep asked, us"),
-        PlotAxis::from_zero(y),
-    );
+fn plot(id: &str, title: &'static str, y: &str, series: Vec<PlotSeries>) -> Plot {
+    let [x, y] = ["sleep asked, us", y].map(PlotAxis::from_zero);
     let view = View::new(title, x, y).series(series);
-    Plot::new(id, title, 340).note(note).narrow().view(view)
+    Plot::new(id, title, 340).narrow().view(view)
 }
 
 const HOVER: &str = "asked {x} us: {y} us";
@@ -116,11 +99,9 @@ fn points(
         format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
     };
     let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, get(p) * NS_TO_US);
-    PlotSeries::dots(name, points.iter().map(us))
-        .texts(points.iter().map(about))
-        .colour(colour)
-        .size(7.0)
-        .hover(format!("{HOVER}\n{{text}}"))
+    let dots = PlotSeries::dots(name, points.iter().map(us)).colour(colour);
+    let dots = dots.texts(points.iter().map(about)).size(7.0);
+    dots.hover(format!("{HOVER}\n{{text}}"))
 }
 
 fn curve(

@@ -1,50 +1,37 @@
 //! Predicted against measured values. A point on the diagonal is a prediction that was right.
 
-use super::cell_lines::CellLine;
+use super::tune::CellLine;
 use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View};
 use q2c_model::stats::Interval;
 use q2c_result::tune::{Cell, Measured, Prediction};
 
 /// A quantity whose prediction is compared with its measurement.
-type FidelityQuantity = (
-    &'static str,
-    Quantity<Prediction>,
-    fn(&Measured) -> Interval,
-);
+type FidelityQuantity = (Quantity<Prediction>, fn(&Measured) -> Interval);
 
-const QUANTITIES: [FidelityQuantity; 3] = [
-    (
-        "fidelity-iops",
-        Quantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p| p.rates.iops),
-        |m| m.rates.iops,
-    ),
-    (
-        "fidelity-cpu",
-        Quantity::new("Prediction: CPU", "%", 1.0, |p| p.rates.cpu_pct),
-        |m| m.rates.cpu_pct,
-    ),
-    (
-        "fidelity-miss",
-        Quantity::new("Prediction: miss rate", "%", 100.0, |p| p.rates.miss_rate),
-        |m| m.rates.miss_rate,
-    ),
-];
-
-pub(crate) fn plots(lines: &[CellLine<'_>]) -> Vec<Plot> {
-    let plot = |quantity| plot(lines, quantity);
-    QUANTITIES.iter().map(plot).collect()
+pub(crate) fn plots(lines: &[CellLine<'_>]) -> [Plot; 3] {
+    let iops = Quantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p: &Prediction| {
+        p.rates.iops
+    });
+    let cpu = Quantity::new("Prediction: CPU", "%", 1.0, |p: &Prediction| {
+        p.rates.cpu_pct
+    });
+    let miss = "Prediction: miss rate";
+    let miss = Quantity::new(miss, "%", 100.0, |p: &Prediction| p.rates.miss_rate);
+    [
+        plot(lines, "fidelity-iops", &(iops, |m| m.rates.iops)),
+        plot(lines, "fidelity-cpu", &(cpu, |m| m.rates.cpu_pct)),
+        plot(lines, "fidelity-miss", &(miss, |m| m.rates.miss_rate)),
+    ]
 }
 
-fn plot(lines: &[CellLine<'_>], quantity: &FidelityQuantity) -> Plot {
-    let &(id, Quantity { label, axis, .. }, _) = quantity;
+fn plot(lines: &[CellLine<'_>], id: &str, quantity: &FidelityQuantity) -> Plot {
+    let &(Quantity { label, axis, .. }, _) = quantity;
     let compared = lines.iter().filter_map(|line| compared(line, quantity));
     let compared: Vec<PlotSeries> = compared.collect();
     let diagonal = (!compared.is_empty()).then(|| diagonal(lines, quantity));
     let axis = |side: &str| PlotAxis::new(format!("{side}, {axis}"));
-    let view = View::new(label, axis("predicted"), axis("measured"))
-        .legend(false)
-        .series(diagonal)
-        .series(compared);
+    let view = View::new(label, axis("predicted"), axis("measured")).legend(false);
+    let view = view.series(diagonal).series(compared);
     Plot::new(id, label, 320)
         .note(
             "Sleeping cells. Full: predicted from the polled slices around each trial; hollow: from the first \
@@ -61,11 +48,8 @@ fn predictions(cell: &Cell) -> impl Iterator<Item = Prediction> {
 
 /// A cell's measured value over its prediction, and over its first prediction if there is one,
 /// joined by a line.
-fn compared(
-    line: &CellLine<'_>,
-    (_, predicted, measured): &FidelityQuantity,
-) -> Option<PlotSeries> {
-    let cell = line.cell;
+fn compared(line: &CellLine<'_>, quantity: &FidelityQuantity) -> Option<PlotSeries> {
+    let (cell, (predicted, measured)) = (line.cell, quantity);
     let measured = measured(&cell.measured);
     let points = predictions(cell).map(|p| (predicted.figure(&p), measured));
     let series = PlotSeries::medians(&line.name, points, predicted.scale)
@@ -73,16 +57,13 @@ fn compared(
         .dash("dot")
         .size(9.0)
         .symbols(["circle", "circle-open"])
-        .hover(format!(
-            "predicted {{x}}, measured {{y}} {}",
-            predicted.axis
-        ));
+        .hover("predicted {x}, measured {y} ".to_owned() + predicted.axis);
     let is_compared = cell.predicted.is_some() && cell.sleeping && measured.trials > 0;
     is_compared.then_some(series)
 }
 
 /// The diagonal, from the smallest to the largest number in the plot.
-fn diagonal(lines: &[CellLine<'_>], (_, predicted, measured): &FidelityQuantity) -> PlotSeries {
+fn diagonal(lines: &[CellLine<'_>], (predicted, measured): &FidelityQuantity) -> PlotSeries {
     let cells = lines.iter().map(|line| line.cell);
     let numbers = cells.filter(|cell| cell.sleeping).flat_map(|cell| {
         let measured = measured(&cell.measured);
@@ -91,7 +72,6 @@ fn diagonal(lines: &[CellLine<'_>], (_, predicted, measured): &FidelityQuantity)
     });
     let (low, high) = super::span(numbers);
     let ends = [low, high].map(|end| (end * predicted.scale, end * predicted.scale));
-    PlotSeries::line("", ends)
-        .pen("@muted", 1.0)
-        .without_hover()
+    let line = PlotSeries::line("", ends);
+    line.pen("@muted", 1.0).without_hover()
 }

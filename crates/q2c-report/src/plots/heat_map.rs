@@ -1,8 +1,8 @@
 //! The sweep of the rules `mean` and `min` as heat maps over their two parameters.
 
-use crate::plot::{
-    Colours, Plot, PlotAxis, PlotMark, PlotSeries, Quantity, View, grid, round_duration,
-};
+use crate::phrase::when;
+use crate::plot::{Colours, Plot, PlotAxis, PlotMark, PlotSeries, Quantity, View};
+use crate::plot::{grid, round_duration};
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 
 const QUANTITIES: [Quantity<Prediction>; 4] = [
@@ -33,8 +33,7 @@ struct Map<'a> {
 }
 
 pub(crate) fn plot(sweep: &Sweep) -> Plot {
-    let maps = RULES.into_iter().filter_map(|rule| map(sweep, rule));
-    let maps: Vec<Map<'_>> = maps.collect();
+    let maps: Vec<Map<'_>> = RULES.iter().filter_map(|rule| map(sweep, rule)).collect();
     Plot::new("heat-map", "Sweep: ratio against period", 420)
         .note(
             "Simulated on the recording. Crosses: out of the limits or below the IOPS floor; the colours span the others. Ring: the best by the \
@@ -74,27 +73,19 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
     let best = sweep.best.and_then(|index| sweep.cells.get(index));
     let series_of = |(panel, map): (usize, &Map<'_>)| {
         let ring = best.filter(|best| best.rule == map.rule).and_then(placed);
-        let series = [
-            Some(colour_map(map, quantity)),
-            out_of_limits(map, sweep.floor_iops),
-            ring.map(|best| ring_of(&best)),
-        ];
-        let series = series.into_iter().flatten();
+        let marks = out_of_limits(map, sweep.floor_iops).into_iter();
+        let marks = marks.chain(ring.map(|best| ring_of(&best)));
+        let series = std::iter::once(colour_map(map, quantity)).chain(marks);
         series.map(move |series| series.panel(panel))
     };
-    let headings = maps
-        .iter()
-        .enumerate()
-        .map(|(panel, map)| PlotMark::Heading {
-            panel,
-            kind: "rule",
-            name: map.rule.to_owned(),
-        });
-    let panels = maps.iter().enumerate().map(|(n, map)| PlotAxis {
+    let maps_by_panel = || maps.iter().enumerate();
+    let headings =
+        maps_by_panel().map(|(panel, map)| PlotMark::Heading(panel, "rule", map.rule.to_owned()));
+    let panels = maps_by_panel().map(|(n, map)| {
+        let axis = ratio_axis(map, when(n == 0, "ratio, %"));
         // Beside a map of the same ratios there is no need, and on a phone no room, for their
         // numbers.
-        is_bare: n > 0 && maps[0].ratios == map.ratios,
-        ..ratio_axis(map, if n == 0 { "ratio, %" } else { "" })
+        axis.bare_if(n > 0 && maps[0].ratios == map.ratios)
     });
     let colours = Colours {
         range: kept_range(sweep, maps, quantity),
@@ -104,7 +95,7 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
     View::new(quantity.label, periods, PlotAxis::new(""))
         .side_by_side(panels.collect())
         .colours(colours)
-        .series(maps.iter().enumerate().flat_map(series_of))
+        .series(maps_by_panel().flat_map(series_of))
         .marks(headings)
 }
 
@@ -116,11 +107,9 @@ fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
 
 /// What the colours span: the cells that may be chosen, where there are such. Others would make
 /// these look alike.
-fn kept_range(
-    sweep: &Sweep,
-    maps: &[Map<'_>],
-    quantity: &Quantity<Prediction>,
-) -> Option<(f64, f64)> {
+type Span = Option<(f64, f64)>;
+
+fn kept_range(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Span {
     let cells = maps.iter().flat_map(|map| &map.cells);
     let kept = cells.filter(|placed| keeps_limits(placed.cell, sweep.floor_iops));
     let figures = kept.map(|placed| quantity.figure(&placed.cell.gives));
@@ -134,10 +123,7 @@ fn ratio_axis(map: &Map<'_>, title: &str) -> PlotAxis {
     let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
     let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
     let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
-    PlotAxis {
-        range: Some((low, high)),
-        ..PlotAxis::new(title).without_grid()
-    }
+    PlotAxis::new(title).without_grid().range(low, high)
 }
 
 fn dots<'a, 'b: 'a>(cells: impl IntoIterator<Item = &'a HeatMapCell<'b>>) -> PlotSeries {
@@ -147,30 +133,19 @@ fn dots<'a, 'b: 'a>(cells: impl IntoIterator<Item = &'a HeatMapCell<'b>>) -> Plo
 }
 
 fn colour_map(map: &Map<'_>, quantity: &Quantity<Prediction>) -> PlotSeries {
-    let cell_at = |period: f64, ratio: f64| {
-        map.cells
-            .iter()
-            .find(|placed| placed.ratio == ratio && placed.period_ns == period)
-            .map(|placed| placed.cell)
-    };
-    let figure = |cell: &SweepCell| quantity.figure(&cell.gives);
-    let rows = grid(&map.periods, &map.ratios, |period, ratio| {
-        cell_at(*period, *ratio).map(figure)
+    let cells = grid(&map.periods, &map.ratios, |period, ratio| {
+        let is_here = |it: &&HeatMapCell<'_>| it.ratio == *ratio && it.period_ns == *period;
+        map.cells.iter().find(is_here).map(|placed| placed.cell)
     });
-    let periods = |ratio: f64| {
-        map.periods
-            .iter()
-            .map(move |period| cell_at(*period, ratio))
-    };
-    let cells = map.ratios.iter().flat_map(|ratio| periods(*ratio));
-    PlotSeries::heat_map(
-        map.periods.iter().copied().map(round_duration).collect(),
-        map.ratios.iter().map(|ratio| ratio * 100.0).collect(),
-        rows,
-    )
-    .spaced()
-    .texts(cells.map(|cell| cell.map(about).unwrap_or_default()))
-    .hover_alone("{text}")
+    let figure = |cell: &Option<&SweepCell>| Some(quantity.figure(&cell.as_ref()?.gives));
+    let rows = cells.iter().map(|row| row.iter().map(figure).collect());
+    let periods = map.periods.iter().copied().map(round_duration);
+    let ratios = map.ratios.iter().map(|ratio| ratio * 100.0);
+    let about = |cell: &Option<&SweepCell>| cell.map(about).unwrap_or_default();
+    PlotSeries::heat_map(periods.collect(), ratios.collect(), rows)
+        .spaced()
+        .texts(cells.iter().flatten().map(about))
+        .hover_alone("{text}")
 }
 
 fn about(cell: &SweepCell) -> String {

@@ -18,9 +18,8 @@ const QUANTITIES: [Quantity<KernelInterval, Option<f64>>; 4] = [
 
 /// The plots of a run; none without a trial of several intervals: there is no course in one.
 pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
-    let views = QUANTITIES
-        .iter()
-        .map(|quantity| view(&result.methods, quantity));
+    let views = QUANTITIES.iter();
+    let views = views.map(|quantity| view(&result.methods, quantity));
     let plot = Plot::new("kernel-over-time", "Over time, in the kernel", 380)
         .note("The trial with the median IOPS of each method, as the kernel's probe counted it.")
         .views(views.filter(|view| !view.series.is_empty()));
@@ -29,8 +28,9 @@ pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
 
 fn view(methods: &[KernelMethod], quantity: &Quantity<KernelInterval, Option<f64>>) -> View {
     let series = |(method, colour): (&KernelMethod, &&'static str)| {
+        let figure = |interval| Some((quantity.of)(interval)? * quantity.scale);
         let points = method.series.iter();
-        let points = points.map(|interval| (interval.end_s, quantity.figure(interval)));
+        let points = points.map(|interval| (interval.end_s, figure(interval)));
         let known = points.clone().filter(|(_, figure)| figure.is_some());
         let line = PlotSeries::line(name(&method.method), points).colour(*colour);
         (known.count() > 1).then_some(line)

@@ -1,7 +1,7 @@
 //! Latency distributions of the cells: the bulk and the tail.
 
 use super::NS_TO_US;
-use super::cell_lines::CellLine;
+use super::tune::CellLine;
 use crate::plot::{Plot, PlotAxis, PlotSeries, View};
 
 /// The distribution of the latencies of each cell, with a view of the tail.
@@ -11,7 +11,7 @@ pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
         let drawn = lines.filter(|line| !line.cell.latency_quantiles.is_empty());
         View::new(label, PlotAxis::logarithmic_us("latency"), y).series(drawn.map(|line| {
             let points = &line.cell.latency_quantiles;
-            tell_quantiles(line.series(places(points, height), ""), points)
+            curve(points, height, |places| line.series(places, ""))
         }))
     };
     Plot::new("latency", "Latency", 400)
@@ -22,18 +22,18 @@ pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
         .view(view("distribution", PlotAxis::shares(), percent))
 }
 
-/// The latency at each quantile, microseconds, and its height, which is a function of the quantile.
-pub(crate) fn places(
-    curve: &[(f64, f64)],
+/// A curve of latencies by quantile: the latency at each, microseconds, and its height, which is a
+/// function of the quantile.
+pub(crate) fn curve(
+    points: &[(f64, f64)],
     height: fn(f64) -> f64,
-) -> impl Iterator<Item = (f64, f64)> {
-    let points = curve.iter();
-    points.map(move |(quantile, ns)| (ns * NS_TO_US, height(*quantile)))
-}
-
-pub(crate) fn tell_quantiles(series: PlotSeries, curve: &[(f64, f64)]) -> PlotSeries {
-    let names = curve.iter().map(|(quantile, _)| name(*quantile));
-    series.texts(names).hover("{text}: {x} us")
+    line: impl FnOnce(Vec<(f64, f64)>) -> PlotSeries,
+) -> PlotSeries {
+    let place = |(quantile, ns): &(f64, f64)| (ns * NS_TO_US, height(*quantile));
+    let names = points.iter().map(|(quantile, _)| name(*quantile));
+    line(points.iter().map(place).collect())
+        .texts(names)
+        .hover("{text}: {x} us")
 }
 
 /// The place of a quantile on [`PlotAxis::shares`].

@@ -3,12 +3,10 @@
 
 pub(crate) mod analysis;
 mod calibration;
-mod cell_lines;
 pub(crate) mod device_grids;
 mod fidelity;
 mod heat_map;
 pub(crate) mod kernel_tune;
-mod late;
 mod latency;
 pub(crate) mod over_axes;
 pub(crate) mod over_jobs;
@@ -16,7 +14,6 @@ mod over_time;
 mod pareto;
 pub(crate) mod phases;
 pub(crate) mod place;
-pub(crate) mod poll_search;
 pub(crate) mod poll_study;
 pub(crate) mod replay;
 pub(crate) mod reproduce;

@@ -13,10 +13,7 @@ use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
 
 /// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
 /// left as it was found.
-struct Varied {
-    name: &'static str,
-    number: fn(&BenchPoint) -> Option<u64>,
-}
+struct Varied(&'static str, fn(&BenchPoint) -> Option<u64>);
 
 const DEPTH: &str = "depth";
 const SIZE: &str = "block size";
@@ -24,28 +21,16 @@ const QUEUES: &str = "hardware queues";
 const REQUESTS: &str = "nr_requests";
 
 const AXES: [Varied; 4] = [
-    Varied {
-        name: DEPTH,
-        number: |point| Some(u64::from(point.depth)),
-    },
-    Varied {
-        name: SIZE,
-        number: |point| Some(point.bs.0),
-    },
-    Varied {
-        name: QUEUES,
-        number: |point| point.hw_queues.map(u64::from),
-    },
-    Varied {
-        name: REQUESTS,
-        number: |point| point.nr_requests.map(u64::from),
-    },
+    Varied(DEPTH, |point| Some(u64::from(point.depth))),
+    Varied(SIZE, |point| Some(point.bs.0)),
+    Varied(QUEUES, |point| point.hw_queues.map(u64::from)),
+    Varied(REQUESTS, |point| point.nr_requests.map(u64::from)),
 ];
 
 impl Varied {
     fn place(&self, point: &BenchPoint) -> String {
-        match (self.number)(point) {
-            Some(bytes) if self.name == SIZE => Bytes(bytes).to_string(),
+        match self.1(point) {
+            Some(bytes) if self.0 == SIZE => Bytes(bytes).to_string(),
             Some(number) => number.to_string(),
             None => "as found".to_owned(),
         }
@@ -63,12 +48,12 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     let grids = grids(result);
     let plot = |axis: &Varied| {
         // A setting of the device that has a grid needs no plot beside it.
-        if grids.iter().any(|grid| grid.axes.contains(&axis.name)) {
+        if grids.iter().any(|grid| grid.axes.contains(&axis.0)) {
             return None;
         }
         let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
         let mut cells: Vec<&BenchCell> = cells.collect();
-        cells.sort_by_key(|cell| (axis.number)(&cell.point));
+        cells.sort_by_key(|cell| axis.1(&cell.point));
         (axis.places(&cells).len() > 1).then(|| plot(axis, &cells))
     };
     AXES.iter().filter_map(plot).collect()
@@ -81,22 +66,19 @@ fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
     let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
-        let x = PlotAxis::names_in_order(axis.name, axis.places(cells));
+        let x = PlotAxis::names_in_order(axis.0, axis.places(cells));
         let place = |cell: &BenchCell| axis.place(&cell.point);
         quantity.view(x).series(series(&lines, quantity, place))
     };
     // Latency against throughput tells which depth is worth its wait.
-    let against = View::new(
-        "p99 against IOPS",
-        PlotAxis::from_zero(iops.axis),
-        PlotAxis::from_zero(p99.axis),
-    );
-    let id = format!("over-{}", axis.name.replace(' ', "-"));
-    Plot::new(id, format!("Over the {}", axis.name), 440)
+    let [x, y] = [iops.axis, p99.axis].map(PlotAxis::from_zero);
+    let against = View::new("p99 against IOPS", x, y);
+    let axis = axis.0;
+    let id = format!("over-{}", axis.replace(' ', "-"));
+    Plot::new(id, format!("Over the {axis}"), 440)
         .note(format!(
             "Medians over the trials; latency from submission to reaping, over all trials. Against \
-             IOPS each point is a {}.",
-            axis.name
+             IOPS each point is a {axis}."
         ))
         .views([iops, p50, p99, per_core].map(view))
         .view(against.series(series(&lines, p99, |cell| figure(cell, iops))))
@@ -114,33 +96,26 @@ fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String 
         cells.iter().any(is_elsewhere).then_some(here)
     };
     let mut parts = vec![name(point)];
-    if axis.name != SIZE {
-        parts.extend(varies(&|p| p.bs.to_string()));
-    }
+    parts.extend(varies(&|p| p.bs.to_string()).filter(|_| axis.0 != SIZE));
     parts.extend(varies(&|p| p.rw.clone()));
-    if axis.name != DEPTH {
-        parts.extend(varies(&|p| format!("depth {}", p.depth)));
-    }
+    parts.extend(varies(&|p| format!("depth {}", p.depth)).filter(|_| axis.0 != DEPTH));
     parts.extend(varies(&|p| jobs(p.jobs)));
-    let queues = point.hw_queues.filter(|_| axis.name != QUEUES);
-    let requests = point.nr_requests.filter(|_| axis.name != REQUESTS);
+    let queues = point.hw_queues.filter(|_| axis.0 != QUEUES);
+    let requests = point.nr_requests.filter(|_| axis.0 != REQUESTS);
     parts.join(" ") + &settings(queues, requests) + &background_suffix(&point.background)
 }
 
-fn series<X: Coordinate>(
+fn series<X: Into<Coordinate>>(
     lines: &[(String, Vec<&BenchCell>)],
     quantity: &Quantity<BenchCell, Interval>,
     place: impl Fn(&BenchCell) -> X,
 ) -> Vec<PlotSeries> {
     let series_of = |((name, cells), style): (&(String, Vec<&BenchCell>), &Style)| {
-        let points = cells
-            .iter()
-            .map(|cell| (place(cell), figure(cell, quantity)));
+        let points = cells.iter();
+        let points = points.map(|cell| (place(cell), figure(cell, quantity)));
         let about = |cell: &&BenchCell| format!("{} depth {}", cell.point.bs, cell.point.depth);
-        PlotSeries::dotted_line(name, points)
-            .style(style)
-            .size(7.0)
-            .texts(cells.iter().map(about))
+        let line = PlotSeries::dotted_line(name, points).style(style).size(7.0);
+        line.texts(cells.iter().map(about))
             .hover("{y} at {x}; {text}")
     };
     let styles = styles(lines.len());

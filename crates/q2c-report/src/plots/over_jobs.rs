@@ -29,16 +29,13 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
     let measured = section.cells(result).filter(|c| c.iops.trials > 0);
     let lines = grouped(measured.map(|cell| (name(&cell.point), cell)));
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
-        let x = PlotAxis::from_zero("jobs").ticks(jobs.iter().copied());
-        let mut view = quantity.view(x);
+        let mut view = quantity.view(PlotAxis::from_zero("jobs").ticks(jobs.iter().copied()));
         for ((line, cells), style) in lines.iter().zip(&styles(lines.len())) {
             view = view.series([line_over_jobs(line, style, cells, quantity)]);
             let is_its = |c: &&ThroughputCurve| name(&c.first) == *line && section.holds(&c.first);
-            if n == 0
-                && let Some(curve) = result.scaling.iter().find(is_its)
-            {
-                view = view.series(marks(curve, style, cells));
-            }
+            let curve = result.scaling.iter().find(is_its).filter(|_| n == 0);
+            let curve = curve.into_iter();
+            view = view.series(curve.flat_map(|curve| marks(curve, style, cells)));
         }
         view
     };
@@ -58,11 +55,11 @@ fn line_over_jobs(
     quantity: &Quantity<BenchCell, Interval>,
 ) -> PlotSeries {
     let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
-    let was = cells
-        .iter()
-        .map(|cell| mode::words(&cell.effective_mode.was));
+    let was = cells.iter().map(|cell| &cell.effective_mode.was);
     let series = quantity.medians(line, points).style(style).size(7.0);
-    series.texts(was).hover("{y} at {x} jobs; was {text}")
+    series
+        .texts(was.map(mode::words))
+        .hover("{y} at {x} jobs; was {text}")
 }
 
 fn marks(
@@ -70,11 +67,7 @@ fn marks(
     style: &Style,
     cells: &[&BenchCell],
 ) -> impl Iterator<Item = PlotSeries> {
-    let marks = [
-        (curve.knee, "square-open", "knee"),
-        (curve.collapse, "x-thin", "collapse"),
-    ];
-    let mark = move |(jobs, symbol, name): (Option<u32>, &'static str, &'static str)| {
+    let mark = move |jobs: Option<u32>, symbol, name: &'static str| {
         let cell = cells.iter().find(|c| Some(c.point.jobs) == jobs)?;
         let place = (f64::from(cell.point.jobs), cell.iops.median * 1e-3);
         let mark = PlotSeries::dots(name, [place]).unlisted();
@@ -82,5 +75,6 @@ fn marks(
         let mark = mark.edge(style.colour.clone(), 2.0);
         Some(mark.hover_alone(format!("{name} at {{x}} jobs")))
     };
-    marks.into_iter().filter_map(mark)
+    let knee = mark(curve.knee, "square-open", "knee").into_iter();
+    knee.chain(mark(curve.collapse, "x-thin", "collapse"))
 }

@@ -1,8 +1,11 @@
-//! What the cells of a block size did over the time of one trial.
+//! What the cells of a block size did over the time of one trial, and late time over the time of its
+//! run: the parts of U2C, and the misses one by one.
 
 use super::NS_TO_US;
-use super::cell_lines::CellLine;
+use super::tune::CellLine;
+use crate::late;
 use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View};
+use q2c_result::late::{LateRun, LateTime, Miss};
 use q2c_result::tune;
 
 const QUANTITIES: [Quantity<tune::Series, Vec<Option<f64>>>; 4] = [
@@ -23,8 +26,7 @@ pub(crate) fn throughput(lines: &[CellLine<'_>]) -> Plot {
             let figures = (quantity.of)(&line.cell.series);
             over_time(line, &figures, quantity.scale, quantity.unit())
         });
-        let misses = sleeping(lines).map(miss_rate);
-        view(quantity.label, quantity.axis).series(upper.chain(misses))
+        view(quantity.label, quantity.axis).series(upper.chain(sleeping(lines).map(miss_rate)))
     };
     Plot::new("over-time", "Throughput and miss rate over time", 460)
         .note(
@@ -55,8 +57,7 @@ pub(crate) fn sleep(lines: &[CellLine<'_>]) -> Plot {
 }
 
 fn view(label: &'static str, upper: &str) -> View {
-    View::new(label, PlotAxis::over_time("time, s"), PlotAxis::new(upper))
-        .above(PlotAxis::from_zero("miss rate, %"))
+    View::over_time(label, PlotAxis::new(upper)).above(PlotAxis::from_zero("miss rate, %"))
 }
 
 fn measured<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<'a>> {
@@ -80,4 +81,60 @@ fn miss_rate(line: &CellLine<'_>) -> PlotSeries {
 
 fn known(figures: &[f64]) -> Vec<Option<f64>> {
     figures.iter().copied().map(Some).collect()
+}
+
+/// Colours of the parts, in the order of time. Device, oversleep and wake-up are to be told apart.
+const COLOURS: [&str; 6] = ["@a", "@poll", "@b", "@chosen", "@f", "@c"];
+
+pub(crate) fn late_time(lines: &[CellLine<'_>]) -> Vec<Plot> {
+    let seen = lines.iter().filter_map(|line| match &line.cell.late {
+        Some(late @ LateTime::Seen(run)) => Some((line, late, run)),
+        _ => None,
+    });
+    let plots = seen.enumerate().map(|(n, (line, late, run))| {
+        let view = View::new("parts", PlotAxis::from_zero("time, s"), PlotAxis::from_zero("U2C, us"));
+        let view = view.above(PlotAxis::from_zero("lateness, us"));
+        Plot::new(format!("late-time-{n}"), "Late time", 460)
+            .note(format!(
+                "{}, in a run of its own with the block layer captured. Above: the mean parts of U2C by interval, \
+                 stacked. Where the device rises, I/Os were late by the device; where the oversleep rises, by the \
+                 sleep that the rule asked for; where the wake-up rises, by the timer, the CPU or the scheduler. \
+                 Below: the misses. {}.",
+                line.name,
+                late::sentences(late).join("; ")
+            ))
+            .view(view.series(parts(run)).series(misses(run)))
+    });
+    plots.collect()
+}
+
+/// The mean parts by interval. An interval without I/Os has no height.
+fn parts(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
+    let coloured = late::PARTS.iter().zip(COLOURS).enumerate();
+    coloured.map(move |(n, (name, colour))| {
+        let part = run.intervals.iter().map(|interval| {
+            let parts = interval.numbers.parts;
+            let part = parts.map(|parts| parts.in_order()[n] * NS_TO_US);
+            (interval.end_s, part)
+        });
+        PlotSeries::area(*name, part).pen(colour, 1.0).unit("us")
+    })
+}
+
+/// The misses as points: those that had the device for themselves, and those with other requests
+/// beside them.
+fn misses(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
+    let (beside, alone): (Vec<&Miss>, Vec<&Miss>) =
+        run.misses_kept.iter().partition(|miss| miss.others > 0);
+    let lateness = |miss: &Miss| {
+        let late_ns = miss.oversleep_ns + miss.wakeup_ns;
+        (miss.t_s, late_ns as f64 * NS_TO_US)
+    };
+    let dots = move |name, colour, misses: Vec<&Miss>| {
+        let dots = PlotSeries::dots(name, misses.into_iter().map(lateness)).below();
+        dots.colour(colour).size(4.0).unit("us").if_any()
+    };
+    let alone = dots("miss, alone on the device", "@d", alone);
+    let beside = dots("miss, beside others", "@e", beside);
+    alone.into_iter().chain(beside)
 }

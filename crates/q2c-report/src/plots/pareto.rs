@@ -1,6 +1,7 @@
 //! IOPS against CPU of every configuration, with the Pareto front.
 
-use super::cell_lines::CellLine;
+use super::tune::CellLine;
+use crate::phrase::when;
 use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, SeriesShape, View, Whiskers, hue};
 use crate::quantity::count;
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
@@ -17,19 +18,15 @@ pub(crate) fn plot(sweep: Option<&Sweep>, lines: &[CellLine<'_>]) -> Plot {
     let view = View::new("all", x, PlotAxis::new("KIOPS"))
         .series(sweep.map(simulated).into_iter().flatten())
         .series(measured)
-        .marks(floor.map(|sweep| PlotMark::Height {
-            y: sweep.floor_iops * 1e-3,
-            name: "IOPS floor",
-        }));
+        .marks(floor.map(|sweep| PlotMark::Height(sweep.floor_iops * 1e-3, "IOPS floor")));
     let plot = Plot::new("pareto", "IOPS against CPU", 480);
     plot.note(note).view(view)
 }
 
 fn note(sweep: Option<&Sweep>, is_measured: bool) -> String {
     let mut note = "Up and to the left is better.".to_owned();
-    if is_measured {
-        note += " Large dots: measured, with [min, max] over the trials.";
-    }
+    let large = " Large dots: measured, with [min, max] over the trials.";
+    note += when(is_measured, large);
     if let Some(sweep) = sweep {
         note += &format!(
             " Small dots: {} configurations simulated on a recording of {} I/Os. Dashed: the IOPS floor",
@@ -51,8 +48,7 @@ fn simulated(sweep: &Sweep) -> Vec<PlotSeries> {
         ring.symbol("circle-open").edge("@chosen", 2.0)
     });
     let mut series = by_rule(sweep);
-    series.push(front(sweep));
-    series.extend(best);
+    series.extend(std::iter::once(front(sweep)).chain(best));
     series.push(bound("oracle (bound)", &sweep.oracle, "star"));
     series.push(bound("poll, simulated", &sweep.poll, "diamond-open"));
     series
@@ -84,10 +80,9 @@ fn front(sweep: &Sweep) -> PlotSeries {
 }
 
 fn dots<'a>(name: &str, cells: impl IntoIterator<Item = &'a SweepCell>) -> PlotSeries {
-    let cells = cells
-        .into_iter()
-        .map(|cell| (place(&cell.gives), about(cell)));
-    let (places, texts): (Vec<_>, Vec<_>) = cells.unzip();
+    let cells = cells.into_iter();
+    let places = cells.map(|cell| (place(&cell.gives), about(cell)));
+    let (places, texts): (Vec<_>, Vec<_>) = places.unzip();
     let dots = PlotSeries::dots(name, places);
     dots.texts(texts).hover_alone("{text}")
 }
@@ -111,10 +106,8 @@ fn about(cell: &SweepCell) -> String {
 const HOVER: &str = "{y} KIOPS, CPU {x} %";
 
 fn bound(name: &str, at: &Prediction, symbol: &'static str) -> PlotSeries {
-    let dot = PlotSeries::dots(name, [place(at)])
-        .colour("@ink")
-        .size(11.0);
-    dot.symbol(symbol).edge("@ink", 1.5).hover(HOVER)
+    let dot = PlotSeries::dots(name, [place(at)]).colour("@ink");
+    dot.size(11.0).symbol(symbol).edge("@ink", 1.5).hover(HOVER)
 }
 
 fn measured(line: &CellLine<'_>) -> PlotSeries {

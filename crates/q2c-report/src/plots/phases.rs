@@ -2,10 +2,11 @@
 //! marked.
 
 use crate::bench::name;
+use crate::phrase::grouped;
 use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, Quantity, Style, View, styles};
 use crate::quantity::seconds;
 use q2c_model::stats::Interval;
-use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Slice};
+use q2c_result::bench::{BenchCell, BenchResult, Slice};
 
 /// One trial of a point through all its phases.
 struct TrialCourse<'a> {
@@ -28,41 +29,29 @@ const QUANTITIES: [Quantity<Slice>; 4] = [
 /// A plot for each block size, pattern and depth whose trials have phases.
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     let cells = result.cells.iter().filter(|cell| !cell.courses.is_empty());
-    let mut places: Vec<&BenchPoint> = Vec::new();
-    for point in cells.clone().map(|cell| &cell.point) {
-        if !places.iter().any(|place| same_place(place, point)) {
-            places.push(point);
-        }
-    }
-    let plot = |(n, place): (usize, &&BenchPoint)| {
-        let here = cells.clone().filter(|cell| same_place(&cell.point, place));
-        let courses = courses(&here.collect::<Vec<_>>());
+    let places = cells.map(|cell| ((cell.point.bs, &*cell.point.rw, cell.point.depth), cell));
+    let plot = |(n, ((bs, rw, depth), cells)): (usize, ((_, &str, _), Vec<&BenchCell>))| {
+        let courses = courses(&cells);
         let slice = courses.first().and_then(|course| course.slices().next());
+        let length = slice.map_or_else(String::new, |slice| seconds(slice.seconds));
         let note = format!(
-            "{} {}, depth {}: the trial with the median IOPS of each point, in slices of {}. A \
-             line stands where the background changes. Open points do not count: they are the \
-             warm-up of a phase, or come after its counted part.",
-            place.bs,
-            place.rw,
-            place.depth,
-            slice.map_or_else(String::new, |slice| seconds(slice.seconds)),
+            "{bs} {rw}, depth {depth}: the trial with the median IOPS of each point, in slices of \
+             {length}. A line stands where the background changes. Open points do not count: they \
+             are the warm-up of a phase, or come after its counted part."
         );
         let plot = Plot::new(format!("phases-{n}"), "Through the phases of a trial", 460);
         plot.note(note).views(views(&courses))
     };
-    places.iter().enumerate().map(plot).collect()
-}
-
-fn same_place(a: &BenchPoint, b: &BenchPoint) -> bool {
-    (&a.rw, a.bs, a.depth) == (&b.rw, b.bs, b.depth)
+    grouped(places).into_iter().enumerate().map(plot).collect()
 }
 
 /// The courses of all points of a place. The cells of a point's phases differ in the background and
 /// follow each other.
 fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<TrialCourse<'a>> {
-    let without = |cell: &BenchCell| BenchPoint {
-        background: String::new(),
-        ..cell.point.clone()
+    let without = |cell: &BenchCell| {
+        let mut point = cell.point.clone();
+        point.background.clear();
+        point
     };
     let points = cells.chunk_by(|a, b| without(a) == without(b));
     points.filter_map(course).collect()
@@ -70,13 +59,12 @@ fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<TrialCourse<'a>> {
 
 fn course<'a>(cells: &[&'a BenchCell]) -> Option<TrialCourse<'a>> {
     let iops = |trial: usize| -> Option<f64> {
-        let mut sum = 0.0;
-        for cell in cells {
+        let means = cells.iter().map(|cell| {
             let counted = cell.courses.get(trial)?.iter().filter(|s| s.counted);
             let iops: Vec<f64> = counted.map(|slice| slice.iops).collect();
-            sum += iops.iter().sum::<f64>() / iops.len().max(1) as f64;
-        }
-        Some(sum)
+            Some(iops.iter().sum::<f64>() / iops.len().max(1) as f64)
+        });
+        means.sum()
     };
     let trials: Vec<f64> = (0..).map_while(iops).collect();
     let median = Interval::from_samples(&trials).median;
@@ -126,15 +114,10 @@ impl TrialCourse<'_> {
         let symbols = ["circle-open", "circle"];
         let points = self.slices();
         let points = points.map(|slice| (slice.begin_s + slice.seconds / 2.0, get(slice)));
-        PlotSeries::dotted_line(&self.name, points)
-            .grouped()
-            .style(style)
-            .size(7.0)
-            .symbols(
-                self.slices()
-                    .map(|slice| symbols[usize::from(slice.counted)]),
-            )
-            .unit(unit)
+        let line = PlotSeries::dotted_line(&self.name, points).grouped();
+        let slices = self.slices();
+        let line = line.style(style).size(7.0).unit(unit);
+        line.symbols(slices.map(|slice| symbols[usize::from(slice.counted)]))
     }
 
     fn marks(&self) -> Vec<PlotMark> {

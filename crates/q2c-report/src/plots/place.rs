@@ -11,11 +11,9 @@ pub(crate) fn plots(result: &PlaceSimResult) -> Vec<Plot> {
 
 fn plot(n: usize, setup: &Setup) -> Plot {
     let view = |label, y| View::new(label, PlotAxis::new(""), PlotAxis::from_zero(y));
+    let note = "Bars: mean over the starts, with 95 % of them; shares of time.";
     Plot::new(format!("place-{n}"), "By policy", 420)
-        .note(format!(
-            "{}. Bars: mean over the starts, with 95 % of them; shares of time.",
-            place::title(setup)
-        ))
+        .note(format!("{}. {note}", place::title(setup)))
         .view(view("run time of C", "times alone").series([times(setup)]))
         .view(view("where P is", "% of time").series(states(setup)))
 }
@@ -30,19 +28,13 @@ fn by_policy(
 
 fn times(setup: &Setup) -> PlotSeries {
     let reach = setup.policies.iter().map(|policy| {
-        let slowdown = policy.c_slowdown;
-        (
-            slowdown - policy.c_slowdown_low,
-            policy.c_slowdown_high - slowdown,
-        )
+        let (low, high) = (policy.c_slowdown_low, policy.c_slowdown_high);
+        (policy.c_slowdown - low, high - policy.c_slowdown)
     });
-    PlotSeries::bars(
-        "run time of C",
-        by_policy(setup, |policy| policy.c_slowdown),
-    )
-    .y_whiskers(Whiskers::reaching(reach))
-    .colour("@chosen")
-    .hover("{y:.3f} times alone")
+    let slowdowns = by_policy(setup, |policy| policy.c_slowdown);
+    let bars = PlotSeries::bars("run time of C", slowdowns).colour("@chosen");
+    bars.y_whiskers(Whiskers::reaching(reach))
+        .hover("{y:.3f} times alone")
 }
 
 fn states(setup: &Setup) -> [PlotSeries; 4] {

@@ -1,6 +1,8 @@
-//! The losses of each rule on each pattern as a map.
+//! The losses of each rule on each pattern as a map, and of what a search opened, on the searched
+//! patterns against those held out.
 
 use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View};
+use q2c_result::poll_search::{ContenderRole, PollSearchResult};
 use q2c_result::poll_study::{PollStudyResult, RuleScore};
 
 /// What each rule loses on each pattern when its parameters are chosen without the pattern's
@@ -21,22 +23,17 @@ pub(crate) fn plot(result: &PollStudyResult) -> Plot {
 type Loss<'a> = (Option<f64>, &'a str);
 
 fn losses_on_average<'a>(_: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
-    let on_average = &rule.on_average;
-    on_average
-        .losses
-        .iter()
-        .map(|loss| (*loss, &*on_average.policy))
-        .collect()
+    let losses = rule.on_average.losses.iter();
+    let losses = losses.map(|loss| (*loss, &*rule.on_average.policy));
+    losses.collect()
 }
 
 fn losses_left_out<'a>(result: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
     let sources = rule.sources_left_out.as_ref();
     let left_out = sources.unwrap_or(&rule.patterns_left_out);
     let loss = |pattern: usize| {
-        let choice = left_out
-            .each
-            .iter()
-            .find(|choice| choice.pattern == pattern);
+        let mut choices = left_out.each.iter();
+        let choice = choices.find(|choice| choice.pattern == pattern);
         choice.map_or((None, ""), |choice| (choice.loss, &*choice.policy))
     };
     (0..result.patterns.len()).map(loss).collect()
@@ -58,11 +55,8 @@ fn view(
     let patterns = result.patterns.iter().map(|pattern| pattern.name.as_str());
     let rules = result.rules.iter().map(|rule| rule.rule.as_str());
     let map = PlotSeries::heat_map(patterns.collect(), rules.collect(), rows).spaced();
-    let y = PlotAxis {
-        reversed: true,
-        ..PlotAxis::names("").without_grid()
-    };
-    View::new(label, PlotAxis::names("").without_grid(), y)
+    let axis = PlotAxis::names("").without_grid();
+    View::new(label, axis.clone(), axis.reversed())
         .colours(Colours::new("loss, %"))
         .series([map.texts(texts).hover_alone("{text}")])
 }
@@ -83,4 +77,33 @@ fn cell(
     };
     let text = format!("{policy} on {}\n{says}", pattern.name);
     (Some(loss.unwrap_or(1.0) * 100.0), text)
+}
+
+/// A rule on the dashed line is worth on what was held out what the search promised.
+pub(crate) fn searched(result: &PollSearchResult) -> Plot {
+    let roles = [
+        (ContenderRole::Finalist, "finalists", "@chosen"),
+        (ContenderRole::Reference, "references", "@interrupt"),
+        (ContenderRole::Other, "other families", "@muted"),
+    ];
+    let dots = roles.into_iter().filter_map(|(role, name, colour)| {
+        let contenders = result.contenders.iter().filter(|it| it.role == role);
+        let opened = contenders.filter_map(|it| Some((it, it.searched.as_ref()?)));
+        let losses = opened
+            .clone()
+            .map(|(it, searched)| (searched.mean_loss * 100.0, it.held_out.mean_loss * 100.0));
+        let dots = PlotSeries::dots(name, losses).colour(colour).size(9.0);
+        let dots = dots.texts(opened.map(|(it, _)| it.policy.clone()));
+        dots.hover_alone("{text}\nsearched {x} %, held out {y} %")
+            .if_any()
+    });
+    let dots: Vec<PlotSeries> = dots.collect();
+    let diagonal = PlotSeries::line("", [(0.0, 0.0), (100.0, 100.0)]).unlisted();
+    let diagonal = diagonal.without_hover().pen("@muted", 1.0).dash("dash");
+    let diagonal = (!dots.is_empty()).then_some(diagonal);
+    let axis = |patterns: &str| PlotAxis::from_zero(format!("loss on the {patterns}, %"));
+    let view = View::new("loss", axis("searched patterns"), axis("patterns held out"));
+    Plot::new("poll-search", "Searched and held out", 460)
+        .note("Mean loss in percent. Above the dashed line a rule is worse on what was held out than on what it was searched on.")
+        .view(view.series(dots).series(diagonal))
 }

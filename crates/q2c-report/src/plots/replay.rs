@@ -1,6 +1,7 @@
 //! Plots of replayed traces, with a line for each device and one for the recording.
 
-use super::latency::{odds, percent, places, tell_quantiles};
+use super::latency::{curve, odds, percent};
+use crate::phrase::when;
 use crate::plot::{Plot, PlotAxis, PlotSeries, View, with_data};
 use q2c_result::replay::{ReplayTrial, ReplayWindow, Spread};
 
@@ -50,10 +51,9 @@ impl<'a> ReplayLine<'a> {
             is_intended.then_some(("U2C from intended", "dash", &trial.u2c_intended_ns)),
             trial.q2c_ns.as_ref().map(|spread| ("Q2C", "dot", spread)),
         ];
-        let spreads = spreads.into_iter().flatten();
-        spreads
-            .filter(|(.., spread)| !spread.curve.is_empty())
-            .collect()
+        let known = spreads.into_iter().flatten();
+        let drawn = known.filter(|(.., spread)| !spread.curve.is_empty());
+        drawn.collect()
     }
 
     fn windows<Y>(&self, get: impl Fn(&ReplayWindow) -> Y) -> impl Iterator<Item = (f64, Y)> {
@@ -76,39 +76,27 @@ pub(crate) fn plots(lines: &[ReplayLine<'_>], of_one_replay: bool) -> Vec<Plot> 
 /// The distributions of U2C and Q2C of every device. A replay's page also has U2C from the intended
 /// time.
 fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
-    let spreads = || {
-        lines
-            .iter()
-            .flat_map(|line| line.spreads().into_iter().map(move |spread| (line, spread)))
-    };
+    let spreads = lines.iter();
+    let spreads = spreads.flat_map(|line| line.spreads().into_iter().map(move |s| (line, s)));
     let view = |label, y, height: fn(f64) -> f64| {
-        let series = spreads().map(|(line, (kind, dash, spread))| {
-            let name = if line.is_alone {
-                kind.to_owned()
-            } else {
-                format!("{} {kind}", line.name)
-            };
-            let series = line.series(places(&spread.curve, height));
-            tell_quantiles(series, &spread.curve).name(name).dash(dash)
+        let series = spreads.clone().map(|(line, (kind, dash, spread))| {
+            let device = format!("{} ", line.name);
+            let name = format!("{}{kind}", when(!line.is_alone, &device));
+            let series = curve(&spread.curve, height, |places| line.series(places));
+            series.name(name).dash(dash)
         });
         let view = View::new(label, latency_axis(lines), y).legend(true);
         view.series(series)
     };
-    let which = if lines.iter().any(|line| line.is_alone) {
-        ""
-    } else {
-        ", in each device's trial with the median sum"
-    };
+    let is_compared = lines.iter().all(|line| !line.is_alone);
+    let which = when(is_compared, ", in each device's trial with the median sum");
     let mut note = format!(
         "Share of the requests that took at most so long{which}. Solid: U2C, from just before the submission to the reaping."
     );
-    let has = |stroke: &str| spreads().any(|(_, (_, dash, _))| dash == stroke);
-    if has("dash") {
-        note += " Dashed: from the time that the trace asks for; what lies between is lateness.";
-    }
-    if has("dot") {
-        note += " Dotted: Q2C, of the block layer.";
-    }
+    let has = |stroke: &str| spreads.clone().any(|(_, (_, dash, _))| dash == stroke);
+    let dashed = " Dashed: from the time that the trace asks for; what lies between is lateness.";
+    note += when(has("dash"), dashed);
+    note += when(has("dot"), " Dotted: Q2C, of the block layer.");
     Plot::new("latency", "How long do requests take?", 440)
         .note(note)
         .view(view("distribution", PlotAxis::shares(), percent))
@@ -119,10 +107,9 @@ fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
 /// of ticks fit.
 fn latency_axis(lines: &[ReplayLine<'_>]) -> PlotAxis {
     let spreads = lines.iter().flat_map(ReplayLine::spreads);
-    let latencies = spreads
-        .flat_map(|(.., spread)| &spread.curve)
-        .map(|(_, ns)| *ns);
-    let (least, most) = super::span(latencies.filter(|ns| ns.is_finite() && *ns > 0.0));
+    let latencies = spreads.flat_map(|(.., spread)| &spread.curve);
+    let known = latencies.filter(|(_, ns)| ns.is_finite() && *ns > 0.0);
+    let (least, most) = super::span(known.map(|(_, ns)| *ns));
     if most / least > 1e5 {
         PlotAxis::decades_us("latency")
     } else {
@@ -170,9 +157,8 @@ const MEASURES: [ReplayQuantity; 2] = [
 fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
     // Any device's windows have the recording's figures.
     let recorded = lines.iter().find_map(|line| {
-        let is_known = line
-            .windows(measure.recorded)
-            .any(|(_, figure)| figure.is_some());
+        let mut figures = line.windows(measure.recorded);
+        let is_known = figures.any(|(_, figure)| figure.is_some());
         let series = PlotSeries::line("recorded", line.windows(measure.recorded));
         is_known.then(|| series.pen("@shade1", 5.0).unit(measure.unit))
     });
@@ -187,10 +173,10 @@ fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
     let series: Vec<PlotSeries> = recorded.into_iter().chain(replayed).collect();
     let linear = view("linear", PlotAxis::from_zero(measure.axis));
     let logarithmic = view("logarithmic", PlotAxis::logarithmic(measure.axis));
+    let views = [linear, logarithmic].map(|view| view.series(series.clone()));
     Plot::new(measure.id, title, 400)
         .note(format!("{}{note}", measure.note))
-        .view(linear.series(series.clone()))
-        .view(logarithmic.series(series))
+        .views(views)
 }
 
 /// The lateness of the latest submission in each window. The plot is empty when no submission was
@@ -211,7 +197,6 @@ fn lateness(lines: &[ReplayLine<'_>]) -> Plot {
 }
 
 fn view(label: &'static str, y: PlotAxis) -> View {
-    View::new(label, PlotAxis::over_time("time from the start, s"), y)
-        .hover_together()
-        .legend(true)
+    let x = PlotAxis::over_time("time from the start, s");
+    View::new(label, x, y).hover_together().legend(true)
 }

@@ -1,9 +1,8 @@
 //! The plots of an experiment: ours beside the published points, on the published axes.
 
-use crate::plot::{
-    MixedCoordinate, Plot, PlotAxis, PlotMark, PlotSeries, SeriesShape, Style, View, Whiskers,
-    styles, with_data,
-};
+use crate::phrase::when;
+use crate::plot::{Coordinate, Plot, PlotAxis, PlotMark, PlotSeries, SeriesShape, Style, View};
+use crate::plot::{styles, with_data};
 use crate::reproduce::{factor_of, unit_of};
 use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
 
@@ -12,15 +11,13 @@ pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
     with_data(charts.map(|(n, chart)| plot(n, chart, result)), "")
 }
 
+const SECONDS: &str = "seconds since the start";
+
 fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
     let unit = unit_of(&chart.figure);
-    let (x, begins) = if chart.over == "time" {
-        (
-            PlotAxis::over_time("seconds since the start"),
-            begins(result),
-        )
-    } else {
-        (PlotAxis::new(&chart.over), Vec::new())
+    let (x, begins) = match chart.over.as_str() {
+        "time" => (PlotAxis::over_time(SECONDS), begins(result)),
+        other => (PlotAxis::new(other), Vec::new()),
     };
     let styles = styles(chart.ours.len());
     let ours = chart.ours.iter().zip(&styles);
@@ -42,13 +39,10 @@ fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
 /// What the marks of published points are. Published times are shortened as ours are, so that both
 /// lie in the same phases.
 fn diamonds(chart: &ChartAsked, scale: f64) -> String {
-    if chart.published.is_empty() {
-        String::new()
-    } else if chart.over == "time" && scale != 1.0 {
-        format!(" Diamonds: published, with their times multiplied by {scale} as well.")
-    } else {
-        " Diamonds: published.".to_owned()
-    }
+    let times = format!(", with their times multiplied by {scale} as well");
+    let times = when(chart.over == "time" && scale != 1.0, &times);
+    let diamonds = format!(" Diamonds: published{times}.");
+    when(!chart.published.is_empty(), &diamonds).to_owned()
 }
 
 fn begins(result: &ReproduceResult) -> Vec<PlotMark> {
@@ -65,10 +59,10 @@ fn begins(result: &ReproduceResult) -> Vec<PlotMark> {
 }
 
 /// The place of a point: a number where it is one, but for phases, which have names.
-fn place(at: &str, chart: &ChartAsked) -> MixedCoordinate {
+fn place(at: &str, chart: &ChartAsked) -> Coordinate {
     match at.parse() {
-        Ok(number) if chart.over != "phase" => MixedCoordinate::Number(number),
-        _ => MixedCoordinate::Name(at.to_owned()),
+        Ok(number) if chart.over != "phase" => Coordinate::Number(number),
+        _ => Coordinate::Name(at.to_owned()),
     }
 }
 
@@ -79,11 +73,9 @@ fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -
         .style(style)
         .width(1.6)
         .hover(format!("{{y}} {unit}, here"));
-    let thick = |whiskers| Whiskers {
-        thin: false,
-        ..whiskers
-    };
-    series.y_whiskers = series.y_whiskers.map(thick);
+    if let Some(whiskers) = &mut series.y_whiskers {
+        whiskers.thin = false;
+    }
     if chart.over == "time" {
         (series.draw, series.y_whiskers) = (SeriesShape::Line, None);
     }
@@ -97,16 +89,12 @@ fn published_series(
     scale: f64,
 ) -> PlotSeries {
     let place = |at: &str| match place(at, chart) {
-        MixedCoordinate::Number(seconds) if chart.over == "time" => {
-            MixedCoordinate::Number(seconds * scale)
-        }
+        Coordinate::Number(seconds) if chart.over == "time" => (seconds * scale).into(),
         place => place,
     };
     let points = curve.points.iter();
     let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
-    let dots = PlotSeries::dots(&curve.name, points)
-        .size(10.0)
-        .symbol("diamond");
-    dots.colour("@muted")
-        .hover(format!("{{y}} {unit}, published"))
+    let dots = PlotSeries::dots(&curve.name, points).colour("@muted");
+    let words = format!("{{y}} {unit}, published");
+    dots.size(10.0).symbol("diamond").hover(words)
 }

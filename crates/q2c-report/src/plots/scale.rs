@@ -6,22 +6,15 @@ use q2c_result::scale::{CurvePoint, ScaleResult};
 pub(crate) fn plot(result: &ScaleResult) -> Plot {
     let (measured, predicted): (Vec<CurvePoint>, Vec<CurvePoint>) =
         result.curve.iter().partition(|point| point.measured);
-    let series = prediction(&predicted)
-        .into_iter()
-        .chain([points(&measured)]);
-    let view = View::new(
-        "IOPS",
-        PlotAxis::from_zero("jobs"),
-        PlotAxis::from_zero("KIOPS"),
-    )
-    .series(series.filter_map(PlotSeries::if_any))
-    .marks(result.ends_at.map(|x| PlotMark::Limit {
-        x: f64::from(x),
-        name: "end",
-    }));
+    let [x, y] = ["jobs", "KIOPS"].map(PlotAxis::from_zero);
+    let predicted = prediction(&predicted).into_iter();
+    let series = predicted.chain([points(&measured)]);
+    let end = result.ends_at;
+    let end = end.map(|jobs| PlotMark::Limit(f64::from(jobs), "end"));
+    let view = View::new("IOPS", x, y).series(series.filter_map(PlotSeries::if_any));
     Plot::new("scale", "Over the number of jobs", 460)
         .note("Solid points: measured, with [min, max] over the trials. Dashed with a band: a prediction, never measured.")
-        .view(view)
+        .view(view.marks(end))
 }
 
 fn over_jobs(
@@ -51,12 +44,9 @@ fn prediction(points: &[CurvePoint]) -> [PlotSeries; 3] {
 }
 
 fn points(points: &[CurvePoint]) -> PlotSeries {
-    let reach = points
-        .iter()
-        .map(|p| ((p.iops - p.low) * 1e-3, (p.high - p.iops) * 1e-3));
-    PlotSeries::dotted_line("measured", over_jobs(points, |p| p.iops))
-        .y_whiskers(Whiskers::reaching(reach))
-        .pen("@interrupt", 1.6)
-        .size(8.0)
-        .hover("{y} KIOPS, measured")
+    let reach = |p: &CurvePoint| ((p.iops - p.low) * 1e-3, (p.high - p.iops) * 1e-3);
+    let line = PlotSeries::dotted_line("measured", over_jobs(points, |p| p.iops))
+        .y_whiskers(Whiskers::reaching(points.iter().map(reach)));
+    let line = line.pen("@interrupt", 1.6).size(8.0);
+    line.hover("{y} KIOPS, measured")
 }

@@ -6,7 +6,8 @@ use super::analysis::STAGES;
 use super::analysis::stages::{StageStack, stacked};
 use crate::bench::BenchSection;
 use crate::course;
-use crate::plot::{Colours, MixedCoordinate, Plot, PlotAxis, PlotSeries, View, grid, with_data};
+use crate::phrase::when;
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View, grid, with_data};
 use crate::stages::{CellStages, lines, seen};
 use q2c_result::analyze::StageStats;
 use q2c_result::bench::{BenchResult, StageRun};
@@ -32,23 +33,19 @@ pub(crate) fn plots(result: &BenchResult, section: &BenchSection, id: usize) -> 
 fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
     let stages = STAGES.iter().map(|(stage, _)| *stage).chain(["Q2C"]);
     let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
-    let known: Vec<(&str, &StageStats)> = known.collect();
-    let bars = |label: &str, colour: &'static str, get: fn(&StageStats) -> f64| {
-        let heights = known.iter();
-        let heights = heights.map(|(stage, stats)| (*stage, get(stats) * NS_TO_US));
-        let bars = PlotSeries::bars(label, heights).colour(colour);
-        bars.unit("us").if_any()
+    let known: Vec<(&'static str, &StageStats)> = known.collect();
+    let bars = |label, colour, get: fn(&StageStats) -> f64| {
+        let height = |(stage, stats): &(&'static str, &StageStats)| (*stage, get(stats) * NS_TO_US);
+        let bars = PlotSeries::bars(label, known.iter().map(height));
+        bars.colour(colour).unit("us").if_any()
     };
     let series = [
         bars("mean", "@a", |stats| stats.mean_ns),
         bars("p50", "@e", |stats| stats.p50_ns),
         bars("p99", "@poll", |stats| stats.p99_ns),
     ];
-    let view = View::new(
-        "stages",
-        PlotAxis::names("stage"),
-        PlotAxis::from_zero("time, us"),
-    );
+    let time = PlotAxis::from_zero("time, us");
+    let view = View::new("stages", PlotAxis::names("stage"), time);
     Plot::new("stages", "Where does the time between Q and C go?", 380)
         .note(format!(
             "{name}, {}, in a run of its own with the block layer captured. Each stage by itself; \
@@ -61,16 +58,13 @@ fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
 fn times(name: &str, points: &[CellStages<'_>]) -> Plot {
     const TITLE: &str = "Where does the time between Q and C go, over the number of jobs?";
     let nothing = BTreeMap::new();
-    let slices = points.iter().map(|(cell, run)| StageStack {
-        place: MixedCoordinate::Name(cell.point.jobs.to_string()),
-        mean_ns: run
-            .stages
-            .get("Q2C")
-            .map_or(f64::NAN, |stats| stats.mean_ns),
-        shares: run
-            .bottleneck
-            .as_ref()
-            .map_or(&nothing, |bottleneck| &bottleneck.shares),
+    let slices = points.iter().map(|(cell, run)| {
+        let (whole, bottleneck) = (run.stages.get("Q2C"), run.bottleneck.as_ref());
+        StageStack {
+            place: cell.point.jobs.to_string().into(),
+            mean_ns: whole.map_or(f64::NAN, |stats| stats.mean_ns),
+            shares: bottleneck.map_or(&nothing, |bottleneck| &bottleneck.shares),
+        }
     });
     Plot::new("stages", TITLE, 420)
         .note(format!(
@@ -96,18 +90,12 @@ fn percentiles(
         let is_known = times.clone().any(|(_, ns)| ns.is_finite());
         // A logarithmic axis has no 0.
         let times = times.map(|(jobs, ns)| (jobs, ns.max(1.0) * NS_TO_US));
-        let line = PlotSeries::dotted_line(*stage, times)
-            .colour(*colour)
-            .size(7.0);
-        is_known.then(|| line.hover("{y} us at {x} jobs"))
+        let line = PlotSeries::dotted_line(*stage, times).size(7.0);
+        is_known.then(|| line.colour(*colour).hover("{y} us at {x} jobs"))
     };
     let stages = STAGES.iter().chain(&[("Q2C", "@ink")]);
-    View::new(
-        label,
-        PlotAxis::names("jobs"),
-        PlotAxis::logarithmic_us("time"),
-    )
-    .series(stages.filter_map(line))
+    let (x, y) = (PlotAxis::names("jobs"), PlotAxis::logarithmic_us("time"));
+    View::new(label, x, y).series(stages.filter_map(line))
 }
 
 type QueueKey<'a> = (&'a str, u32);
@@ -117,24 +105,17 @@ type QueueKey<'a> = (&'a str, u32);
 fn queues(name: &str, points: &[CellStages<'_>]) -> Option<Plot> {
     let devices = points.iter().flat_map(|(_, run)| &run.queues);
     let queues = devices.flat_map(|device| {
-        device
-            .all
-            .queues
-            .iter()
-            .map(move |queue| (&*device.device, queue.hctx))
+        let queues = device.all.queues.iter();
+        queues.map(move |queue| (&*device.device, queue.hctx))
     });
     let queues: BTreeSet<QueueKey<'_>> = queues.collect();
     let queues: Vec<QueueKey<'_>> = queues.into_iter().collect();
-    let (title, view) = match points {
-        [point] => (
-            "Which hardware queues take the requests?",
-            shares(point, &queues),
-        ),
-        several => (
-            "Which hardware queues take the requests, over the number of jobs?",
-            shares_over_jobs(several, &queues),
-        ),
+    let view = match points {
+        [point] => shares(point, &queues),
+        several => shares_over_jobs(several, &queues),
     };
+    let over = when(points.len() != 1, ", over the number of jobs");
+    let title = format!("Which hardware queues take the requests{over}?");
     let note = format!(
         "{name}. Share of each queue in the device's requests; queues without a request have \
          0 %."

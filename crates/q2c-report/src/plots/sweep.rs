@@ -20,13 +20,10 @@ pub(crate) fn plots(result: &SweepResult, answer: &SweepAnswer) -> Vec<Plot> {
 
 /// One configuration I/O by I/O: the device's latency, the sleep asked, and the misses.
 fn io_by_io(timeline: &Timeline) -> Plot {
+    let drawn = timeline.at_ns.len();
     let left_out = match timeline.left_out {
         0 => String::new(),
-        n => format!(
-            " The first {} I/Os; {} follow.",
-            timeline.at_ns.len(),
-            count(n)
-        ),
+        n => format!(" The first {drawn} I/Os; {} follow.", count(n)),
     };
     let (x, y) = ("time, ms", "latency and sleep, us");
     let view = View::new("time line", PlotAxis::from_zero(x), PlotAxis::from_zero(y));
@@ -40,14 +37,12 @@ fn io_by_io(timeline: &Timeline) -> Plot {
 }
 
 fn series(timeline: &Timeline) -> [PlotSeries; 4] {
-    let over_time = |numbers: &[f64]| -> Vec<(f64, f64)> {
-        let pairs = timeline.at_ns.iter().zip(numbers);
-        let pairs = pairs.map(|(at, number)| (at * NS_TO_MS, number * NS_TO_US));
-        pairs.collect()
+    let over_time = |numbers| {
+        let pairs = std::iter::zip(&timeline.at_ns, numbers);
+        pairs.map(|(at, number): (&f64, &f64)| (at * NS_TO_MS, number * NS_TO_US))
     };
-    let latencies = |name: &str, is_missed: bool| {
-        let pairs = over_time(&timeline.latency_ns).into_iter();
-        let pairs = pairs.zip(&timeline.missed);
+    let latencies = |name, is_missed: bool| {
+        let pairs = over_time(&timeline.latency_ns).zip(&timeline.missed);
         let chosen = pairs.filter(|(_, missed)| **missed == is_missed);
         let dots = PlotSeries::dots(name, chosen.map(|(pair, _)| pair));
         dots.size(4.0).hover("{y} us at {x} ms")

@@ -1,12 +1,13 @@
-//! The plots of `q2c tune`, by block size.
+//! The plots of `q2c tune`, by block size, and the cells of a block size with the names and colours
+//! that they keep through all plots.
 
-use super::cell_lines::cell_lines;
-use super::{calibration, fidelity, heat_map, late, latency, over_time, pareto};
+use super::{calibration, fidelity, heat_map, latency, over_time, pareto};
 use crate::label;
 use crate::phrase::distinct;
-use crate::plot::{Plot, with_data};
+use crate::plot::{Coordinate, Plot, PlotSeries, with_data};
 use q2c_model::Bytes;
-use q2c_result::tune::{Sweep, TuneResult};
+use q2c_policy::Method;
+use q2c_result::tune::{Cell, Sweep, TuneResult};
 
 fn sweep(result: &TuneResult, bs: Bytes) -> Option<&Sweep> {
     result.sweeps.iter().find(|sweep| sweep.bs == bs)
@@ -21,7 +22,7 @@ pub(crate) fn answer(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
 pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let lines = cell_lines(result, bs);
     let mut plots = vec![over_time::throughput(&lines), over_time::sleep(&lines)];
-    plots.extend(late::plots(&lines));
+    plots.extend(over_time::late_time(&lines));
     plots.push(latency::plot(&lines));
     plots.extend(sweep(result, bs).map(heat_map::plot));
     with_data(plots, &suffix(bs))
@@ -29,10 +30,7 @@ pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
 
 /// How well a block size is known: its calibration, and predictions beside what was measured.
 pub(crate) fn knowledge(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
-    let calibration = result
-        .calibration
-        .iter()
-        .find(|calibration| calibration.bs == bs);
+    let calibration = label::calibration_of(result, bs);
     let calibrations = calibration.into_iter().flat_map(calibration::plots);
     let fidelities = fidelity::plots(&cell_lines(result, bs));
     with_data(calibrations.chain(fidelities), &suffix(bs))
@@ -49,4 +47,47 @@ pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let calibrated = result.calibration.iter().map(|calibration| calibration.bs);
     let known = label::block_sizes(result).into_iter();
     distinct(known.chain(swept).chain(calibrated))
+}
+
+/// Colours for cells that are neither a baseline nor the recommended one.
+const OTHERS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
+
+pub(crate) struct CellLine<'a> {
+    pub cell: &'a Cell,
+    pub name: String,
+    pub colour: &'static str,
+    pub is_recommended: bool,
+}
+
+pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
+    let recommendation = label::recommendation_of(result, bs);
+    let mut others = OTHERS.iter().cycle();
+    let line = |cell| {
+        let is_recommended = label::is_recommended(cell, recommendation);
+        let colour = match cell.method {
+            Method::POLL => "@poll",
+            Method::INTERRUPT => "@interrupt",
+            _ if is_recommended => "@chosen",
+            _ => others.next().copied().unwrap_or("@a"),
+        };
+        CellLine {
+            cell,
+            name: label::cell(cell),
+            colour,
+            is_recommended,
+        }
+    };
+    label::cells_of(result, bs).into_iter().map(line).collect()
+}
+
+impl CellLine<'_> {
+    /// A line through points; `unit` follows the number in the hover text.
+    pub(crate) fn series<Y: Into<Coordinate>>(
+        &self,
+        points: impl IntoIterator<Item = (f64, Y)>,
+        unit: &str,
+    ) -> PlotSeries {
+        let line = PlotSeries::line(&self.name, points).grouped().unit(unit);
+        line.pen(self.colour, if self.is_recommended { 2.6 } else { 1.4 })
+    }
 }

@@ -10,24 +10,20 @@ use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{Cell, TuneResult};
 use q2c_result::tune_jobs::TuneJobsResult;
 
-/// A line: its name, its colour, its width, and whether it has this cell of a run.
-type LineOver = (
-    &'static str,
-    &'static str,
-    f64,
-    fn(&Cell, &TuneResult) -> bool,
-);
+/// A line: its name, its colour, and whether it has this cell of a run.
+type LineOver = (&'static str, &'static str, fn(&Cell, &TuneResult) -> bool);
 
+const RECOMMENDED: &str = "recommended";
 const LINES: [LineOver; 4] = [
-    ("interrupt", "@interrupt", 1.4, |cell, _| {
-        cell.method == Method::INTERRUPT
+    ("interrupt", "@interrupt", |c, _| {
+        c.method == Method::INTERRUPT
     }),
-    ("poll", "@poll", 1.4, |cell, _| cell.method == Method::POLL),
-    ("Linux's rule", "@a", 1.4, |cell, _| {
-        cell.role == CellRole::Known(Role::Linux)
+    ("poll", "@poll", |c, _| c.method == Method::POLL),
+    ("Linux's rule", "@a", |c, _| {
+        c.role == CellRole::Known(Role::Linux)
     }),
-    ("recommended", "@chosen", 2.6, |cell, run| {
-        label::is_recommended(cell, label::recommendation_of(run, cell.bs))
+    (RECOMMENDED, "@chosen", |c, run| {
+        label::is_recommended(c, label::recommendation_of(run, c.bs))
     }),
 ];
 
@@ -65,7 +61,7 @@ pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
 fn series(
     result: &TuneJobsResult,
     bs: Bytes,
-    (name, colour, width, is_of): &LineOver,
+    (name, colour, is_of): &LineOver,
     quantity: &Quantity<Cell, Interval>,
 ) -> Option<PlotSeries> {
     let points = result.runs.iter().filter_map(|run| {
@@ -76,6 +72,7 @@ fn series(
     });
     let names = points.clone().map(|(_, cell)| label::cell(cell));
     let series = quantity.medians(name, points).texts(names);
-    let series = series.pen(*colour, *width).size(7.0);
+    let width = if *name == RECOMMENDED { 2.6 } else { 1.4 };
+    let series = series.pen(*colour, width).size(7.0);
     series.hover("{y} at {x} jobs: {text}").if_any()
 }

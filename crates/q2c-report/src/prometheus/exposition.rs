@@ -21,12 +21,9 @@ impl Exposition {
         }
     }
 
-    /// Counts that only grow: of each its name without prefix and ending, what it is, and its
-    /// value.
-    pub(crate) fn counts(&mut self, counts: &[(&str, &str, u64)]) {
-        for (name, help, value) in counts {
-            self.counter(name, help, *value as f64);
-        }
+    /// A count that only grows, by its name without prefix and ending.
+    pub(crate) fn count(&mut self, name: &str, value: u64, help: &str) {
+        self.counter(name, help, value as f64);
     }
 
     /// A value that only grows, by its name without prefix and ending.
@@ -36,35 +33,29 @@ impl Exposition {
         self.sample(&name, "", value);
     }
 
-    pub(crate) fn watched(&mut self, seconds: f64) {
-        let help = "Time that the counters cover, up to the end of the last interval.";
-        self.counter("watched_seconds", help, seconds);
-    }
-
     /// A value that rises and falls.
     pub(crate) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.head(name, help, "gauge");
         self.sample(name, "", value);
     }
 
-    /// Values that only grow, one for each value of the label `label`.
-    pub(crate) fn counters<'a>(
+    /// Values that only grow, one for each stage.
+    pub(crate) fn by_stage<'a>(
         &mut self,
         name: &str,
         help: &str,
-        label: &str,
-        values: impl Iterator<Item = (&'a str, f64)>,
+        values: impl Iterator<Item = (&'a String, f64)>,
     ) {
         self.head(name, help, "counter");
-        for (label_value, value) in values {
-            self.sample(name, &labelled(label, label_value), value);
+        for (stage, value) in values {
+            self.sample(name, &labelled("stage", stage), value);
         }
     }
 
-    /// A fact as the label `label` of a gauge that is 1.
-    pub(crate) fn fact(&mut self, name: &str, help: &str, label: &str, fact: &str) {
-        self.head(name, help, "gauge");
-        self.sample(name, &labelled(label, fact), 1.0);
+    /// The method in force as a label of a gauge that is 1.
+    pub(crate) fn method(&mut self, method: &str) {
+        self.head("q2c_method_info", "The method in force.", "gauge");
+        self.sample("q2c_method_info", &labelled("method", method), 1.0);
     }
 
     /// Latencies in buckets. Counts are of whole ns, so the bounds are a ns below powers of two and
@@ -75,11 +66,8 @@ impl Exposition {
         for octave in OCTAVES {
             for bound_ns in [1_u64 << octave, 3 << (octave - 1)] {
                 let le = ((bound_ns - 1) as f64 / 1e9).to_string();
-                self.sample(
-                    &bucket,
-                    &labelled("le", &le),
-                    latency.below(bound_ns) as f64,
-                );
+                let below = latency.below(bound_ns) as f64;
+                self.sample(&bucket, &labelled("le", &le), below);
             }
         }
         self.sample(&bucket, ",le=\"+Inf\"", latency.ios as f64);

@@ -2,13 +2,12 @@
 //! 0.0.4. Times are in seconds, and every sample has the label `device`.
 
 mod exposition;
-mod kernel;
-mod live;
-mod watch;
 
-pub use kernel::KernelMetrics;
-pub use live::LiveMetrics;
-pub use watch::WatchMetrics;
+use exposition::Exposition;
+use q2c_result::kernel_watch::KernelInterval;
+use q2c_result::live::{LatencyCounts, LiveInterval};
+use q2c_result::watch::{WatchCounts, WatchLine};
+use std::collections::BTreeMap;
 
 /// The content type of a page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -23,4 +22,192 @@ pub trait Metrics {
 
     /// The page. Before the first interval all counters are 0.
     fn page(&self) -> String;
+}
+
+/// Totals of a live view of one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceMetrics<T> {
+    device: String,
+    watched_s: f64,
+    total: T,
+}
+
+impl<T: Default> DeviceMetrics<T> {
+    /// Nothing was seen of this device yet.
+    #[must_use]
+    pub fn new(device: &str) -> Self {
+        DeviceMetrics {
+            device: device.to_owned(),
+            watched_s: 0.0,
+            total: T::default(),
+        }
+    }
+
+    fn exposition(&self) -> Exposition {
+        let mut page = Exposition::new(&self.device);
+        let help = "Time that the counters cover, up to the end of the last interval.";
+        page.counter("watched_seconds", help, self.watched_s);
+        page
+    }
+}
+
+/// Totals of the kernel's own hybrid polling of a device, which `q2c poll watch --kernel` follows:
+/// the sums of all intervals; `threads` are those of the last one.
+pub type KernelMetrics = DeviceMetrics<KernelInterval>;
+
+impl Metrics for KernelMetrics {
+    type Interval = KernelInterval;
+
+    fn add(&mut self, interval: &KernelInterval) {
+        let total = &mut self.total;
+        self.watched_s += interval.length_s;
+        total.polled += interval.polled;
+        total.slept += interval.slept;
+        total.missed += interval.missed;
+        total.unknown += interval.unknown;
+        total.threads = interval.threads;
+    }
+
+    fn page(&self) -> String {
+        let total = &self.total;
+        let mut page = self.exposition();
+        page.count("polled", total.polled, "Polled requests that completed.");
+        let help = "Polled requests for which a thread slept first.";
+        page.count("slept", total.slept, help);
+        let help = "Requests that were complete by the end of the first poll after their sleep.";
+        page.count("misses", total.missed, help);
+        let help =
+            "Requests that were slept for, of which it is not known whether they were missed.";
+        page.count("unknown", total.unknown, help);
+        let help = "Threads that polled the device in the last interval.";
+        page.gauge("q2c_polling_threads", help, total.threads as f64);
+        page.text()
+    }
+}
+
+/// Totals of a capture, of `q2c analyze --live`.
+pub type LiveMetrics = DeviceMetrics<CaptureTotals>;
+
+/// What was captured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CaptureTotals {
+    ios: u64,
+    bytes: u64,
+    latency: LatencyCounts,
+    /// I/Os and time of each stage, ns.
+    stages: BTreeMap<String, (u64, f64)>,
+    in_flight: u64,
+    lost: u64,
+    unqueued: u64,
+}
+
+/// The stage that counts no time of an I/O: that from the I/O before it.
+const BETWEEN: &str = "Q2Q";
+
+impl Metrics for LiveMetrics {
+    type Interval = LiveInterval;
+
+    fn add(&mut self, interval: &LiveInterval) {
+        let total = &mut self.total;
+        self.watched_s += interval.length_s;
+        total.ios += interval.ios;
+        total.bytes = total.bytes.saturating_add(interval.bytes);
+        total.latency.add(&interval.latency);
+        for (name, stage) in interval.stages.iter().filter(|(name, _)| *name != BETWEEN) {
+            let (ios, ns) = total.stages.entry(name.clone()).or_default();
+            *ios += stage.n;
+            *ns += stage.mean_ns * stage.n as f64;
+        }
+        total.in_flight = interval.in_flight_now;
+        (total.lost, total.unqueued) = (interval.lost, interval.unqueued);
+    }
+
+    fn page(&self) -> String {
+        let total = &self.total;
+        let mut page = self.exposition();
+        page.count("ios", total.ios, "I/Os that completed.");
+        page.count("bytes", total.bytes, "Bytes of the I/Os that completed.");
+        let help = "Latency of the I/Os in the block layer, from queued to complete (Q2C).";
+        page.histogram("q2c_block_latency_seconds", help, &total.latency);
+        let stages = total.stages.iter();
+        let seconds = stages.clone().map(|(name, (_, ns))| (name, ns / 1e9));
+        let help = "Time that the I/Os spent in each stage; Q2C is the whole.";
+        page.by_stage("q2c_stage_seconds_total", help, seconds);
+        let ios = stages.map(|(name, (ios, _))| (name, *ios as f64));
+        page.by_stage("q2c_stage_ios_total", "I/Os that have the stage.", ios);
+        let help = "I/Os in flight at the end of the last interval, about.";
+        page.gauge("q2c_in_flight", help, total.in_flight as f64);
+        page.count("lost", total.lost, "I/Os or events that the capture lost.");
+        let help = "I/Os that completed and were not seen when they were queued.";
+        page.count("unqueued", total.unqueued, help);
+        page.text()
+    }
+}
+
+/// Totals of a watched workload, of `q2c poll watch`.
+pub type WatchMetrics = DeviceMetrics<WorkloadTotals>;
+
+/// What was watched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorkloadTotals {
+    counts: WatchCounts,
+    latency: LatencyCounts,
+    /// The method of the last interval; `None` before the first, and where threads had different
+    /// ones.
+    method: Option<String>,
+}
+
+/// The sum of two counts of which either may be unknown.
+fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
+    more.map(|more| sum.unwrap_or(0) + more).or(sum)
+}
+
+impl Metrics for WatchMetrics {
+    type Interval = WatchLine;
+
+    fn add(&mut self, line: &WatchLine) {
+        let (total, counts) = (&mut self.total.counts, &line.counts);
+        self.watched_s += line.interval.length_s;
+        total.ios += counts.ios;
+        total.handled += counts.handled;
+        total.slept += counts.slept;
+        total.misses += counts.misses;
+        total.asked_ns += counts.asked_ns;
+        total.slept_ns += counts.slept_ns;
+        total.cpu_ns += counts.cpu_ns;
+        total.interrupts = plus(total.interrupts, counts.interrupts);
+        total.background_ios = plus(total.background_ios, counts.background_ios);
+        self.total.latency.add(&line.latency);
+        self.total.method = line.method_name.as_ref().map(ToString::to_string);
+    }
+
+    fn page(&self) -> String {
+        let total = &self.total.counts;
+        let mut page = self.exposition();
+        page.count("ios", total.ios, "I/Os of the foreground.");
+        let help = "Latency of the foreground's I/Os from submission to reaping (U2C), as far as recorded.";
+        page.histogram("q2c_user_latency_seconds", help, &self.total.latency);
+        let help = "I/Os that hybrid polling handled.";
+        page.count("handled", total.handled, help);
+        page.count("slept", total.slept, "I/Os that slept.");
+        let help = "I/Os that were complete when their sleep ended.";
+        page.count("misses", total.misses, help);
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let help = "Sleeps that the rule asked for.";
+        page.counter("sleep_asked_seconds", help, seconds(total.asked_ns));
+        let help = "Sleeps from call to return.";
+        page.counter("sleep_seconds", help, seconds(total.slept_ns));
+        let help = "CPU time of the foreground's threads.";
+        page.counter("cpu_seconds", help, seconds(total.cpu_ns));
+        if let Some(interrupts) = total.interrupts {
+            page.count("interrupts", interrupts, "Interrupts of the device.");
+        }
+        if let Some(ios) = total.background_ios {
+            page.count("background_ios", ios, "I/Os of the background.");
+        }
+        if let Some(method) = &self.total.method {
+            page.method(method);
+        }
+        page.text()
+    }
 }

@@ -1,6 +1,6 @@
 //! Bars made of characters: a histogram of latencies, and the course of a number.
 
-use super::cut::cut;
+use super::pieces::cut;
 use crate::quantity;
 use q2c_result::live::LatencyCounts;
 
@@ -63,11 +63,11 @@ pub(super) fn course(values: &[Option<f64>], width: usize) -> String {
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     let level = |value: &Option<f64>| match value {
         None => ' ',
-        Some(value) if most > 0.0 => {
-            let level = (value / most * LEVELS.len() as f64).ceil() as usize;
+        Some(value) => {
+            let share = if most > 0.0 { value / most } else { 0.0 };
+            let level = (share * LEVELS.len() as f64).ceil() as usize;
             LEVELS[level.clamp(1, LEVELS.len()) - 1]
         }
-        Some(_) => LEVELS[0],
     };
     let columns: String = values.iter().map(level).collect();
     " ".repeat(width - values.len()) + &columns
@@ -110,10 +110,7 @@ mod tests {
                 "   524 us         5  50.0 % ██████████",
             ]
         );
-        assert_eq!(
-            latency_bars("Q2C", &latency_counts(&us), 38, 2),
-            Vec::<String>::new()
-        );
+        assert!(latency_bars("Q2C", &latency_counts(&us), 38, 2).is_empty());
         let idle = latency_bars("Q2C", &latency_counts(&[]), 60, 5);
         assert!(idle[1].contains("no I/O completed"), "{idle:?}");
         assert_eq!(bar(1e-9, 10), "▏");

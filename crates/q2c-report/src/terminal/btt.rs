@@ -23,20 +23,16 @@ fn title(words: &str) -> String {
 }
 
 fn all_devices(result: &AnalyzeResult) -> String {
-    let (name, n) = ("ALL", "N");
+    let [name, min, mean, max, n] = ["ALL", "MIN", "AVG", "MAX", "N"];
     let mut text = title("All Devices");
-    text += &format!(
-        "{name:>15} {:>13} {:>13} {:>13} {n:>11}\n",
-        "MIN", "AVG", "MAX"
-    );
+    text += &format!("{name:>15} {min:>13} {mean:>13} {max:>13} {n:>11}\n");
     text += &format!("--------------- {0} {0} {0} -----------\n", "-".repeat(13));
     for name in STAGES {
         let Some(stats) = result.stages.get(name) else {
             continue;
         };
-        let [min, mean, max] =
-            [stats.min_ns as f64, stats.mean_ns, stats.max_ns as f64].map(|ns| ns / 1e9);
-        let n = stats.n;
+        let (min, mean) = (stats.min_ns as f64 / 1e9, stats.mean_ns / 1e9);
+        let (max, n) = (stats.max_ns as f64 / 1e9, stats.n);
         text += &format!("{name:<15} {min:>13.9} {mean:>13.9} {max:>13.9} {n:>11}\n");
     }
     text + "\n"
@@ -72,11 +68,9 @@ fn merging(result: &AnalyzeResult) -> String {
 }
 
 fn seeks(result: &AnalyzeResult) -> String {
+    let [device, n, mean, median] = ["DEV", "NSEEKS", "MEAN", "MEDIAN"];
     let mut text = title("Device Q2Q Seek Information");
-    text += &format!(
-        "{:>10} {:>15} {:>15} {:>15}\n",
-        "DEV", "NSEEKS", "MEAN", "MEDIAN"
-    );
+    text += &format!("{device:>10} {n:>15} {mean:>15} {median:>15}\n");
     for seeks in &result.seeks {
         let device = printable(&seeks.device);
         let (n, mean, median) = (seeks.n, seeks.mean_sectors, seeks.median_sectors);

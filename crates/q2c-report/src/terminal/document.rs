@@ -1,31 +1,27 @@
 //! A document in a terminal.
 
-use super::said;
 use super::screen::{Screen, Tone};
+use super::table::{TerminalColumn, TerminalField, TerminalTable};
 use crate::document::{Document, DocumentAnswer, DocumentPart, Section};
-use crate::phrase::when;
-use crate::said::{Note, Weight};
+use crate::phrase::{some_listed, when};
+use crate::quantity::NOTHING;
+use crate::said::{Note, ReportField, ReportTable, Weight};
 use q2c_result::Warning;
 
 pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
     let dot = when(!document.about.is_empty(), "\u{b7} ");
-    let mut text = screen.note(
-        Tone::Strong,
-        &document.title,
-        &format!("{dot}{}", document.about),
-    );
+    let about = format!("{dot}{}", document.about);
+    let mut text = screen.note(Tone::Strong, &document.title, &about);
     if let Some(words) = &document.simulated {
         text += &screen.note(Tone::Strong, "simulated:", words);
     }
-    text += &said::notes(&document.unfinished, screen);
+    text += &notes(&document.unfinished, screen);
     text.extend(document.answers.iter().map(|item| answer(item, screen)));
-    text += &said::notes(&document.notices, screen);
-    let sections = document
-        .sections
-        .iter()
-        .filter(|section| section.has_text());
-    let (folded, shown): (Vec<&Section>, Vec<&Section>) =
-        sections.partition(|section| section.folded && !screen.verbose);
+    text += &notes(&document.notices, screen);
+    let sections = document.sections.iter();
+    let (folded, shown): (Vec<&Section>, Vec<&Section>) = sections
+        .filter(|section| section.has_text())
+        .partition(|section| section.folded && !screen.verbose);
     text.extend(shown.iter().map(|item| section(item, screen)));
     // A warning that is a caveat of an answer has been told.
     let caveats = || document.answers.iter().flat_map(|answer| &answer.caveats);
@@ -36,43 +32,35 @@ pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
     let warnings = document.warnings.iter();
     let warnings = warnings.filter(|warning| screen.verbose || !is_told(warning));
     let warnings: Vec<Note> = warnings.map(Note::warning).collect();
-    if !warnings.is_empty() {
-        text.push('\n');
-        text += &said::notes(&warnings, screen);
-    }
-    let held = |has: fn(&DocumentAnswer) -> bool, name: &'static str| {
+    text += when(!warnings.is_empty(), "\n");
+    text += &notes(&warnings, screen);
+    let held = |has: fn(&DocumentAnswer) -> bool, name| {
         let is_held = !screen.verbose && document.answers.iter().any(has);
         is_held.then_some(name)
     };
-    let mut titles: Vec<&str> = held(|answer| !answer.evidence.is_empty(), "evidence")
-        .into_iter()
+    let evidence = held(|answer| !answer.evidence.is_empty(), "evidence").into_iter();
+    let mut titles: Vec<&str> = evidence
         .chain(held(|answer| !answer.to_do.is_empty(), "how to apply"))
-        .chain(folded.iter().map(|section| section.title.as_str()))
         // What is there for each block size is named once.
-        .map(|title| title.split(", ").next().unwrap_or(title))
+        .chain(folded.iter().flat_map(|it| it.title.split(", ").next()))
         .collect();
     titles.dedup();
-    if !titles.is_empty() {
-        text += &screen.note(Tone::Dim, "with -v:", &titles.join(", "));
-    }
-    text
+    let titles = some_listed(titles);
+    text + &titles.map_or(String::new(), |titles| {
+        screen.note(Tone::Dim, "with -v:", &titles)
+    })
 }
 
 fn answer(answer: &DocumentAnswer, screen: Screen) -> String {
-    let tone = match answer.weight {
-        Weight::Plain => Tone::Strong,
-        weight => said::tone(weight),
-    };
-    let mark = match answer.of.as_str() {
-        "" => "\u{25b8}".to_owned(),
-        subject => format!("\u{25b8} {subject}:"),
-    };
-    let mut text = screen.note(tone, &mark, &answer.headline);
+    let subject = format!(" {}:", answer.of);
+    let mark = "\u{25b8}".to_owned() + when(!answer.of.is_empty(), &subject);
+    let mut text = screen.note(tone(answer.weight), &mark, &answer.headline);
     for words in &answer.caveats {
         text += &screen.note(Tone::Caution, "caveat:", words);
     }
     if screen.verbose {
-        text.extend(answer.evidence.iter().map(|words| screen.item(words)));
+        let evidence = answer.evidence.iter();
+        text.extend(evidence.map(|words| screen.part(words, "  \u{b7} ")));
         text.extend(answer.to_do.iter().map(|line| screen.step(line)));
     }
     text
@@ -84,16 +72,79 @@ fn section(section: &Section<'_>, screen: Screen) -> String {
         text += &screen.note(Tone::Strong, &section.title, "");
     }
     for (at, part) in section.parts.iter().enumerate() {
-        if at > 0 && matches!(part, DocumentPart::Table(..)) {
-            text.push('\n');
-        }
         match part {
-            DocumentPart::Told(sentences) => text += &said::notes(sentences, screen),
-            DocumentPart::Table(table, weights) => text += &said::table(table, weights, screen),
+            DocumentPart::Told(sentences) => text += &notes(sentences, screen),
+            DocumentPart::Table(content, weights) => {
+                text += when(at > 0, "\n");
+                text += &table(content, weights, screen);
+            }
             DocumentPart::Remark(words) => text += &screen.legend(words),
             DocumentPart::Lines(lines) => text.extend(lines.iter().map(|line| screen.line(line))),
             DocumentPart::Plots(_) => {}
         }
     }
     text
+}
+
+fn notes<'a>(said: impl IntoIterator<Item = &'a Note>, screen: Screen) -> String {
+    let note =
+        |said: &Note| screen.note(tone(said.weight), &format!("{}:", said.what), &said.words);
+    said.into_iter().map(note).collect()
+}
+
+fn tone(weight: Weight) -> Tone {
+    match weight {
+        Weight::Plain => Tone::Strong,
+        Weight::Good => Tone::Good,
+        Weight::Caution => Tone::Caution,
+        Weight::Bad => Tone::Bad,
+    }
+}
+
+/// The table and its legend. `weights` are those of its rows, if they differ.
+fn table(content: &ReportTable, weights: &[Weight], screen: Screen) -> String {
+    laid_out(content, weights).text(screen) + &screen.legend(content.legend)
+}
+
+fn laid_out(content: &ReportTable, weights: &[Weight]) -> TerminalTable {
+    let column = |(at, head): (usize, &String)| match TerminalColumn::numbers(head) {
+        _ if at == 0 || content.is_of_words(&at) => TerminalColumn::words(head),
+        column if is_text(content, at) => column.left(),
+        // What can be had by --json goes first where there is no room.
+        column if head.ends_with(RANGE) => column.optional(),
+        column => column,
+    };
+    let is_marked = weights.contains(&Weight::Good);
+    let mut table = TerminalTable::new(content.head.iter().enumerate().map(column));
+    for (at, row) in content.rows.iter().enumerate() {
+        let weight = weights.get(at).copied().unwrap_or(Weight::Plain);
+        let mark = match weight {
+            Weight::Good => "\u{25b8} ",
+            _ => when(is_marked, "  "),
+        };
+        let tone = match weight {
+            Weight::Plain => Tone::Plain,
+            weight => tone(weight),
+        };
+        table.add(row.iter().enumerate().map(|(column, cell)| match column {
+            0 => field(cell, tone).marked(mark, "    "),
+            _ => field(cell, Tone::Plain),
+        }));
+    }
+    table
+}
+
+const RANGE: &str = "[min, max]";
+
+/// Whether a column has no numbers: its fields begin with letters, or make a picture.
+fn is_text(content: &ReportTable, column: usize) -> bool {
+    let fields = content.rows.iter().filter_map(|row| row.get(column));
+    let mut known = fields.filter(|field| !["", NOTHING].contains(&&*field.text));
+    let begins_number = |c: char| c.is_ascii_digit() || "-+[<".contains(c);
+    known.all(|field| !field.text.starts_with(begins_number))
+}
+
+fn field(field: &ReportField, tone: Tone) -> TerminalField {
+    let feed = when(!field.below.is_empty(), "\n");
+    TerminalField::new(tone, &format!("{}{feed}{}", field.text, field.below))
 }

@@ -45,14 +45,9 @@ pub fn live_line(interval: &LiveInterval) -> String {
         let times = [s.mean_ns, s.p50_ns, s.p99_ns].map(time);
         format!("{name} {}", times.join(" "))
     });
-    match &interval.bottleneck {
-        Some(bottleneck) => format!(
-            "{columns}  {}; {}",
-            most_time::in_short(bottleneck),
-            listed(stages)
-        ),
-        None => columns,
-    }
+    let bottleneck = interval.bottleneck.as_ref().map(most_time::in_short);
+    let bottleneck = bottleneck.map(|words| format!("  {words}; {}", listed(stages)));
+    columns + &bottleneck.unwrap_or_default()
 }
 
 /// The stages between Q and C that any I/O of the interval has.
@@ -76,20 +71,14 @@ mod tests {
             max_ns: 9_000,
             ..StageStats::default()
         };
-        let stages = [
-            ("Q2G", 500.0),
-            ("D2C", 3_000.0),
-            ("Q2C", 3_500.0),
-            ("Q2Q", 1.0),
-        ];
+        let stages = [("Q2G", 500.0), ("D2C", 3e3), ("Q2C", 3_500.0), ("Q2Q", 1.0)];
+        let stages = stages.map(|(name, mean)| (name.to_owned(), stage(mean)));
         LiveInterval {
             end_s: 2.0,
             iops: 1_500.0,
             in_flight_mean: 1.5,
             in_flight_now: 7,
-            stages: stages
-                .map(|(name, mean)| (name.to_owned(), stage(mean)))
-                .into(),
+            stages: stages.into(),
             bottleneck: Some(Bottleneck {
                 stage: "D2C".to_owned(),
                 share: 0.86,
@@ -109,15 +98,10 @@ mod tests {
         let (head, line) = (live_head(), live_line(&interval()));
         let at = head.find("lost").unwrap() + 4;
         assert_eq!(&line[at - 1..at], "4", "{head}\n{line}");
-        assert!(
-            line.contains("  D2C 86.0 %, before it Q2G 14.0 %; "),
-            "{line}"
-        );
-        assert!(
-            line.find("Q2G ").unwrap() < line.rfind("D2C ").unwrap(),
-            "{line}"
-        );
-        assert!(!line.contains("Q2Q"), "{line}");
+        let bottleneck = "  D2C 86.0 %, before it Q2G 14.0 %; ";
+        assert!(line.contains(bottleneck) && !line.contains("Q2Q"), "{line}");
+        let [first, last] = [line.find("Q2G "), line.rfind("D2C ")];
+        assert!(first.is_some() && first < last, "{line}");
         let idle = live_line(&LiveInterval::default());
         assert_eq!(idle.matches(NOTHING).count(), 3, "{idle}");
     }

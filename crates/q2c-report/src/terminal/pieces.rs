@@ -1,6 +1,7 @@
 //! Where a text may be broken: between words, behind a comma in a long name, behind a slash in a
-//! path.
+//! path; and texts that must not be longer than their place.
 
+use super::screen::printable;
 use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
@@ -58,21 +59,46 @@ fn end_of_piece(text: &str, in_path: bool) -> Option<usize> {
     (!text.is_empty()).then_some(text.len())
 }
 
+/// The text in at most `width` columns: a longer one ends in an ellipsis. Control characters become
+/// visible.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    let text = printable(text);
+    if display_width(&text) <= width {
+        return text;
+    }
+    let mut short = String::new();
+    for c in text.chars() {
+        short.push(c);
+        if display_width(&short) >= width {
+            short.pop();
+            break;
+        }
+    }
+    if width > 0 {
+        short.push('\u{2026}');
+    }
+    short
+}
+
+/// The text as [`cut`] does it, with blanks behind it up to `width`.
+pub(super) fn padded(text: &str, width: usize) -> String {
+    let text = cut(text, width);
+    let blanks = width.saturating_sub(display_width(&text));
+    text + &" ".repeat(blanks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn long_names_break_behind_commas_and_slashes_only() {
         let lines = wrapped("hybrid mean:ratio=50%,period=100ms", 22, "▸ ", "    ");
-        assert_eq!(
-            lines,
-            ["▸ hybrid", "    mean:ratio=50%,", "    period=100ms"]
-        );
-        assert_eq!(
-            wrapped("/dev/disk/by-id/nvme-SAMSUNG_MZQL", 16, "", "  "),
-            ["/dev/disk/by-id/", "  nvme-SAMSUNG_MZQL"]
-        );
+        let wanted = ["▸ hybrid", "    mean:ratio=50%,", "    period=100ms"];
+        assert_eq!(lines, wanted);
+        let lines = wrapped("/dev/disk/by-id/nvme-SAMSUNG_MZQL", 16, "", "  ");
+        assert_eq!(lines, ["/dev/disk/by-id/", "  nvme-SAMSUNG_MZQL"]);
         assert_eq!(widest_piece("/dev/disk/by-id/nvme-x"), 6);
         assert_eq!(widest_piece("KIOPS/core"), 10);
         assert_eq!(widest_piece("two  words"), 5);
@@ -82,5 +108,22 @@ mod tests {
     fn blanks_before_a_line_stay() {
         assert_eq!(wrapped("  a b", 4, "", ""), ["  a", "b"]);
         assert_eq!(wrapped("", 4, "", ""), [""]);
+    }
+
+    #[test]
+    fn a_cut_is_seen() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab\u{2026}");
+        assert_eq!(cut("abcd", 1), "\u{2026}");
+        assert_eq!(cut("abcd", 0), "");
+        assert_eq!(padded("ab", 4), "ab  ");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_wide(text in any::<String>(), width in 0usize..40) {
+            prop_assert!(display_width(&cut(&text, width)) <= width);
+            prop_assert_eq!(display_width(&padded(&text, width)), width);
+        }
     }
 }

@@ -16,23 +16,25 @@ const HEAD: [&str; 4] = ["experiment", "judged here", "takes", "asks"];
 /// experiment asks and needs stands below its name.
 #[must_use]
 pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
-    let rows: Vec<[String; 3]> = result.experiments.iter().map(short).collect();
+    let rows: Vec<Row> = result.experiments.iter().map(short).collect();
     let width = |column: usize| {
         let widths = rows.iter().map(|row| display_width(&row[column]));
         widths.max().unwrap_or(0).max(HEAD[column].len())
     };
     // Behind each column stand a blank of padding and one of the table.
     let taken: usize = (0..3).map(|column| width(column) + 2).sum();
-    let room = usize::from(screen.columns()).saturating_sub(taken + 1);
-    let text = if room >= SENTENCES {
-        side_by_side(result, rows, room, screen)
-    } else {
-        below(result, &rows, screen)
+    let room = screen.columns().saturating_sub(taken + 1);
+    let text = match room {
+        SENTENCES.. => side_by_side(result, rows, room, screen),
+        _ => below(result, &rows, screen),
     };
     text + &screen.note(Tone::Strong, "in all:", &sum(result))
 }
 
-fn short(experiment: &ListedExperiment) -> [String; 3] {
+/// What is short: the name, how many claims are judged here, and how long it takes.
+type Row = [String; 3];
+
+fn short(experiment: &ListedExperiment) -> Row {
     [experiment.name.clone(), here(experiment), takes(experiment)].map(|text| printable(&text))
 }
 
@@ -50,26 +52,20 @@ fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
     sentences.iter().flat_map(wrapped).collect()
 }
 
-fn side_by_side(
-    result: &ListResult,
-    rows: Vec<[String; 3]>,
-    room: usize,
-    screen: Screen,
-) -> String {
+fn side_by_side(list: &ListResult, rows: Vec<Row>, room: usize, screen: Screen) -> String {
     let mut table = TerminalTable::new(HEAD.map(|head| TerminalColumn::words(head).left()));
-    for (experiment, row) in result.experiments.iter().zip(rows) {
+    for (experiment, row) in list.experiments.iter().zip(rows) {
         let lines = wrapped(&sentences(experiment), room).join("\n");
         table.add(row.into_iter().chain([lines]));
     }
     table.text(screen)
 }
 
-fn below(result: &ListResult, rows: &[[String; 3]], screen: Screen) -> String {
+fn below(result: &ListResult, rows: &[Row], screen: Screen) -> String {
     let mut text = String::new();
-    let room = usize::from(screen.columns()).saturating_sub(2);
+    let room = screen.columns().saturating_sub(2);
     for (experiment, [name, here, takes]) in result.experiments.iter().zip(rows) {
-        text += &screen.paint(Tone::Strong, name);
-        text.push('\n');
+        text += &(screen.paint(Tone::Strong, name) + "\n");
         let takes = match experiment.seconds {
             None => "length not known".to_owned(),
             Some(_) => format!("takes {takes}"),

@@ -26,18 +26,18 @@ fn rule_text(rule: &SleepRule, screen: Screen) -> String {
         Learning::IoWindows => format!("its windows are a number of I/Os {whose}"),
     };
     let summary = format!("{}; {learns}; as in:", rule.summary);
-    let head = screen.note(Tone::Strong, &format!("{}:", rule.name), &summary);
-    let params = rule.params.iter();
-    head + &screen.step(rule.example) + &params.map(|p| screen.part(&param(p))).collect::<String>()
+    let mut text = screen.note(Tone::Strong, &format!("{}:", rule.name), &summary);
+    text += &screen.step(rule.example);
+    text.extend(rule.params.iter().map(|p| screen.part(&param(p), "  ")));
+    text
 }
 
 fn param(param: &Param) -> String {
-    let default = param.default.map_or_else(
-        || "must be given".to_owned(),
-        |value| format!("default {}", param.kind.show(value)),
-    );
-    let (name, summary) = (param.name, param.summary);
-    format!("{name}: {summary}; {}, {default}", param.range())
+    let (name, summary, range) = (param.name, param.summary, param.range());
+    let default = param.default.map(|value| param.kind.show(value));
+    let default = default.map(|value| format!("default {value}"));
+    let default = default.as_deref().unwrap_or("must be given");
+    format!("{name}: {summary}; {range}, {default}")
 }
 
 fn own(screen: Screen) -> String {
@@ -51,13 +51,10 @@ fn own(screen: Screen) -> String {
     screen.note(Tone::Strong, "A rule of your own:", description)
         + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --ios 8")
         + &screen.step("q2c poll sim TRACE --policy mean --rule '0.5 * min' --period 10ms")
-        + &screen.painted(
-            Tone::Plain,
-            "The same in one text, for --policy and for families:",
-        )
+        + &screen.sentence("The same in one text, for --policy and for families:")
         + &screen.step("q2c poll sweep TRACE --policy 'recent:ios=4|8|16,sleep=0.5 * min'")
         + &screen.step("q2c poll sweep TRACE --policy 'rule:period=1ms|10ms,sleep=0.5 * min'")
-        + &screen.painted(Tone::Plain, kernel)
+        + &screen.sentence(kernel)
 }
 
 #[cfg(test)]
@@ -89,10 +86,7 @@ mod tests {
 
     #[test]
     fn windows_are_named_by_their_kind() {
-        let learning_of = |name: &str| {
-            let rule = q2c_policy::find(name).expect(name);
-            rule.learning()
-        };
+        let learning_of = |name: &str| q2c_policy::find(name).expect(name).learning();
         assert_eq!(learning_of("fixed"), Learning::Nothing);
         assert_eq!(learning_of("pas"), Learning::EveryIo);
         assert_eq!(learning_of("mean"), Learning::TimeWindows);

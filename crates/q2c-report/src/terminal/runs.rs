@@ -20,13 +20,10 @@ pub fn runs(result: &RunsResult, screen: Screen) -> String {
     ]);
     for run in &result.runs {
         let (word, tone) = state(run.end);
-        table.add([
-            TerminalField::from(&run.path),
-            TerminalField::from(run.name.as_deref().unwrap_or("-")),
-            TerminalField::from(run.target.as_deref().unwrap_or("-")),
-            TerminalField::from(run.started_unix_s.map_or_else(|| "-".to_owned(), started)),
-            TerminalField::new(tone, word),
-        ]);
+        let facts = [&run.name, &run.target, &run.started_unix_s.map(started)];
+        let facts = facts.map(|fact| fact.as_deref().unwrap_or("-").into());
+        let fields = std::iter::once(TerminalField::from(&run.path)).chain(facts);
+        table.add(fields.chain([TerminalField::new(tone, word)]));
     }
     let mut text = table.text(screen);
     for run in &result.runs {
@@ -48,28 +45,21 @@ fn state(end: RunEnd) -> (&'static str, Tone) {
 }
 
 fn next(result: &RunsResult, screen: Screen) -> String {
-    let mut runs = result.runs.iter();
-    let mut text = String::new();
-    if let Some(run) = runs.find(|run| run.end == RunEnd::Complete) {
-        text += &screen.note(Tone::Dim, "show one:", &format!("q2c report {}", run.path));
-    }
+    let complete = result.runs.iter().find(|run| run.end == RunEnd::Complete);
+    let shown = complete.map(|run| format!("q2c report {}", run.path));
     let again = |run: &ListedRun| {
-        let has_ended = !matches!(run.end, RunEnd::Interrupted | RunEnd::Crashed);
-        let command = resumed_by(run.name.as_deref()?).filter(|_| !has_ended)?;
-        Some(format!("q2c {command} --resume {}", run.path))
+        let command = match run.name.as_deref()? {
+            name @ ("tune" | "bench" | "reproduce") => name,
+            "reproduce-all" => "reproduce",
+            _ => return None,
+        };
+        let is_stopped = matches!(run.end, RunEnd::Interrupted | RunEnd::Crashed);
+        is_stopped.then(|| format!("q2c {command} --resume {}", run.path))
     };
-    if let Some(line) = result.runs.iter().find_map(again) {
-        text += &screen.note(Tone::Dim, "go on with one:", &line);
-    }
-    text
-}
-
-fn resumed_by(name: &str) -> Option<&str> {
-    match name {
-        "tune" | "bench" | "reproduce" => Some(name),
-        "reproduce-all" => Some("reproduce"),
-        _ => None,
-    }
+    let again = result.runs.iter().find_map(again);
+    let lines = [("show one:", shown), ("go on with one:", again)].into_iter();
+    let notes = lines.filter_map(|(head, line)| Some(screen.note(Tone::Dim, head, &line?)));
+    notes.collect()
 }
 
 #[cfg(test)]
@@ -95,8 +85,7 @@ mod tests {
                 run("runs/a", "tune", RunEnd::Complete),
             ],
         };
-        let screen = Screen::new(80, false);
-        let text = runs(&result, screen);
+        let text = runs(&result, Screen::new(80, false));
         for words in [
             "runs/b  tune     /dev/nvme0n1  2026-01-01 00:00 UTC  killed",
             "show one: q2c report runs/a",

@@ -54,8 +54,8 @@ impl Screen {
     /// it.
     const NARROWEST: u16 = 60;
 
-    pub(super) fn columns(self) -> u16 {
-        self.width.max(Self::NARROWEST)
+    pub(super) fn columns(self) -> usize {
+        self.width.max(Self::NARROWEST).into()
     }
 
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {
@@ -69,37 +69,23 @@ impl Screen {
 
     /// Text that is harmless already, broken between words; further lines begin with `hang`.
     pub(super) fn wrapped(self, text: &str, hang: &str) -> String {
-        pieces::wrapped(text, usize::from(self.columns()), "", hang).join("\n")
+        pieces::wrapped(text, self.columns(), "", hang).join("\n")
     }
 
-    /// A sentence in one tone, with further lines indented by two.
-    pub(super) fn painted(self, tone: Tone, text: &str) -> String {
-        self.lines_in(tone, text, "  ")
+    /// A sentence with further lines indented by two.
+    pub(super) fn sentence(self, text: &str) -> String {
+        self.wrapped(&printable(text), "  ") + "\n"
     }
 
     pub(super) fn legend(self, text: &str) -> String {
-        self.lines_in(Tone::Dim, text, "")
+        let wrapped = self.wrapped(&printable(text), "");
+        let line = |line| self.paint(Tone::Dim, line) + "\n";
+        wrapped.lines().map(line).collect()
     }
 
-    fn lines_in(self, tone: Tone, text: &str, hang: &str) -> String {
-        let wrapped = self.wrapped(&printable(text), hang);
-        let lines = wrapped.lines().map(|line| self.paint(tone, line) + "\n");
-        lines.collect()
-    }
-
-    /// One of several sentences that belong to the line above them.
-    pub(super) fn item(self, text: &str) -> String {
-        self.indented(text, "  \u{b7} ")
-    }
-
-    /// A part of what stands above it, indented by two, its further lines by four.
-    pub(super) fn part(self, text: &str) -> String {
-        self.indented(text, "  ")
-    }
-
-    fn indented(self, text: &str, mark: &str) -> String {
-        let width = usize::from(self.columns());
-        pieces::wrapped(&printable(text), width, mark, "    ").join("\n") + "\n"
+    /// A part of what stands above it, behind a mark; its further lines are indented by four.
+    pub(super) fn part(self, text: &str, mark: &str) -> String {
+        pieces::wrapped(&printable(text), self.columns(), mark, "    ").join("\n") + "\n"
     }
 
     /// A step to carry out, indented by four. It is broken between words alone, because it may have
@@ -123,7 +109,7 @@ impl Screen {
 
     /// Breaks a text between words alone, because it may have a name or a line to copy.
     fn between_words(self, text: &str, first: &str, hang: &str) -> String {
-        let options = textwrap::Options::new(usize::from(self.columns()))
+        let options = textwrap::Options::new(self.columns())
             .initial_indent(first)
             .subsequent_indent(hang)
             .break_words(false)
@@ -135,8 +121,8 @@ impl Screen {
     /// Writes `head`, styled by `tone`, and `text` behind it. Both are made harmless, and wrapped
     /// to the screen; further lines are indented by two.
     pub(super) fn note(self, tone: Tone, head: &str, text: &str) -> String {
-        let (head, text) = (printable(head), printable(text));
-        let whole = format!("{head} {text}");
+        let head = printable(head);
+        let whole = format!("{head} {}", printable(text));
         let whole = self.wrapped(whole.trim_end(), "  ");
         match whole.strip_prefix(&head) {
             Some(rest) => self.paint(tone, &head) + rest + "\n",
@@ -150,19 +136,19 @@ impl Screen {
 pub(crate) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || is_invisible(c) {
-            safe.extend(c.escape_unicode());
-        } else {
-            safe.push(c);
+        match c {
+            // Line separators, and marks that turn the direction of the text behind them.
+            '\u{2028}'
+            | '\u{2029}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => safe.extend(c.escape_unicode()),
+            c if c.is_control() => safe.extend(c.escape_unicode()),
+            c => safe.push(c),
         }
     }
     safe
-}
-
-/// Whether the character is a line separator, or a mark that turns the direction of the text behind
-/// it.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -178,29 +164,23 @@ mod tests {
         let message = screen.message(&text);
         let lines: Vec<&str> = message.lines().collect();
         assert!(lines.len() > 3 && lines[1].starts_with("  "), "{message}");
-        let free = lines.iter().filter(|line| !line.contains(&path));
-        assert!(
-            free.clone().all(|line| line.chars().count() <= 80),
-            "{message}"
-        );
+        let mut free = lines.iter().filter(|line| !line.contains(&path));
+        assert!(free.all(|line| line.chars().count() <= 80), "{message}");
         assert!(message.contains(&path), "{message}");
         assert_eq!(screen.message("   a\n   ^ here"), "   a\n   ^ here");
     }
 
     #[test]
     fn escape_sequences_are_shown_not_obeyed() {
-        assert_eq!(
-            printable("nvme\u{1b}[31m\r\nß"),
-            "nvme\\u{1b}[31m\\u{d}\\u{a}ß"
-        );
+        let shown = "nvme\\u{1b}[31m\\u{d}\\u{a}ß";
+        assert_eq!(printable("nvme\u{1b}[31m\r\nß"), shown);
         assert_eq!(printable("a\u{202e}b\u{2028}"), "a\\u{202e}b\\u{2028}");
     }
 
     proptest! {
         #[test]
         fn no_control_character_survives(text in any::<String>()) {
-            let screen = Screen::new(80, false);
-            let note = screen.note(Tone::Bad, &text, &text);
+            let note = Screen::new(80, false).note(Tone::Bad, &text, &text);
             prop_assert!(note.chars().all(|c| c == '\n' || !c.is_control()), "{note:?}");
         }
     }

@@ -1,12 +1,14 @@
-//! `q2c trace info` in a terminal, which the commands that make a trace print too.
+//! `q2c trace info` in a terminal, which the commands that make a trace print too, and `q2c trace
+//! columns`.
 
-use super::screen::{Screen, printable};
-use crate::phrase::counted;
+use super::screen::{Screen, Tone, printable};
+use super::table::{TerminalColumn, TerminalTable};
+use crate::phrase::{counted, listed};
 use crate::rates::TrafficRates;
 use q2c_model::facts::LOST;
 use q2c_model::lost::Losses;
 use q2c_model::{FleetMeta, Nanos, TraceLatency, TraceMeta, TraceSummary};
-use q2c_result::trace::TraceInfo;
+use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns, TraceInfo};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -19,11 +21,8 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {}", info.path, counted(info.summary.records, "record"));
     let facts = info.meta.facts.iter().filter(|(name, _)| *name != LOST);
     let facts = facts.map(|(name, value)| (name.as_str(), value.clone()));
-    lines(
-        &head,
-        records(info).chain(latencies_and_losses(info)).chain(facts),
-        screen,
-    )
+    let counted = records(info).chain(latencies_and_losses(info));
+    lines(&head, counted.chain(facts), screen)
 }
 
 /// What a folder with a trace for each device holds, as [`trace_info`] tells it of one trace.
@@ -45,12 +44,10 @@ fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let source = format!("{} {}", meta.source, meta.source_version);
     let queued = summary.q2c.is_some() || summary.u2c.is_some();
+    let (lanes, deepest) = (summary.lanes, summary.deepest);
     let lanes = match summary.d2c {
-        Some(_) if !queued => format!("{}; how many in flight each is not told", summary.lanes),
-        _ => format!(
-            "{}, at most {} in flight each",
-            summary.lanes, summary.deepest
-        ),
+        Some(_) if !queued => format!("{lanes}; how many in flight each is not told"),
+        _ => format!("{lanes}, at most {deepest} in flight each"),
     };
     let facts = [
         ("source", source.trim_end().to_owned()),
@@ -62,9 +59,8 @@ fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
         ("lanes", lanes),
         ("from first to last", summary.span_ns.to_string()),
     ];
-    facts
-        .into_iter()
-        .chain(rates(summary).sentences(&meta.facts))
+    let facts = facts.into_iter();
+    facts.chain(rates(summary).sentences(&meta.facts))
 }
 
 fn rates(summary: &TraceSummary) -> TrafficRates {
@@ -79,12 +75,8 @@ fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
     let slept = (summary.slept > 0).then_some(("slept", slept));
-    let latencies = [
-        ("U2C", &summary.u2c),
-        ("Q2C", &summary.q2c),
-        ("D2C", &summary.d2c),
-    ];
-    let latencies = latencies.into_iter();
+    let latencies = ["U2C", "Q2C", "D2C"].into_iter();
+    let latencies = latencies.zip([&summary.u2c, &summary.q2c, &summary.d2c]);
     let latencies = latencies.filter_map(|(name, stats)| Some((name, latency(stats.as_ref()?))));
     // A loss is told with its reasons.
     let has_losses = losses(meta).is_some();
@@ -102,18 +94,14 @@ fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)
 /// say it like q2c.
 fn losses(meta: &TraceMeta) -> Option<Losses> {
     let is_own_loss = meta.lost > 0 && meta.facts.contains_key("capture");
-    is_own_loss
-        .then(|| Losses::from_counts(&meta.unmatched))
-        .flatten()
+    Losses::from_counts(&meta.unmatched).filter(|_| is_own_loss)
 }
 
 fn lost(meta: &TraceMeta) -> String {
-    if let Some(not_told) = meta.facts.get(LOST) {
-        return not_told.clone();
-    }
-    let reasons =
-        losses(meta).map(|losses| format!(": {}. To do: {}", losses.causes, losses.remedies));
-    format!("{}{}", meta.lost, reasons.unwrap_or_default())
+    let reasons = losses(meta);
+    let reasons = reasons.map(|it| format!(": {}. To do: {}", it.causes, it.remedies));
+    let count = || format!("{}{}", meta.lost, reasons.unwrap_or_default());
+    meta.facts.get(LOST).cloned().unwrap_or_else(count)
 }
 
 /// A head, and a line for each property; further ones begin below its value.
@@ -133,36 +121,77 @@ fn lines<'a>(
 
 /// Counts of the wanted reasons; `0` where nothing was left out for any.
 fn left_out(unmatched: &BTreeMap<String, u64>, wanted: impl Fn(&str) -> bool) -> String {
-    let mut wanted_counts = unmatched.clone();
-    wanted_counts.retain(|reason, _| wanted(reason));
-    if wanted_counts.is_empty() {
-        "0".to_owned()
-    } else {
-        counts(&wanted_counts)
-    }
+    let wanted = unmatched.iter().filter(|(reason, _)| wanted(reason));
+    let text = Some(counts(wanted)).filter(|text| !text.is_empty());
+    text.unwrap_or_else(|| "0".to_owned())
 }
 
-fn counts<K: Display>(counts: &BTreeMap<K, u64>) -> String {
+fn counts<'a, K: Display + 'a>(counts: impl IntoIterator<Item = (&'a K, &'a u64)>) -> String {
     const LISTED: usize = 8;
-    let listed = counts.iter().take(LISTED);
-    let mut labels: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();
-    if counts.len() > LISTED {
-        labels.push(format!("{} more kinds", counts.len() - LISTED));
+    let labels = counts.into_iter().map(|(kind, n)| format!("{kind} ({n})"));
+    let mut labels: Vec<String> = labels.collect();
+    if labels.len() > LISTED {
+        let more = labels.split_off(LISTED).len();
+        labels.push(format!("{more} more kinds"));
     }
     labels.join(", ")
 }
 
 fn latency(latency: &TraceLatency) -> String {
-    let TraceLatency {
-        min_ns,
-        mean_ns,
-        p50_ns,
-        p99_ns,
-        max_ns,
-        ..
-    } = latency;
-    let mean = Nanos(mean_ns.round() as u64);
-    format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
+    let (min, median, max) = (latency.min_ns, latency.p50_ns, latency.max_ns);
+    let (mean, p99) = (Nanos(latency.mean_ns.round() as u64), latency.p99_ns);
+    format!("min {min}, median {median}, mean {mean}, p99 {p99}, max {max}")
+}
+
+/// The columns of a trace, and the fields that a CSV file may hold.
+#[must_use]
+pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
+    let what = "a Parquet file with one row for each request. Times are from the trace's start. \
+                Cells are null where the source does not tell the value; columns with * always \
+                have one.";
+    let mut text = screen.note(Tone::Strong, "columns of a trace:", what);
+    text += &(columns(&list.columns).text(screen) + "\n");
+    let title = "fields of trace import --format csv:";
+    text += &screen.note(Tone::Strong, title, &fields(list));
+    for field in &list.csv_fields {
+        if let Some(meaning) = &field.meaning {
+            text += &screen.note(Tone::Strong, &format!("{}:", field.name), meaning);
+        }
+    }
+    text + &headers(&list.csv_fields).text(screen)
+}
+
+fn columns(list: &[TraceColumn]) -> TerminalTable {
+    let head = ["column", "type", "unit"].map(|head| TerminalColumn::numbers(head).left());
+    let mut table = TerminalTable::new(head.into_iter().chain([TerminalColumn::words("meaning")]));
+    for column in list {
+        let always = if column.optional { "" } else { " *" };
+        let name = format!("{}{always}", column.name);
+        table.add([&name, &column.kind, &column.unit, &column.meaning]);
+    }
+    table
+}
+
+fn fields(list: &TraceColumns) -> String {
+    let taken = |name: &String| list.csv_fields.iter().any(|field| field.name == *name);
+    let names = list.columns.iter().map(|column| &column.name);
+    let not = listed(names.filter(|name| !taken(name)));
+    format!(
+        "--columns FIELD=HEADER,... says which header holds which field: any column above but {not}, \
+         and the two below. Times are in --unit. For fields that it does not name, these \
+         names are taken as headers, and those below in any case, with a unit at their end or without (latency_us):"
+    )
+}
+
+fn headers(fields: &[CsvColumn]) -> TerminalTable {
+    let mut table = TerminalTable::new([
+        TerminalColumn::numbers("field").left(),
+        TerminalColumn::words("headers taken as it"),
+    ]);
+    for field in fields.iter().filter(|field| !field.headers.is_empty()) {
+        table.add([field.name.clone(), field.headers.join(", ")]);
+    }
+    table
 }
 
 #[cfg(test)]
@@ -207,26 +236,17 @@ mod tests {
         (info.meta.lost, info.meta.facts) = (7, [("capture".to_owned(), "bpf".to_owned())].into());
         info.meta.unmatched.insert("lost: ring full".to_owned(), 7);
         let text = trace_info(&info, screen);
-        assert!(
-            text.contains(
-                "7: 7 without room in the ring of their CPU. To do: record less with --op"
-            ) && text.contains("left out               completion without queue (17), in flight"),
-            "{text}"
-        );
+        for part in [
+            "7: 7 without room in the ring of their CPU. To do: record less with --op",
+            "left out               completion without queue (17), in flight",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
         // The reasons of another source are its own.
         info.meta.facts.clear();
         let text = trace_info(&info, screen);
-        assert!(
-            text.contains("lost: ring full (7)") && !text.contains("To do"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn sleeps_are_told_where_there_are_any() {
-        let screen = Screen::new(400, false);
-        let mut info = info();
-        assert!(!trace_info(&info, screen).contains("slept"));
+        assert!(text.contains("lost: ring full (7)") && !text.contains("To do"));
+        assert!(!text.contains("slept"), "{text}");
         (info.summary.slept, info.summary.missed) = (9, 2);
         let text = trace_info(&info, screen);
         assert!(text.contains("9, 2 of them too long"), "{text}");
@@ -234,8 +254,7 @@ mod tests {
 
     #[test]
     fn every_line_fits_80_columns() {
-        let screen = Screen::new(80, false);
-        let text = trace_info(&info(), screen);
+        let text = trace_info(&info(), Screen::new(80, false));
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}\n{text}");
         }
@@ -251,9 +270,8 @@ mod tests {
             assert!(flat.contains(part), "{part}: {text}");
         }
         // Further lines of a value stand below its first one.
-        let below = text
-            .lines()
-            .filter(|line| line.starts_with(&" ".repeat(25)));
+        let hang = " ".repeat(25);
+        let below = text.lines().filter(|line| line.starts_with(&hang));
         assert!(below.count() > 4, "{text}");
     }
 }

@@ -1,9 +1,11 @@
-//! A watched workload in a terminal: a line per interval.
+//! A watched workload, and the kernel's own hybrid polling watched, in a terminal: a line per
+//! interval.
 
 use super::screen::printable;
 use crate::late;
 use crate::phrase::when;
-use crate::quantity::{self, duration, number, or_nothing};
+use crate::quantity::{duration, iops, number, or_nothing, percent};
+use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::late::LateMisses;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 
@@ -12,36 +14,36 @@ pub struct Gauge {
     /// Name, used as the head of its column.
     pub name: &'static str,
     /// Reads the value, in the unit that `text` takes; `None` when the interval has none.
-    pub value: fn(&WatchNumbers) -> Option<f64>,
+    pub value: Reading,
     /// Writes a value as text with its unit.
     pub text: fn(f64) -> String,
     /// The largest possible value, where there is one (100 for percentages).
     pub top: Option<f64>,
 }
 
-const fn gauge(
-    name: &'static str,
-    value: fn(&WatchNumbers) -> Option<f64>,
-    text: fn(f64) -> String,
-) -> Gauge {
+type Reading = fn(&WatchNumbers) -> Option<f64>;
+
+const fn gauge(name: &'static str, value: Reading, text: fn(f64) -> String) -> Gauge {
+    let top = None;
     Gauge {
         name,
         value,
         text,
-        top: None,
+        top,
     }
 }
 
-const fn share(name: &'static str, value: fn(&WatchNumbers) -> Option<f64>) -> Gauge {
+const fn share(name: &'static str, value: Reading) -> Gauge {
+    let top = Some(100.0);
     Gauge {
-        top: Some(100.0),
-        ..gauge(name, value, percent)
+        top,
+        ..gauge(name, value, in_percent)
     }
 }
 
 /// All gauges, in the order of their columns.
 pub static GAUGES: [Gauge; 7] = [
-    gauge("IOPS", |n| n.rates.iops, quantity::iops),
+    gauge("IOPS", |n| n.rates.iops, iops),
     share("missed", |n| Some(n.rates.miss_rate? * 100.0)),
     gauge("asked", |n| n.rates.effective_sleep_ns, duration),
     gauge("slept", |n| n.slept_ns, duration),
@@ -59,7 +61,7 @@ pub static LATE_GAUGES: [Gauge; 4] = [
     gauge("beside", |n| Some(n.late?.beside_misses?.requests), number),
 ];
 
-fn percent(value: f64) -> String {
+fn in_percent(value: f64) -> String {
     format!("{} %", number(value))
 }
 
@@ -80,24 +82,20 @@ pub(crate) fn method_title(method: &WatchMethod) -> String {
 /// The head of the lines of [`watch_line`].
 #[must_use]
 pub fn watch_head() -> String {
-    let names = GAUGES.iter().map(|gauge| format!(" {:>9}", gauge.name));
-    let names: String = names.collect();
-    format!("{:>9}{names} {:>9}  method", "until", "behind")
+    let names = GAUGES.iter().map(|gauge| gauge.name).chain(["behind"]);
+    line("until", names.map(str::to_owned)) + "  method"
 }
 
 /// An interval in a line. The column `behind` has the IOPS of the background jobs.
 #[must_use]
 pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
-    let fields = GAUGES.iter().map(|gauge| gauge.show(&interval.numbers));
-    let fields: String = fields.map(|field| format!(" {field:>9}")).collect();
-    let behind = or_nothing(interval.numbers.background_iops.map(quantity::iops));
+    let gauges = GAUGES.iter().map(|gauge| gauge.show(&interval.numbers));
+    let behind = or_nothing(interval.numbers.background_iops.map(iops));
     let method = interval.method.and_then(|n| methods.get(n));
-    let mut name = method.map_or("(changing)".to_owned(), method_title);
-    if method.is_some() && !interval.settled {
-        name += " (settling)";
-    }
-    let until = format!("{:.2} s", interval.end_s);
-    printable(&format!("{until:>9}{fields} {behind:>9}  {name}"))
+    let name = method.map_or("(changing)".to_owned(), method_title);
+    let settling = when(method.is_some() && !interval.settled, " (settling)");
+    let fields = line(&format!("{:.2} s", interval.end_s), gauges.chain([behind]));
+    format!("{fields}  {}{settling}", printable(&name))
 }
 
 /// The parts of U2C of an interval in a line that stands below [`watch_line`]; `None` where the
@@ -112,11 +110,9 @@ pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
         format!("; misses late by {over}{spread}, beside {beside} requests")
     });
     let unmatched = late::unmatched(late).map(|reasons| format!("; {reasons}"));
-    let text: String = [Some(late::numbers(late)), misses, unmatched]
-        .into_iter()
-        .flatten()
-        .collect();
-    Some(format!("{:>9}{text}", ""))
+    let (misses, unmatched) = (misses.unwrap_or_default(), unmatched.unwrap_or_default());
+    let parts = late::numbers(late);
+    Some(format!("{:>9}{parts}{misses}{unmatched}", ""))
 }
 
 fn spread(misses: &LateMisses) -> String {
@@ -125,13 +121,58 @@ fn spread(misses: &LateMisses) -> String {
     format!(" (median {p50}, p99 {p99}, at most {most})")
 }
 
+/// A column: its name, and the text of an interval in it.
+pub(crate) type KernelWatchColumn = (&'static str, fn(&KernelInterval) -> Option<String>);
+
+pub(crate) static KERNEL_COLUMNS: [KernelWatchColumn; 9] = [
+    ("delay", |i| Some(delay(i.io_poll_delay?))),
+    ("IOPS", |i| i.rates.iops.map(iops)),
+    ("slept for", |i| {
+        (i.polled > 0).then(|| percent(i.slept as f64 / i.polled as f64))
+    }),
+    ("missed", |i| i.rates.miss_rate.map(percent)),
+    ("effective", |i| i.rates.effective_sleep_ns.map(duration)),
+    ("asked", |i| i.asked_ns.map(duration)),
+    ("slept", |i| i.slept_ns.map(duration)),
+    ("CPU", |i| Some(in_percent(i.rates.cpu_pct?))),
+    ("threads", |i| Some(i.threads.to_string())),
+];
+
+fn delay(value: i64) -> String {
+    match value {
+        -1 => "classic".to_owned(),
+        0 => "kernel".to_owned(),
+        us => format!("{us} us"),
+    }
+}
+
+/// The head of the lines of [`kernel_watch_line`].
+#[must_use]
+pub fn kernel_watch_head() -> String {
+    let names = KERNEL_COLUMNS.iter();
+    line("until", names.map(|(name, _)| (*name).to_owned()))
+}
+
+/// An interval in a line. `until` is the text of the first column, the interval's end.
+#[must_use]
+pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
+    let fields = KERNEL_COLUMNS.iter();
+    let fields = fields.map(|(_, get)| or_nothing(get(interval)));
+    let unknown = format!("  ({} of unknown outcome)", interval.unknown);
+    line(until, fields) + when(interval.unknown > 0, &unknown)
+}
+
+/// A line of columns below each other.
+fn line(first: &str, fields: impl Iterator<Item = String>) -> String {
+    let fields: String = fields.map(|field| format!(" {field:>9}")).collect();
+    printable(&format!("{first:>9}{fields}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use q2c_model::{Rates, U2cParts};
-    use q2c_policy::method::Means;
     use q2c_result::late::{LateNumbers, MissLateness, OnDevice};
-    use q2c_result::mode::{ModeKind, WaitMode};
 
     fn numbers() -> WatchNumbers {
         WatchNumbers {
@@ -141,24 +182,10 @@ mod tests {
                 miss_rate: Some(0.125),
                 effective_sleep_ns: Some(21_100.0),
             },
-            slept_ns: None,
             p50_ns: Some(80_900.0),
             p99_ns: Some(2.5e6),
-            switches_per_io: 1.0,
-            interrupts_per_io: None,
             background_iops: Some(850.0),
-            late: None,
-        }
-    }
-
-    fn method() -> WatchMethod {
-        WatchMethod {
-            method: "hybrid:min:70%,10ms".parse().unwrap(),
-            background: true,
-            was: Some(WaitMode::by(ModeKind::Hybrid, Some(Means::Ring))),
-            intervals: 3,
-            settling: 1,
-            median: Some(numbers()),
+            ..WatchNumbers::default()
         }
     }
 
@@ -171,14 +198,14 @@ mod tests {
             numbers: numbers(),
             ..WatchInterval::default()
         };
-        let line = watch_line(&interval, &[method()]);
+        let method = WatchMethod::new("hybrid:min:70%,10ms".parse().unwrap(), true);
+        let line = watch_line(&interval, &[method]);
         let wanted = "   1.25 s    12.3 K    12.5 %   21.1 us         -    71.5 %   80.9 us   2.50 ms       850  \
                       min:ratio=70%,period=10ms + background (settling)";
         assert_eq!(line, wanted);
         let end = |text: &str, word: &str| text.find(word).map(|at| at + word.len());
         assert_eq!(end(&watch_head(), "p99"), end(&line, "2.50 ms"));
-        let none = WatchInterval::default();
-        assert!(watch_line(&none, &[]).ends_with("(changing)"));
+        assert!(watch_line(&WatchInterval::default(), &[]).ends_with("(changing)"));
     }
 
     #[test]
@@ -221,10 +248,38 @@ mod tests {
                       wake-up 5.00 us + reap 1.00 us; misses late by 50.0 us \
                       (median 10.0 us, p99 170 us, at most 2.00 ms), beside 1.50 requests";
         assert_eq!(line, wanted);
-        let shown: Vec<String> = LATE_GAUGES
-            .iter()
-            .map(|gauge| gauge.show(&interval.numbers))
-            .collect();
+        let shown = LATE_GAUGES
+            .each_ref()
+            .map(|gauge| gauge.show(&interval.numbers));
         assert_eq!(shown, ["60.0 us", "15.0 us", "5.00 us", "1.50"]);
+    }
+
+    #[test]
+    fn a_line_stands_under_its_head() {
+        let interval = KernelInterval {
+            io_poll_delay: Some(0),
+            polled: 2_000,
+            slept: 1_000,
+            rates: Rates {
+                iops: Some(2_000.0),
+                cpu_pct: Some(61.0),
+                miss_rate: Some(0.125),
+                effective_sleep_ns: Some(20_500.0),
+            },
+            asked_ns: Some(41_000.0),
+            slept_ns: Some(52_000.0),
+            threads: 2,
+            ..KernelInterval::default()
+        };
+        let wanted = "   1.00 s    kernel    2.00 K    50.0 %    12.5 %   20.5 us   41.0 us   52.0 us    61.0 %         2";
+        assert_eq!(kernel_watch_line("1.00 s", &interval), wanted);
+        let lost = KernelInterval {
+            unknown: 3,
+            ..KernelInterval::default()
+        };
+        let line = kernel_watch_line("2.00 s", &lost);
+        let is_told = line.contains(" - ") && line.ends_with("(3 of unknown outcome)");
+        assert!(is_told, "{line}");
+        assert_eq!(kernel_watch_head().len(), wanted.len());
     }
 }

@@ -34,17 +34,11 @@ impl Chromium {
         };
         let profile = tempfile::tempdir().expect("make a profile");
         let process = Command::new(program)
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-            ])
+            .args(["--headless", "--no-sandbox", "--no-first-run"])
+            .args(["--disable-gpu", "--disable-quic", "--disable-sync"])
             .args([
                 "--disable-background-networking",
                 "--disable-component-update",
-                "--disable-sync",
             ])
             .args(["--window-size=1366,900", "--remote-debugging-port=0"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -88,8 +82,7 @@ impl Drop for Chromium {
 }
 
 fn found() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
     let candidates = NAMES
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));

@@ -29,8 +29,7 @@ impl DevTools {
             next_id: 0,
             events: Vec::new(),
         };
-        let page = tools.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let attach = json!({"targetId": page["targetId"], "flatten": true});
+        let attach = json!({"targetId": tools.call("Target.createTarget", &json!({"url": "about:blank"}))["targetId"], "flatten": true});
         let attached = tools.call("Target.attachToTarget", &attach);
         tools.session = attached["sessionId"].as_str().map(str::to_owned);
         tools

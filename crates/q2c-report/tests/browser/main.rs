@@ -59,11 +59,8 @@ fn every_chart_is_drawn() {
     page.unfold();
     for size in ["4096", "65536"] {
         for (chart, traces) in CHARTS {
-            let plot = page.scroll_to(&format!("{chart}-{size}"));
-            assert_eq!(plot["traces"], json!(traces), "{chart}: {plot}");
-            assert_eq!(plot["groups"], json!(traces), "{chart}: {plot}");
+            let plot = page.assert_drawn(&format!("{chart}-{size}"), None, traces);
             assert!(plot["marks"].as_u64() >= Some(traces), "{chart}: {plot}");
-            assert_eq!(plot["broken"], json!(0), "{chart}: {plot}");
         }
     }
     assert_eq!(page.drawn(), 2 * CHARTS.len());
@@ -73,25 +70,10 @@ fn every_chart_is_drawn() {
 #[test]
 fn every_view_of_a_chart_is_drawn() {
     let mut page = open!(fixture::tune());
-    let views = [
-        (
-            "over-time-4096",
-            vec![
-                "KIOPS",
-                "CPU, % of one",
-                "mean latency, us",
-                "p99 latency, us",
-            ],
-        ),
-        ("latency-4096", vec!["quantile", "share of I/Os, %"]),
-    ];
-    for (chart, titles) in views {
-        for (index, title) in titles.into_iter().enumerate() {
-            let plot = page.show_view(chart, index);
-            assert_eq!(plot["y"], json!(title), "{chart}: {plot}");
-            assert_eq!(plot["broken"], json!(0), "{chart}: {plot}");
-        }
-    }
+    let latencies = [("mean latency, us", 12), ("p99 latency, us", 12)];
+    let views = [[("KIOPS", 12), ("CPU, % of one", 12)], latencies].concat();
+    page.assert_views("over-time-4096", &views);
+    page.assert_views("latency-4096", &[("quantile", 7), ("share of I/Os, %", 7)]);
     for (index, title) in ["KIOPS<br>per core", "miss, %", "KIOPS", "CPU, %"]
         .into_iter()
         .enumerate()
@@ -105,12 +87,11 @@ fn every_view_of_a_chart_is_drawn() {
 #[test]
 fn charts_show_the_measured_numbers() {
     let mut page = open!(fixture::tune());
-    page.scroll_to("pareto-4096");
     // The fixture's row has 12.11 KIOPS (from -1.4 % to +1.12 %) at 43.0 % CPU.
-    let chosen = page.evaluate(
-        "(() => { const t = document.querySelector('[data-chart=pareto-4096] .plot').data
-            .find((t) => t.name === 'hybrid min:ratio=85%,period=10ms');
-          return [t.x[0], t.y[0], t.error_y.arrayminus[0], t.error_y.array[0]]; })()",
+    let chosen = page.plotted(
+        "pareto-4096",
+        "p.data.filter((t) => t.name === 'hybrid min:ratio=85%,period=10ms')
+            .flatMap((t) => [t.x[0], t.y[0], t.error_y.arrayminus[0], t.error_y.array[0]])",
     );
     let numbers: Vec<f64> = serde_json::from_value(chosen).expect("four numbers");
     for (number, expected) in numbers.iter().zip([43.0, 12.11, 0.16954, 0.135_63]) {
@@ -120,27 +101,23 @@ fn charts_show_the_measured_numbers() {
 }
 
 /// The fixture's device is slow in the fourth interval and its sleep too long in the eighth. The
-/// areas say which, each with the number of the fixture, and the points below are the misses.
+/// areas say which, each with the number of the fixture, and the points below are the misses. The
+/// kept text of the page has the sentence.
 #[test]
 fn late_time_tells_the_sleep_from_the_device() {
     let mut page = open!(fixture::tune());
-    page.scroll_to("late-time-0-4096");
-    let drawn = page.evaluate(
-        "(() => { const d = document.querySelector('[data-chart=late-time-0-4096] .plot').data;
-          const of = (name) => d.find((t) => t.name === name);
-          const [device, over] = [of('device'), of('oversleep')];
-          return [device.y[3], over.y[3], device.y[7], over.y[7], d.filter((t) => t.stackgroup).length,
-                  of('miss, alone on the device').x.length, of('miss, beside others').x.length]; })()",
+    let drawn = page.plotted(
+        "late-time-0-4096",
+        "[['device', 'oversleep'].map((name) => p.data.find((t) => t.name === name).y)
+            .map((y) => [y[3], y[7]]),
+          p.data.filter((t) => t.stackgroup).length,
+          p.data.filter((t) => t.name.startsWith('miss, ')).map((t) => [t.name, t.x.length])]",
     );
-    assert_eq!(drawn, json!([300, 3, 70, 135, 6, 225, 75]));
-    let note = page.evaluate(
-        "document.querySelector('[data-chart=late-time-0-4096] figcaption p').textContent",
-    );
-    let note = note.as_str().expect("a note");
-    assert!(
-        note.contains("took longer by the device (99.0 %)"),
-        "{note}"
-    );
+    let misses = json!([
+        ["miss, alone on the device", 225],
+        ["miss, beside others", 75]
+    ]);
+    assert_eq!(drawn, json!([[[300, 70], [3, 135]], 6, misses]));
     page.assert_quiet();
 }
 
@@ -149,15 +126,12 @@ fn the_dark_scheme_reaches_the_charts() {
     let mut page = open!(fixture::tune());
     page.scroll_to("pareto-4096");
     let colours = "(() => { const p = document.querySelector('[data-chart=pareto-4096] .plot');
-        return [p.layout.font.color, p.data.find((t) => t.name === 'poll').marker.color,
-                getComputedStyle(document.body).color]; })()";
+        return [p.layout.font.color, getComputedStyle(document.body).color,
+                p.data.find((t) => t.name === 'poll').marker.color]; })()";
     // The colours are `--ink` and `--poll` of the style sheet in both schemes.
-    let light = json!(["rgb(28, 36, 48)", "rgb(212, 88, 10)", "rgb(28, 36, 48)"]);
-    let dark = json!([
-        "rgb(228, 232, 238)",
-        "rgb(255, 154, 82)",
-        "rgb(228, 232, 238)"
-    ]);
+    let [ink, paper] = ["rgb(28, 36, 48)", "rgb(228, 232, 238)"];
+    let light = json!([ink, ink, "rgb(212, 88, 10)"]);
+    let dark = json!([paper, paper, "rgb(255, 154, 82)"]);
     page.wait_for_value(colours, &light);
     page.prefer_scheme("dark");
     page.wait_for_value(colours, &dark);
@@ -195,11 +169,10 @@ fn a_script_that_got_in_could_not_run() {
         page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')");
     assert_eq!(loaded, json!("refused"));
     let complaints = page.complaints();
-    let by_policy = |c: &&String| c.contains("Content Security Policy");
-    assert!(
-        complaints.iter().filter(by_policy).count() >= 2,
-        "{complaints:?}"
-    );
+    let by_policy = complaints
+        .iter()
+        .filter(|c| c.contains("Content Security Policy"));
+    assert!(by_policy.count() >= 2, "{complaints:?}");
 }
 
 #[test]
@@ -214,12 +187,6 @@ fn a_result_with_nothing_in_it_opens() {
         ..full
     };
     let mut page = open!(empty);
-    let text = page.evaluate("document.body.innerText");
-    let text = text.as_str().expect("the page's text");
-    assert!(text.contains("incomplete:"), "{text}");
-    assert!(
-        text.contains("Nothing was measured at this block size."),
-        "{text}"
-    );
+    page.assert_says(&["incomplete:", "Nothing was measured at this block size."]);
     page.assert_quiet();
 }

@@ -16,6 +16,7 @@ const CENSUS: &str = "(id) => {
     [...plot.querySelectorAll(selector)].filter((e) => (e.getAttribute(key) ?? '').length > 4).length;
   return {
     traces: plot.data.length,
+    bars: plot.data.filter((trace) => trace.type === 'bar').length,
     groups: count('.scatterlayer > .trace') + count('.heatmaplayer > .hm'),
     marks: filled('.scatterlayer path.js-line', 'd') + filled('.scatterlayer path.point', 'd')
       + filled('.heatmaplayer image', 'href'),
@@ -24,22 +25,6 @@ const CENSUS: &str = "(id) => {
     colour: plot.layout.coloraxis?.colorbar.title.text,
   };
 }";
-
-/// A colour scheme that the reader prefers.
-#[derive(Clone, Copy)]
-pub(crate) enum ColourScheme {
-    Light,
-    Dark,
-}
-
-impl ColourScheme {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            ColourScheme::Light => "light",
-            ColourScheme::Dark => "dark",
-        }
-    }
-}
 
 /// An open report. Dropping it stops the browser.
 pub(crate) struct BrowserPage {
@@ -51,8 +36,7 @@ pub(crate) struct BrowserPage {
 impl BrowserPage {
     /// Opens the report of a result; `None` when there is no browser.
     pub(crate) fn open(result: &impl Reported) -> Option<Self> {
-        let html = result.document().page().expect("make the report");
-        Self::open_html(&html)
+        Self::open_html(&result.document().page().expect("make the report"))
     }
 
     /// Opens a page; `None` when there is no browser.
@@ -102,6 +86,60 @@ impl BrowserPage {
         }
     }
 
+    /// The value of an expression on the plot `p` of a chart.
+    pub(crate) fn of_plot(&mut self, chart: &str, expression: &str) -> Value {
+        let plot = format!("document.querySelector('[data-chart={chart}] .plot')");
+        self.evaluate(&format!(
+            "(() => {{ const p = {plot}; return {expression}; }})()"
+        ))
+    }
+
+    /// Brings a chart into view, and evaluates an expression on its plot `p`.
+    pub(crate) fn plotted(&mut self, chart: &str, expression: &str) -> Value {
+        self.scroll_to(chart);
+        self.of_plot(chart, expression)
+    }
+
+    /// Asserts that a chart is drawn with so many traces: at its only view, which has no button,
+    /// or at one of several.
+    pub(crate) fn assert_drawn(&mut self, chart: &str, view: Option<usize>, traces: u64) -> Value {
+        let plot = match view {
+            Some(view) => self.show_view(chart, view),
+            None => self.scroll_to(chart),
+        };
+        let bars = plot["bars"].as_u64().expect("a count");
+        assert_eq!(plot["traces"], json!(traces), "{chart} {view:?}: {plot}");
+        assert_eq!(
+            plot["groups"],
+            json!(traces - bars),
+            "{chart} {view:?}: {plot}"
+        );
+        assert_eq!(plot["broken"], json!(0), "{chart} {view:?}: {plot}");
+        plot
+    }
+
+    /// Asserts that a chart has views of these y axes, each with so many traces.
+    pub(crate) fn assert_views(&mut self, chart: &str, views: &[(&str, u64)]) {
+        for (view, (title, traces)) in views.iter().enumerate() {
+            let plot = self.assert_drawn(chart, Some(view), *traces);
+            assert_eq!(plot["y"], json!(title), "{chart}: {plot}");
+        }
+    }
+
+    /// Asserts that the page has these texts, also in what is folded, and that none of them took
+    /// effect.
+    pub(crate) fn assert_says(&mut self, words: &[&str]) {
+        let text = self.evaluate(
+            "document.querySelectorAll('.warnings').forEach((of) => { of.open = true; }), document.body.innerText",
+        );
+        let text = text.as_str().expect("the page's text");
+        for said in words {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        assert_eq!(self.evaluate("window.ran === undefined"), json!(true));
+        assert_eq!(self.evaluate("document.scripts.length"), json!(3));
+    }
+
     /// Opens all that is folded.
     pub(crate) fn unfold(&mut self) {
         self.evaluate("document.querySelectorAll('details').forEach((of) => { of.open = true; })");
@@ -109,10 +147,7 @@ impl BrowserPage {
 
     /// Clicks the element that a selector names.
     pub(crate) fn click(&mut self, selector: &str) {
-        self.evaluate(&format!(
-            "document.querySelector({}).click()",
-            json!(selector)
-        ));
+        self.evaluate(&format!("document.querySelector('{selector}').click()"));
     }
 
     /// Number of charts that are drawn so far.
@@ -136,10 +171,8 @@ impl BrowserPage {
             format!("document.querySelectorAll(\"[data-chart='{chart}'] .views button\")[{index}]");
         self.evaluate(&format!("{button}.click()"));
         self.evaluate("new Promise((done) => setTimeout(done, 150))");
-        assert_eq!(
-            self.evaluate(&format!("{button}.getAttribute('aria-pressed')")),
-            json!("true")
-        );
+        let pressed = self.evaluate(&format!("{button}.getAttribute('aria-pressed')"));
+        assert_eq!(pressed, json!("true"));
         self.evaluate(&format!("({CENSUS})('{chart}')"))
     }
 
@@ -175,12 +208,8 @@ impl BrowserPage {
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         // One more round trip, so that events under way arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
-        self.tools
-            .events
-            .iter()
-            .filter(|event| is_complaint(event))
-            .map(Value::to_string)
-            .collect()
+        let events = self.tools.events.iter().filter(|event| is_complaint(event));
+        events.map(Value::to_string).collect()
     }
 
     /// Asserts that the browser complained of nothing, and loaded nothing but the page itself.

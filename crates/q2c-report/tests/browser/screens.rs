@@ -2,8 +2,9 @@
 //!
 //! With the variable `Q2C_SCREENSHOTS` set to a folder, a picture of each page is written there.
 
-use crate::page::{BrowserPage, ColourScheme};
-use crate::{bench, fixture, tune_jobs};
+use crate::page::BrowserPage;
+use crate::tune_jobs::tune_jobs_fixture;
+use crate::{bench, fixture};
 use q2c_report::Reported;
 use q2c_result::kernel_watch::KernelInterval;
 use serde_json::json;
@@ -77,8 +78,8 @@ const EVERYTHING: &str = "(async () => {
 })()";
 
 /// Opens a page on each screen in each scheme, and asserts that all of it can be read.
-fn assert_readable(name: &str, page: Result<String, q2c_model::Fault>, most_tall: Option<u64>) {
-    let html = page.expect("make the page");
+fn assert_readable(name: &str, result: &impl Reported) {
+    let html = result.document().page().expect("make the page");
     assert!(html.len() < 1_200_000, "{name}: {} bytes", html.len());
     let Some(mut page) = BrowserPage::open_html(&html) else {
         return;
@@ -86,124 +87,67 @@ fn assert_readable(name: &str, page: Result<String, q2c_model::Fault>, most_tall
     let mut faults = Vec::new();
     for (width, height) in SCREENS {
         page.set_screen(width, height);
-        for scheme in [ColourScheme::Light, ColourScheme::Dark] {
-            page.prefer_scheme(scheme.name());
+        for scheme in ["light", "dark"] {
+            page.prefer_scheme(scheme);
             page.evaluate(EVERYTHING);
             let unreadable = page.evaluate(UNREADABLE);
             if unreadable != json!([]) {
-                faults.push(format!("{width} {}: {unreadable:#}", scheme.name()));
+                faults.push(format!("{width} {scheme}: {unreadable:#}"));
             }
-            page.picture(&format!("{name}-{width}-{}", scheme.name()));
+            page.picture(&format!("{name}-{width}-{scheme}"));
         }
         let seen = page.evaluate(FIRST_CHART).as_f64();
         if (width, height) == SCREENS[0] && seen.is_none_or(|seen| seen < SEEN_AT_ONCE) {
             faults.push(format!("the first screen has {seen:?} of the first chart"));
         }
         let tall = page.evaluate("document.documentElement.scrollHeight");
-        if let Some(most) = most_tall.filter(|most| tall.as_u64() > Some(*most)) {
-            faults.push(format!("{width}: {tall} tall, at most {most} are allowed"));
+        if name == "tune" && tall.as_u64() > Some(MOST_TALL) {
+            faults.push(format!(
+                "{width}: {tall} tall, at most {MOST_TALL} are allowed"
+            ));
         }
     }
     assert!(faults.is_empty(), "{name}: {}", faults.join("\n"));
     page.assert_quiet();
 }
 
-#[test]
-fn a_tune_is_readable() {
-    let result = fixture::tune();
-    assert_readable("tune", result.document().page(), Some(MOST_TALL));
+/// Tests of pages, each with the names and the results of some.
+macro_rules! readable {
+    ($($test:ident: $($name:literal $result:expr),+;)+) => {
+        $(
+            #[test]
+            fn $test() {
+                $(assert_readable($name, &$result);)+
+            }
+        )+
+    };
 }
 
-#[test]
-fn a_tune_over_jobs_is_readable() {
-    let result = tune_jobs::tune_jobs_fixture::over_jobs(&fixture::tune());
-    assert_readable("tune-jobs", result.document().page(), None);
-}
-
-#[test]
-fn a_benchmark_is_readable() {
-    let result = fixture::bench();
-    assert_readable("bench", result.document().page(), None);
-    let phases = fixture::bench_phases();
-    assert_readable("bench-phases", phases.document().page(), None);
-    let stages = fixture::bench_stages();
-    assert_readable("bench-stages", stages.document().page(), None);
-    let one_job = bench::one_job(stages);
-    assert_readable("bench-one-job", one_job.document().page(), None);
-    let lines = bench::many_lines(fixture::bench());
-    assert_readable("bench-lines", lines.document().page(), None);
-}
-
-#[test]
-fn a_sweep_is_readable() {
-    let result = fixture::sweep();
-    assert_readable("sweep", result.document().page(), None);
-    let many = fixture::sweep_rules();
-    assert_readable("sweep-rules", many.document().page(), None);
-}
-
-#[test]
-fn an_analysis_is_readable() {
-    let result = fixture::analyze();
-    assert_readable("analyze", result.document().page(), None);
-    let few = fixture::analyze_few();
-    assert_readable("analyze-few", few.document().page(), None);
-}
-
-#[test]
-fn replays_are_readable() {
-    assert_readable("replay", fixture::replay().document().page(), None);
-    assert_readable("compare", fixture::compare().document().page(), None);
-    assert_readable(
-        "published",
-        fixture::compare_published().document().page(),
-        None,
-    );
-}
-
-#[test]
-fn experiments_are_readable() {
-    assert_readable("reproduce", fixture::reproduce().document().page(), None);
-    assert_readable(
-        "reproduce-all",
-        fixture::reproduce_all().document().page(),
-        None,
-    );
-}
-
-#[test]
-fn placements_are_readable() {
-    assert_readable("place-sim", fixture::place_sim().document().page(), None);
-    assert_readable("place-run", fixture::place_run().document().page(), None);
-    assert_readable(
-        "place-watch",
-        fixture::place_watch().document().page(),
-        None,
-    );
-    let calibration = fixture::place_calibrate();
-    assert_readable("place-calibrate", calibration.document().page(), None);
-}
-
-#[test]
-fn a_prediction_and_file_systems_are_readable() {
-    assert_readable("scale", fixture::scale().document().page(), None);
-    assert_readable("fs", fixture::fs().document().page(), None);
+readable! {
+    a_tune_is_readable: "tune" fixture::tune();
+    a_tune_over_jobs_is_readable: "tune-jobs" tune_jobs_fixture::over_jobs(&fixture::tune());
+    a_benchmark_is_readable: "bench" fixture::bench(), "bench-phases" fixture::bench_phases(),
+        "bench-stages" fixture::bench_stages(),
+        "bench-one-job" bench::one_job(fixture::bench_stages()),
+        "bench-lines" bench::many_lines(fixture::bench());
+    a_sweep_is_readable: "sweep" fixture::sweep(), "sweep-rules" fixture::sweep_rules();
+    an_analysis_is_readable: "analyze" fixture::analyze(), "analyze-few" fixture::analyze_few();
+    replays_are_readable: "replay" fixture::replay(), "compare" fixture::compare(),
+        "published" fixture::compare_published();
+    experiments_are_readable: "reproduce" fixture::reproduce(),
+        "reproduce-all" fixture::reproduce_all();
+    placements_are_readable: "place-sim" fixture::place_sim(), "place-run" fixture::place_run(),
+        "place-watch" fixture::place_watch(), "place-calibrate" fixture::place_calibrate();
+    a_prediction_and_file_systems_are_readable: "scale" fixture::scale(), "fs" fixture::fs();
 }
 
 #[test]
 fn studies_of_polling_are_readable() {
-    let study = fixture::poll_study();
-    assert_readable("poll-study", study.document().page(), None);
-    let search = fixture::poll_search();
-    assert_readable("poll-search", search.document().page(), None);
+    assert_readable("poll-study", &fixture::poll_study());
+    assert_readable("poll-search", &fixture::poll_search());
     let mut kernel = fixture::kernel_tune();
-    assert!(
-        !kernel
-            .document()
-            .page()
-            .expect("make the page")
-            .contains("kernel-over-time")
-    );
+    let page = kernel.document().page().expect("make the page");
+    assert!(!page.contains("kernel-over-time"));
     for method in &mut kernel.methods {
         let first = method.series[0].clone();
         method.series.extend((2..=10).map(|n| KernelInterval {
@@ -211,5 +155,5 @@ fn studies_of_polling_are_readable() {
             ..first.clone()
         }));
     }
-    assert_readable("tune-kernel", kernel.document().page(), None);
+    assert_readable("tune-kernel", &kernel);
 }

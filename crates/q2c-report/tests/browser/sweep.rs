@@ -13,18 +13,11 @@ fn a_sweep_is_drawn() {
     let charts = [("pareto", 6), ("heat-map", 2)];
     for trace in 0..2 {
         for (chart, traces) in charts {
-            let plot = page.scroll_to(&format!("{chart}-{trace}"));
-            assert_eq!(plot["traces"], json!(traces), "{chart}: {plot}");
-            assert_eq!(plot["broken"], json!(0), "{chart}: {plot}");
+            page.assert_drawn(&format!("{chart}-{trace}"), None, traces);
         }
     }
-    let line = page.scroll_to("timeline-0");
     // The traces are: in time, missed, asked, observed.
-    assert_eq!(
-        (&line["traces"], &line["groups"]),
-        (&json!(4), &json!(4)),
-        "{line}"
-    );
+    page.assert_drawn("timeline-0", None, 4);
     assert_eq!(page.evaluate("window.ran === undefined"), json!(true));
     page.assert_quiet();
 }
@@ -41,20 +34,16 @@ fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
     let Some(mut page) = BrowserPage::open_html(&html) else {
         return;
     };
-    page.scroll_to("pareto-0");
-    let colours = page.evaluate(
-        "(() => { const rules = document.querySelector('[data-chart=pareto-0] .plot').data
-            .filter((t) => t.name.startsWith('simulated:'));
-          return [rules.length, new Set(rules.map((t) => t.marker.color)).size,
-            rules.every((t) => t.marker.color.startsWith('rgb'))]; })()",
+    let colours = page.plotted(
+        "pareto-0",
+        "((colours) => [colours.length, new Set(colours).size, colours.every((c) => c.startsWith('rgb'))])(
+          p.data.filter((t) => t.name.startsWith('simulated:')).map((t) => t.marker.color))",
     );
     assert_eq!(colours, json!([12, 12, true]));
-    page.scroll_to("heat-map-0");
-    let span = page.evaluate(
-        "(() => { const p = document.querySelector('[data-chart=heat-map-0] .plot');
-          const crosses = p.data.filter((t) => t.marker?.symbol === 'x');
-          return [p.layout.coloraxis.cmin, p.layout.coloraxis.cmax,
-            crosses.map((t) => t.x.length)]; })()",
+    let span = page.plotted(
+        "heat-map-0",
+        "[p.layout.coloraxis.cmin, p.layout.coloraxis.cmax,
+          p.data.filter((t) => t.marker?.symbol === 'x').map((t) => t.x.length)]",
     );
     assert_eq!(span, json!([18, 22, [14, 14]]));
     page.assert_quiet();

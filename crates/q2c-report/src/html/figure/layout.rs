@@ -1,6 +1,6 @@
 //! The layout of a view: its axes, colours, lines and words.
 
-use super::{filled, number, numbers, text, texts};
+use super::{filled, number, text, texts};
 use crate::plot::{Arrangement, Colours, PlotAxis, PlotMark, Scale, SeriesShape, View};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ const MIDDLES: [f64; 2] = [0.77, 0.23];
 /// The part of its room that a panel takes when another one stands on its right.
 const BESIDE: f64 = 0.9;
 
-/// The name of the nth x or y axis.
+/// The name of the nth x or y axis, or scale of colours.
 pub(super) fn axis_id(axis: &str, n: usize) -> String {
     match n {
         0 => axis.to_owned(),
@@ -20,34 +20,28 @@ pub(super) fn axis_id(axis: &str, n: usize) -> String {
     }
 }
 
-/// The name of the nth scale of colours.
-pub(super) fn colours_id(n: usize) -> String {
-    axis_id("coloraxis", n)
-}
-
 pub(super) fn layout(view: &View) -> Value {
     let mut layout = axes(view);
     for (n, colours) in view.colours.iter().enumerate() {
         let is_half = view.colours.len() > 1;
-        layout.insert(colours_id(n), colour_scale(colours, is_half.then_some(n)));
+        let scale = colour_scale(colours, is_half.then_some(n));
+        layout.insert(axis_id("coloraxis", n), scale);
     }
-    let is_stacked = view
-        .series
-        .iter()
-        .any(|series| series.draw == SeriesShape::StackedBars);
-    let shapes: Vec<Value> = view.marks.iter().filter_map(shape).collect();
-    let annotations: Vec<Value> = view
-        .marks
-        .iter()
-        .filter_map(|mark| words(view, mark))
-        .collect();
+    let mut series = view.series.iter();
+    let is_stacked = series.any(|series| series.draw == SeriesShape::StackedBars);
+    let marks = view.marks.iter().map(|mark| drawn(view, mark));
+    let (shapes, annotations): (Vec<_>, Vec<_>) = marks.unzip();
+    let some = |drawn: Vec<Option<Value>>| {
+        let drawn: Vec<Value> = drawn.into_iter().flatten().collect();
+        Some(drawn).filter(|drawn| !drawn.is_empty())
+    };
     let mut of_all = filled(json!({
         "barmode": is_stacked.then_some("stack"),
         "bargap": view.bar_gap,
         "hovermode": view.hover_together.then_some("x unified"),
         "showlegend": view.legend,
-        "shapes": Some(shapes).filter(|shapes| !shapes.is_empty()),
-        "annotations": Some(annotations).filter(|annotations| !annotations.is_empty()),
+        "shapes": some(shapes),
+        "annotations": some(annotations),
     }));
     layout.append(of_all.as_object_mut().unwrap_or(&mut Map::new()));
     layout.into()
@@ -72,8 +66,8 @@ fn axes(view: &View) -> Map<String, Value> {
         }
         // The x axis of panels above each other is that of the lowest.
         x["anchor"] = json!(axis_id("y", n));
-        let nth = if view.has_own_x() { n } else { 0 };
-        axes.insert(axis_id("xaxis", nth), x);
+        let nth = (view.arrangement == Arrangement::Beside).then_some(n);
+        axes.insert(axis_id("xaxis", nth.unwrap_or(0)), x);
         axes.insert(axis_id("yaxis", n), y);
     }
     axes
@@ -91,11 +85,9 @@ fn axis(axis: &PlotAxis) -> Value {
     let (kind, names) = match &axis.scale {
         Scale::Linear => (None, None),
         Scale::Log => (Some("log"), None),
-        Scale::Names(names) => (
-            Some("category"),
-            Some(names).filter(|names| !names.is_empty()),
-        ),
+        Scale::Names(names) => (Some("category"), Some(names)),
     };
+    let names = names.filter(|names| !names.is_empty());
     let no_grid = axis.without_grid.then_some(false);
     filled(json!({
         "title": {"text": text(&axis.title)},
@@ -107,7 +99,7 @@ fn axis(axis: &PlotAxis) -> Value {
         "linked": axis.linked.then_some(true),
         "autorange": axis.reversed.then_some("reversed"),
         "range": axis.range.map(|(from, to)| [number(from), number(to)]),
-        "tickvals": Some(numbers(&axis.ticks, true)).filter(|_| !axis.ticks.is_empty()),
+        "tickvals": Some(&axis.ticks).filter(|ticks| !ticks.is_empty()),
         "ticktext": Some(texts(&axis.tick_names)).filter(|_| !axis.tick_names.is_empty()),
         "showticklabels": axis.is_bare.then_some(false),
         "showgrid": no_grid,
@@ -117,13 +109,13 @@ fn axis(axis: &PlotAxis) -> Value {
 
 /// The scale of colours of all panels, or of a half.
 fn colour_scale(colours: &Colours, half: Option<usize>) -> Value {
-    let ticks = Some(&colours.ticks).filter(|ticks| !ticks.is_empty());
+    let ticks = || Some(colours.ticks.iter()).filter(|ticks| ticks.len() > 0);
     let bar = json!({
         "title": {"text": text(&colours.title)},
         "thickness": 12,
         "outlinewidth": 0,
-        "tickvals": ticks.map(|ticks| ticks.iter().map(|(at, _)| *at).collect::<Vec<f64>>()),
-        "ticktext": ticks.map(|ticks| ticks.iter().map(|(_, name)| *name).collect::<Vec<&str>>()),
+        "tickvals": ticks().map(|ticks| ticks.map(|(at, _)| *at).collect::<Vec<f64>>()),
+        "ticktext": ticks().map(|ticks| ticks.map(|(_, name)| *name).collect::<Vec<&str>>()),
         "nticks": colours.most_ticks,
         "len": half.map(|_| 0.5),
         "y": half.map(|n| MIDDLES[n.min(1)]),
@@ -136,7 +128,8 @@ fn colour_scale(colours: &Colours, half: Option<usize>) -> Value {
     }))
 }
 
-fn shape(mark: &PlotMark) -> Option<Value> {
+/// The line of a mark, and the words that stand beside it.
+fn drawn(view: &View, mark: &PlotMark) -> (Option<Value>, Option<Value>) {
     let stroke = |width: f64, dash: &str| json!({"color": "@muted", "width": width, "dash": dash});
     let vertical = |x: f64, width: f64| {
         json!({
@@ -145,50 +138,46 @@ fn shape(mark: &PlotMark) -> Option<Value> {
         })
     };
     match mark {
-        PlotMark::Height { y, name } => Some(json!({
-            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": number(*y), "y1": number(*y),
-            "line": stroke(1.0, "dash"),
-            "label": {
-                "text": text(name), "textposition": "end", "yanchor": "top",
-                "font": {"size": 11, "color": "@muted"},
-            },
-        })),
-        PlotMark::Limit { x, name } => {
+        PlotMark::Height(y, name) => {
+            let line = json!({
+                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": number(*y),
+                "y1": number(*y), "line": stroke(1.0, "dash"),
+                "label": {
+                    "text": text(name), "textposition": "end", "yanchor": "top",
+                    "font": {"size": 11, "color": "@muted"},
+                },
+            });
+            (Some(line), None)
+        }
+        PlotMark::Limit(x, name) => {
             let mut line = vertical(*x, 1.0);
             line["label"] = json!({"text": text(name), "textposition": "start"});
-            Some(line)
+            (Some(line), None)
         }
-        PlotMark::Begin { is_first: true, .. } | PlotMark::Heading { .. } => None,
-        PlotMark::Begin { x, is_upright, .. } => {
-            let mut line = vertical(*x, if *is_upright { 1.0 } else { 1.5 });
-            line["layer"] = json!(if *is_upright { "above" } else { "below" });
-            Some(line)
-        }
-    }
-}
-
-/// The words of a mark that stand beside its line.
-fn words(view: &View, mark: &PlotMark) -> Option<Value> {
-    match mark {
-        PlotMark::Height { .. } | PlotMark::Limit { .. } => None,
         PlotMark::Begin {
             x,
             name,
+            is_first,
             is_upright,
-            ..
-        } => Some(json!({
-            "x": number(*x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
-            "yanchor": if *is_upright { "top" } else { "bottom" },
-            "textangle": if *is_upright { -90 } else { 0 },
-            "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
-        })),
-        PlotMark::Heading { panel, kind, name } => {
+        } => {
+            let mut line = vertical(*x, if *is_upright { 1.0 } else { 1.5 });
+            line["layer"] = json!(if *is_upright { "above" } else { "below" });
+            let words = json!({
+                "x": number(*x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
+                "yanchor": if *is_upright { "top" } else { "bottom" },
+                "textangle": if *is_upright { -90 } else { 0 },
+                "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
+            });
+            ((!is_first).then_some(line), Some(words))
+        }
+        PlotMark::Heading(panel, kind, name) => {
             let [left, right] = room(view, *panel);
-            Some(json!({
+            let words = json!({
                 "text": format!("{} <b>{}</b>", text(kind), text(name)),
                 "x": (left + right) / 2.0, "y": 1.0, "xref": "paper", "yref": "paper",
                 "xanchor": "center", "yanchor": "bottom", "showarrow": false,
-            }))
+            });
+            (None, Some(words))
         }
     }
 }

@@ -16,16 +16,15 @@ type ExcerptLanes = (&'static str, fn(&ExcerptIo) -> Option<u32>);
 const CPUS: ExcerptLanes = ("CPU", |io| io.cpu);
 const QUEUES: ExcerptLanes = ("queue", |io| io.hctx);
 
-/// The excerpts with the labels of their views, by CPU and by queue.
-const EXCERPTS: [(&str, &str, &str); 3] = [
-    ("start", "start, by CPU", "start, by queue"),
-    (
-        "slowest",
-        "around the slowest, by CPU",
-        "around the slowest, by queue",
-    ),
-    ("window", "window, by CPU", "window, by queue"),
-];
+/// The labels of an excerpt's views, by CPU and by queue.
+fn labels(excerpt: &str) -> Option<(&'static str, &'static str)> {
+    match excerpt {
+        "start" => Some(("start, by CPU", "start, by queue")),
+        "slowest" => Some(("around the slowest, by CPU", "around the slowest, by queue")),
+        "window" => Some(("window, by CPU", "window, by queue")),
+        _ => None,
+    }
+}
 
 /// All excerpts, each by CPU and, where the trace names hardware queues, by queue. `None` when the
 /// trace has no completions.
@@ -38,7 +37,7 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
     for excerpt in &result.excerpts {
         let ios = &excerpt.ios[..excerpt.ios.len().min(DRAWN)];
         left_out += excerpt.left_out + (excerpt.ios.len() - ios.len()) as u64;
-        let &(_, by_cpu, by_queue) = EXCERPTS.iter().find(|row| row.0 == excerpt.what)?;
+        let (by_cpu, by_queue) = labels(&excerpt.what)?;
         views.push(view(ios, by_cpu, CPUS));
         if ios.iter().any(|io| io.hctx.is_some()) {
             views.push(view(ios, by_queue, QUEUES));
@@ -65,10 +64,9 @@ fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): ExcerptLanes) -
     });
     let y = PlotAxis::new("").named_ticks(ticks);
     let stages = STAGES.iter();
-    let stages = stages.filter_map(|(name, colour)| stage_lines(ios, &rows, name, colour));
-    View::new(label, PlotAxis::new("time, us"), y)
-        .series(stages)
-        .series([ends(ios, &rows)])
+    let stages = stages.filter_map(|stage| stage_lines(ios, &rows, *stage));
+    let view = View::new(label, PlotAxis::new("time, us"), y);
+    view.series(stages).series([ends(ios, &rows)])
 }
 
 /// The row of each I/O, and the lowest row of each lane. An I/O takes the lowest row of its lane
@@ -76,7 +74,7 @@ fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): ExcerptLanes) -
 fn rows(
     ios: &[ExcerptIo],
     get: fn(&ExcerptIo) -> Option<u32>,
-) -> (Vec<usize>, Vec<(Option<u32>, usize)>) {
+) -> (Vec<usize>, BTreeMap<Option<u32>, usize>) {
     let mut lanes: BTreeMap<Option<u32>, Vec<u64>> = BTreeMap::new();
     let mut within = Vec::new();
     for io in ios {
@@ -90,16 +88,16 @@ fn rows(
         rows[row] = to;
         within.push(row);
     }
-    let mut next = 0;
-    let lowest = lanes.into_iter().map(|(lane, rows)| {
-        let lowest = next;
+    let (mut lowest, mut next) = (BTreeMap::new(), 0);
+    for (lane, rows) in lanes {
+        lowest.insert(lane, next);
         next += rows.len() + 1;
-        (lane, lowest)
-    });
-    let lowest: BTreeMap<Option<u32>, usize> = lowest.collect();
+    }
     let rows = ios.iter().zip(within);
-    let rows = rows.map(|(io, row)| lowest[&get(io)] + row).collect();
-    (rows, lowest.into_iter().collect())
+    (
+        rows.map(|(io, row)| lowest[&get(io)] + row).collect(),
+        lowest,
+    )
 }
 
 /// The first and the last known time of an I/O, ns.
@@ -127,8 +125,7 @@ fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
 fn stage_lines(
     ios: &[ExcerptIo],
     rows: &[usize],
-    name: &'static str,
-    colour: &'static str,
+    (name, colour): (&str, &'static str),
 ) -> Option<PlotSeries> {
     let (mut points, mut texts) = (Vec::new(), Vec::new());
     for (io, row) in ios.iter().zip(rows) {
@@ -162,10 +159,8 @@ fn us(ns: u64) -> f64 {
 
 fn about(io: &ExcerptIo) -> String {
     let pid = io.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-    format!(
-        "{} of {} bytes at sector {} of {}{pid}",
-        io.op, io.bytes, io.sector, io.device
-    )
+    let (op, bytes, sector, device) = (&io.op, io.bytes, io.sector, &io.device);
+    format!("{op} of {bytes} bytes at sector {sector} of {device}{pid}")
 }
 
 #[cfg(test)]
@@ -186,6 +181,6 @@ mod tests {
         let ios = [io(0, 0, 10), io(0, 5, 20), io(0, 10, 12), io(1, 0, 3)];
         let (rows, lowest) = rows(&ios, |io| io.cpu);
         assert_eq!(rows, [0, 1, 0, 3]);
-        assert_eq!(lowest, [(Some(0), 0), (Some(1), 3)]);
+        assert_eq!(lowest, BTreeMap::from([(Some(0), 0), (Some(1), 3)]));
     }
 }

@@ -6,16 +6,7 @@ use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
 use std::collections::BTreeSet;
 
 /// Ticks of a bar of powers of ten.
-const POWERS: [(f64, &str); 8] = [
-    (0.0, "1"),
-    (1.0, "10"),
-    (2.0, "100"),
-    (3.0, "1 K"),
-    (4.0, "10 K"),
-    (5.0, "100 K"),
-    (6.0, "1 M"),
-    (7.0, "10 M"),
-];
+const POWERS: [&str; 8] = ["1", "10", "100", "1 K", "10 K", "100 K", "1 M", "10 M"];
 
 /// A figure at the middle of each window.
 fn over_time(loads: &[Load], get: fn(&Load) -> f64) -> impl Iterator<Item = (f64, f64)> {
@@ -30,19 +21,16 @@ pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
     let range = seen.first().zip(seen.last());
     let map = range.map(|(first, last)| heat_map(loads, &classes(*first, *last)));
     let colours = Colours {
-        ticks: POWERS.to_vec(),
+        ticks: (0..).map(f64::from).zip(POWERS).collect(),
         ..Colours::new("I/Os\nper s")
     };
-    let (x, y) = (
-        PlotAxis::over_time("time, s"),
-        PlotAxis::logarithmic_us("latency"),
-    );
+    let view = View::over_time("heat map", PlotAxis::logarithmic_us("latency"));
     Plot::new("latency", "How long do I/Os take, and when does that change?", 420)
         .note(
             "Colour: I/Os per second (logarithmic) of a latency, by the time at which they were queued. A band is a usual way; a second band \
              or a cloud above it is another.",
         )
-        .view(View::new("heat map", x, y).colours(colours).series(map))
+        .view(view.colours(colours).series(map))
 }
 
 /// The lower ends of all latency classes from one to another, four to each doubling. Classes
@@ -77,32 +65,19 @@ pub(crate) fn in_flight(result: &AnalyzeResult) -> Plot {
         let line = PlotSeries::line(name, over_time(loads, get));
         line.pen(colour, 1.5).hover("{y}")
     };
-    let queued = line("KIOPS", "@accent", |load| {
-        load.requests as f64 / load.length_ns as f64 * 1e6
-    });
-    let view = |y| {
-        View::new(
-            "load",
-            PlotAxis::over_time("time, s"),
-            PlotAxis::from_zero(y),
-        )
-    };
-    let has_no_ends = loads.iter().all(|load| load.latencies.is_empty());
-    let (note, view) = if has_no_ends {
-        (
-            "I/Os queued per second. The trace has no completions, so how many were in flight is unknown.",
-            view("KIOPS").series(queued.if_any()),
-        )
-    } else {
-        let in_flight = line("in flight", "@a", |load| load.in_flight);
-        (
-            "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.",
-            view("in flight")
-                .above(PlotAxis::from_zero("KIOPS"))
-                .series([in_flight, queued.below()]),
-        )
-    };
+    let per_ms = |load: &Load| load.requests as f64 / load.length_ns as f64 * 1e6;
+    let queued = line("KIOPS", "@accent", per_ms);
     let plot = Plot::new("in-flight", "How loaded is the device over time?", 420);
+    let kiops = PlotAxis::from_zero("KIOPS");
+    if loads.iter().all(|load| load.latencies.is_empty()) {
+        let note = "I/Os queued per second. The trace has no completions, so how many were in flight is unknown.";
+        let view = View::over_time("load", kiops).series(queued.if_any());
+        return plot.note(note).view(view);
+    }
+    let note = "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.";
+    let in_flight = line("in flight", "@a", |load| load.in_flight);
+    let view = View::over_time("load", PlotAxis::from_zero("in flight")).above(kiops);
+    let view = view.series([in_flight, queued.below()]);
     plot.note(note).view(view)
 }
 
@@ -116,23 +91,17 @@ pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
 
 /// What reads and writes are per second, in a unit.
 fn rates(windows: &[Throughput], unit: &'static str, get: fn(&Moved) -> f64) -> View {
-    let line = |name: &str, colour: &'static str, moved: fn(&Throughput) -> &Moved| {
+    let line = |name, colour, moved: fn(&Throughput) -> &Moved| {
         let rate = |w: &Throughput| get(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);
-        let points = windows.iter();
-        let points = points.map(|w| (middle_s(w.start_ns, w.length_ns), rate(w)));
-        let line = PlotSeries::line(name, points).pen(colour, 1.5).unit(unit);
+        let point = |w: &Throughput| (middle_s(w.start_ns, w.length_ns), rate(w));
+        let line = PlotSeries::line(name, windows.iter().map(point)).unit(unit);
         let has_any = windows.iter().any(|window| moved(window).ios > 0);
-        has_any.then_some(line)
+        has_any.then(|| line.pen(colour, 1.5))
     };
-    View::new(
-        unit,
-        PlotAxis::over_time("time, s"),
-        PlotAxis::from_zero(unit),
-    )
-    .hover_together()
-    .legend(true)
-    .series(line("reads", READS, |window| &window.reads))
-    .series(line("writes", WRITES, |window| &window.writes))
+    let view = View::over_time(unit, PlotAxis::from_zero(unit)).legend(true);
+    view.hover_together()
+        .series(line("reads", READS, |window| &window.reads))
+        .series(line("writes", WRITES, |window| &window.writes))
 }
 
 #[cfg(test)]

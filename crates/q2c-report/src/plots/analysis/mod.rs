@@ -83,9 +83,8 @@ fn name(queue: &Hctx) -> String {
 }
 
 fn bars(queues: &[Hctx]) -> [PlotSeries; 2] {
-    let requests = queues
-        .iter()
-        .map(|queue| (name(queue), queue.requests as f64));
+    let requests = queues.iter();
+    let requests = requests.map(|queue| (name(queue), queue.requests as f64));
     let mean = queues.iter().map(|queue| queue.requests).sum::<u64>() as f64 / queues.len() as f64;
     let bars = PlotSeries::bars("requests", requests).exact().colour("@a");
     let line = PlotSeries::line("mean", queues.iter().map(|queue| (name(queue), mean)));
@@ -99,12 +98,10 @@ fn cpus(queues: &[Hctx]) -> PlotSeries {
     let cpus = queues.iter().flat_map(|queue| queue.cpus.keys().copied());
     let cpus: BTreeSet<u32> = cpus.collect();
     let cpus: Vec<u32> = cpus.into_iter().collect();
-    let rows = grid(&cpus, queues, |cpu, queue| {
-        Some(*queue.cpus.get(cpu)? as f64)
-    });
+    let requests = |cpu, queue: &Hctx| Some(*queue.cpus.get(cpu)? as f64);
+    let rows = grid(&cpus, queues, requests);
     let names = cpus.iter().map(u32::to_string).collect();
-    PlotSeries::heat_map(names, queues.iter().map(name).collect(), rows)
-        .exact()
-        .spaced()
-        .hover_alone("{z} requests from CPU {x} to queue {y}")
+    let map = PlotSeries::heat_map(names, queues.iter().map(name).collect(), rows);
+    let map = map.exact().spaced();
+    map.hover_alone("{z} requests from CPU {x} to queue {y}")
 }

@@ -36,9 +36,8 @@ fn choose<T>(mut devices: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
     let rest = devices.split_off(devices.len().min(MOST));
     let names = some_listed(rest.into_iter().map(|(device, ..)| device));
     let left_out = names.map(|names| format!(" Without a chart: {names}."));
-    let chosen = devices
-        .into_iter()
-        .map(|(device, _, content)| (device, content));
+    let chosen = devices.into_iter();
+    let chosen = chosen.map(|(device, _, content)| (device, content));
     (chosen.collect(), left_out.unwrap_or_default())
 }
 
@@ -52,90 +51,68 @@ type ByteUnit = (&'static str, f64);
 
 /// A unit in which offsets up to `most` bytes are short numbers.
 fn unit(most: f64) -> ByteUnit {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    let short = units
-        .into_iter()
-        .find(|(_, bits)| most < 4096.0 * f64::from(1u32 << bits));
-    let (name, bits) = short.unwrap_or(("TiB", 40));
-    (name, (1u64 << bits) as f64)
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let units = units.map(|(name, bits)| (name, 2f64.powi(bits)));
+    let short = units.into_iter().find(|(_, bytes)| most < 4096.0 * bytes);
+    short.unwrap_or(units[3])
 }
 
 fn offsets_over_time(label: &'static str, unit: ByteUnit) -> View {
-    let offset = PlotAxis::new(format!("offset, {}", unit.0));
-    View::new(label, PlotAxis::over_time("time, s"), offset)
+    View::over_time(label, PlotAxis::new(format!("offset, {}", unit.0)))
 }
 
 fn plots_of_ios(ios: &[ExcerptIo]) -> Vec<Plot> {
     let moves = |io: &&ExcerptIo| io.bytes > 0 && ["read", "write"].contains(&io.op.as_str());
-    let devices = grouped(ios.iter().filter(moves).map(|io| (&io.device, io)));
-    let counted = devices.into_iter();
+    let counted = grouped(ios.iter().filter(moves).map(|io| (&io.device, io))).into_iter();
     let counted = counted.map(|(device, ios)| (device.clone(), ios.len() as u64, ios));
     let (shown, left_out) = choose(counted.collect());
+    let what = "Each I/O is a dot, where it begins on the device and when it was queued.";
     let plot_of = |(n, (device, ios)): (usize, (String, Vec<&ExcerptIo>))| {
-        let note = format!(
-            "Each I/O is a dot, where it begins on the device and when it was queued.{left_out}"
-        );
-        plot(n, &device, note, dots(&ios))
+        plot(n, &device, format!("{what}{left_out}"), dots(&ios))
     };
     shown.into_iter().enumerate().map(plot_of).collect()
 }
 
-fn offset(io: &ExcerptIo) -> f64 {
-    io.sector as f64 * 512.0
-}
-
 fn dots(ios: &[&ExcerptIo]) -> View {
+    let offset = |io: &ExcerptIo| io.sector as f64 * 512.0;
     let unit = unit(ios.iter().map(|io| offset(io)).fold(0.0, f64::max));
-    let dots = |op, name: &str, colour: &'static str, symbol| {
+    let dots = |op, name, colour, symbol| {
         let moved = ios.iter().filter(|io| io.op == op);
-        let places = moved.clone();
-        let places = places.map(|io| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1));
-        PlotSeries::dots(name, places)
-            .exact()
-            .texts(moved.map(|io| about(io)))
-            .colour(colour)
-            .size(7.0)
-            .symbol(symbol)
-            .hover_alone("{text}")
-            .if_any()
+        let place = |io: &&ExcerptIo| (ends_of(io).0 as f64 / 1e9, offset(io) / unit.1);
+        let dots = PlotSeries::dots(name, moved.clone().map(place)).exact();
+        let dots = dots.colour(colour).size(7.0).symbol(symbol);
+        let dots = dots.texts(moved.map(|io| about(io)));
+        dots.hover_alone("{text}").if_any()
     };
-    offsets_over_time("dots", unit)
-        .legend(true)
-        .series(dots("read", "reads", READS, "circle"))
+    let view = offsets_over_time("dots", unit).legend(true);
+    view.series(dots("read", "reads", READS, "circle"))
         .series(dots("write", "writes", WRITES, "diamond"))
 }
 
 fn about(io: &ExcerptIo) -> String {
-    format!(
-        "{} of {} at sector {}, {}",
-        io.op,
-        size(Bytes(io.bytes)),
-        io.sector,
-        duration(ends_of(io).0 as f64)
-    )
+    let (op, sector, bytes) = (&io.op, io.sector, size(Bytes(io.bytes)));
+    let begin = duration(ends_of(io).0 as f64);
+    format!("{op} of {bytes} at sector {sector}, {begin}")
 }
 
 fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
     let counted = maps.iter().map(|map| (map.device.clone(), map.ios(), map));
     let (shown, left_out) = choose(counted.filter(|(_, ios, _)| *ios > 0).collect());
     // Many cells make the page large.
-    let most = match shown.len() {
-        1 => (256, 128),
-        _ => (128, 64),
-    };
+    let is_alone = shown.len() == 1;
+    let most = if is_alone { (256, 128) } else { (128, 64) };
     let plot_of = |(n, (device, map)): (usize, (String, &OffsetMap))| {
         let grid = OffsetGrid::from_map(map, most);
+        let what = match (grid.reads.is_some(), grid.writes.is_some()) {
+            (true, true) => "reads (above) and writes (below)",
+            (true, false) => "reads",
+            _ => "writes",
+        };
+        let (bytes, time) = (Bytes(grid.range_bytes as u64), duration(grid.window_ns));
         let note = format!(
-            "Colour: how many {} begin in {} of the device and {}. Level bands: one place again and \
-             again; slopes: one place behind the other; clouds: anywhere. Of {} I/Os with \
+            "Colour: how many {what} begin in {bytes} of the device and {time}. Level bands: one place \
+             again and again; slopes: one place behind the other; clouds: anywhere. Of {} I/Os with \
              data.{left_out}",
-            match (grid.reads.is_some(), grid.writes.is_some()) {
-                (true, true) => "reads (above) and writes (below)",
-                (true, false) => "reads",
-                _ => "writes",
-            },
-            Bytes(grid.range_bytes as u64),
-            duration(grid.window_ns),
             count(map.ios()),
         );
         plot(n, &device, note, grid_view(&grid))
@@ -146,16 +123,14 @@ fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
 /// Reads above writes on the same axes, or one of the two alone.
 fn grid_view(grid: &OffsetGrid) -> View {
     let unit = unit(grid.end());
-    let kinds = [
-        ("reads", &grid.reads, "@ramp-a"),
-        ("writes", &grid.writes, "@ramp-poll"),
-    ];
+    let (reads, writes) = (grid.reads.as_ref(), grid.writes.as_ref());
     let mut view = offsets_over_time("map", unit);
-    if grid.reads.is_some() && grid.writes.is_some() {
+    if reads.and(writes).is_some() {
         view = view.halved();
     }
-    for (name, counts, scale) in kinds {
-        let Some(counts) = counts else { continue };
+    let reads = reads.map(|counts| ("reads", counts, "@ramp-a"));
+    let writes = writes.map(|counts| ("writes", counts, "@ramp-poll"));
+    for (name, counts, scale) in reads.into_iter().chain(writes) {
         let panel = view.series.len();
         let most = counts.iter().flatten().flatten().max().copied();
         let map = counts_map(grid, counts, unit).name(name).panel(panel);
@@ -172,14 +147,8 @@ fn grid_view(grid: &OffsetGrid) -> View {
 }
 
 fn counts_map(grid: &OffsetGrid, counts: &OffsetCounts, unit: ByteUnit) -> PlotSeries {
-    let times = Values::Even {
-        first: grid.first_s,
-        step: grid.window_ns * 1e-9,
-    };
-    let offsets = Values::Even {
-        first: grid.first_offset() / unit.1,
-        step: grid.range_bytes / unit.1,
-    };
+    let times = Values::Even(grid.first_s, grid.window_ns * 1e-9);
+    let offsets = Values::Even(grid.first_offset() / unit.1, grid.range_bytes / unit.1);
     let row = |counts: &Vec<Option<u64>>| counts.iter().map(|n| Some((*n)? as f64)).collect();
     PlotSeries::heat_map(times, offsets, counts.iter().map(row)).exact()
 }

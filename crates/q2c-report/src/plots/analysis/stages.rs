@@ -2,14 +2,14 @@
 
 use super::{STAGES, middle_s};
 use crate::analysis::{latency_name, load_range};
-use crate::plot::{MixedCoordinate, Plot, PlotAxis, PlotSeries, View};
+use crate::plot::{Coordinate, Plot, PlotAxis, PlotSeries, View};
 use crate::plots::NS_TO_US;
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
 use std::collections::BTreeMap;
 
 /// A place of the stacked plot: mean Q2C, and the shares of the stages in it.
 pub(crate) struct StageStack<'a> {
-    pub place: MixedCoordinate,
+    pub place: Coordinate,
     pub mean_ns: f64,
     pub shares: &'a BTreeMap<String, f64>,
 }
@@ -27,7 +27,7 @@ pub(crate) fn where_time_goes(result: &AnalyzeResult) -> Plot {
 
 fn over_time(bottleneck: &Bottleneck) -> View {
     let slices = bottleneck.over_time.iter().map(|window| StageStack {
-        place: MixedCoordinate::Number(middle_s(window.start_ns, window.length_ns)),
+        place: middle_s(window.start_ns, window.length_ns).into(),
         mean_ns: window.mean_q2c_ns,
         shares: &window.shares,
     });
@@ -36,7 +36,7 @@ fn over_time(bottleneck: &Bottleneck) -> View {
 
 fn over_load(bottleneck: &Bottleneck, most: Option<u64>) -> View {
     let slices = bottleneck.over_load.iter().map(|load| StageStack {
-        place: MixedCoordinate::Name(match load_range(load, most) {
+        place: Coordinate::Name(match load_range(load, most) {
             (from, to) if from == to => from.to_string(),
             (from, to) => format!("{from} to {to}"),
         }),
@@ -55,14 +55,14 @@ pub(crate) fn stacked<'a>(
 ) -> View {
     let slices: Vec<StageStack<'_>> = slices.collect();
     let bars = |(stage, colour): &(&str, &'static str)| {
-        let time =
-            |slice: &StageStack<'_>| slice.shares.get(*stage).map(|share| share * slice.mean_ns);
-        let points = slices.iter();
-        let points =
-            points.map(|slice| (slice.place.clone(), time(slice).unwrap_or(0.0) * NS_TO_US));
-        let bars = PlotSeries::stacked_bars(*stage, points).colour(*colour);
-        let has_stage = slices.iter().any(|slice| time(slice).is_some());
-        has_stage.then(|| bars.unit("us"))
+        let time = |slice: &StageStack<'_>| Some(slice.shares.get(*stage)? * slice.mean_ns);
+        let times: Vec<Option<f64>> = slices.iter().map(time).collect();
+        let us = |(slice, time): (&StageStack<'_>, &Option<f64>)| {
+            (slice.place.clone(), time.unwrap_or(0.0) * NS_TO_US)
+        };
+        let bars = PlotSeries::stacked_bars(*stage, slices.iter().zip(&times).map(us));
+        let has_stage = times.iter().any(Option::is_some);
+        has_stage.then(|| bars.colour(*colour).unit("us"))
     };
     View::new(label, axis, PlotAxis::from_zero("mean time, us"))
         .hover_together()
@@ -84,16 +84,12 @@ const PERCENTILES: [Percentile; 7] = [
 pub(crate) fn percentiles(result: &AnalyzeResult) -> Plot {
     let total = latency_name(result.layer);
     let stages = STAGES.iter().chain(&[("Q2C", "@ink"), ("U2C", "@ink")]);
-    let stages = stages.filter_map(|(name, colour)| {
-        let stats = result.stages.get(*name)?;
-        Some(line(name, colour, stats))
-    });
+    let stages =
+        stages.filter_map(|(name, colour)| Some(line(name, colour, result.stages.get(*name)?)));
     let colours = ["@a", "@poll", "@d", "@e", "@interrupt"];
     let operations = result.groups.get("op").into_iter().flatten().zip(colours);
-    let operations = operations.filter_map(|(group, colour)| {
-        let stats = group.stages.get(total)?;
-        Some(line(&group.key, colour, stats))
-    });
+    let operations = operations
+        .filter_map(|(group, colour)| Some(line(&group.key, colour, group.stages.get(total)?)));
     let view = |label| {
         let x = PlotAxis::names("share of I/Os that are at most so long");
         View::new(label, x, PlotAxis::logarithmic_us("time"))

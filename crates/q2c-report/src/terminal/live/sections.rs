@@ -5,7 +5,7 @@ use crate::analysis::time;
 use crate::phrase::listed;
 use crate::quantity::{self, count, number, or_nothing};
 use crate::terminal::bars::{course, least_most};
-use crate::terminal::cut::{cut, padded};
+use crate::terminal::pieces::{cut, padded};
 use q2c_result::analyze::StageStats;
 use q2c_result::live::{LiveInterval, ProcessIos};
 
@@ -19,15 +19,15 @@ pub(super) fn stages(interval: &LiveInterval) -> Vec<String> {
     };
     let whole = interval.stages.get(WHOLE).map(|stats| (WHOLE, stats));
     let row = |(name, stats): (&str, &StageStats)| {
-        let times = [
-            stats.mean_ns,
-            stats.p50_ns,
-            stats.p99_ns,
-            stats.max_ns as f64,
-        ]
-        .map(time);
-        let [mean, p50, p99, max] = &times;
-        line([name, &count(stats.n), mean, p50, p99, max])
+        let [mean, p50, p99] = &[stats.mean_ns, stats.p50_ns, stats.p99_ns].map(time);
+        line([
+            name,
+            &count(stats.n),
+            mean,
+            p50,
+            p99,
+            &time(stats.max_ns as f64),
+        ])
     };
     let mut lines = vec![line(["stage", "I/Os", "mean", "p50", "p99", "max"])];
     lines.extend(parts(interval).chain(whole).map(row));
@@ -45,11 +45,8 @@ pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) ->
         some => some.min(room.saturating_sub(1)),
     };
     let row = |process: &ProcessIos| {
-        line(
-            &pid(process),
-            &quantity::iops(process.ios as f64),
-            &process.comm,
-        )
+        let ios = quantity::iops(process.ios as f64);
+        line(&pid(process), &ios, &process.comm)
     };
     let mut lines = vec![line("pid", "I/Os", "process")];
     lines.extend(interval.processes.iter().take(listed).map(row));

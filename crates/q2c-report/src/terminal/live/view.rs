@@ -6,8 +6,7 @@ use crate::most_time;
 use crate::quantity::{self, count, number};
 use crate::said::Note;
 use crate::terminal::bars::latency_bars;
-use crate::terminal::cut::{cut, padded};
-use crate::terminal::pieces::wrapped;
+use crate::terminal::pieces::{cut, padded, wrapped};
 use crate::terminal::screen::{Screen, Tone, printable};
 use q2c_result::live::LiveInterval;
 
@@ -75,10 +74,8 @@ fn load(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
     );
     // The time is seen whatever the length of the title.
     let place = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
-    vec![
-        line(screen, Tone::Strong, &cut(title, place), &until),
-        line(screen, Tone::Strong, "load:", &load),
-    ]
+    let heads = [(cut(title, place), until), ("load:".to_owned(), load)];
+    Vec::from(heads.map(|(head, text)| line(screen, Tone::Strong, &head, &text)))
 }
 
 /// The stages and, where there is room beside them, the processes, in at most `most` lines. On a
@@ -86,23 +83,18 @@ fn load(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
 fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<String> {
     let stages = sections::stages(last);
     if width < BESIDE {
-        let mut lines: Vec<String> = stages.iter().map(|line| cut(line, width)).collect();
-        if !last.processes.is_empty() {
-            let summary = format!("processes: {}", processes_in_a_line(last));
-            lines.push(cut(&summary, width));
-        }
-        lines.truncate(most);
-        return lines;
+        let processes = format!("processes: {}", processes_in_a_line(last));
+        let processes = (!last.processes.is_empty()).then_some(&processes);
+        let lines = stages.iter().chain(processes).take(most);
+        return lines.map(|line| cut(line, width)).collect();
     }
     let height = stages.len() + room.saturating_sub(SMALL) / 2;
-    let height = height.max(4).min(most);
-    let processes = sections::processes(last, width - STAGES - GAP, height);
+    let processes = sections::processes(last, width - STAGES - GAP, height.max(4).min(most));
     let lines = stages.len().max(processes.len()).min(most);
     let line_at = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_default();
     let line = |at| padded(&line_at(&stages, at), STAGES + GAP) + &line_at(&processes, at);
-    (0..lines)
-        .map(|at| line(at).trim_end().to_owned())
-        .collect()
+    let line = |at| line(at).trim_end().to_owned();
+    (0..lines).map(line).collect()
 }
 
 fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
@@ -128,11 +120,8 @@ fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
     } else {
         Tone::Caution
     };
-    let missing = format!(
-        "{}, complete without having been seen queued {}",
-        count(last.lost),
-        count(last.unqueued)
-    );
+    let [lost, unqueued] = [last.lost, last.unqueued].map(count);
+    let missing = format!("{lost}, complete without having been seen queued {unqueued}");
     lines.push(line(screen, tone, "lost so far:", &missing));
     lines
 }

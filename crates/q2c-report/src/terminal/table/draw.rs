@@ -8,56 +8,20 @@ use crate::terminal::screen::Screen;
 use textwrap::core::display_width;
 
 pub(super) fn text(table: &TerminalTable, fit: &TableFit, screen: Screen) -> String {
-    let mut text = joined(
-        fit.parts
-            .iter()
-            .map(|part| part_text(table, fit, part, screen)),
-        "\n",
-    );
-    let head = |&at: &usize| table.columns[at].head.trim().replace('\n', " ");
-    if let Some(heads) = some_listed(fit.left_out.iter().map(head)) {
-        let wide = fit::width_of_all(table, usize::from(screen.columns()));
-        let sentence = format!("{heads}; {wide} columns have room for it");
-        text += &screen.note(Tone::Dim, "left out:", &sentence);
-    }
-    text
-}
-
-fn part_text(
-    table: &TerminalTable,
-    fit: &TableFit,
-    part: &[(usize, usize)],
-    screen: Screen,
-) -> String {
-    let inner: usize =
-        part.iter().map(|(_, width)| width).sum::<usize>() + fit.gap * part.len().saturating_sub(1);
-    let width = if fit.stacked {
-        inner + INDENT
-    } else if part.is_empty() {
-        fit.names
-    } else {
-        fit.names + fit.gap + inner
-    };
-    let rule = "─".repeat(width) + "\n";
-    let pen = Pen {
+    let pen = |part| Pen {
         table,
         fit,
         part,
         screen,
     };
-    let heads = table.columns.iter().map(|column| TerminalField {
-        text: column.head.clone(),
-        tone: Tone::Strong,
-        ..TerminalField::default()
-    });
-    let heads: Vec<TerminalField> = heads.collect();
-    let mut text = pen.row(&heads, None) + &rule;
-    let mut before = None;
-    for row in &table.rows {
-        text += &pen.row(row, before);
-        before = row.first();
+    let mut text = joined(fit.parts.iter().map(|part| pen(part).text()), "\n");
+    let head = |&at: &usize| table.columns[at].head.trim().replace('\n', " ");
+    if let Some(heads) = some_listed(fit.left_out.iter().map(head)) {
+        let wide = fit::width_of_all(table, screen.columns());
+        let sentence = format!("{heads}; {wide} columns have room for it");
+        text += &screen.note(Tone::Dim, "left out:", &sentence);
     }
-    text + &rule
+    text
 }
 
 struct Pen<'a> {
@@ -68,6 +32,26 @@ struct Pen<'a> {
 }
 
 impl Pen<'_> {
+    fn text(&self) -> String {
+        let gap = self.fit.gap;
+        let columns: usize = self.part.iter().map(|(_, width)| width + gap).sum();
+        let width = if self.fit.stacked {
+            INDENT + columns.saturating_sub(gap)
+        } else {
+            self.fit.names + columns
+        };
+        let rule = "─".repeat(width) + "\n";
+        let heads = self.table.columns.iter();
+        let heads = heads.map(|column| TerminalField::new(Tone::Strong, &column.head));
+        let mut text = self.row(&heads.collect::<Vec<_>>(), None) + &rule;
+        let mut before = None;
+        for row in &self.table.rows {
+            text += &self.row(row, before);
+            before = row.first();
+        }
+        text + &rule
+    }
+
     /// A row. A name on a line of its own is not repeated below the same name.
     fn row(&self, row: &[TerminalField], before: Option<&TerminalField>) -> String {
         let Some(name) = row.first() else {
@@ -90,12 +74,9 @@ impl Pen<'_> {
     }
 
     fn lines(&self, row: &[TerminalField], columns: &[(usize, usize)], indent: usize) -> String {
-        let fields = columns.iter().map(|&(at, width)| {
-            if self.table.columns[at].wraps {
-                wrapped(&row[at], width)
-            } else {
-                row[at].text.split('\n').map(str::to_owned).collect()
-            }
+        let fields = columns.iter().map(|&(at, width)| match &row[at] {
+            field if self.table.columns[at].wraps => wrapped(field, width),
+            field => field.text.split('\n').map(str::to_owned).collect(),
         });
         let fields: Vec<Vec<String>> = fields.collect();
         let height = fields.iter().map(Vec::len).max().unwrap_or(0);
@@ -116,19 +97,19 @@ impl Pen<'_> {
         let mut blanks = indent;
         for (&(at, width), lines) in columns.iter().zip(fields) {
             let piece = lines.get(line).map_or("", String::as_str);
-            let free = width.saturating_sub(display_width(piece));
-            let (before, behind) = if self.table.columns[at].right {
-                (free, 0)
-            } else {
-                (0, free)
-            };
             if piece.is_empty() {
                 blanks += width + self.fit.gap;
                 continue;
             }
+            let free = width.saturating_sub(display_width(piece));
+            let before = if self.table.columns[at].right {
+                free
+            } else {
+                0
+            };
             text += &" ".repeat(blanks + before);
             text += &self.screen.paint(row[at].tone, piece);
-            blanks = behind + self.fit.gap;
+            blanks = free - before + self.fit.gap;
         }
         text + "\n"
     }

@@ -13,7 +13,7 @@ const COMFORTABLE: usize = 22;
 /// Numbers below a name stand this far in.
 pub(super) const INDENT: usize = 2;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TableFit {
     /// Blanks between columns.
     pub gap: usize,
@@ -80,21 +80,14 @@ fn width(table: &TerminalTable, at: usize) -> Width {
     let fields = table.rows.iter().map(|row| &row[at]);
     let natural = fields.clone().map(|field| field.width()).max().unwrap_or(0);
     let natural = natural.max(widest(&column.head));
-    if !column.wraps {
-        return Width {
-            natural,
-            least: natural,
-        };
-    }
     let piece = |field: &super::TerminalField| {
         pieces::widest_piece(&field.text) + field.mark.chars().count().max(field.hang.len())
     };
     let longest = fields.map(piece).max().unwrap_or(0);
     let longest = longest.max(pieces::widest_piece(&column.head));
-    Width {
-        natural,
-        least: longest.max(COMFORTABLE).min(natural),
-    }
+    let broken = longest.max(COMFORTABLE).min(natural);
+    let least = if column.wraps { broken } else { natural };
+    Width { natural, least }
 }
 
 /// All columns beside each other, as wide as they are, or with words broken.
@@ -107,13 +100,11 @@ fn side_by_side(
 ) -> Option<TableFit> {
     let given = share(widths, shown, room, gap, natural)?;
     let mut columns = shown.iter().copied().zip(given);
-    let names = columns.next().map_or(0, |(_, width)| width);
     Some(TableFit {
         gap,
-        stacked: false,
+        names: columns.next().map_or(0, |(_, width)| width),
         parts: vec![columns.collect()],
-        names,
-        left_out: Vec::new(),
+        ..TableFit::default()
     })
 }
 
@@ -121,43 +112,38 @@ fn side_by_side(
 fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
     let behind = shown.get(1..)?;
     let inner = room.saturating_sub(INDENT);
-    let given = share(widths, behind, inner, 2, true)
-        .map(|given| (2, given))
-        .or_else(|| Some((1, share(widths, behind, inner, 1, false)?)));
-    let (gap, given) = given?;
+    let attempts = [(2, true), (1, false)].into_iter();
+    let mut fitting = attempts
+        .filter_map(|(gap, natural)| Some((gap, share(widths, behind, inner, gap, natural)?)));
+    let (gap, given) = fitting.next()?;
     Some(TableFit {
         gap,
         stacked: true,
         parts: vec![behind.iter().copied().zip(given).collect()],
         names: room,
-        left_out: Vec::new(),
+        ..TableFit::default()
     })
 }
 
 /// Several tables, each of the names and as many columns as fit.
 fn dealt(widths: &[Width], shown: &[usize], room: usize) -> TableFit {
-    let names = shown
-        .first()
-        .map_or(0, |&at| widths[at].least.min(room / 2));
-    let mut parts = vec![Vec::new()];
-    let mut taken = names;
-    for &at in shown.iter().skip(1) {
-        let least = widths[at].least;
-        if taken + 1 + least > room && parts.last().is_some_and(|part: &Vec<_>| !part.is_empty()) {
-            parts.push(Vec::new());
+    let mut behind = shown.iter().map(|&at| (at, widths[at].least));
+    let names = behind.next().map_or(0, |(_, least)| least.min(room / 2));
+    let (mut parts, mut part, mut taken) = (Vec::new(), Vec::new(), names);
+    for (at, least) in behind {
+        if taken + 1 + least > room && !part.is_empty() {
+            parts.push(std::mem::take(&mut part));
             taken = names;
         }
         taken += 1 + least;
-        if let Some(part) = parts.last_mut() {
-            part.push((at, least));
-        }
+        part.push((at, least));
     }
+    parts.push(part);
     TableFit {
         gap: 1,
-        stacked: false,
         parts,
         names,
-        left_out: Vec::new(),
+        ..TableFit::default()
     }
 }
 
@@ -170,19 +156,16 @@ fn share(
     gap: usize,
     natural: bool,
 ) -> Option<Vec<usize>> {
-    let gaps = gap * shown.len().saturating_sub(1);
     let columns = || shown.iter().map(move |&at| widths[at]);
     let wanted: usize = columns().map(|width| width.natural).sum();
-    if wanted + gaps <= room {
-        return Some(columns().map(|width| width.natural).collect());
-    }
-    let total_least: usize = columns().map(|width| width.least).sum();
-    if natural || total_least + gaps > room {
+    let needed: usize = columns().map(|width| width.least).sum();
+    let room = room.checked_sub(gap * shown.len().saturating_sub(1))?;
+    if natural && wanted > room {
         return None;
     }
-    let spare = room - gaps - total_least;
+    let spare = room.checked_sub(needed)?.min(wanted - needed);
     let given = |Width { natural, least }: Width| {
-        least + spare * (natural - least) / (wanted - total_least).max(1)
+        least + spare * (natural - least) / (wanted - needed).max(1)
     };
     Some(columns().map(given).collect())
 }

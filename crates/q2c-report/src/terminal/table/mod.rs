@@ -114,7 +114,7 @@ impl TerminalTable {
 
     /// The table's lines on this screen. Each ends with a line feed and has no blanks at its end.
     pub fn text(&self, screen: Screen) -> String {
-        draw::text(self, &fit::fit(self, usize::from(screen.columns())), screen)
+        draw::text(self, &fit::fit(self, screen.columns()), screen)
     }
 }
 
