@@ -8,13 +8,13 @@ use q2c_result::Warning;
 use q2c_result::fs::{FileSystem, FsCell, FsPoint, MadeFs, SharedRatio, Sharing};
 use q2c_run::runner::CellRuns;
 
-type Runs = CellRuns<FsPoint, FsMeasurement<FsTrial>>;
+type PointRuns = CellRuns<FsPoint, FsMeasurement<FsTrial>>;
 
-pub(crate) fn cells(runs: &[Runs]) -> Vec<FsCell> {
-    let known = |runs: &Runs, figure: fn(&FsTrial) -> Option<f64>| -> Vec<f64> {
+pub(crate) fn cells(runs: &[PointRuns]) -> Vec<FsCell> {
+    let known = |runs: &PointRuns, figure: fn(&FsTrial) -> Option<f64>| -> Vec<f64> {
         runs.outcomes().filter_map(|t| figure(&t.figures)).collect()
     };
-    let cell = |runs: &Runs| FsCell {
+    let cell = |runs: &PointRuns| FsCell {
         point: runs.plan.cell.clone(),
         iops: runs.interval(|trial| trial.figures.iops),
         in_flight: Interval::from_samples(&known(runs, |trial| trial.in_flight)),
@@ -29,7 +29,11 @@ pub(crate) fn cells(runs: &[Runs]) -> Vec<FsCell> {
     runs.iter().map(cell).collect()
 }
 
-pub(crate) fn ratios(runs: &[Runs], control: Option<FileSystem>, seed: u64) -> Vec<SharedRatio> {
+pub(crate) fn ratios(
+    runs: &[PointRuns],
+    control: Option<FileSystem>,
+    seed: u64,
+) -> Vec<SharedRatio> {
     let shared = runs.iter().map(|runs| &runs.plan.cell);
     let shared = shared.filter(|point| point.sharing != Sharing::Private);
     let ratio = |point: &FsPoint| {
@@ -47,7 +51,7 @@ pub(crate) fn ratios(runs: &[Runs], control: Option<FileSystem>, seed: u64) -> V
     shared.filter_map(ratio).collect()
 }
 
-fn ratio(runs: &[Runs], shared: &FsPoint, seed: u64) -> Option<Ratio> {
+fn ratio(runs: &[PointRuns], shared: &FsPoint, seed: u64) -> Option<Ratio> {
     let private = FsPoint {
         sharing: Sharing::Private,
         ..shared.clone()
@@ -111,7 +115,7 @@ mod tests {
     use q2c_model::Bytes;
     use q2c_result::fs::{Access, Caching};
 
-    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> Runs {
+    fn runs(fs: FileSystem, sharing: Sharing, iops: f64) -> PointRuns {
         let point = FsPoint {
             fs,
             sharing,

@@ -81,14 +81,14 @@ impl<'a> PointContest<'a> {
         let line = name(&first.point);
         cells.retain(|cell| name(&cell.point) != line);
         let is_here = |cell: &&&BenchCell| cell.point.jobs == first.point.jobs;
-        let told = |cell: &&BenchCell| Apart::compare(first, cell, measure);
+        let from_first = |cell: &&BenchCell| Apart::compare(first, cell, measure);
         let mut contest = PointContest {
             measure,
             first,
             here: cells.iter().find(is_here).copied(),
             elsewhere: cells.first().filter(|best| !is_here(best)).copied(),
             also: Vec::new(),
-            told: cells.iter().map(told).collect(),
+            told: cells.iter().map(from_first).collect(),
             one_engine,
         };
         for cell in cells {

@@ -8,22 +8,22 @@ use q2c_result::figures::Measures;
 use q2c_result::role::CellRole;
 use std::collections::HashMap;
 
-type Row = HashMap<String, String>;
+type CsvRow = HashMap<String, String>;
 
-fn rows(result: &impl Measures) -> Vec<Row> {
+fn rows(result: &impl Measures) -> Vec<CsvRow> {
     let text = q2c_report::csv(&result.figures()).expect("make the CSV");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let rows: Result<Vec<Row>, csv::Error> = reader.deserialize().collect();
+    let rows: Result<Vec<CsvRow>, csv::Error> = reader.deserialize().collect();
     rows.expect("even rows")
 }
 
 /// The texts of some columns.
-fn texts<'a, const N: usize>(row: &'a Row, names: [&str; N]) -> [&'a str; N] {
+fn texts<'a, const N: usize>(row: &'a CsvRow, names: [&str; N]) -> [&'a str; N] {
     names.map(|name| row[name].as_str())
 }
 
 /// Asserts that columns have these numbers, up to a share of them.
-fn assert_numbers(row: &Row, share: f64, expected: &[(&str, f64)]) {
+fn assert_numbers(row: &CsvRow, share: f64, expected: &[(&str, f64)]) {
     for (name, expected) in expected {
         let number: f64 = row[*name].parse().expect(name);
         assert!((number / expected - 1.0).abs() < share, "{name}: {number}");

@@ -13,16 +13,16 @@ fn screen(width: u16) -> Screen {
 }
 
 /// What is needed, how much of it, what is there, and whether that is enough.
-type Need = (NeedKind, &'static str, &'static str, Option<bool>);
+type NeedCase = (NeedKind, &'static str, &'static str, Option<bool>);
 
 fn listed(
     name: &str,
     title: &str,
     [claims, judgeable, depend_on_target]: [u32; 3],
     seconds: Option<f64>,
-    needs: &[Need],
+    needs: &[NeedCase],
 ) -> ListedExperiment {
-    let need = |(what, needed, present, met): &Need| ListedNeed {
+    let need = |(what, needed, present, met): &NeedCase| ListedNeed {
         what: *what,
         needed: (*needed).to_owned(),
         present: (*present).to_owned(),

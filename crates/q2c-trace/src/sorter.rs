@@ -145,9 +145,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Key, and number in the order of arrival.
-    type Row = (u64, u64);
+    type KeyedRow = (u64, u64);
 
-    impl SorterRow for Row {
+    impl SorterRow for KeyedRow {
         type Key = u64;
         fn key(&self) -> u64 {
             self.0
@@ -162,7 +162,7 @@ mod tests {
         ) {
             let folder = tempfile::tempdir().unwrap();
             let mut sorter = Sorter::new(folder.path(), run_rows);
-            let mut expected: Vec<Row> = keys.into_iter().zip(0..).collect();
+            let mut expected: Vec<KeyedRow> = keys.into_iter().zip(0..).collect();
             for row in &expected {
                 sorter.push(*row).unwrap();
             }

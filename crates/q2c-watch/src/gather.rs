@@ -209,10 +209,10 @@ mod tests {
     }
 
     /// Begin, end, order, I/Os of the foreground, I/Os of the background.
-    type Row = (u64, u64, Option<u64>, u64, u64);
+    type IntervalRow = (u64, u64, Option<u64>, u64, u64);
 
     /// Of two lanes, the second of which is the background, with three slices per interval.
-    fn rows(slices: Vec<LiveSlice>) -> Vec<Row> {
+    fn rows(slices: Vec<LiveSlice>) -> Vec<IntervalRow> {
         let mut gather = SliceGatherer::new(2, 1, 3, 1_000);
         slices.into_iter().for_each(|slice| gather.take(slice));
         let row = |i: WorkloadInterval| {

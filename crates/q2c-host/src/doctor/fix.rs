@@ -136,15 +136,17 @@ impl FixStep {
             }
             Err(failure) => failure,
         };
-        let why = match &failure {
+        let reason = match &failure {
             RestoreError::Setting { source, .. } => return Ok(refused(source)),
             RestoreError::NotKept { .. } => NotChanged::Kernel,
             RestoreError::Busy { .. } => NotChanged::Held,
             RestoreError::Pending { .. } => NotChanged::Pending,
             _ => return Err(failure),
         };
-        let error = failure.to_string();
-        Ok(ChangeState::Refused { why, error })
+        Ok(ChangeState::Refused {
+            why: reason,
+            error: failure.to_string(),
+        })
     }
 }
 

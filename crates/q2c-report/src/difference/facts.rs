@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings and facts by their places: `machine.kernel` is `6.12.1`.
-pub(crate) type Facts = BTreeMap<String, String>;
+pub(crate) type NamedFacts = BTreeMap<String, String>;
 
 /// Parts that hold settings and facts; runs within a result differ in their jobs alone.
 const PARTS: [&str; 11] = [
@@ -28,8 +28,8 @@ const PARTS: [&str; 11] = [
 const MEASUREMENTS: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 
 /// The settings and facts of a result by their places: `machine.kernel` is `6.12.1`.
-pub(crate) fn settings(result: &Value) -> Facts {
-    let mut facts = Facts::new();
+pub(crate) fn settings(result: &Value) -> NamedFacts {
+    let mut facts = NamedFacts::new();
     for part in PARTS {
         let place = format!("/{}", part.replace('.', "/"));
         if let Some(value) = result.pointer(&place) {
@@ -39,7 +39,7 @@ pub(crate) fn settings(result: &Value) -> Facts {
     facts
 }
 
-fn collect(name: &str, value: &Value, facts: &mut Facts) {
+fn collect(name: &str, value: &Value, facts: &mut NamedFacts) {
     match value {
         Value::Object(fields) => {
             for (field, value) in fields {
@@ -61,7 +61,7 @@ fn collect(name: &str, value: &Value, facts: &mut Facts) {
     }
 }
 
-pub(crate) fn changed(a: &Facts, b: &Facts) -> Vec<ChangedFact> {
+pub(crate) fn changed(a: &NamedFacts, b: &NamedFacts) -> Vec<ChangedFact> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let is_measured = |name: &String| MEASUREMENTS.iter().any(|end| name.ends_with(end));
     let differs = |name: &&String| a.get(*name) != b.get(*name) && !is_measured(name);
@@ -112,7 +112,11 @@ const CONDITIONS: [Condition; 2] = [
 const ALIKE_CPUS: f64 = 0.2;
 
 /// The conditions that differ between two results: by the facts that changed, and by the load.
-pub(crate) fn other_conditions(changed: &[ChangedFact], a: &Facts, b: &Facts) -> Vec<Warning> {
+pub(crate) fn other_conditions(
+    changed: &[ChangedFact],
+    a: &NamedFacts,
+    b: &NamedFacts,
+) -> Vec<Warning> {
     let differs = |begin: &&&str| {
         let facts = changed.iter();
         let mut names = facts.map(|fact| fact.name.trim_start_matches("runs.0."));
@@ -125,8 +129,8 @@ pub(crate) fn other_conditions(changed: &[ChangedFact], a: &Facts, b: &Facts) ->
     settings.chain(other_load(a, b)).collect()
 }
 
-fn other_load(a: &Facts, b: &Facts) -> Option<Warning> {
-    let busy = |facts: &Facts| {
+fn other_load(a: &NamedFacts, b: &NamedFacts) -> Option<Warning> {
+    let busy = |facts: &NamedFacts| {
         let names = ["job.idle_busy_cpus", "runs.0.job.idle_busy_cpus"];
         let text = names.into_iter().find_map(|name| facts.get(name))?;
         text.parse::<f64>().ok()
@@ -191,7 +195,7 @@ mod tests {
             let values = [cpus, scheduler, busy, seed].map(str::to_owned);
             names.map(str::to_owned).into_iter().zip(values).collect()
         };
-        let ids = |b: Facts| -> Vec<String> {
+        let ids = |b: NamedFacts| -> Vec<String> {
             let a = facts("[0]", "none", "0.05", "1");
             let warnings = other_conditions(&changed(&a, &b), &a, &b);
             warnings.into_iter().map(|warning| warning.id).collect()

@@ -90,8 +90,8 @@ pub fn measured(path: &str, value: &Value) -> Result<ComparableResult, Fault> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
         let names = listed(distinct(KINDS.iter().map(|kind| kind.command)));
-        let found = schema.escape_debug();
-        let text = format!("expected a result of {names}, found schema `{found}`");
+        let schema = schema.escape_debug();
+        let text = format!("expected a result of {names}, found schema `{schema}`");
         return Err(Fault::new(Exit::Input, text));
     };
     Ok(ComparableResult {

@@ -40,8 +40,8 @@ fn numbers(numbers: impl IntoIterator<Item = f64>, is_exact: bool) -> Value {
 
 /// A text for plotly, with its lines. Plotly reads `<b>`, `<a href>` and entities in texts.
 fn text(words: &str) -> String {
-    let words = words.replace('&', "&amp;").replace('<', "&lt;");
-    words.replace('>', "&gt;").replace('\n', "<br>")
+    let escaped = words.replace('&', "&amp;").replace('<', "&lt;");
+    escaped.replace('>', "&gt;").replace('\n', "<br>")
 }
 
 fn texts(texts: &[String]) -> Value {

@@ -107,9 +107,9 @@ fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
 
 /// What the colours span: the cells that may be chosen, where there are such. Others would make
 /// these look alike.
-type Span = Option<(f64, f64)>;
+type ColourSpan = Option<(f64, f64)>;
 
-fn kept_range(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Span {
+fn kept_range(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> ColourSpan {
     let cells = maps.iter().flat_map(|map| &map.cells);
     let kept = cells.filter(|placed| keeps_limits(placed.cell, sweep.floor_iops));
     let figures = kept.map(|placed| quantity.figure(&placed.cell.gives));

@@ -1,5 +1,5 @@
-//! What the cells of a block size did over the time of one trial, and late time over the time of its
-//! run: the parts of U2C, and the misses one by one.
+//! What the cells of a block size did over the time of one trial, and late time over the time of
+//! its run: the parts of U2C, and the misses one by one.
 
 use super::NS_TO_US;
 use super::tune::CellLine;

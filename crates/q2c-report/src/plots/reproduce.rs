@@ -95,6 +95,6 @@ fn published_series(
     let points = curve.points.iter();
     let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
     let dots = PlotSeries::dots(&curve.name, points).colour("@muted");
-    let words = format!("{{y}} {unit}, published");
-    dots.size(10.0).symbol("diamond").hover(words)
+    let label = format!("{{y}} {unit}, published");
+    dots.size(10.0).symbol("diamond").hover(label)
 }

@@ -16,7 +16,7 @@ const HEAD: [&str; 4] = ["experiment", "judged here", "takes", "asks"];
 /// experiment asks and needs stands below its name.
 #[must_use]
 pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
-    let rows: Vec<Row> = result.experiments.iter().map(short).collect();
+    let rows: Vec<ShortRow> = result.experiments.iter().map(short).collect();
     let width = |column: usize| {
         let widths = rows.iter().map(|row| display_width(&row[column]));
         widths.max().unwrap_or(0).max(HEAD[column].len())
@@ -32,9 +32,9 @@ pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
 }
 
 /// What is short: the name, how many claims are judged here, and how long it takes.
-type Row = [String; 3];
+type ShortRow = [String; 3];
 
-fn short(experiment: &ListedExperiment) -> Row {
+fn short(experiment: &ListedExperiment) -> ShortRow {
     [experiment.name.clone(), here(experiment), takes(experiment)].map(|text| printable(&text))
 }
 
@@ -52,7 +52,7 @@ fn wrapped(sentences: &[String], room: usize) -> Vec<String> {
     sentences.iter().flat_map(wrapped).collect()
 }
 
-fn side_by_side(list: &ListResult, rows: Vec<Row>, room: usize, screen: Screen) -> String {
+fn side_by_side(list: &ListResult, rows: Vec<ShortRow>, room: usize, screen: Screen) -> String {
     let mut table = TerminalTable::new(HEAD.map(|head| TerminalColumn::words(head).left()));
     for (experiment, row) in list.experiments.iter().zip(rows) {
         let lines = wrapped(&sentences(experiment), room).join("\n");
@@ -61,7 +61,7 @@ fn side_by_side(list: &ListResult, rows: Vec<Row>, room: usize, screen: Screen) 
     table.text(screen)
 }
 
-fn below(result: &ListResult, rows: &[Row], screen: Screen) -> String {
+fn below(result: &ListResult, rows: &[ShortRow], screen: Screen) -> String {
     let mut text = String::new();
     let room = screen.columns().saturating_sub(2);
     for (experiment, [name, here, takes]) in result.experiments.iter().zip(rows) {

@@ -14,16 +14,16 @@ pub struct Gauge {
     /// Name, used as the head of its column.
     pub name: &'static str,
     /// Reads the value, in the unit that `text` takes; `None` when the interval has none.
-    pub value: Reading,
+    pub value: GaugeValue,
     /// Writes a value as text with its unit.
     pub text: fn(f64) -> String,
     /// The largest possible value, where there is one (100 for percentages).
     pub top: Option<f64>,
 }
 
-type Reading = fn(&WatchNumbers) -> Option<f64>;
+type GaugeValue = fn(&WatchNumbers) -> Option<f64>;
 
-const fn gauge(name: &'static str, value: Reading, text: fn(f64) -> String) -> Gauge {
+const fn gauge(name: &'static str, value: GaugeValue, text: fn(f64) -> String) -> Gauge {
     let top = None;
     Gauge {
         name,
@@ -33,7 +33,7 @@ const fn gauge(name: &'static str, value: Reading, text: fn(f64) -> String) -> G
     }
 }
 
-const fn share(name: &'static str, value: Reading) -> Gauge {
+const fn share(name: &'static str, value: GaugeValue) -> Gauge {
     let top = Some(100.0);
     Gauge {
         top,

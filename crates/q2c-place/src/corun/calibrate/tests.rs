@@ -29,9 +29,13 @@ const PLAN: CalibrationPlan = CalibrationPlan {
     seed: 1,
 };
 
-type Measured = Result<(Vec<Pair>, Speeds), Fault>;
+type MeasuredPairs = Result<(Vec<Pair>, Speeds), Fault>;
 
-fn measured(beside_compute: f64, beside_polling: f64, stop: bool) -> (SyntheticMachine, Measured) {
+fn measured(
+    beside_compute: f64,
+    beside_polling: f64,
+    stop: bool,
+) -> (SyntheticMachine, MeasuredPairs) {
     let mut machine = SyntheticMachine {
         beside_compute,
         beside_polling,

@@ -162,22 +162,22 @@ fn drawn(view: &View, mark: &PlotMark) -> (Option<Value>, Option<Value>) {
         } => {
             let mut line = vertical(*x, if *is_upright { 1.0 } else { 1.5 });
             line["layer"] = json!(if *is_upright { "above" } else { "below" });
-            let words = json!({
+            let label = json!({
                 "x": number(*x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
                 "yanchor": if *is_upright { "top" } else { "bottom" },
                 "textangle": if *is_upright { -90 } else { 0 },
                 "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
             });
-            ((!is_first).then_some(line), Some(words))
+            ((!is_first).then_some(line), Some(label))
         }
         PlotMark::Heading(panel, kind, name) => {
             let [left, right] = room(view, *panel);
-            let words = json!({
+            let label = json!({
                 "text": format!("{} <b>{}</b>", text(kind), text(name)),
                 "x": (left + right) / 2.0, "y": 1.0, "xref": "paper", "yref": "paper",
                 "xanchor": "center", "yanchor": "bottom", "showarrow": false,
             });
-            (None, Some(words))
+            (None, Some(label))
         }
     }
 }

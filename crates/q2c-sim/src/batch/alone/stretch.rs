@@ -82,11 +82,11 @@ impl<S: Simd> Chunk<S> {
 pub(super) struct OpenSums {
     ios: i64,
     time: i64,
-    columns: Columns<SimdLanes<i32>>,
+    columns: StretchColumns<SimdLanes<i32>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Columns<T> {
+struct StretchColumns<T> {
     misses: T,
     asked: T,
     slept: T,
@@ -100,7 +100,7 @@ struct Columns<T> {
 }
 
 each_field! {
-    Columns, misses, asked, slept, polled, cpu, late, observed, waited, submitted, thought
+    StretchColumns, misses, asked, slept, polled, cpu, late, observed, waited, submitted, thought
 }
 
 impl OpenSums {
@@ -124,7 +124,7 @@ impl OpenSums {
     }
 }
 
-type StretchSums<S> = Columns<i32x16<S>>;
+type StretchSums<S> = StretchColumns<i32x16<S>>;
 
 #[inline(always)]
 fn sum<S: Simd>(numbers: i32x16<S>) -> i64 {
@@ -159,7 +159,7 @@ impl<S: Simd> StretchSums<S> {
         let zero = i32x16::splat(chunk.wait.token(), 0);
         let some = |numbers: i32x16<S>| mine.select(numbers, zero);
         let io = &chunk.io;
-        Columns {
+        StretchColumns {
             misses: self.misses + some(io.clear.select(zero, zero + 1)),
             asked: self.asked + some(sleeps.asked),
             slept: self.slept + some(sleeps.asked.min(1)),

@@ -96,14 +96,14 @@ impl PutBack {
         let outcomes = ends
             .iter()
             .map(|(file, end)| format!("{}: {end}", file.display()));
-        let words = outcomes.collect::<Vec<_>>().join("; ");
-        say(if words.is_empty() {
+        let message = outcomes.collect::<Vec<_>>().join("; ");
+        say(if message.is_empty() {
             "nothing was changed"
         } else {
-            &words
+            &message
         });
         PutBack {
-            words,
+            words: message,
             as_before: ends.iter().all(|(_, outcome)| outcome.is_final()),
         }
     }
