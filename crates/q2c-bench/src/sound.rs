@@ -167,6 +167,7 @@ mod tests {
         let late = lane(&[0, 1240, 1240, 1241, 1242, 1252]);
         let unsound = together(&[prompt(), late], &window(1..5)).unwrap_err();
         let (common_s, asked_s) = (0.010, 1.0);
+        assert!(unsound.to_string().contains("0.010 s"), "{unsound}");
         assert_eq!(unsound, Unsound::Apart { common_s, asked_s });
         // An I/O of 200 ms at a cut moves it, and what is common is 0.8 of 1 s.
         let slow = lane(&[0, 450, 500, 750, 1000, 1250]);

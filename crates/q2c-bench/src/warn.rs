@@ -38,7 +38,7 @@ pub(super) fn warnings(
         .chain(of_trials(measured, mismatches, MISMATCHED))
         .chain(of_trials(measured, stood_still, STOOD_STILL))
         .chain(of_trials(measured, handed_over, BY_WORKERS))
-        .chain(of_trials(measured, |t| t.helpers_unread, HELPERS_UNREAD))
+        .chain(of_trials(measured, helpers_unread, HELPERS_UNREAD))
         .chain(of_cells(cells, shares, BACKGROUND_SHARES))
         .chain(device::warnings(measured))
         .chain(of_runner.iter().cloned())
@@ -162,6 +162,10 @@ fn stood_still(trial: &BenchTrial) -> bool {
     trial.late_s > LATE_S
 }
 
+fn helpers_unread(trial: &BenchTrial) -> bool {
+    trial.helpers_unread
+}
+
 fn handed_over(trial: &BenchTrial) -> bool {
     let (sqpoll_threads, workers) = trial.helpers;
     let both = trial.job_cpu_s + trial.helper_cpu_s;
@@ -223,6 +227,17 @@ mod tests {
         // A worker that did next to nothing, and the thread that SQPOLL is asked for.
         assert!(!warns(handed_over, &helped(0.05, (0, 1))));
         assert!(!warns(handed_over, &helped(0.6, (1, 0))));
+        let unread = |helpers_unread| BenchTrial {
+            helpers_unread,
+            ..BenchTrial::default()
+        };
+        assert!(warns(helpers_unread, &unread(true)) && !warns(helpers_unread, &unread(false)));
+    }
+
+    #[test]
+    fn warnings_name_the_limits_that_they_stand_on() {
+        assert!(STOOD_STILL[1].contains(&format!("{LATE_S} s")));
+        assert!(MISMATCHED[1].contains(&format!("{:.0} %", 100.0 * MISMATCH)));
     }
 
     #[test]

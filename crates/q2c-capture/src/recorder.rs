@@ -143,9 +143,9 @@ impl Recorder {
                 Ok(())
             }
         };
-        probe.end_beside(of_before, || tracefs.keep_up())?;
+        let ended = probe.end_beside(of_before, || tracefs.keep_up());
         self.before = probe.missing()?;
-        let caught = tracefs.catch_up(take);
+        let caught = ended.and_then(|()| tracefs.catch_up(take));
         self.kind = RecorderBackend::Tracefs(Box::new(tracefs));
         self.refused = Some(why);
         caught

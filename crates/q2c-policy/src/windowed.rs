@@ -34,7 +34,7 @@ pub use gathered::{BucketWindow, Gathered};
 pub use rule::WindowRule;
 
 use crate::bucket::{BUCKETS, bucket_of};
-use crate::{Decision, Io, Lane, Outcome, Token};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use merge::SlotMerger;
 use q2c_model::Nanos;
 use slot::{LaneSlot, SlotSample};
@@ -73,7 +73,7 @@ fn word_of(decision: Decision) -> u64 {
     match decision {
         Decision::Poll => POLL,
         Decision::Interrupt => INTERRUPT,
-        Decision::Sleep(time) => time.0,
+        Decision::Sleep(time) => time.min(MAX_SLEEP).0,
     }
 }
 

@@ -104,6 +104,8 @@ fn a_prediction_is_dashed_and_a_measurement_is_solid() {
         assert_eq!(trace["x"], json!(jobs));
     }
     assert_eq!(traces.len(), 4);
+    let page = scale().document().page().expect("make the page");
+    assert_eq!(page.matches("</script>").count(), 3);
 }
 
 #[test]

@@ -235,8 +235,14 @@ mod tests {
         assert_eq!(checked("p99>+5%", true), Ok(()));
         for (wrong, word) in [
             ("p99>+5%", "name one with --baseline RUN"),
-            ("p98>5us", "iops, kiops_per_core, cpu, mean, p50, p99"),
-            ("p99>5", "as in p99>200us, or a change, as in p99>+5%"),
+            (
+                "p98>5us",
+                "iops, kiops_per_core, cpu, mean, p50, p99, p99.9",
+            ),
+            (
+                "p99>5",
+                "a time, as in p99>200us, or a change, as in p99>+5%",
+            ),
             ("p99>5%", "expected a time, as in p99>200us"),
             ("iops<5%", "a number per second, as in iops<50000"),
             ("cpu>80", "expected a percentage, as in cpu>5%"),

@@ -107,5 +107,11 @@ fn a_saturated_device_is_late_at_the_end() {
     let mut page = open!(fixture::replay_saturated());
     let last = page.plotted("lateness", "p.data[0].y.at(-1)");
     assert_eq!(last, json!(10_400_000));
+    let cautions =
+        "[...document.querySelectorAll('.notice.caution')].map((n) => n.textContent).join('\\n')";
+    let cautions = page.evaluate(cautions).to_string();
+    let waited =
+        "18\u{202f}204 requests waited in all 6 min 53 s for a free place; a finding, not a fault";
+    assert!(cautions.contains(waited), "{cautions}");
     page.assert_quiet();
 }

@@ -35,7 +35,7 @@ pub fn to_fleet(
 ) -> Result<FleetMeta, ImportError> {
     let recordings = input::recordings(recordings);
     let hidden = hidden_beside(out)?;
-    let into = Into {
+    let into = FleetOutput {
         folder: hidden.path(),
         out,
         stop,
@@ -116,13 +116,13 @@ fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
 
 /// The folder that is written, the name that it will have, and the sign to stop.
 #[derive(Clone, Copy)]
-struct Into<'a> {
+struct FleetOutput<'a> {
     folder: &'a Path,
     out: &'a Path,
     stop: &'a AtomicBool,
 }
 
-impl Into<'_> {
+impl FleetOutput<'_> {
     fn check_stop(&self) -> Result<(), TraceError> {
         if !self.stop.load(Ordering::Relaxed) {
             return Ok(());
@@ -154,7 +154,7 @@ struct ByDevice<'a> {
     sorter: Sorter<FleetRow>,
     taken: u64,
     carried: u64,
-    into: Into<'a>,
+    into: FleetOutput<'a>,
 }
 
 impl RecordSink for ByDevice<'_> {
@@ -229,7 +229,7 @@ impl FleetTrace {
         device: DevId,
         (number, next): (u64, u64),
         room: u64,
-        into: &Into<'_>,
+        into: &FleetOutput<'_>,
         meta: &TraceMeta,
     ) -> Result<FleetTrace, TraceError> {
         into.check_stop()?;

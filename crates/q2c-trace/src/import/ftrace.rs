@@ -182,8 +182,9 @@ fn time(text: &str) -> Result<u64, BadLine> {
         let expected = "seconds with 1 to 9 decimals (trace_clock local, global or mono)";
         bad("time", expected, text)
     };
-    let (_, fraction) = text.split_once('.').ok_or_else(wrong)?;
-    if fraction.is_empty() || fraction.len() > 9 {
+    let (seconds, fraction) = text.split_once('.').ok_or_else(wrong)?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !is_number(seconds) || !is_number(fraction) || fraction.len() > 9 {
         return Err(wrong());
     }
     decimal::nanos(text, TimeUnit::Seconds).map_err(|_| wrong())

@@ -46,6 +46,10 @@ fn a_file_is_made_and_none_written_over() {
         2,
         "q2c: failed to export to t.json | found an existing file",
     );
+    let hour = [
+        "trace", "export", "t", "--format", "csv", "--from", "1 hour",
+    ];
+    folder.words(&hour).refused(2, "a duration with its unit");
 }
 
 #[test]

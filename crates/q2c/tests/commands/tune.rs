@@ -183,7 +183,7 @@ fn own_rules_run_live() {
     let [warned] = warnings(&result, "rule-without-a-time")[..] else {
         panic!("{}", result["warnings"]);
     };
-    has_words(&warned.to_string(), &[blind, "(0 negative"]);
+    has_words(&warned["found"].to_string(), &[blind, "(0 negative"]);
 }
 
 fn warnings<'a>(result: &'a Value, id: &str) -> Vec<&'a Value> {

@@ -63,7 +63,8 @@ fn the_truth_of_a_machine_is_found() {
 #[test]
 fn without_a_shared_pipeline_no_gain_is_told_and_a_signal_ends_it() {
     let refused = measured(0.98, 0.99, false).1.unwrap_err();
-    assert!(refused.message().contains("98.0 %"), "{refused}");
+    let speed = "98.0 % of their speed alone";
+    assert!(refused.message().contains(speed), "{refused}");
     assert_eq!(refused.exit(), Exit::Environment);
     let stopped = measured(0.5, 0.9, true).1.unwrap_err();
     assert_eq!(stopped.exit(), Exit::Interrupted);

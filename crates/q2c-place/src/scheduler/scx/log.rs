@@ -33,7 +33,7 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
         .filter(|line| line.contains("incompatible with"));
     let name = |line: &str| {
         let (_, rest) = line.split_once("(func ksym) '")?;
-        Some(rest.split_once('\'')?.0.to_owned())
+        rest.split('\'').next().map(str::to_owned)
     };
     let mut names: Vec<String> = lines.filter_map(name).collect();
     names.dedup();

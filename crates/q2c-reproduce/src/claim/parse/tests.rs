@@ -19,6 +19,7 @@ fn the_claims_of_the_documentation_are_read() {
     );
     assert_eq!(near.within, Some(Expr::Number(0.05)));
     let same = expect("ratio(iops, phase1) ~ 0.1 \u{b1} 0.05").unwrap();
+    assert_eq!(same.compare, Compare::Near);
     assert_eq!((same.right, same.within), (near.right, near.within));
 }
 
