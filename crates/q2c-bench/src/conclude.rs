@@ -125,7 +125,7 @@ fn cpu(runs: &MeasuredPoint<'_>) -> Cpu {
 /// a cache, a hole, or a window in which not all jobs ran may be the reason.
 const ABOVE_OTHERS: f64 = 1.5;
 
-/// Whether a point is of another interface on the same device with the same I/Os.
+/// True if the two points differ in their interface, while device and I/Os are the same.
 pub(super) fn is_another_interface(a: &BenchPoint, b: &BenchPoint) -> bool {
     a.engine != b.engine
         && (a.bs, &a.rw, &a.background) == (b.bs, &b.rw, &b.background)

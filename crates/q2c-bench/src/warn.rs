@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Whether one point with this trial is warned of.
+    /// True if the result has the warning when its only trial is this one.
     fn warns(holds: fn(&BenchTrial) -> bool, trial: &BenchTrial) -> bool {
         let spec = crate::checked::tests::settings("null -e null -m poll");
         let media = crate::media::Media::plain(q2c_engine::Medium::None);

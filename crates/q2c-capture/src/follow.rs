@@ -112,9 +112,9 @@ pub struct Following<G> {
 /// A recording that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedRecording<G> {
-    /// What took the I/Os.
+    /// The gatherer, which has taken all I/Os of the recording.
     pub gatherer: G,
-    /// What the recording lacks.
+    /// The I/Os that are in no record.
     pub missing: Missing,
     /// CPU time of the thread that read the recording, ns.
     pub cpu_ns: u64,

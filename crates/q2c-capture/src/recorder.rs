@@ -260,7 +260,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// What this part of a recording and the one after it lack together.
+    /// Adds what is missing in the next part of the same recording.
     pub(crate) fn and(mut self, later: Missing) -> Missing {
         self.lost += later.lost;
         self.unqueued += later.unqueued;

@@ -70,7 +70,7 @@ fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Ve
     warnings
 }
 
-/// What was found, with the keys of the trials that it was found for.
+/// The findings of one kind of warning, each with the keys of the trials that have it.
 type FindingsOfKind = Vec<(String, Vec<String>)>;
 
 /// Each kind of warning once. What was found for some trials alone is told with their names.

@@ -22,7 +22,7 @@ pub(crate) fn cpus(path: &Path) -> Option<Vec<CpuId>> {
     cpu_list::parse(&text(path)?)
 }
 
-/// What stands behind `start` in the first line that begins with it, without white space around.
+/// Returns what follows `start`, trimmed, in the first line that begins with it.
 pub(crate) fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.lines()
         .find_map(|line| line.strip_prefix(start))

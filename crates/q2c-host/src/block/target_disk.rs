@@ -205,7 +205,7 @@ fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
     statements
 }
 
-/// Whether a text has the form of a full PCI address, domain included.
+/// True if the text has the form of a full PCI address, domain included.
 pub fn is_pci_address(text: &str) -> bool {
     // PCI addresses are domain, bus, device and function, as in `0000:04:00.0`.
     let parts: Vec<&str> = text.split([':', '.']).collect();
