@@ -304,6 +304,12 @@ fn instances() -> usize {
     of_us.count()
 }
 
+/// Whether `all` I/Os were recorded, or are missing with a count. Kernels of some virtual machines
+/// do not hand out every event: an I/O without its Q is counted by its C.
+fn is_all_told(seen: u64, missing: &Missing, all: u64) -> bool {
+    seen + missing.unqueued >= all || missing.lost > 0
+}
+
 #[test]
 fn tracefs_has_every_read_and_write() {
     let test = "tracefs_has_every_read_and_write";
@@ -319,8 +325,9 @@ fn tracefs_has_every_read_and_write() {
     let (ios, missing) = all_of(recorder);
     assert_eq!(instances(), 0);
     let counts = [Op::Read, Op::Write].map(|op| number(&ios, op, BLOCK));
-    let whole = counts == [500, 70];
-    assert!(whole || missing.lost > 0, "{counts:?}: {missing:?}");
+    assert!(counts[0] <= 500 && counts[1] <= 70, "{counts:?}");
+    let seen = (counts[0] + counts[1]) as u64;
+    assert!(is_all_told(seen, &missing, 570), "{counts:?}: {missing:?}");
     for io in ios.iter().filter(|io| io.span.op == Op::Read) {
         in_order(&io.span);
         assert_eq!((io.span.device, io.span.error), (scene.disk.dev, 0));
@@ -372,7 +379,9 @@ fn both_ways_agree() {
     let (other, missing) = all_of(recorder);
     let (mut ios, lost) = ended(probe);
     ios.sort_by_key(|io| io.span.begin_ns);
-    assert!(other.len() == 200 || missing.lost > 0, "{missing:?}");
+    let seen = other.len() as u64;
+    let is_all_told = is_all_told(seen, &missing, 200);
+    assert!(seen <= 200 && is_all_told, "{seen}: {missing:?}");
     assert_eq!(ios.len() as u64 + lost.lost(), 200, "{lost:?}");
     if ios.len() != other.len() {
         return;

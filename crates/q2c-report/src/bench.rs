@@ -199,12 +199,19 @@ impl BenchSection {
     }
 
     pub(crate) fn holds(&self, point: &BenchPoint) -> bool {
-        *self == BenchSection::from_point(point)
+        // Asked for each section and point, of which a run has thousands: nothing is copied.
+        shared(&self.common) == shared(point)
     }
 
     pub(crate) fn cells<'a>(&self, result: &'a BenchResult) -> impl Iterator<Item = &'a BenchCell> {
         result.cells.iter().filter(|cell| self.holds(&cell.point))
     }
+}
+
+/// What the points of a section share: all but interface, method and jobs.
+fn shared(point: &BenchPoint) -> impl PartialEq {
+    let device = (point.hw_queues, point.nr_requests);
+    (point.depth, point.bs, &point.rw, &point.background, device)
 }
 
 /// A background behind the words of what it runs beside; empty for none.

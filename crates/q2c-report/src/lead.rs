@@ -7,7 +7,7 @@ use crate::label::range;
 use crate::phrase::{distinct, grouped, joined, listed, when};
 use q2c_model::stats::CLEAR_TRIALS;
 use q2c_result::bench::{BenchCell, BenchMeasure, BenchResult};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sentences on who leads at which points, among all interfaces and among the methods of each, in
 /// IOPS and in KIOPS/core; each is said once for all comparisons that share it. A comparison of
@@ -171,32 +171,32 @@ fn standings(
         scope.is_none_or(|engine| cell.point.engine == engine)
             && sections.iter().any(|section| section.holds(&cell.point))
     };
-    let cells: Vec<&BenchCell> = result.cells.iter().filter(within).collect();
+    let cells = || result.cells.iter().filter(within);
     let named = |cell: &BenchCell| {
         let (point, tuned) = (&cell.point, result.job.tuned.as_ref());
         let tuned = tuned.is_some_and(|tuned| tuned.names(point.bs, &point.method));
         scope.map_or_else(|| name(point), |_| point.method.to_string()) + when(tuned, " (tuned)")
     };
-    let place = |cell: &BenchCell| (cell.point.depth, cell.point.jobs);
-    let places: BTreeSet<DepthAndJobs> = cells.iter().map(|cell| place(cell)).collect();
-    let standing = |at: DepthAndJobs| {
-        let here = cells.iter().filter(|cell| place(cell) == at).copied();
-        standing(at, here, &cells, measure, &named)
-    };
+    let mut places: BTreeMap<DepthAndJobs, Vec<&BenchCell>> = BTreeMap::new();
+    for cell in cells() {
+        let place = (cell.point.depth, cell.point.jobs);
+        places.entry(place).or_default().push(cell);
+    }
+    let names = distinct(cells().map(named));
+    let standing = |(at, here)| standing(at, here, &names, measure, &named);
     places.into_iter().filter_map(standing).collect()
 }
 
-/// Who leads among the points `here`; `None` where less than two can be compared. `all` are the
-/// points of all places.
-fn standing<'a>(
+/// Who leads among the points `compared`; `None` where less than two can be compared. `names` are those
+/// of all places.
+fn standing(
     place: DepthAndJobs,
-    here: impl Iterator<Item = &'a BenchCell>,
-    all: &[&BenchCell],
+    mut compared: Vec<&BenchCell>,
+    names: &[String],
     measure: BenchMeasure,
     named: &impl Fn(&BenchCell) -> String,
 ) -> Option<AtPlace> {
-    let compared = here.filter(|c| c.is_comparable() && c.figure(measure).trials > 0);
-    let compared: Vec<&BenchCell> = compared.collect();
+    compared.retain(|c| c.is_comparable() && c.figure(measure).trials > 0);
     let median = |cell: &BenchCell| cell.figure(measure).median;
     // The first of those that have most.
     let leader = compared
@@ -213,8 +213,8 @@ fn standing<'a>(
         }
     }
     let has: Vec<String> = compared.iter().map(|cell| named(cell)).collect();
-    let mut missing = distinct(all.iter().map(|cell| named(cell)));
-    missing.retain(|name| !has.contains(name));
+    let missing = names.iter().filter(|name| !has.contains(name));
+    let missing = missing.cloned().collect();
     Some(AtPlace {
         place,
         chance: if rivals.is_empty() { chance } else { 0.0 },
