@@ -4,8 +4,6 @@
 //! The page loads nothing from elsewhere, and its Content-Security-Policy forbids it. Only the two
 //! scripts whose hashes the policy names can run, whatever a string in the result says.
 
-mod figure;
-
 use crate::document::{Document, DocumentPart, Section};
 use crate::said::{Note, Weight};
 use askama::Template;
@@ -36,7 +34,7 @@ pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
     let sections: Vec<&Section> = sections.filter(|section| section.has_content()).collect();
     let parts = sections.iter().flat_map(|section| &section.parts);
     let plots = parts.flat_map(|part| part.plots());
-    let figures = plots.map(|plot| (plot.id.clone(), figure::figures(plot)));
+    let figures = plots.map(|plot| (plot.id.clone(), plot.figures()));
     let figures: Value = figures.collect();
     let page = Page {
         result: document,

@@ -1,7 +1,8 @@
 //! Figures of which each has a view of a plot.
 
-use super::{Coordinate, PlotAxis, PlotSeries, View};
+use super::{PlotAxis, PlotSeries, View};
 use q2c_model::stats::Interval;
+use serde_json::Value;
 
 /// A figure of `T`: the label of its view, the title of its axis, what its numbers are multiplied
 /// by, and the function that reads them.
@@ -45,7 +46,7 @@ impl<T> Quantity<T> {
 }
 
 impl<T> Quantity<T, Interval> {
-    pub(crate) fn medians<'a, X: Into<Coordinate>>(
+    pub(crate) fn medians<'a, X: Into<Value>>(
         &self,
         name: &str,
         points: impl Iterator<Item = (X, &'a T)>,

@@ -80,17 +80,18 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
     };
     let maps_by_panel = || maps.iter().enumerate();
     let headings =
-        maps_by_panel().map(|(panel, map)| PlotMark::Heading(panel, "rule", map.rule.to_owned()));
+        maps_by_panel().map(|(panel, map)| PlotMark::heading(panel, maps.len(), "rule", map.rule));
     let panels = maps_by_panel().map(|(n, map)| {
         let axis = ratio_axis(map, when(n == 0, "ratio, %"));
         // Beside a map of the same ratios there is no need, and on a phone no room, for their
         // numbers.
-        axis.bare_if(n > 0 && maps[0].ratios == map.ratios)
+        if n > 0 && maps[0].ratios == map.ratios {
+            axis.bare()
+        } else {
+            axis
+        }
     });
-    let colours = Colours {
-        range: kept_range(sweep, maps, quantity),
-        ..Colours::new(quantity.axis)
-    };
+    let colours = Colours::new(quantity.axis).spanning(kept_range(sweep, maps, quantity));
     let periods = PlotAxis::names("period").without_grid();
     View::new(quantity.label, periods, PlotAxis::new(""))
         .side_by_side(panels.collect())

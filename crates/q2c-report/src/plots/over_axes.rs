@@ -6,10 +6,11 @@ use crate::bench::{background_suffix, name, settings};
 use crate::course::jobs;
 use crate::heat::grids;
 use crate::phrase::grouped;
-use crate::plot::{Coordinate, Plot, PlotAxis, PlotSeries, Quantity, Style, View, known, styles};
+use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, Style, View, known, styles};
 use q2c_model::Bytes;
 use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
+use serde_json::Value;
 
 /// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
 /// left as it was found.
@@ -66,7 +67,7 @@ fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
     let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
-        let x = PlotAxis::names_in_order(axis.0, axis.places(cells));
+        let x = PlotAxis::names_in_order(axis.0, &axis.places(cells));
         let place = |cell: &BenchCell| axis.place(&cell.point);
         quantity.view(x).series(series(&lines, quantity, place))
     };
@@ -105,7 +106,7 @@ fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String 
     parts.join(" ") + &settings(queues, requests) + &background_suffix(&point.background)
 }
 
-fn series<X: Into<Coordinate>>(
+fn series<X: Into<Value>>(
     lines: &[(String, Vec<&BenchCell>)],
     quantity: &Quantity<BenchCell, Interval>,
     place: impl Fn(&BenchCell) -> X,

@@ -71,8 +71,8 @@ fn marks(
         let cell = cells.iter().find(|c| Some(c.point.jobs) == jobs)?;
         let place = (f64::from(cell.point.jobs), cell.iops.median * 1e-3);
         let mark = PlotSeries::dots(name, [place]).unlisted();
-        let mark = mark.colour(style.colour.clone()).size(15.0).symbol(symbol);
-        let mark = mark.edge(style.colour.clone(), 2.0);
+        let mark = mark.colour(&style.colour).size(15.0).symbol(symbol);
+        let mark = mark.edge(&style.colour, 2.0);
         Some(mark.hover_alone(format!("{name} at {{x}} jobs")))
     };
     let knee = mark(curve.knee, "square-open", "knee").into_iter();

@@ -18,7 +18,7 @@ pub(crate) fn plot(sweep: Option<&Sweep>, lines: &[CellLine<'_>]) -> Plot {
     let view = View::new("all", x, PlotAxis::new("KIOPS"))
         .series(sweep.map(simulated).into_iter().flatten())
         .series(measured)
-        .marks(floor.map(|sweep| PlotMark::Height(sweep.floor_iops * 1e-3, "IOPS floor")));
+        .marks(floor.map(|sweep| PlotMark::height(sweep.floor_iops * 1e-3, "IOPS floor")));
     let plot = Plot::new("pareto", "IOPS against CPU", 480);
     plot.note(note).view(view)
 }
@@ -75,8 +75,9 @@ fn by_rule(sweep: &Sweep) -> Vec<PlotSeries> {
 fn front(sweep: &Sweep) -> PlotSeries {
     let cells = sweep.pareto.iter();
     let dots = dots("Pareto front", cells.filter_map(|&i| sweep.cells.get(i)));
-    let draw = SeriesShape::DottedLine;
-    PlotSeries { draw, ..dots }.pen("@ink", 1.0).size(4.0)
+    dots.shape(SeriesShape::DottedLine)
+        .pen("@ink", 1.0)
+        .size(4.0)
 }
 
 fn dots<'a>(name: &str, cells: impl IntoIterator<Item = &'a SweepCell>) -> PlotSeries {

@@ -122,17 +122,17 @@ impl TrialCourse<'_> {
 
     fn marks(&self) -> Vec<PlotMark> {
         let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
-            Some(PlotMark::Begin {
-                x: slices.first()?.begin_s,
-                name: if background.is_empty() {
-                    "alone"
-                } else {
-                    background
-                }
-                .to_owned(),
-                is_first: n == 0,
-                is_upright: false,
-            })
+            let name = if background.is_empty() {
+                "alone"
+            } else {
+                background
+            };
+            Some(PlotMark::begin(
+                slices.first()?.begin_s,
+                name,
+                n == 0,
+                false,
+            ))
         };
         self.phases.iter().enumerate().filter_map(begin).collect()
     }

@@ -1,10 +1,13 @@
 //! The plots of an experiment: ours beside the published points, on the published axes.
 
 use crate::phrase::when;
-use crate::plot::{Coordinate, Plot, PlotAxis, PlotMark, PlotSeries, SeriesShape, Style, View};
-use crate::plot::{styles, with_data};
+use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, Style, View, Whiskers};
+use crate::plot::{known, styles, with_data};
 use crate::reproduce::{factor_of, unit_of};
-use q2c_result::reproduce::{ChartAsked, OurCurve, PublishedCurve, ReproduceResult};
+use q2c_result::reproduce::{
+    ChartAsked, OurCurve, PhaseAsRun, PhaseTrial, PublishedCurve, ReproduceResult,
+};
+use serde_json::Value;
 
 pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
     let charts = result.charts.iter().enumerate();
@@ -49,37 +52,37 @@ fn begins(result: &ReproduceResult) -> Vec<PlotMark> {
     let trial = result.points.iter().find_map(|point| point.trials.first());
     let phases = trial.into_iter().flat_map(|trial| &trial.phases);
     let phases = phases.zip(&result.phases).skip(1);
-    let begin = phases.map(|(phase, described)| PlotMark::Begin {
-        x: phase.begin_s,
-        name: described.label.clone(),
-        is_first: false,
-        is_upright: true,
-    });
-    begin.collect()
+    let begin = |(phase, described): (&PhaseTrial, &PhaseAsRun)| {
+        PlotMark::begin(phase.begin_s, &described.label, false, true)
+    };
+    phases.map(begin).collect()
 }
 
-/// The place of a point: a number where it is one, but for phases, which have names.
-fn place(at: &str, chart: &ChartAsked) -> Coordinate {
-    match at.parse() {
-        Ok(number) if chart.over != "phase" => Coordinate::Number(number),
-        _ => Coordinate::Name(at.to_owned()),
+/// The place of a point: a number where it is one, times multiplied by `scale`; but for phases,
+/// which have names.
+fn place(at: &str, chart: &ChartAsked, scale: f64) -> Value {
+    match at.parse::<f64>() {
+        Ok(seconds) if chart.over == "time" => (seconds * scale).into(),
+        Ok(number) if chart.over != "phase" => number.into(),
+        _ => at.into(),
     }
 }
 
 fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> PlotSeries {
-    let points = curve.points.iter();
-    let points = points.map(|(at, median)| (place(at, chart), *median));
-    let mut series = PlotSeries::medians(&curve.name, points, 1.0 / factor_of(unit))
+    let scale = 1.0 / factor_of(unit);
+    let intervals = Vec::from_iter(curve.points.iter().map(|(_, interval)| *interval));
+    let places = curve.points.iter().map(|(at, _)| place(at, chart, 1.0));
+    let series = if chart.over == "time" {
+        let medians = intervals.iter().map(|interval| known(interval) * scale);
+        PlotSeries::line(&curve.name, places.zip(medians))
+    } else {
+        let medians = PlotSeries::medians(&curve.name, places.zip(intervals.clone()), scale);
+        medians.y_whiskers(Whiskers::thick(&intervals, scale))
+    };
+    series
         .style(style)
         .width(1.6)
-        .hover(format!("{{y}} {unit}, here"));
-    if let Some(whiskers) = &mut series.y_whiskers {
-        whiskers.thin = false;
-    }
-    if chart.over == "time" {
-        (series.draw, series.y_whiskers) = (SeriesShape::Line, None);
-    }
-    series
+        .hover(format!("{{y}} {unit}, here"))
 }
 
 fn published_series(
@@ -88,12 +91,8 @@ fn published_series(
     unit: &str,
     scale: f64,
 ) -> PlotSeries {
-    let place = |at: &str| match place(at, chart) {
-        Coordinate::Number(seconds) if chart.over == "time" => (seconds * scale).into(),
-        place => place,
-    };
     let points = curve.points.iter();
-    let points = points.map(|(at, figure)| (place(at), figure / factor_of(unit)));
+    let points = points.map(|(at, figure)| (place(at, chart, scale), figure / factor_of(unit)));
     let dots = PlotSeries::dots(&curve.name, points).colour("@muted");
     let label = format!("{{y}} {unit}, published");
     dots.size(10.0).symbol("diamond").hover(label)
