@@ -9,10 +9,8 @@ pub(crate) const MARK: &str = " \u{2020}";
 
 /// The checks that invalidate something, in the doctor's order.
 pub(crate) fn checks(report: &DoctorReport) -> impl Iterator<Item = &Check> {
-    report
-        .checks
-        .iter()
-        .filter(|c| c.verdict == CheckVerdict::Invalidates)
+    let checks = report.checks.iter();
+    checks.filter(|check| check.verdict == CheckVerdict::Invalidates)
 }
 
 /// Whether a check invalidates the measure of this name.

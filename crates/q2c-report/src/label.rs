@@ -113,15 +113,11 @@ pub(crate) fn job(result: &TuneResult) -> String {
         let cpu = if job.cpus.len() == 1 { "CPU" } else { "CPUs" };
         text += &format!(" on {cpu} {cpus}");
     }
-    let is_alone = job.jobs == 1;
-    text += &think(
-        job,
-        if is_alone {
-            "its I/Os"
-        } else {
-            "the I/Os of each"
-        },
-    );
+    let ios = match job.jobs {
+        1 => "its I/Os",
+        _ => "the I/Os of each",
+    };
+    text += &think(job, ios);
     let trial = quantity::bare(&quantity::seconds(job.trial_seconds));
     text + &format!(", {} of {trial} per cell", trials(result))
 }

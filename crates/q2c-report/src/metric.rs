@@ -58,9 +58,8 @@ const fn column(head: &'static str, scale: f64, measured: MetricSource) -> Metri
 
 /// The columns of the table over numbers of jobs: those beside polling, and those with predictions.
 pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
-    METRICS
-        .iter()
-        .filter(|metric| metric.with_range() || metric.predicted.is_some())
+    let metrics = METRICS.iter();
+    metrics.filter(|metric| metric.with_range() || metric.predicted.is_some())
 }
 
 impl Metric {
@@ -90,10 +89,8 @@ impl Metric {
     }
 
     pub(crate) fn prediction(&self, cell: &Cell) -> String {
-        let prediction = cell
-            .predicted
-            .as_ref()
-            .filter(|_| self.interval(cell).is_some());
+        let prediction = cell.predicted.as_ref();
+        let prediction = prediction.filter(|_| self.interval(cell).is_some());
         let value = self.predicted.zip(prediction).map(|(get, p)| get(p));
         let text = value.map(|value| quantity::number(value * self.scale));
         text.unwrap_or_default()

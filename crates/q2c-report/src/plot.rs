@@ -31,7 +31,7 @@ mod value;
 pub(crate) use axis::{PlotAxis, round_duration};
 pub(crate) use layout::{Colours, PlotMark};
 pub(crate) use quantity::Quantity;
-pub(crate) use series::{Places, PlotSeries, SeriesShape, Whiskers, grid, known};
+pub(crate) use series::{AxisValues, PlotSeries, SeriesShape, Whiskers, grid, known};
 pub(crate) use style::{Style, hue, styles};
 
 use serde_json::{Value, json};
@@ -133,11 +133,8 @@ impl View {
     }
 
     fn figure(&self) -> Value {
-        let traces: Value = self
-            .series
-            .iter()
-            .map(|series| series.trace(self))
-            .collect();
+        let traces = self.series.iter();
+        let traces: Value = traces.map(|series| series.trace(self)).collect();
         json!({"label": self.label, "data": traces, "layout": layout::layout(self)})
     }
 

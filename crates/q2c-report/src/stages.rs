@@ -112,10 +112,10 @@ fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         Some((stage, share)) => format!(". {stage} takes {} of the growth", percent(share)),
         None => ": no stage grows".to_owned(),
     };
-    let growth = format!("Q2C is {first} at {from} and {last} at {to}{most}");
+    let message = format!("Q2C is {first} at {from} and {last} at {to}{most}");
     Some(Note::plain(
         &format!("growth of {line} over the jobs"),
-        growth,
+        message,
     ))
 }
 
@@ -137,10 +137,9 @@ fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         let sum = run.tag_waits.as_ref().and_then(TagWaits::sum);
         sum.is_some_and(|(sleeps, _)| sleeps == 0)
     });
-    let what = format!("sleeps of {line} for a request (tag)");
     let waits = joined(by_jobs, "; ");
     Some(Note::plain(
-        &what,
+        &format!("sleeps of {line} for a request (tag)"),
         if none {
             "none: a free one was always there"
         } else {

@@ -269,7 +269,6 @@ fn an_analysis_without_maps_is_drawn() {
     let written = serde_json::to_value(&result).expect("JSON");
     assert!(written.get("offsets").is_none() && written.get("throughput").is_none());
     let read: AnalyzeResult = serde_json::from_value(written).expect("a result");
-    let rest = charts(&read);
     let wanted = [
         "excerpts",
         "in-flight",
@@ -278,7 +277,7 @@ fn an_analysis_without_maps_is_drawn() {
         "queues",
         "stages",
     ];
-    assert_eq!(names(&rest), wanted);
+    assert_eq!(names(&charts(&read)), wanted);
 }
 
 /// Where the recording has no offsets, its sectors mean nothing.

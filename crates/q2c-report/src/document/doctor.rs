@@ -109,7 +109,6 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
 fn counts(report: &DoctorReport) -> String {
     let count_of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
-    let disturbs = count_of(CheckVerdict::Invalidates) - absent;
     let (disturbing, missing) = match report.uses.as_slice() {
         [] => ("invalid", "missing"),
         _ => (
@@ -120,7 +119,7 @@ fn counts(report: &DoctorReport) -> String {
     let counts = [
         (count_of(CheckVerdict::Pass), "ok"),
         (count_of(CheckVerdict::Warn), "to improve"),
-        (disturbs, disturbing),
+        (count_of(CheckVerdict::Invalidates) - absent, disturbing),
         (absent, missing),
         (count_of(CheckVerdict::Unknown), "unknown"),
     ];

@@ -66,7 +66,10 @@ impl PlotAxis {
     }
 
     fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0[key] = value.into();
+        let value = value.into();
+        if !value.is_null() {
+            self.0[key] = value;
+        }
         self
     }
 
@@ -97,8 +100,8 @@ impl PlotAxis {
     }
 
     /// Leaves out the numbers or names of the ticks.
-    pub(crate) fn bare(self) -> Self {
-        self.with("showticklabels", false)
+    pub(crate) fn bare_if(self, is_bare: bool) -> Self {
+        self.with("showticklabels", is_bare.then_some(false))
     }
 }
 

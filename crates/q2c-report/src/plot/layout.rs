@@ -135,29 +135,27 @@ impl PlotMark {
     pub(crate) fn begin(x: f64, name: &str, is_first: bool, is_upright: bool) -> Self {
         let mut line = vertical(x, if is_upright { 1.0 } else { 1.5 });
         line["layer"] = json!(if is_upright { "above" } else { "below" });
-        let words = json!({
-            "x": number(x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
-            "yanchor": if is_upright { "top" } else { "bottom" },
-            "textangle": if is_upright { -90 } else { 0 },
-            "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
-        });
         PlotMark {
             line: (!is_first).then_some(line),
-            words: Some(words),
+            words: Some(json!({
+                "x": number(x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
+                "yanchor": if is_upright { "top" } else { "bottom" },
+                "textangle": if is_upright { -90 } else { 0 },
+                "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
+            })),
         }
     }
 
     /// The heading of one of so many panels: what panels are of, and of which this one is.
     pub(crate) fn heading(panel: usize, panels: usize, kind: &str, name: &str) -> Self {
         let [left, right] = room(panel, panels);
-        let words = json!({
-            "text": format!("{} <b>{}</b>", text(kind), text(name)),
-            "x": (left + right) / 2.0, "y": 1.0, "xref": "paper", "yref": "paper",
-            "xanchor": "center", "yanchor": "bottom", "showarrow": false,
-        });
         PlotMark {
             line: None,
-            words: Some(words),
+            words: Some(json!({
+                "text": format!("{} <b>{}</b>", text(kind), text(name)),
+                "x": (left + right) / 2.0, "y": 1.0, "xref": "paper", "yref": "paper",
+                "xanchor": "center", "yanchor": "bottom", "showarrow": false,
+            })),
         }
     }
 

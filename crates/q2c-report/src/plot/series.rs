@@ -23,13 +23,13 @@ pub(crate) enum SeriesShape {
 
 /// Places along an axis. A number that is not finite is a gap.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Places {
+pub(crate) enum AxisValues {
     Each(Value),
     /// The first of as many as there are cells, and the distance between them.
     Even(f64, f64),
 }
 
-impl<T: Into<Value>> FromIterator<T> for Places {
+impl<T: Into<Value>> FromIterator<T> for AxisValues {
     /// Names, unless all places are numbers.
     fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
         let places: Vec<Value> = places.into_iter().map(Into::into).collect();
@@ -37,7 +37,7 @@ impl<T: Into<Value>> FromIterator<T> for Places {
             Value::String(name) => text(name),
             number => number.as_f64().unwrap_or(f64::NAN).to_string(),
         };
-        Places::Each(if places.iter().any(Value::is_string) {
+        AxisValues::Each(if places.iter().any(Value::is_string) {
             places.iter().map(name).collect()
         } else {
             places.into()
@@ -63,9 +63,8 @@ impl Whiskers {
 
     /// Thick whiskers, by their reach below and above each point.
     pub(crate) fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let reach = reach
-            .into_iter()
-            .map(|(below, above)| (number(below), number(above)));
+        let reach = reach.into_iter();
+        let reach = reach.map(|(below, above)| (number(below), number(above)));
         let (below, above): (Vec<Value>, Vec<Value>) = reach.unzip();
         Whiskers(json!({"type": "data", "symmetric": false, "array": above, "arrayminus": below}))
     }
@@ -126,12 +125,12 @@ macro_rules! constructors {
 }
 
 impl PlotSeries {
-    fn new(shape: SeriesShape, x: Places, y: Places) -> Self {
+    fn new(shape: SeriesShape, x: AxisValues, y: AxisValues) -> Self {
         let mut trace = json!({});
         for (axis, places) in [("x", x), ("y", y)] {
             match places {
-                Places::Each(places) => trace[axis] = places,
-                Places::Even(first, step) => {
+                AxisValues::Each(places) => trace[axis] = places,
+                AxisValues::Even(first, step) => {
                     trace[format!("{axis}0")] = first.into();
                     trace[format!("d{axis}")] = step.into();
                 }
@@ -177,8 +176,8 @@ impl PlotSeries {
 
     /// A row of cells for each y; `None` is a gap.
     pub(crate) fn heat_map(
-        x: Places,
-        y: Places,
+        x: AxisValues,
+        y: AxisValues,
         rows: impl IntoIterator<Item = Vec<Option<f64>>>,
     ) -> Self {
         let mut map = PlotSeries::new(SeriesShape::HeatMap, x, y);
@@ -236,11 +235,11 @@ impl PlotSeries {
 
     /// Sets the text of each point, or of each cell row by row, which the hover text may name.
     pub(crate) fn texts(mut self, words: impl IntoIterator<Item = String>) -> Self {
-        let words: Vec<String> = words.into_iter().collect();
+        let labels: Vec<String> = words.into_iter().collect();
         self.trace["text"] = match self.trace["z"][0].as_array() {
-            _ if words.is_empty() => Value::Null,
-            Some(row) => words.chunks(row.len()).map(texts).collect(),
-            None => texts(&words),
+            _ if labels.is_empty() => Value::Null,
+            Some(row) => labels.chunks(row.len()).map(texts).collect(),
+            None => texts(&labels),
         };
         self
     }
@@ -249,10 +248,8 @@ impl PlotSeries {
     pub(crate) fn if_any(self) -> Option<Self> {
         let points = [&self.trace["x"], &self.trace["z"]];
         let mut lists = points.iter().filter_map(|points| points.as_array());
-        lists
-            .next()
-            .is_some_and(|list| !list.is_empty())
-            .then_some(self)
+        let has_any = lists.next().is_some_and(|list| !list.is_empty());
+        has_any.then_some(self)
     }
 
     /// Says in the hover text the height of a point in a unit.
@@ -374,10 +371,10 @@ mod tests {
 
     #[test]
     fn places_are_numbers_where_all_are() {
-        let numbers: Places = [4.0, 4.0].into_iter().collect();
-        assert_eq!(numbers, Places::Each(json!([4.0, 4.0])));
-        let mixed: Places = [json!(4.0), "auto".into()].into_iter().collect();
-        assert_eq!(mixed, Places::Each(json!(["4", "auto"])));
+        let numbers: AxisValues = [4.0, 4.0].into_iter().collect();
+        assert_eq!(numbers, AxisValues::Each(json!([4.0, 4.0])));
+        let mixed: AxisValues = [json!(4.0), "auto".into()].into_iter().collect();
+        assert_eq!(mixed, AxisValues::Each(json!(["4", "auto"])));
     }
 
     #[test]

@@ -65,12 +65,11 @@ fn compared(line: &CellLine<'_>, quantity: &FidelityQuantity) -> Option<PlotSeri
 /// The diagonal, from the smallest to the largest number in the plot.
 fn diagonal(lines: &[CellLine<'_>], (predicted, measured): &FidelityQuantity) -> PlotSeries {
     let cells = lines.iter().map(|line| line.cell);
-    let numbers = cells.filter(|cell| cell.sleeping).flat_map(|cell| {
+    let (low, high) = super::span(cells.filter(|cell| cell.sleeping).flat_map(|cell| {
         let measured = measured(&cell.measured);
         let numbers = predictions(cell).map(move |p| (predicted.of)(&p));
         numbers.chain([measured.min, measured.max])
-    });
-    let (low, high) = super::span(numbers);
+    }));
     let ends = [low, high].map(|end| (end * predicted.scale, end * predicted.scale));
     let line = PlotSeries::line("", ends);
     line.pen("@muted", 1.0).without_hover()

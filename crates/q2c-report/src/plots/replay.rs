@@ -37,9 +37,8 @@ impl<'a> ReplayLine<'a> {
 
     /// A line through points. Lines of one device share one entry in the legend.
     fn series(&self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> PlotSeries {
-        PlotSeries::line(name, points)
-            .grouped()
-            .pen(self.colour, 1.8)
+        let line = PlotSeries::line(name, points).grouped();
+        line.pen(self.colour, 1.8)
     }
 
     /// The distributions of its trial, each with its name and its stroke.
@@ -80,13 +79,12 @@ fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
     let spreads = lines.iter();
     let spreads = spreads.flat_map(|line| line.spreads().into_iter().map(move |s| (line, s)));
     let view = |label, y, height: fn(f64) -> f64| {
-        let series = spreads.clone().map(|(line, (kind, dash, spread))| {
+        let view = View::new(label, latency_axis(lines), y).legend(true);
+        view.series(spreads.clone().map(|(line, (kind, dash, spread))| {
             let device = format!("{} ", line.name);
             let name = format!("{}{kind}", when(!line.is_alone, &device));
             curve(&spread.curve, height, |places| line.series(&name, places)).dash(dash)
-        });
-        let view = View::new(label, latency_axis(lines), y).legend(true);
-        view.series(series)
+        }))
     };
     let is_compared = lines.iter().all(|line| !line.is_alone);
     let which = when(is_compared, ", in each device's trial with the median sum");
@@ -173,10 +171,9 @@ fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
     let series: Vec<PlotSeries> = recorded.into_iter().chain(replayed).collect();
     let linear = view("linear", PlotAxis::from_zero(measure.axis));
     let logarithmic = view("logarithmic", PlotAxis::logarithmic(measure.axis));
-    let views = [linear, logarithmic].map(|view| view.series(series.clone()));
     Plot::new(measure.id, title, 400)
         .note(format!("{}{note}", measure.note))
-        .views(views)
+        .views([linear, logarithmic].map(|view| view.series(series.clone())))
 }
 
 /// The lateness of the latest submission in each window. The plot is empty when no submission was

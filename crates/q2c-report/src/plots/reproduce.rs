@@ -26,8 +26,8 @@ fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
     let ours = chart.ours.iter().zip(&styles);
     let published = chart.published.iter();
     let view = View::new("all", x, PlotAxis::from_zero(unit))
-        .series(ours.map(|(curve, style)| our_series(style, curve, chart, unit)))
-        .series(published.map(|curve| published_series(curve, chart, unit, result.scale)))
+        .series(ours.map(|(curve, style)| our_series(style, curve, chart)))
+        .series(published.map(|curve| published_series(curve, chart, result.scale)))
         .marks(begins);
     Plot::new(format!("reproduce-{n}"), &chart.title, 420)
         .note(format!(
@@ -68,7 +68,8 @@ fn place(at: &str, chart: &ChartAsked, scale: f64) -> Value {
     }
 }
 
-fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -> PlotSeries {
+fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked) -> PlotSeries {
+    let unit = unit_of(&chart.figure);
     let scale = 1.0 / factor_of(unit);
     let intervals = Vec::from_iter(curve.points.iter().map(|(_, interval)| *interval));
     let places = curve.points.iter().map(|(at, _)| place(at, chart, 1.0));
@@ -79,18 +80,12 @@ fn our_series(style: &Style, curve: &OurCurve, chart: &ChartAsked, unit: &str) -
         let medians = PlotSeries::medians(&curve.name, places.zip(intervals.clone()), scale);
         medians.y_whiskers(Whiskers::thick(&intervals, scale))
     };
-    series
-        .style(style)
-        .width(1.6)
-        .hover(format!("{{y}} {unit}, here"))
+    let series = series.style(style).width(1.6);
+    series.hover(format!("{{y}} {unit}, here"))
 }
 
-fn published_series(
-    curve: &PublishedCurve,
-    chart: &ChartAsked,
-    unit: &str,
-    scale: f64,
-) -> PlotSeries {
+fn published_series(curve: &PublishedCurve, chart: &ChartAsked, scale: f64) -> PlotSeries {
+    let unit = unit_of(&chart.figure);
     let points = curve.points.iter();
     let points = points.map(|(at, figure)| (place(at, chart, scale), figure / factor_of(unit)));
     let dots = PlotSeries::dots(&curve.name, points).colour("@muted");

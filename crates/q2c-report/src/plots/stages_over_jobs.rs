@@ -93,9 +93,8 @@ fn percentiles(
         let line = PlotSeries::dotted_line(*stage, times).size(7.0);
         is_known.then(|| line.colour(*colour).hover("{y} us at {x} jobs"))
     };
-    let stages = STAGES.iter().chain(&[("Q2C", "@ink")]);
     let (x, y) = (PlotAxis::names("jobs"), PlotAxis::logarithmic_us("time"));
-    View::new(label, x, y).series(stages.filter_map(line))
+    View::new(label, x, y).series(STAGES.iter().chain(&[("Q2C", "@ink")]).filter_map(line))
 }
 
 type QueueKey<'a> = (&'a str, u32);

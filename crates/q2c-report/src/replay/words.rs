@@ -86,8 +86,9 @@ fn captured(trial: &ReplayTrial) -> Option<Note> {
         message += &format!(", which the block layer split to {parts} and which count as whole");
     }
     let lacks = lacks(trial);
+    let weight = Weight::Caution.only_when(lacks.is_some());
     Some(Note::new(
-        Weight::Caution.only_when(lacks.is_some()),
+        weight,
         "Q2C",
         message + &lacks.unwrap_or_default(),
     ))

@@ -63,13 +63,8 @@ fn words(need: &ListedNeed) -> String {
 /// The needs of an experiment: those that there are, those that are lacking, and those of which the
 /// target decides.
 pub(crate) fn needs(experiment: &ListedExperiment) -> Vec<String> {
-    let met = |met: Option<bool>| {
-        experiment
-            .needs
-            .iter()
-            .filter(move |n| n.met == met)
-            .map(words)
-    };
+    let needs = &experiment.needs;
+    let met = |met: Option<bool>| needs.iter().filter(move |n| n.met == met).map(words);
     let target = experiment.takes_target.then(|| "a target".to_owned());
     let needs = some_listed(target.into_iter().chain(met(Some(true))));
     let (lacks, open) = (some_listed(met(Some(false))), some_listed(met(None)));

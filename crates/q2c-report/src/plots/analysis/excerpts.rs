@@ -58,11 +58,10 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
 
 fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): ExcerptLanes) -> View {
     let (rows, lowest) = rows(ios, lane_of);
-    let ticks = lowest.iter().map(|(lane, row)| {
+    let y = PlotAxis::new("").named_ticks(lowest.iter().map(|(lane, row)| {
         let lane = lane.map_or_else(|| "unknown".to_owned(), |lane| lane.to_string());
         (*row as f64, format!("{kind} {lane}"))
-    });
-    let y = PlotAxis::new("").named_ticks(ticks);
+    }));
     let stages = STAGES.iter();
     let stages = stages.filter_map(|stage| stage_lines(ios, &rows, *stage));
     let view = View::new(label, PlotAxis::new("time, us"), y);
