@@ -211,8 +211,7 @@ fn separations(one: &Comparison) -> ReportTable {
                 (yes_or_no(separation.separates), field)
             }
         };
-        let against = format!("against {}", separation.with);
-        let devices = ReportField::over(&separation.device, against);
+        let devices = ReportField::over(&separation.device, format!("against {}", separation.with));
         row![devices, replay::metric(separation.metric), ratio, separates]
     });
     ReportTable::headed("device | metric | ratio | separates", rows).legend(legend)

@@ -14,11 +14,6 @@ const FACTS: usize = 20;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
-        let answer = DocumentAnswer {
-            weight: Weight::sure(!self.figures.iter().any(|f| f.says == DiffSays::Worse)),
-            caveats: warnings(self),
-            ..DocumentAnswer::new(verdict(self))
-        };
         let (changed, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
             self.figures.iter().partition(|figure| tells(figure));
         let simulated = match (self.a.simulated, self.b.simulated) {
@@ -30,7 +25,11 @@ impl Reported for DiffResult {
         document.simulated = simulated.map(str::to_owned);
         document
             .titled(self.b.path.clone(), format!("set against {}", self.a.path))
-            .answers([answer])
+            .answers([DocumentAnswer {
+                weight: Weight::sure(!self.figures.iter().any(|f| f.says == DiffSays::Worse)),
+                caveats: warnings(self),
+                ..DocumentAnswer::new(verdict(self))
+            }])
             .notices(self.limits.iter().flat_map(|limit| {
                 let is_kept = limit.broken.is_empty();
                 let weight = if is_kept { Weight::Good } else { Weight::Bad };

@@ -274,11 +274,10 @@ impl<'a> Document<'a> {
 
     pub(crate) fn target(self, target: &Target) -> Self {
         let model = target.device.as_ref().and_then(|disk| disk.model.clone());
-        let names = [label::target(target)].into_iter().chain(model).collect();
         self.facts(
             &format!("Target {}", target.path),
             facts::target(target),
-            names,
+            [label::target(target)].into_iter().chain(model).collect(),
         )
     }
 

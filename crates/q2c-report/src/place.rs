@@ -26,10 +26,9 @@ impl Reported for PlaceSimResult {
             .run(self.seed, self.started_unix_s)
             .sections(self.setups.iter().flat_map(|setup| {
                 let section = Section::new(title(setup)).notes(verdict(setup));
-                let beside = Section::new(format!("{}: published", title(setup)));
                 [
                     section.table(policies(setup)),
-                    beside.table(published(setup)),
+                    Section::new(format!("{}: published", title(setup))).table(published(setup)),
                 ]
             }))
             .section(Section::new("").plots(|| plots::place::plots(self)))

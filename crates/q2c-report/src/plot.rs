@@ -31,7 +31,7 @@ mod value;
 pub(crate) use axis::{PlotAxis, round_duration};
 pub(crate) use layout::{Colours, PlotMark};
 pub(crate) use quantity::Quantity;
-pub(crate) use series::{AxisValues, PlotSeries, SeriesShape, Whiskers, grid, known};
+pub(crate) use series::{PlotPlaces, PlotSeries, SeriesShape, Whiskers, grid, known};
 pub(crate) use style::{Style, hue, styles};
 
 use serde_json::{Value, json};

@@ -168,9 +168,8 @@ impl ReportTable {
         let (heads, columns): (Vec<String>, Vec<C>) = columns.into_iter().unzip();
         let row = |(name, row): (ReportField, R)| {
             let fields = columns.iter().map(|column| field(&row, column));
-            let fields = fields.map(|field| field.map_or_else(|| NOTHING.into(), Into::into));
             std::iter::once(name)
-                .chain(fields)
+                .chain(fields.map(|field| field.map_or_else(|| NOTHING.into(), Into::into)))
                 .collect::<Vec<ReportField>>()
         };
         let heads = std::iter::once(corner.to_owned()).chain(heads);

@@ -23,13 +23,13 @@ pub(crate) enum SeriesShape {
 
 /// Places along an axis. A number that is not finite is a gap.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum AxisValues {
+pub(crate) enum PlotPlaces {
     Each(Value),
     /// The first of as many as there are cells, and the distance between them.
     Even(f64, f64),
 }
 
-impl<T: Into<Value>> FromIterator<T> for AxisValues {
+impl<T: Into<Value>> FromIterator<T> for PlotPlaces {
     /// Names, unless all places are numbers.
     fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
         let places: Vec<Value> = places.into_iter().map(Into::into).collect();
@@ -37,7 +37,7 @@ impl<T: Into<Value>> FromIterator<T> for AxisValues {
             Value::String(name) => text(name),
             number => number.as_f64().unwrap_or(f64::NAN).to_string(),
         };
-        AxisValues::Each(if places.iter().any(Value::is_string) {
+        PlotPlaces::Each(if places.iter().any(Value::is_string) {
             places.iter().map(name).collect()
         } else {
             places.into()
@@ -125,12 +125,12 @@ macro_rules! constructors {
 }
 
 impl PlotSeries {
-    fn new(shape: SeriesShape, x: AxisValues, y: AxisValues) -> Self {
+    fn new(shape: SeriesShape, x: PlotPlaces, y: PlotPlaces) -> Self {
         let mut trace = json!({});
         for (axis, places) in [("x", x), ("y", y)] {
             match places {
-                AxisValues::Each(places) => trace[axis] = places,
-                AxisValues::Even(first, step) => {
+                PlotPlaces::Each(places) => trace[axis] = places,
+                PlotPlaces::Even(first, step) => {
                     trace[format!("{axis}0")] = first.into();
                     trace[format!("d{axis}")] = step.into();
                 }
@@ -176,8 +176,8 @@ impl PlotSeries {
 
     /// A row of cells for each y; `None` is a gap.
     pub(crate) fn heat_map(
-        x: AxisValues,
-        y: AxisValues,
+        x: PlotPlaces,
+        y: PlotPlaces,
         rows: impl IntoIterator<Item = Vec<Option<f64>>>,
     ) -> Self {
         let mut map = PlotSeries::new(SeriesShape::HeatMap, x, y);
@@ -371,10 +371,10 @@ mod tests {
 
     #[test]
     fn places_are_numbers_where_all_are() {
-        let numbers: AxisValues = [4.0, 4.0].into_iter().collect();
-        assert_eq!(numbers, AxisValues::Each(json!([4.0, 4.0])));
-        let mixed: AxisValues = [json!(4.0), "auto".into()].into_iter().collect();
-        assert_eq!(mixed, AxisValues::Each(json!(["4", "auto"])));
+        let numbers: PlotPlaces = [4.0, 4.0].into_iter().collect();
+        assert_eq!(numbers, PlotPlaces::Each(json!([4.0, 4.0])));
+        let mixed: PlotPlaces = [json!(4.0), "auto".into()].into_iter().collect();
+        assert_eq!(mixed, PlotPlaces::Each(json!(["4", "auto"])));
     }
 
     #[test]

@@ -96,12 +96,11 @@ fn points(
     points: &[CalibrationPoint],
     get: fn(&CalibrationPoint) -> f64,
 ) -> PlotSeries {
-    let about = |p: &CalibrationPoint| {
-        format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
-    };
     let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, get(p) * NS_TO_US);
     let dots = PlotSeries::dots(name, points.iter().map(us)).size(7.0);
-    let dots = dots.texts(points.iter().map(about));
+    let dots = dots.texts(points.iter().map(|p: &CalibrationPoint| {
+        format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
+    }));
     dots.hover(format!("{HOVER}\n{{text}}"))
 }
 

@@ -9,14 +9,10 @@ use q2c_result::tune::{Cell, Measured, Prediction};
 type FidelityQuantity = (Quantity<Prediction>, fn(&Measured) -> Interval);
 
 pub(crate) fn plots(lines: &[CellLine<'_>]) -> [Plot; 3] {
-    let iops = Quantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p: &Prediction| {
-        p.rates.iops
-    });
-    let cpu = Quantity::new("Prediction: CPU", "%", 1.0, |p: &Prediction| {
-        p.rates.cpu_pct
-    });
-    let miss = "Prediction: miss rate";
-    let miss = Quantity::new(miss, "%", 100.0, |p: &Prediction| p.rates.miss_rate);
+    type Predicted = Quantity<Prediction>;
+    let iops = Predicted::new("Prediction: IOPS", "KIOPS", 1e-3, |p| p.rates.iops);
+    let cpu = Predicted::new("Prediction: CPU", "%", 1.0, |p| p.rates.cpu_pct);
+    let miss = Predicted::new("Prediction: miss rate", "%", 100.0, |p| p.rates.miss_rate);
     [
         plot(lines, "fidelity-iops", &(iops, |m| m.rates.iops)),
         plot(lines, "fidelity-cpu", &(cpu, |m| m.rates.cpu_pct)),

@@ -17,7 +17,6 @@ pub(crate) fn plots(result: &ReproduceResult) -> Vec<Plot> {
 const SECONDS: &str = "seconds since the start";
 
 fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
-    let unit = unit_of(&chart.figure);
     let (x, begins) = match chart.over.as_str() {
         "time" => (PlotAxis::over_time(SECONDS), begins(result)),
         other => (PlotAxis::new(other), Vec::new()),
@@ -25,7 +24,7 @@ fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
     let styles = styles(chart.ours.len());
     let ours = chart.ours.iter().zip(&styles);
     let published = chart.published.iter();
-    let view = View::new("all", x, PlotAxis::from_zero(unit))
+    let view = View::new("all", x, PlotAxis::from_zero(unit_of(&chart.figure)))
         .series(ours.map(|(curve, style)| our_series(style, curve, chart)))
         .series(published.map(|curve| published_series(curve, chart, result.scale)))
         .marks(begins);

@@ -86,9 +86,8 @@ fn captured(trial: &ReplayTrial) -> Option<Note> {
         message += &format!(", which the block layer split to {parts} and which count as whole");
     }
     let lacks = lacks(trial);
-    let weight = Weight::Caution.only_when(lacks.is_some());
     Some(Note::new(
-        weight,
+        Weight::Caution.only_when(lacks.is_some()),
         "Q2C",
         message + &lacks.unwrap_or_default(),
     ))

@@ -169,7 +169,7 @@ fn a_script_that_got_in_could_not_run() {
     let loaded =
         page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')");
     assert_eq!(loaded, json!("refused"));
-    let complaints = page.take_complaints();
+    let complaints = page.complaints();
     let by_policy = complaints.iter();
     let by_policy = by_policy.filter(|c| c.contains("Content Security Policy"));
     assert!(by_policy.count() >= 2, "{complaints:?}");

@@ -26,11 +26,12 @@ const CENSUS: &str = "(id) => {
   };
 }";
 
-/// An open report. Dropping it asserts that the browser complained of nothing that was not taken,
-/// and loaded nothing but the page itself, and stops the browser.
+/// An open report. Dropping it asserts that the browser complained of nothing and loaded nothing
+/// but the page itself, unless the test looked at the complaints, and stops the browser.
 pub(crate) struct BrowserPage {
     tools: DevTools,
     url: String,
+    is_judged: bool,
     _browser: Chromium,
 }
 
@@ -55,6 +56,7 @@ impl BrowserPage {
         Some(BrowserPage {
             tools,
             url,
+            is_judged: false,
             _browser: browser,
         })
     }
@@ -210,25 +212,23 @@ impl BrowserPage {
         std::fs::write(path, bytes.expect("base64")).expect("write the picture");
     }
 
-    /// Takes everything that the browser complained of so far: exceptions, dialogs, and errors and
+    /// Everything that the browser complained of so far: exceptions, dialogs, and errors and
     /// warnings of console and log.
-    pub(crate) fn take_complaints(&mut self) -> Vec<String> {
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        self.is_judged = true;
         // One more round trip, so that events under way arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
-        let complaints = self
-            .tools
-            .events
-            .extract_if(.., |event| is_complaint(event));
-        complaints.map(|event| event.to_string()).collect()
+        let events = self.tools.events.iter().filter(|event| is_complaint(event));
+        events.map(Value::to_string).collect()
     }
 }
 
 impl Drop for BrowserPage {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() || self.is_judged {
             return;
         }
-        let complaints = self.take_complaints();
+        let complaints = self.complaints();
         assert!(complaints.is_empty(), "{complaints:#?}");
         let events = self.tools.events.iter();
         let requests = events.filter(|e| e["method"] == "Network.requestWillBeSent");

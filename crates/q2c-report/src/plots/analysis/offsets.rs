@@ -5,7 +5,7 @@ use super::excerpts::ends_of;
 use super::{READS, WRITES};
 use crate::offset_grid::{OffsetCounts, OffsetGrid};
 use crate::phrase::{grouped, some_listed};
-use crate::plot::{AxisValues, Colours, Plot, PlotAxis, PlotSeries, View};
+use crate::plot::{Colours, Plot, PlotAxis, PlotPlaces, PlotSeries, View};
 use crate::quantity::{count, duration, size};
 use q2c_model::Bytes;
 use q2c_model::facts::STATED_SECTOR;
@@ -145,8 +145,8 @@ fn grid_view(grid: &OffsetGrid) -> View {
 }
 
 fn counts_map(grid: &OffsetGrid, counts: &OffsetCounts, unit: ByteUnit) -> PlotSeries {
-    let times = AxisValues::Even(grid.first_s, grid.window_ns * 1e-9);
-    let offsets = AxisValues::Even(grid.first_offset() / unit.1, grid.range_bytes / unit.1);
+    let times = PlotPlaces::Even(grid.first_s, grid.window_ns * 1e-9);
+    let offsets = PlotPlaces::Even(grid.first_offset() / unit.1, grid.range_bytes / unit.1);
     let row = |counts: &Vec<Option<u64>>| counts.iter().map(|n| Some((*n)? as f64)).collect();
     PlotSeries::heat_map(times, offsets, counts.iter().map(row)).exact()
 }
