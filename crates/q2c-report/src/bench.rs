@@ -6,7 +6,7 @@ use crate::document::{Document, Reported, Section};
 use crate::lead::leads;
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
-use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
+use crate::plots::{over_axes, over_jobs, phases, stages_over_jobs};
 use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
 use crate::said::{Note, ReportTable, Weight};
 use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
@@ -95,7 +95,7 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Sec
     let section = section.clone();
     shown.plots(move || {
         // The grids are of the whole result, and stand with its first points.
-        let grids = (id == 0).then(|| device_grids::plots(result));
+        let grids = (id == 0).then(|| over_axes::device_grids(result));
         let plot = over_jobs::plot(result, &section, id).into_iter();
         plot.chain(grids.into_iter().flatten()).collect()
     })

@@ -242,11 +242,8 @@ impl<'a> Document<'a> {
         self
     }
 
-    pub(crate) fn answers(
-        mut self,
-        answers: impl IntoIterator<Item: Into<DocumentAnswer>>,
-    ) -> Self {
-        self.answers.extend(answers.into_iter().map(Into::into));
+    pub(crate) fn answers(mut self, said: impl IntoIterator<Item: Into<DocumentAnswer>>) -> Self {
+        self.answers.extend(said.into_iter().map(Into::into));
         self
     }
 

@@ -1,7 +1,6 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
 mod figures;
-pub(crate) mod list;
 mod points;
 mod why;
 

@@ -129,13 +129,6 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
     assert!(!page.contains("The answer") && !page.contains("What separates them"));
 }
 
-/// Charts over time would set replays of other traces and modes beside each other, so there is only
-/// the one of latencies.
-#[test]
-fn a_page_of_several_comparisons_draws_latencies_alone() {
-    assert_eq!(names(&charts(&fixture::compare_published())), ["latency"]);
-}
-
 #[test]
 fn numbers_of_a_replay_that_are_none_are_gaps() {
     let mut result = fixture::replay();

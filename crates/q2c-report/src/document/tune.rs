@@ -73,9 +73,8 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     }
     shown.retain(|cell| chosen(cell) || !cell.sleeping);
     let relative = |cell: &Cell| cell.relative.unwrap_or_default();
-    let per_core = shown
-        .iter()
-        .map(|cell| relative(cell).kiops_per_core.median);
+    let per_core = shown.iter();
+    let per_core = per_core.map(|cell| relative(cell).kiops_per_core.median);
     let most = per_core.fold(0.0, f64::max);
     let row = |cell: &&Cell| {
         let over_polling = relative(cell);

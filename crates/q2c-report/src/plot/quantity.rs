@@ -45,15 +45,12 @@ impl<T> Quantity<T> {
     }
 }
 
-impl<T> Quantity<T, Interval> {
-    pub(crate) fn medians<'a, X: Into<Value>>(
+impl<'a, T: 'a> Quantity<T, Interval> {
+    pub(crate) fn medians<X: Into<Value>>(
         &self,
         name: &str,
         points: impl Iterator<Item = (X, &'a T)>,
-    ) -> PlotSeries
-    where
-        T: 'a,
-    {
+    ) -> PlotSeries {
         let points = points.map(|(x, item)| (x, (self.of)(item)));
         PlotSeries::medians(name, points, self.scale)
     }

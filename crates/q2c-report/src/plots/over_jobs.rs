@@ -31,7 +31,12 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
         let mut view = quantity.view(PlotAxis::from_zero("jobs").ticks(jobs.iter().copied()));
         for ((line, cells), style) in lines.iter().zip(&styles(lines.len())) {
-            view = view.series([line_over_jobs(line, style, cells, quantity)]);
+            let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
+            let was = cells.iter();
+            let was = was.map(|cell| mode::words(&cell.effective_mode.was));
+            let series = quantity.medians(line, points).style(style).texts(was);
+            let series = series.size(7.0).hover("{y} at {x} jobs; was {text}");
+            view = view.series([series]);
             let is_its = |c: &&ThroughputCurve| name(&c.first) == *line && section.holds(&c.first);
             let curve = result.scaling.iter().find(is_its).filter(|_| n == 0);
             let curve = curve.into_iter();
@@ -46,20 +51,6 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
         )
         .views(QUANTITIES.iter().enumerate().map(view));
     (jobs.len() > 1).then_some(plot)
-}
-
-fn line_over_jobs(
-    line: &str,
-    style: &Style,
-    cells: &[&BenchCell],
-    quantity: &Quantity<BenchCell, Interval>,
-) -> PlotSeries {
-    let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
-    let was = cells.iter().map(|cell| &cell.effective_mode.was);
-    let series = quantity.medians(line, points).style(style).size(7.0);
-    series
-        .texts(was.map(mode::words))
-        .hover("{y} at {x} jobs; was {text}")
 }
 
 fn marks(

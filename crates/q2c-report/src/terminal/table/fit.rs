@@ -161,8 +161,7 @@ fn share(columns: &[Width], room: usize, gap: usize, natural: bool) -> Option<Ve
         return None;
     }
     let spare = room.checked_sub(needed)?.min(wanted - needed);
-    let given = |width: &Width| {
-        width.least + spare * (width.natural - width.least) / (wanted - needed).max(1)
-    };
+    let lacking = (wanted - needed).max(1);
+    let given = |w: &Width| w.least + spare * (w.natural - w.least) / lacking;
     Some(columns.iter().map(given).collect())
 }
