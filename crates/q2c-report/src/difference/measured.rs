@@ -149,8 +149,11 @@ fn figures_with_values(table: &FigureTable) -> Vec<NamedFigure> {
             if rows.iter().any(|row| row.neutral) {
                 figure.better = Better::Neither;
             }
-            let of = (*name).to_owned();
-            Some(NamedFigure { of, figure, value })
+            Some(NamedFigure {
+                of: (*name).to_owned(),
+                figure,
+                value,
+            })
         })
     });
     figures.collect()

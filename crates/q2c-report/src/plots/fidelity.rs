@@ -9,10 +9,10 @@ use q2c_result::tune::{Cell, Measured, Prediction};
 type FidelityQuantity = (Quantity<Prediction>, fn(&Measured) -> Interval);
 
 pub(crate) fn plots(lines: &[CellLine<'_>]) -> [Plot; 3] {
-    type Predicted = Quantity<Prediction>;
-    let iops = Predicted::new("Prediction: IOPS", "KIOPS", 1e-3, |p| p.rates.iops);
-    let cpu = Predicted::new("Prediction: CPU", "%", 1.0, |p| p.rates.cpu_pct);
-    let miss = Predicted::new("Prediction: miss rate", "%", 100.0, |p| p.rates.miss_rate);
+    type PredictionQuantity = Quantity<Prediction>;
+    let iops = PredictionQuantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p| p.rates.iops);
+    let cpu = PredictionQuantity::new("Prediction: CPU", "%", 1.0, |p| p.rates.cpu_pct);
+    let miss = PredictionQuantity::new("Prediction: miss rate", "%", 100.0, |p| p.rates.miss_rate);
     [
         plot(lines, "fidelity-iops", &(iops, |m| m.rates.iops)),
         plot(lines, "fidelity-cpu", &(cpu, |m| m.rates.cpu_pct)),
