@@ -29,11 +29,10 @@ pub fn words(result: &TuneResult, recommendation: &Recommendation) -> DocumentAn
         recommendation,
         cells,
     };
-    let is_sure = recommendation.is_settled() && advice.disturbed().is_empty();
     DocumentAnswer {
         of: format!("{} {}", recommendation.bs, result.job.rw),
         headline: advice.verdict(),
-        weight: Weight::sure(is_sure),
+        weight: Weight::sure(recommendation.is_settled() && advice.disturbed().is_empty()),
         caveats: advice.caveats(),
         evidence: advice.evidence(),
         to_do: advice.apply(),
@@ -269,9 +268,8 @@ impl<'a> AdviceBasis<'a> {
         let broke = when(kept < self.recommendation.floor, ", which broke the floor");
         // One trial has no interval.
         let interval = format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high);
-        let interval = when(ratio.low < ratio.high, &interval);
         let times = format!("{:.2} times the IOPS per core of Linux's rule", ratio.ratio);
-        Some(times + broke + interval)
+        Some(times + broke + when(ratio.low < ratio.high, &interval))
     }
 
     /// Sentences on the kernel's own hybrid polling, where it ran.

@@ -1,6 +1,6 @@
 //! The report of `q2c analyze`.
 
-use crate::document::{Document, Facts, Reported, Section};
+use crate::document::{Document, Reported, Section};
 use crate::facts::fact;
 use crate::phrase::{counted, listed, some_listed};
 pub(crate) use crate::quantity::duration as time;
@@ -56,11 +56,7 @@ impl Reported for AnalyzeResult {
             .section(queues(self))
             .section(Section::new("").plots(|| plots::analysis::plots(self)))
             .warnings(&self.warnings)
-            .facts(Facts {
-                title: "The trace".to_owned(),
-                facts,
-                of: Vec::new(),
-            })
+            .facts("The trace", facts, Vec::new())
     }
 }
 
@@ -105,11 +101,8 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
         ]
     };
     // Of a very small number the text is `<0.01`.
-    let table = ReportTable::headed(
-        "queue | requests | share | from CPUs",
-        result.hctx.iter().map(row),
-    );
     let chance = format!("p = {}", number(even.p)).replace("= <", "< ");
+    let heads = "queue | requests | share | from CPUs";
     let (verdict, queues) = (&even.verdict, even.queues);
     let [cv, chi_square] = [percent(even.cv), number(even.chi_square)];
     let balance = format!(
@@ -117,7 +110,7 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
     );
     let weight = Weight::sure(even.verdict != "uneven");
     Section::new("Hardware queues")
-        .table(table)
+        .table(ReportTable::headed(heads, result.hctx.iter().map(row)))
         .notes([Note::new(weight, "balance", balance)])
         .notes(device_queues(&result.queues))
 }
@@ -178,15 +171,11 @@ fn group_row(group: &Group) -> [String; 9] {
 /// The properties that all I/Os have in common, which have no table of groups: `op read, size
 /// 4 KiB`.
 fn alike(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
-    let shared = result
-        .groups
-        .iter()
-        .filter_map(|(property, groups)| match &groups[..] {
-            [one] if one.requests == result.requests => {
-                Some(format!("{property} {}", one_size(one)))
-            }
-            _ => None,
-        });
+    let shared = result.groups.iter();
+    let shared = shared.filter_map(|(property, groups)| match &groups[..] {
+        [one] if one.requests == result.requests => Some(format!("{property} {}", one_size(one))),
+        _ => None,
+    });
     Note::plains("of all I/Os", some_listed(shared))
 }
 
@@ -270,10 +259,8 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let sentence = |seeks: &Seeks| {
         let sequential = percent(seeks.sequential as f64 / seeks.n as f64);
         let [mean, median] = [seeks.mean_sectors, seeks.median_sectors].map(number);
-        Note::plain(
-            &format!("seeks on {}", seeks.device),
-            format!("{sequential} sequential, mean {mean} sectors, median {median}"),
-        )
+        let message = format!("{sequential} sequential, mean {mean} sectors, median {median}");
+        Note::plain(&format!("seeks on {}", seeks.device), message)
     };
     let rest = (more > 0).then(|| Note::plain("and", format!("{more} more; --json has all")));
     devices.into_iter().take(DEVICES).map(sentence).chain(rest)

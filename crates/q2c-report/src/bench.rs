@@ -6,7 +6,7 @@ use crate::document::{Document, Reported, Section};
 use crate::lead::leads;
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
-use crate::plots::{device_grids, over_axes, over_jobs, phases, stages_over_jobs};
+use crate::plots::{over_axes, over_jobs, phases, stages_over_jobs};
 use crate::quantity::{self, NOTHING, count, duration, number, range, seconds};
 use crate::said::{Note, ReportTable, Weight};
 use crate::{cpu_trials, heat, invalid, label, sim_machine, stages};
@@ -36,19 +36,15 @@ impl Reported for BenchResult {
         }
         let sections = sections(self);
         let sections = sections.iter().enumerate();
-        let points = sections.flat_map(|(id, s)| [points(self, s, id), stages_of(self, s, id)]);
-        let grids = heat::grids(self).into_iter().map(|grid| {
-            let table = ReportTable::from_rows(grid.head(), grid.fields());
-            Section::new(format!("KIOPS, {}", grid.title)).table(table)
-        });
+        let grids = heat::grids(self).into_iter();
         let floor = format!(
             "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
             self.job.idle_busy_cpus, self.harness_floor_ns, self.harness_bare_ns
         );
         let measured = Section::new("How it was measured").notes([Note::plain("harness", floor)]);
         document
-            .sections(points)
-            .sections(grids)
+            .sections(sections.flat_map(|(id, s)| [points(self, s, id), stages_of(self, s, id)]))
+            .sections(grids.map(|g| Section::new(format!("KIOPS, {}", g.title)).table(g.table())))
             .section(scaling(self))
             .section(Section::new("Phases").plots(|| phases::plots(self)))
             .section(measured.folded())
@@ -86,13 +82,11 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Sec
         format!("{head}{}", when(is_invalid, invalid::MARK))
     });
     let table = ReportTable::from_rows(head, cells.iter().map(|cell| row(cell))).legend(LEGEND);
-    let too_good = cells
-        .iter()
-        .filter_map(|cell| Some(Note::bad(&name(&cell.point), cell.too_good.as_ref()?)));
+    let too_good = |cell: &&BenchCell| Some(Note::bad(&name(&cell.point), cell.too_good.as_ref()?));
     let otherwise = cells.iter().filter(|c| differs(c) && c.iops.trials > 0);
     let otherwise =
         otherwise.map(|cell| Note::bad(&name(&cell.point), label::fallback(&cell.effective_mode)));
-    let qualified: Vec<Note> = too_good.chain(otherwise).collect();
+    let qualified: Vec<Note> = cells.iter().filter_map(too_good).chain(otherwise).collect();
     let shown = Section::new(section.title())
         .marked(table, cells.iter().map(weight))
         .remark(mode::legend(cells.iter().map(|c| &c.effective_mode.was)))
@@ -101,7 +95,7 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Sec
     let section = section.clone();
     shown.plots(move || {
         // The grids are of the whole result, and stand with its first points.
-        let grids = (id == 0).then(|| device_grids::plots(result));
+        let grids = (id == 0).then(|| over_axes::device_grids(result));
         let plot = over_jobs::plot(result, &section, id).into_iter();
         plot.chain(grids.into_iter().flatten()).collect()
     })

@@ -45,7 +45,6 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
         Some(name) => Section::new(format!("{title}: {name}")),
         None => Section::new(title),
     };
-    let heading = name.unwrap_or_default();
     let lost = replay::without_idle_time(&one.job, &one.trace);
     let notices = Note::cautions("outstanding", lost)
         .chain(profile(one))
@@ -58,7 +57,7 @@ fn comparison<'a>(document: Document<'a>, one: &Comparison, name: Option<&str>) 
     });
     let devices = section("Devices").table(sums(one)).table(latencies(one));
     document
-        .answers(Note::plains(heading, verdict(one)))
+        .answers(Note::plains(name.unwrap_or_default(), verdict(one)))
         .notices(notices.map(|said| match name {
             Some(name) => under(name, said),
             None => said,
@@ -107,16 +106,16 @@ fn overview(result: &CompareResult) -> [Section<'static>; 2] {
     let first = result.comparisons.first();
     let alike = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
     let table = |head: &str, values: fn(&Comparison, &DeviceRun) -> Interval, with_metric: bool| {
-        let row = |one: &Comparison| {
+        let rows = result.comparisons.iter().map(|one| {
             let by = format!("; {}", replay::metric(one.sum));
             let below = replay::mode(&one.job) + when(with_metric, &by);
-            let mut row = vec![ReportField::over(&one.trace.path, below)];
-            row.extend(one.devices.iter().map(|d| spread(&values(one, d))));
-            row
-        };
-        let devices = first.iter().flat_map(|one| &one.devices);
-        let head = std::iter::once(head).chain(devices.map(|device| device.target.path.as_str()));
-        ReportTable::from_rows(head, result.comparisons.iter().map(row)).legend(VALID)
+            (ReportField::over(&one.trace.path, below), one)
+        });
+        let devices = first.into_iter().flat_map(|one| &one.devices).enumerate();
+        let devices = devices.map(|(at, device)| (device.target.path.clone(), at));
+        let field =
+            |one: &&Comparison, at: &usize| Some(spread(&values(one, one.devices.get(*at)?)));
+        ReportTable::grid(head, devices, rows, field).legend(VALID)
     };
     let time = replay::metric(CompareMetric::CompletionTime);
     let time = table(time, |_, device| device.completion_s, false);
@@ -201,7 +200,9 @@ fn name(device: &DeviceRun) -> ReportField {
 }
 
 fn separations(one: &Comparison) -> ReportTable {
-    let row = |separation: &Separation| {
+    let legend = "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
+         whole interval lies more than 1 % from 1.";
+    let rows = one.separations.iter().map(|separation: &Separation| {
         let (separates, ratio) = match &separation.ratio {
             None => ("unknown", ReportField::over(NOTHING, "few trials")),
             Some(medians) => {
@@ -210,16 +211,9 @@ fn separations(one: &Comparison) -> ReportTable {
                 (yes_or_no(separation.separates), field)
             }
         };
-        row![
-            ReportField::over(&separation.device, format!("against {}", separation.with)),
-            replay::metric(separation.metric),
-            ratio,
-            separates,
-        ]
-    };
-    let legend = "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the \
-         whole interval lies more than 1 % from 1.";
-    let rows = one.separations.iter().map(row);
+        let devices = ReportField::over(&separation.device, format!("against {}", separation.with));
+        row![devices, replay::metric(separation.metric), ratio, separates]
+    });
     ReportTable::headed("device | metric | ratio | separates", rows).legend(legend)
 }
 

@@ -203,12 +203,11 @@ fn price(most: &BenchCell, fastest: &BenchCell) -> Option<String> {
 
 /// Where the curve over the jobs bends and falls, behind the sentence.
 fn shape(result: &BenchResult, first: &BenchCell) -> String {
-    let has_first_point = |curve: &&ThroughputCurve| {
+    let Some(curve) = result.scaling.iter().find(|curve: &&ThroughputCurve| {
         let mut point = curve.first.clone();
         point.jobs = first.point.jobs;
         point == first.point
-    };
-    let Some(curve) = result.scaling.iter().find(has_first_point) else {
+    }) else {
         return String::new();
     };
     let at = |n: Option<u32>, what: &str| match n {

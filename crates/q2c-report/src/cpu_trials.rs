@@ -47,10 +47,9 @@ mod tests {
             ],
             ..Target::default()
         };
-        let said = words(&two).unwrap();
         let wanted = "CPU 1: at best 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, \
                       17.8 K); short trials, only to choose the CPU";
-        assert_eq!(said, wanted);
+        assert_eq!(words(&two).unwrap(), wanted);
         assert_eq!(words(&Target::default()), None);
     }
 }

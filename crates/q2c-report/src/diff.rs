@@ -1,7 +1,7 @@
 //! The report of `q2c diff`.
 
 use crate::document::{Document, DocumentAnswer, Reported, Section};
-use crate::phrase::{counted, some_listed};
+use crate::phrase::{counted, some_listed, when};
 use crate::quantity::{self, duration, number, or_nothing, percent};
 use crate::said::{Note, ReportTable, Weight};
 use q2c_model::stats::Interval;
@@ -14,19 +14,8 @@ const FACTS: usize = 20;
 
 impl Reported for DiffResult {
     fn document(&self) -> Document<'_> {
-        let is_worse = self.figures.iter().any(|f| f.says == DiffSays::Worse);
-        let answer = DocumentAnswer {
-            weight: Weight::sure(!is_worse),
-            caveats: warnings(self),
-            ..DocumentAnswer::new(verdict(self))
-        };
         let (changed, rest): (Vec<&ComparedFigure>, Vec<&ComparedFigure>) =
             self.figures.iter().partition(|figure| tells(figure));
-        let limits = self.limits.iter().flat_map(|limit| {
-            let is_kept = limit.broken.is_empty();
-            let weight = if is_kept { Weight::Good } else { Weight::Bad };
-            Note::each(weight, "limit", limit_lines(limit))
-        });
         let simulated = match (self.a.simulated, self.b.simulated) {
             (true, false) => Some("A was simulated, B was measured on a real machine."),
             (false, true) => Some("A was measured on a real machine, B was simulated."),
@@ -36,8 +25,16 @@ impl Reported for DiffResult {
         document.simulated = simulated.map(str::to_owned);
         document
             .titled(self.b.path.clone(), format!("set against {}", self.a.path))
-            .answers([answer])
-            .notices(limits)
+            .answers([DocumentAnswer {
+                weight: Weight::sure(!self.figures.iter().any(|f| f.says == DiffSays::Worse)),
+                caveats: warnings(self),
+                ..DocumentAnswer::new(verdict(self))
+            }])
+            .notices(self.limits.iter().flat_map(|limit| {
+                let is_kept = limit.broken.is_empty();
+                let weight = if is_kept { Weight::Good } else { Weight::Bad };
+                Note::each(weight, "limit", limit_lines(limit))
+            }))
             .section(figures("Figures that changed", &changed))
             .section(Section::new("What differs around them").notes(around(self)))
             .section(figures("Figures that tell no change", &rest).folded())
@@ -153,12 +150,8 @@ fn side(side: &DiffSide) -> String {
     if let Some(at) = side.started_unix_s {
         description += &format!(", {}", crate::html::started(at));
     }
-    if side.simulated {
-        description += ", simulated";
-    }
-    if !side.complete {
-        description += ", stopped early";
-    }
+    description += when(side.simulated, ", simulated");
+    description += when(!side.complete, ", stopped early");
     description
 }
 

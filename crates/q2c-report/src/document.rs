@@ -58,7 +58,7 @@ pub struct Document<'a> {
 }
 
 /// What a result says of one question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DocumentAnswer {
     /// The part of the result that it answers for, such as a block size; may be empty.
     pub of: String,
@@ -81,8 +81,7 @@ impl DocumentAnswer {
 
     pub(crate) fn said(self) -> impl Iterator<Item = Note> {
         let headline = Note::new(self.weight, &self.of, self.headline);
-        let caveats = Note::each(Weight::Caution, "caveat", self.caveats);
-        std::iter::once(headline).chain(caveats)
+        std::iter::once(headline).chain(Note::each(Weight::Caution, "caveat", self.caveats))
     }
 }
 
@@ -92,9 +91,7 @@ impl From<Note> for DocumentAnswer {
             of: said.what,
             headline: said.words,
             weight: said.weight,
-            caveats: Vec::new(),
-            evidence: Vec::new(),
-            to_do: Vec::new(),
+            ..DocumentAnswer::default()
         }
     }
 }
@@ -245,11 +242,8 @@ impl<'a> Document<'a> {
         self
     }
 
-    pub(crate) fn answers(
-        mut self,
-        answers: impl IntoIterator<Item: Into<DocumentAnswer>>,
-    ) -> Self {
-        self.answers.extend(answers.into_iter().map(Into::into));
+    pub(crate) fn answers(mut self, said: impl IntoIterator<Item: Into<DocumentAnswer>>) -> Self {
+        self.answers.extend(said.into_iter().map(Into::into));
         self
     }
 
@@ -277,11 +271,11 @@ impl<'a> Document<'a> {
 
     pub(crate) fn target(self, target: &Target) -> Self {
         let model = target.device.as_ref().and_then(|disk| disk.model.clone());
-        self.facts(Facts {
-            title: format!("Target {}", target.path),
-            facts: facts::target(target),
-            of: [label::target(target)].into_iter().chain(model).collect(),
-        })
+        self.facts(
+            &format!("Target {}", target.path),
+            facts::target(target),
+            [label::target(target)].into_iter().chain(model).collect(),
+        )
     }
 
     pub(crate) fn targets<'t>(self, targets: impl IntoIterator<Item = &'t Target>) -> Self {
@@ -290,11 +284,8 @@ impl<'a> Document<'a> {
 
     pub(crate) fn machine(mut self, machine: &Machine) -> Self {
         self.simulated = sim_machine::headline(machine);
-        self.facts(Facts {
-            title: "Machine".to_owned(),
-            facts: facts::machine(machine),
-            of: sim_machine::about(machine),
-        })
+        let (facts, names) = (facts::machine(machine), sim_machine::about(machine));
+        self.facts("Machine", facts, names)
     }
 
     /// The doctor's checks, those that invalidate something first.
@@ -302,15 +293,13 @@ impl<'a> Document<'a> {
         if report.checks.is_empty() {
             return self;
         }
-        self.facts(Facts {
-            title: "Checks of the machine".to_owned(),
-            facts: facts::checks(report),
-            of: Vec::new(),
-        })
+        self.facts("Checks of the machine", facts::checks(report), Vec::new())
     }
 
-    pub(crate) fn facts(mut self, facts: Facts) -> Self {
-        self.facts.push(facts);
+    /// `of` is what they are of, for the line below the page's title.
+    pub(crate) fn facts(mut self, title: &str, facts: Vec<Note>, of: Vec<String>) -> Self {
+        let title = title.to_owned();
+        self.facts.push(Facts { title, facts, of });
         self
     }
 

@@ -22,8 +22,7 @@ fn maybe(name: &str, value: Option<impl ToString>) -> Note {
 
 pub(crate) fn machine(m: &Machine) -> Vec<Note> {
     if let Some(facts) = sim_machine::facts(m) {
-        let facts = facts.into_iter();
-        return facts.map(|(name, value)| fact(name, value)).collect();
+        return facts;
     }
     let states = m.idle_states.iter().map(|(s, us)| format!("{s} {us} us"));
     let online = format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online));

@@ -82,40 +82,26 @@ fn most_jobs(result: &FsResult) -> u32 {
     jobs(result).last().copied().unwrap_or(1)
 }
 
-/// A table with a row for each of `rows`, and a column for each number.
-fn grid<R>(
-    corner: &str,
-    numbers: &BTreeSet<u32>,
-    head: impl Fn(u32) -> String,
-    rows: &[R],
-    name: impl Fn(&R) -> String,
-    field: impl Fn(&R, u32) -> Option<ReportField>,
-) -> ReportTable {
-    let row = |item: &R| {
-        let at = |n: &u32| field(item, *n).unwrap_or_else(|| NOTHING.into());
-        let name = std::iter::once(ReportField::from(name(item)));
-        name.chain(numbers.iter().map(at)).collect::<Vec<_>>()
-    };
-    let heads = std::iter::once(corner.to_owned()).chain(numbers.iter().map(|n| head(*n)));
-    ReportTable::from_rows(heads, rows.iter().map(row))
+/// The columns of a table over numbers of jobs.
+fn jobs_columns(result: &FsResult) -> impl Iterator<Item = (String, u32)> {
+    jobs(result).into_iter().map(|n| (course::jobs(n), n))
 }
 
 /// A table of throughput for each kind of access, with its title: a row for each file system and
 /// level of sharing, a column for each number of jobs.
 fn throughput(result: &FsResult) -> impl Iterator<Item = (String, ReportTable)> {
     let kinds = distinct(result.cells.iter().map(|cell| kind(&cell.point)));
-    let jobs = jobs(result);
     kinds.into_iter().map(move |access| {
         let kind_cells = || result.cells.iter().filter(|cell| kind(&cell.point) == access);
         let rows = distinct(kind_cells().map(|cell| (cell.point.fs, cell.point.sharing)));
-        let name = |(fs, sharing): &(FileSystem, Sharing)| format!("{fs} {sharing}");
-        let at = |(fs, sharing): &(FileSystem, Sharing), jobs| {
-            let point = (*fs, *sharing, jobs);
+        let rows = rows.into_iter().map(|row| (format!("{} {}", row.0, row.1).into(), row));
+        let at = |(fs, sharing): &(FileSystem, Sharing), jobs: &u32| {
+            let point = (*fs, *sharing, *jobs);
             kind_cells().find(|c| (c.point.fs, c.point.sharing, c.point.jobs) == point).map(field)
         };
         let legend = "Median of the trials; below it the least and the largest one, and the device's requests in flight, \
              averaged over time.";
-        let table = grid("file system", &jobs, course::jobs, &rows, name, at).legend(legend);
+        let table = ReportTable::grid("file system", jobs_columns(result), rows, at).legend(legend);
         (format!("IOPS, {access}"), table)
     })
 }
@@ -136,15 +122,15 @@ fn ratios(result: &FsResult) -> ReportTable {
     };
     let rows = distinct(result.ratios.iter().map(|ratio| with_jobs(&ratio.point, 0)));
     let name = |point: &FsPoint| format!("{} {}, {}", point.fs, point.sharing, kind(point));
-    let at = |row: &FsPoint, jobs| {
-        let point = with_jobs(row, jobs);
+    let rows = rows.into_iter().map(|point| (name(&point).into(), point));
+    let at = |row: &FsPoint, jobs: &u32| {
+        let point = with_jobs(row, *jobs);
         let measured = result.ratios.iter().find(|ratio| ratio.point == point)?;
         Some(ratio(result, measured))
     };
     let legend = "Throughput of jobs on one file over that of as many with a file each, with its 95 % bootstrap interval. It takes two trials or more; \
          below it the ratio of the control.";
-    let numbers = jobs(result);
-    grid("shared to private", &numbers, course::jobs, &rows, name, at).legend(legend)
+    ReportTable::grid("shared to private", jobs_columns(result), rows, at).legend(legend)
 }
 
 /// The point beside it with private files.
@@ -174,17 +160,17 @@ fn ratio(result: &FsResult, shared_ratio: &SharedRatio) -> ReportField {
 }
 
 fn program_table(program: &FsProgram) -> (String, ReportTable) {
-    let cpus = program.cells.iter().map(|cell| cell.point.cpus).collect();
-    let rows = distinct(program.cells.iter().map(|cell| cell.point.fs));
-    let at = |&fs: &FileSystem, cpus| {
+    let cpus: BTreeSet<u32> = program.cells.iter().map(|cell| cell.point.cpus).collect();
+    let columns = cpus.iter().map(|&cpus| (numbered(program, cpus), cpus));
+    let rows = distinct(program.cells.iter().map(|cell| cell.point.fs)).into_iter();
+    let at = |&fs: &FileSystem, &cpus: &u32| {
         let point = ProgramPoint { fs, cpus };
         let cell = program.cells.iter().find(|cell| cell.point == point);
         cell.map(figure)
     };
-    let head = |n| numbered(program, n);
-    let name = |fs: &FileSystem| fs.name().to_owned();
     let legend = "Median of the trials; below it the least and the largest one.";
-    let table = grid("file system", &cpus, head, &rows, name, at).legend(legend);
+    let rows = rows.map(|fs| (fs.name().into(), fs));
+    let table = ReportTable::grid("file system", columns, rows, at).legend(legend);
     let command = program.command.as_ref().map(|c| format!("`{c}`"));
     let command = command.unwrap_or_else(|| "the built-in mix".to_owned());
     (format!("{} of {command}", program.metric), table)
@@ -226,12 +212,11 @@ fn file_systems(result: &FsResult) -> impl Iterator<Item = Note> {
         );
         Note::plain(made.fs.name(), description)
     });
-    let left_out = result.left_out.iter().map(|left| {
+    made.chain(result.left_out.iter().map(|left| {
         let what = left.what.as_ref().map(|what| format!(" {what}"));
         let message = format!("{}{}: {}", left.fs, what.unwrap_or_default(), left.reason);
         Note::caution("left out", message)
-    });
-    made.chain(left_out)
+    }))
 }
 
 /// What disturbed the trials; where jobs on one file were served one at a time while jobs with

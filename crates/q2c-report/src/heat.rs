@@ -2,7 +2,8 @@
 
 use crate::bench::{name, settings};
 use crate::phrase::distinct;
-use crate::quantity::{number, or_nothing};
+use crate::quantity::number;
+use crate::said::ReportTable;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
 use std::collections::BTreeSet;
 
@@ -104,38 +105,26 @@ fn grid(
 }
 
 impl ThroughputGrid {
-    /// The heads of a table: the axis of rows, each column, and the collapse of each row.
-    pub(crate) fn head(&self) -> Vec<String> {
-        let corner = format!("{} \\ {}", self.axes[0], self.axes[1]);
-        let columns = self.columns.iter().map(u32::to_string);
-        self.row(corner, columns, "collapse".to_owned())
-    }
-
-    /// The rows of a table, in KIOPS; `-` where a point was not measured.
-    pub(crate) fn fields(&self) -> Vec<Vec<String>> {
-        let fields = |row: &GridRow| {
-            let kiops = row.kiops.iter().map(|kiops| or_nothing(kiops.map(number)));
-            let collapse = row.collapse.map_or("none".to_owned(), |n| n.to_string());
-            self.row(row.value.to_string(), kiops, collapse)
+    /// The grid as a table, in KIOPS; over jobs with the collapse of each row.
+    pub(crate) fn table(&self) -> ReportTable {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(at, column)| (column.to_string(), Some(at)));
+        let collapse = (self.axes[1] == JOBS.0).then(|| ("collapse".to_owned(), None));
+        let rows = self.rows.iter();
+        let rows = rows.map(|row| (row.value.to_string().into(), row));
+        let field = |row: &&GridRow, column: &Option<usize>| match column {
+            Some(at) => row.kiops[*at].map(number),
+            None => Some(row.collapse.map_or("none".to_owned(), |n| n.to_string())),
         };
-        self.rows.iter().map(fields).collect()
-    }
-
-    /// A row, whose last field is in grids over jobs alone.
-    fn row(
-        &self,
-        first: String,
-        columns: impl Iterator<Item = String>,
-        last: String,
-    ) -> Vec<String> {
-        let last = (self.axes[1] == JOBS.0).then_some(last);
-        std::iter::once(first).chain(columns).chain(last).collect()
+        let corner = format!("{} \\ {}", self.axes[0], self.axes[1]);
+        ReportTable::grid(&corner, columns.chain(collapse), rows, field)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::said::ReportField;
 
     /// A kept result, with points of two queues, two requests and two numbers of
     /// jobs; the last one was not measured.
@@ -162,7 +151,8 @@ mod tests {
     #[test]
     fn grids_are_queues_over_jobs_and_requests_over_queues() {
         let grids = grids(&result());
-        let heads: Vec<String> = grids.iter().map(|grid| grid.head().join(" ")).collect();
+        let heads = grids.iter().map(|grid| grid.table().head.join(" "));
+        let heads: Vec<String> = heads.collect();
         assert_eq!(
             heads,
             [
@@ -185,7 +175,8 @@ mod tests {
             kiops(&grids[1]),
             [[Some(3.0), Some(4.0)], [Some(7.0), None]]
         );
-        assert_eq!(grids[1].fields()[1][2..], ["-", "none"]);
+        let fields = &grids[1].table().rows[1];
+        assert_eq!(fields[2..], ["-", "none"].map(ReportField::from));
         // Two jobs: 4 requests gave 2 and 6, 32 gave 4 and none.
         assert_eq!(
             kiops(&grids[3]),

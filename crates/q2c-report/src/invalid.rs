@@ -9,10 +9,8 @@ pub(crate) const MARK: &str = " \u{2020}";
 
 /// The checks that invalidate something, in the doctor's order.
 pub(crate) fn checks(report: &DoctorReport) -> impl Iterator<Item = &Check> {
-    report
-        .checks
-        .iter()
-        .filter(|c| c.verdict == CheckVerdict::Invalidates)
+    let checks = report.checks.iter();
+    checks.filter(|check| check.verdict == CheckVerdict::Invalidates)
 }
 
 /// Whether a check invalidates the measure of this name.
@@ -43,11 +41,10 @@ pub(crate) fn said(check: &Check) -> Note {
 /// A caveat for each of `warnings` that says that something disturbed the trials. What to do about
 /// it stands with the warning.
 pub(crate) fn caveats<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
-    warnings
-        .into_iter()
-        .filter(|warning| warning.is_of_disturbance())
-        .map(|warning| format!("{}; {} [{}]", warning.found, warning.means, warning.id))
-        .collect()
+    let warnings = warnings.into_iter();
+    let disturbances = warnings.filter(|warning| warning.is_of_disturbance());
+    let caveats = disturbances.map(|it| format!("{}; {} [{}]", it.found, it.means, it.id));
+    caveats.collect()
 }
 
 #[cfg(test)]

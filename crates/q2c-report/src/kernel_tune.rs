@@ -161,9 +161,7 @@ fn words(result: &KernelTuneResult) -> Vec<Note> {
         format!("{lost} completions found no room in the probe's ring; the rule and the recording lack them")
     });
     said.extend(Note::cautions("lost", lost));
-    if !result.restored.is_empty() {
-        said.push(Note::plain("put back", &result.restored));
-    }
+    said.extend((!result.restored.is_empty()).then(|| Note::plain("put back", &result.restored)));
     said
 }
 

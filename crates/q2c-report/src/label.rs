@@ -2,7 +2,7 @@
 
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, joined, some_listed};
-use crate::{late, proof, quantity};
+use crate::{late, quantity};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use q2c_result::Target;
@@ -95,7 +95,7 @@ pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
 
 /// What was asked, what ran, and the proof: `asked poll, was interrupt (I/Os 1200)`.
 pub(crate) fn fallback(mode: &EffectiveMode) -> String {
-    let (was, proof) = (mode::words(&mode.was), proof::words(&mode.proof));
+    let (was, proof) = (mode::words(&mode.was), mode::proof(&mode.proof));
     format!("asked {}, was {was} ({proof})", mode.asked)
 }
 
@@ -113,15 +113,11 @@ pub(crate) fn job(result: &TuneResult) -> String {
         let cpu = if job.cpus.len() == 1 { "CPU" } else { "CPUs" };
         text += &format!(" on {cpu} {cpus}");
     }
-    let is_alone = job.jobs == 1;
-    text += &think(
-        job,
-        if is_alone {
-            "its I/Os"
-        } else {
-            "the I/Os of each"
-        },
-    );
+    let ios = match job.jobs {
+        1 => "its I/Os",
+        _ => "the I/Os of each",
+    };
+    text += &think(job, ios);
     let trial = quantity::bare(&quantity::seconds(job.trial_seconds));
     text + &format!(", {} of {trial} per cell", trials(result))
 }

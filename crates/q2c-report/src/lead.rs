@@ -145,16 +145,15 @@ fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
                 1 => scope_name.to_owned(),
                 _ => format!("{scope_name} {place}"),
             };
-            let by = |(measure, name)| LeadComparison {
-                measure: name,
-                of: label.clone(),
-                standings: standings(result, &place_sections, scope, measure),
-            };
             let measures = [
                 (BenchMeasure::Iops, "IOPS"),
                 (BenchMeasure::KiopsPerCore, "KIOPS/core"),
             ];
-            comparisons.extend(measures.map(by));
+            comparisons.extend(measures.map(|(measure, name)| LeadComparison {
+                measure: name,
+                of: label.clone(),
+                standings: standings(result, &place_sections, scope, measure),
+            }));
         }
     }
     comparisons.retain(|one| one.standings.len() > 1);
@@ -187,8 +186,8 @@ fn standings(
     places.into_iter().filter_map(standing).collect()
 }
 
-/// Who leads among the points `compared`; `None` where less than two can be compared. `names` are those
-/// of all places.
+/// Who leads among the points `compared`; `None` where less than two can be compared. `names` are
+/// those of all places.
 fn standing(
     place: DepthAndJobs,
     mut compared: Vec<&BenchCell>,
@@ -199,10 +198,8 @@ fn standing(
     compared.retain(|c| c.is_comparable() && c.figure(measure).trials > 0);
     let median = |cell: &BenchCell| cell.figure(measure).median;
     // The first of those that have most.
-    let leader = compared
-        .iter()
-        .rev()
-        .max_by(|a, b| median(a).total_cmp(&median(b)));
+    let leader = compared.iter();
+    let leader = leader.rev().max_by(|a, b| median(a).total_cmp(&median(b)));
     let leader = *leader.filter(|_| compared.len() > 1)?;
     let (mut rivals, mut chance) = (Vec::new(), 0f64);
     for other in compared.iter().filter(|c| c.point != leader.point) {

@@ -52,7 +52,6 @@ mod poll_search;
 mod poll_study;
 pub mod program;
 pub mod prometheus;
-mod proof;
 mod quantity;
 mod rates;
 mod replay;

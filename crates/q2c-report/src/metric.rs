@@ -26,7 +26,8 @@ pub(crate) struct Metric {
 
 const KILO: f64 = 1e-3;
 const PERCENT: f64 = 100.0;
-const NS_TO_US: f64 = 1e-3;
+/// From ns to us.
+const MICRO: f64 = 1e-3;
 
 pub(crate) static METRICS: [Metric; 11] = [
     column("IOPS\n% poll", PERCENT, Paired(|r| &r.iops)),
@@ -35,16 +36,12 @@ pub(crate) static METRICS: [Metric; 11] = [
     column("CPU\n%", 1.0, Own(|m| &m.rates.cpu_pct)).predicted(|p| p.rates.cpu_pct),
     column("per core\nKIOPS", 1.0, Own(|m| &m.kiops_per_core)).predicted(|p| p.kiops_per_core),
     column("miss\n%", PERCENT, OfSleep(|m| &m.rates.miss_rate)).predicted(|p| p.rates.miss_rate),
-    column(
-        "sleep\nus",
-        NS_TO_US,
-        OfSleep(|m| &m.rates.effective_sleep_ns),
-    )
-    .predicted(|p| p.rates.effective_sleep_ns),
-    column("slept\nus", NS_TO_US, OfSleep(|m| &m.slept_ns)),
-    column("p50\nus", NS_TO_US, Own(|m| &m.latencies.p50_ns)),
-    column("p99\nus", NS_TO_US, Own(|m| &m.latencies.p99_ns)).predicted(|p| p.p99_ns),
-    column("p99.9\nus", NS_TO_US, Own(|m| &m.latencies.p999_ns)),
+    column("sleep\nus", MICRO, OfSleep(|m| &m.rates.effective_sleep_ns))
+        .predicted(|p| p.rates.effective_sleep_ns),
+    column("slept\nus", MICRO, OfSleep(|m| &m.slept_ns)),
+    column("p50\nus", MICRO, Own(|m| &m.latencies.p50_ns)),
+    column("p99\nus", MICRO, Own(|m| &m.latencies.p99_ns)).predicted(|p| p.p99_ns),
+    column("p99.9\nus", MICRO, Own(|m| &m.latencies.p999_ns)),
 ];
 
 const fn column(head: &'static str, scale: f64, measured: MetricSource) -> Metric {
@@ -58,9 +55,8 @@ const fn column(head: &'static str, scale: f64, measured: MetricSource) -> Metri
 
 /// The columns of the table over numbers of jobs: those beside polling, and those with predictions.
 pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
-    METRICS
-        .iter()
-        .filter(|metric| metric.with_range() || metric.predicted.is_some())
+    let metrics = METRICS.iter();
+    metrics.filter(|metric| metric.with_range() || metric.predicted.is_some())
 }
 
 impl Metric {
@@ -90,10 +86,8 @@ impl Metric {
     }
 
     pub(crate) fn prediction(&self, cell: &Cell) -> String {
-        let prediction = cell
-            .predicted
-            .as_ref()
-            .filter(|_| self.interval(cell).is_some());
+        let prediction = cell.predicted.as_ref();
+        let prediction = prediction.filter(|_| self.interval(cell).is_some());
         let value = self.predicted.zip(prediction).map(|(get, p)| get(p));
         let text = value.map(|value| quantity::number(value * self.scale));
         text.unwrap_or_default()

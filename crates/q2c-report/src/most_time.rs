@@ -78,9 +78,8 @@ mod tests {
     use super::*;
 
     fn found(stage: &str, shares: &[(&str, f64)]) -> Bottleneck {
-        let shares = shares
-            .iter()
-            .map(|(name, share)| ((*name).to_owned(), *share));
+        let shares = shares.iter();
+        let shares = shares.map(|(name, share)| ((*name).to_owned(), *share));
         Bottleneck {
             stage: stage.to_owned(),
             why: format!("why {stage}"),

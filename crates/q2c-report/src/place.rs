@@ -21,19 +21,16 @@ impl Reported for PlaceSimResult {
         };
         let starts = counted(self.starts, "start");
         let about = format!("simulated, {starts} of each balancer, speeds from {from}");
-        let setups = self.setups.iter().flat_map(|setup| {
-            let title = title(setup);
-            let published = Section::new(format!("{title}: published")).table(published(setup));
-            let policies = policies(setup);
-            [
-                Section::new(title).notes(verdict(setup)).table(policies),
-                published,
-            ]
-        });
         Document::new("place sim", &self.version, &self.schema)
             .titled("Placement", about)
             .run(self.seed, self.started_unix_s)
-            .sections(setups)
+            .sections(self.setups.iter().flat_map(|setup| {
+                let section = Section::new(title(setup)).notes(verdict(setup));
+                [
+                    section.table(policies(setup)),
+                    Section::new(format!("{}: published", title(setup))).table(published(setup)),
+                ]
+            }))
             .section(Section::new("").plots(|| plots::place::plots(self)))
             .section(Section::new("Speed beside a neighbour").table(speeds(&self.speeds)))
             .warnings(&self.warnings)

@@ -15,21 +15,20 @@ const US: f64 = 1e-3;
 
 impl Reported for PlaceRunResult {
     fn document(&self) -> Document<'_> {
-        let classes = self.classes.iter().map(|class| {
-            let task = match &class.task {
-                ComputeTask::Own(kind) => work(*kind).to_owned(),
-                ComputeTask::Program(command) => format!("`{command}`"),
-            };
-            Section::new(task)
-                .notes(verdict(class))
-                .table(placements(self, class))
-                .table(gains(class))
-        });
         Document::new("place run", &self.version, &self.schema)
             .titled("Placements, measured", about(self))
             .run(self.seed, self.started_unix_s)
             .complete(self.complete)
-            .sections(classes)
+            .sections(self.classes.iter().map(|class| {
+                let task = match &class.task {
+                    ComputeTask::Own(kind) => work(*kind).to_owned(),
+                    ComputeTask::Program(command) => format!("`{command}`"),
+                };
+                Section::new(task)
+                    .notes(verdict(class))
+                    .table(placements(self, class))
+                    .table(gains(class))
+            }))
             .section(Section::new("How it was measured").notes(notes(self)))
             .warnings(&self.warnings)
             .targets(&self.target)
@@ -57,12 +56,8 @@ fn about(result: &PlaceRunResult) -> String {
 fn placements(result: &PlaceRunResult, class: &ClassRun) -> ReportTable {
     let alone = result.polling_alone.as_ref();
     let row = |run: &PlacementRun| {
-        let slowdown = &run.c_slowdown;
-        let mut row = row![
-            policy(run.policy),
-            median(slowdown, 1.0),
-            range(slowdown, 1.0)
-        ];
+        let (name, slowdown) = (policy(run.policy), &run.c_slowdown);
+        let mut row = row![name, median(slowdown, 1.0), range(slowdown, 1.0)];
         row.extend(polled(run.polls.as_ref(), alone));
         let moves = run.moves.map(|moves| median(&moves, 1.0));
         row.push(moves.unwrap_or_default().into());
@@ -115,9 +110,8 @@ fn gains(class: &ClassRun) -> ReportTable {
 /// The answer for a kind of C task: what the rules gain over the kernel's own balancer.
 fn verdict(class: &ClassRun) -> Vec<Note> {
     let rules = (PolicyName::Proposed, PolicyName::Free);
-    let gain = class
-        .gains
-        .iter()
+    let mut gains = class.gains.iter();
+    let gain = gains
         .find(|gain| (gain.of, gain.over) == rules)
         .map(|gain| {
             let pct = &gain.t_over_t_minus_1_pct;

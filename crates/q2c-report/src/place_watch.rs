@@ -35,10 +35,9 @@ fn about(result: &PlaceWatchResult) -> String {
 fn cores(result: &PlaceWatchResult) -> ReportTable {
     let rows = result.cores.iter().enumerate().flat_map(|(nth, core)| {
         core.cpus.iter().enumerate().map(move |(side, cpu)| {
-            let name = format!("{nth}{}", state(core));
             let tasks = |p| listed(cpu.tasks.iter().filter(|task| task.polls == p).map(task));
             [
-                when(side == 0, &name).to_owned(),
+                when(side == 0, &format!("{nth}{}", state(core))).to_owned(),
                 cpu.cpu.0.to_string(),
                 tasks(true),
                 tasks(false),
@@ -113,15 +112,8 @@ fn move_note(advised: &AdvisedMove) -> Note {
         MoveReason::Colocate => "it joins the polling tasks of its core on one CPU",
         MoveReason::Room => "it makes room for a polling task",
     };
-    let AdvisedMove {
-        name,
-        tid,
-        from,
-        to,
-        ..
-    } = advised;
+    let (name, tid, from, to) = (&advised.name, advised.tid, advised.from.0, advised.to.0);
     let kind = if advised.polls { "polls" } else { "computes" };
-    let (from, to) = (from.0, to.0);
     let sentence = format!("{name} ({tid}, {kind}) from CPU {from} to {to}: {reason}");
     Note::plain("move", sentence)
 }

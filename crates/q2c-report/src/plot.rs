@@ -1,18 +1,20 @@
-//! A plot is data: views with axes, series of numbers and marks. It knows nothing of the library
-//! that draws it on a page.
+//! Plots as figures of plotly: views with axes, series of numbers and marks.
 //!
-//! Texts are as they are; who draws them makes them harmless. A text may have several lines.
-//! Colours are names of the page's style sheet (`@poll`), which have values for the light and the
-//! dark scheme, or fixed ones (`#e5484d`).
+//! Every name and text is escaped here, because plotly reads markup in them. A text may have
+//! several lines. Colours are names of the page's style sheet (`@poll`), to which the page's script
+//! gives values for the light and the dark scheme, or fixed ones (`#e5484d`). Where plotly's own
+//! value is the wanted one, a figure leaves it out.
 
-/// Writes functions such as `name(value) { field = expression }`, which take a value and return it
-/// with the field set.
+/// Writes functions such as `name(value) { field["key"] = expression }`, which take a value and
+/// return it with the field, or an entry of it, set.
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty),*) { $field:ident = $set:expr })*) => {
+    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty),*) {
+        $field:tt $([$key:literal])* = $set:expr
+    })*) => {
         $(
             $(#[$doc])*
             pub fn $name(mut self $(, $value: $kind)*) -> Self {
-                self.$field = $set;
+                self.$field$([$key])* = $set.into();
                 self
             }
         )*
@@ -20,15 +22,19 @@ macro_rules! setters {
 }
 
 mod axis;
+mod layout;
 mod quantity;
 mod series;
 mod style;
+mod value;
 
-pub(crate) use axis::{PlotAxis, Scale, round_duration};
+pub(crate) use axis::{PlotAxis, round_duration};
+pub(crate) use layout::{Colours, PlotMark};
 pub(crate) use quantity::Quantity;
-pub(crate) use series::{Coordinate, Hover, PlotSeries, SeriesShape, Values, Whiskers};
-pub(crate) use series::{grid, known};
+pub(crate) use series::{PlotPlaces, PlotSeries, SeriesShape, Whiskers, grid, known};
 pub(crate) use style::{Style, hue, styles};
+
+use serde_json::{Value, json};
 
 /// A plot with its caption. A reader switches between its views.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +63,13 @@ impl Plot {
     }
 
     setters! {
-        note(note: impl Into<String>) { note = note.into() }
+        note(note: impl Into<String>) { note = note }
         narrow() { wide = false }
+    }
+
+    /// The figure of each view.
+    pub(crate) fn figures(&self) -> Value {
+        self.views.iter().map(View::figure).collect()
     }
 
     pub(crate) fn view(self, view: View) -> Self {
@@ -95,48 +106,6 @@ pub(crate) enum Arrangement {
     Beside,
 }
 
-/// The colours of a heat map, and their bar.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Colours {
-    pub title: String,
-    pub scale: &'static str,
-    /// What the colours span; all values without it.
-    pub range: Option<(f64, f64)>,
-    pub ticks: Vec<(f64, &'static str)>,
-    pub most_ticks: Option<u64>,
-}
-
-impl Colours {
-    pub(crate) fn new(title: impl Into<String>) -> Self {
-        Colours {
-            title: title.into(),
-            scale: "@scale",
-            ..Colours::default()
-        }
-    }
-}
-
-/// Lines and words that stand in a view beside its series.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum PlotMark {
-    /// A horizontal line, with its name at the right end.
-    Height(f64, &'static str),
-    /// A vertical line, with its name along the lower end.
-    Limit(f64, &'static str),
-    /// The begin of a part of the time: a vertical line, and the name of the part.
-    Begin {
-        x: f64,
-        name: String,
-        /// The first part begins with the axis, and needs no line.
-        is_first: bool,
-        /// Whether the name stands upright in the plot instead of above it: names of short parts
-        /// would overlap.
-        is_upright: bool,
-    },
-    /// The heading of a panel: what panels are of, and of which this one is.
-    Heading(usize, &'static str, String),
-}
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct View {
     /// Name of the button that shows the view.
@@ -149,12 +118,7 @@ pub(crate) struct View {
     pub marks: Vec<PlotMark>,
     /// The colours of heat maps: of all panels, or of each.
     pub colours: Vec<Colours>,
-    /// Without it there is a legend where there are several names.
-    pub legend: Option<bool>,
-    /// Whether the hover text tells all series at one place on the x axis.
-    pub hover_together: bool,
-    /// The part of the room that is left free between bars.
-    pub bar_gap: Option<f64>,
+    settings: Value,
 }
 
 impl View {
@@ -163,8 +127,15 @@ impl View {
             label,
             x,
             panels: vec![y],
+            settings: json!({}),
             ..View::default()
         }
+    }
+
+    fn figure(&self) -> Value {
+        let traces = self.series.iter();
+        let traces: Value = traces.map(|series| series.trace(self)).collect();
+        json!({"label": self.label, "data": traces, "layout": layout::layout(self)})
     }
 
     pub(crate) fn over_time(label: &'static str, y: PlotAxis) -> Self {
@@ -205,8 +176,27 @@ impl View {
     }
 
     setters! {
-        legend(is_shown: bool) { legend = Some(is_shown) }
-        hover_together() { hover_together = true }
-        bar_gap(share: f64) { bar_gap = Some(share) }
+        /// Without it there is a legend where there are several names.
+        legend(is_shown: bool) { settings["showlegend"] = is_shown }
+        /// The hover text tells all series at one place on the x axis.
+        hover_together() { settings["hovermode"] = "x unified" }
+        /// The part of the room that is left free between bars.
+        bar_gap(share: f64) { settings["bargap"] = share }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panel_has_axes_of_its_own() {
+        let view = View::new("all", PlotAxis::new("x"), PlotAxis::new("upper"))
+            .above(PlotAxis::new("lower"))
+            .series([PlotSeries::line("", [(0.0, 1.0)]).below()]);
+        let figure = view.figure();
+        assert_eq!(figure["data"][0]["yaxis"], "y2");
+        assert_eq!(figure["layout"]["yaxis2"]["title"]["text"], "lower");
+        assert_eq!(figure["layout"]["xaxis"]["anchor"], "y2");
     }
 }

@@ -40,12 +40,11 @@ impl Reported for PollSearchResult {
 /// What was opened on the patterns held out, the least loss first.
 fn contenders(result: &PollSearchResult) -> ReportTable {
     let row = |contender: &Contender| {
-        let searched = contender.searched.as_ref().map(|s| percent(s.mean_loss));
         let held_out = &contender.held_out;
         [
             contender.policy.clone(),
             words_of(contender.role),
-            or_nothing(searched),
+            or_nothing(contender.searched.as_ref().map(|s| percent(s.mean_loss))),
             percent(held_out.mean_loss),
             percent(held_out.worst_loss),
             format!("{} of {}", held_out.kept, counting(&result.held_out)),
@@ -77,13 +76,12 @@ fn both(result: &PollSearchResult) -> ReportTable {
         |s: &q2c_model::SimulatedFigures| [percent(s.rates.miss_rate), number(s.rates.cpu_pct)];
     let row = |both: &Both| {
         let least = both.least.as_ref();
-        let policy = least.map_or("", |least| &least.policy);
         let [linux_missed, linux_cpu] = figures(&both.linux);
         let none = || [NOTHING, NOTHING].map(str::to_owned);
         let [missed, cpu] = least.map_or_else(none, |least| figures(&least.gives));
         let (better, tried) = (count(both.configurations as u64), count(both.tried as u64));
         row![
-            ReportField::over(&both.pattern, policy),
+            ReportField::over(&both.pattern, least.map_or("", |least| &least.policy)),
             when(both.held_out, "held out"),
             linux_missed,
             linux_cpu,
@@ -120,19 +118,11 @@ fn words(result: &PollSearchResult) -> impl Iterator<Item = Note> {
 }
 
 fn against(finalist: &Contender, against: &Against) -> Note {
-    let Against {
-        reference,
-        better,
-        of,
-        ..
-    } = against;
+    let (reference, better, of) = (&against.reference, against.better, against.of);
     let [gain, low, high] = [against.gain, against.low, against.high].map(percent);
-    let interval = format!("{low} to {high}");
-    let is_known = against.low > f64::MIN;
-    let interval = if is_known {
-        &interval
-    } else {
-        "unknown with one source"
+    let interval = match against.low {
+        known if known > f64::MIN => format!("{low} to {high}"),
+        _ => "unknown with one source".to_owned(),
     };
     let sentence = format!(
         "better than {reference} by {gain} points of loss (95 % of resampled sets of sources: {interval}), on {better} of {of} patterns"

@@ -115,20 +115,17 @@ fn rules(result: &PollStudyResult) -> ReportTable {
 /// Loss by pattern of the best on average of each rule, patterns as rows.
 fn losses(result: &PollStudyResult) -> ReportTable {
     const MOST: usize = 8;
-    let shown = || result.rules.iter().take(MOST);
-    let heads = shown().map(|score| score.rule.as_str());
-    let row = |(index, pattern): (usize, &StudiedPattern)| {
-        let loss = |score: &RuleScore| {
-            let loss = score.on_average.losses.get(index).copied().flatten();
-            let loss = loss.map_or_else(|| "broken".to_owned(), percent);
-            or_nothing(pattern.own_best.as_ref().map(|_| loss))
-        };
-        let name = std::iter::once(pattern.name.clone());
-        name.chain(shown().map(loss)).collect::<Vec<_>>()
+    let rules = result.rules.iter();
+    let rules = rules.take(MOST).map(|score| (score.rule.clone(), score));
+    let rows = result.patterns.iter().enumerate();
+    let rows = rows.map(|(index, pattern)| ((&pattern.name).into(), (index, pattern)));
+    let loss = |(index, pattern): &(usize, &StudiedPattern), score: &&RuleScore| {
+        pattern.own_best.as_ref()?;
+        let loss = score.on_average.losses.get(*index).copied().flatten();
+        Some(loss.map_or_else(|| "broken".to_owned(), percent))
     };
-    let rows = result.patterns.iter().enumerate().map(row);
     let legend = "Loss in percent of each rule's best on average; broken: a limit is not kept.";
-    ReportTable::from_rows(std::iter::once("pattern").chain(heads), rows).legend(legend)
+    ReportTable::grid("pattern", rules, rows, loss).legend(legend)
 }
 
 fn answer(result: &PollStudyResult) -> Note {

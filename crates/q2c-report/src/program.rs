@@ -59,9 +59,8 @@ pub(crate) fn worth(program: &Program) -> Vec<Note> {
 
 /// Program and workload side by side, a row for each figure of each block size.
 pub(crate) fn table(program: &Program) -> ReportTable {
-    let layer = latency_name(program.pattern.layer);
     let rows = program.likeness.iter().flat_map(|like| {
-        let row = move |likened: &Likened| figure_row(like, likened, layer, &program.copied);
+        let row = move |likened: &Likened| figure_row(program, like, likened);
         like.figures.iter().map(row)
     });
     ReportTable::headed("figure | program | workload | ratio", rows)
@@ -82,15 +81,11 @@ fn legend(thinks: bool) -> &'static str {
     }
 }
 
-fn figure_row(
-    like: &Likeness,
-    likened: &Likened,
-    layer: &str,
-    copied: &Copied,
-) -> Vec<ReportField> {
-    let jobs = copied.jobs;
+fn figure_row(program: &Program, like: &Likeness, likened: &Likened) -> Vec<ReportField> {
+    let (jobs, think_ns) = (program.copied.jobs, program.copied.think_ns);
+    let layer = latency_name(program.pattern.layer);
     let (what, show): (String, fn(f64) -> String) = match likened.figure {
-        LikenedFigure::Iops if copied.think_ns.is_some() => match jobs {
+        LikenedFigure::Iops if think_ns.is_some() => match jobs {
             1 => ("IOPS of one submitter".to_owned(), iops),
             _ => (format!("IOPS of {jobs} submitters"), iops),
         },
@@ -133,7 +128,6 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
     let share = |ios: u64| percent(ios as f64 / kind.ios as f64);
     let rest = kind.sizes.iter().skip(SHOWN);
     let others = rest.map(|size| size.ios).sum::<u64>() + kind.other_sizes;
-    let others = (others > 0).then(|| format!("other sizes ({})", share(others)));
     let sizes = kind.sizes.iter().take(SHOWN);
     let sizes = sizes.map(|size| format!("{} ({})", size.bytes, share(size.ios)));
     let order = match kind.sequential {
@@ -143,7 +137,7 @@ fn kind_of_io(kind: &KindOfIo, layer_of: Layer) -> String {
     format!(
         "{} of {}. {order}, {} in flight while any was. {} p50 {}, p99 {}",
         count(kind.ios),
-        listed(sizes.chain(others)),
+        listed(sizes.chain((others > 0).then(|| format!("other sizes ({})", share(others))))),
         number(kind.in_flight.mean),
         latency_name(layer_of),
         duration(kind.latency.p50_ns),
@@ -155,7 +149,6 @@ fn submitters(pattern: &ProgramPattern) -> String {
     let names = pattern.submitters.iter().filter(|s| s.name != "-");
     let share = |ios: u64| percent(ios as f64 / pattern.ios as f64);
     let names = some_listed(names.map(|s| format!("{} {}", s.name, share(s.ios))));
-    let names = names.map(|names| format!(" ({names})"));
     let think = pattern.think.map(|think| {
         let (p50, p99) = (duration(think.p50_ns), duration(think.p99_ns));
         format!(", with a think time of p50 {p50}, p99 {p99}")
@@ -163,7 +156,7 @@ fn submitters(pattern: &ProgramPattern) -> String {
     format!(
         "{}{}, with {} in flight each when not idle. Idle for {} of their time{}",
         pattern.lanes,
-        names.unwrap_or_default(),
+        names.map(|names| format!(" ({names})")).unwrap_or_default(),
         number(pattern.lane_depth),
         percent(1.0 - pattern.lane_busy),
         think.unwrap_or_default()

@@ -125,9 +125,7 @@ pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 2);
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
+        text.extend((i > 0 && (digits.len() - i).is_multiple_of(3)).then_some('\u{202f}'));
         text.push(digit);
     }
     text

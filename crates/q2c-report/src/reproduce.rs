@@ -1,13 +1,12 @@
 //! Tables and sentences of `q2c reproduce` that terminal, page and JSON share.
 
 mod figures;
-pub(crate) mod list;
 mod points;
 mod why;
 
 pub(crate) use why::why;
 
-use figures::{both_sides, figures};
+use figures::figures;
 
 use crate::document::{Document, DocumentAnswer, Reported, Section};
 use crate::phrase::{counted, distinct, joined, listed, when};
@@ -96,33 +95,32 @@ const TRIALS: &str = "the library itself, and sets of its sources drawn anew; q2
 
 /// Each claim as a sentence, with its figures and the reason of its verdict.
 fn judged_claims(result: &ReproduceResult) -> Vec<Note> {
-    let said = |claim: &JudgedClaim| {
-        let here = Some(figures(claim));
-        let sentence = in_words(&claim.says, claim.published.as_ref(), here, why(claim));
-        Note::new(weight(claim.verdict), &verdict(claim), sentence)
+    let said = |claim: &ClaimLine| {
+        let mut here = figures(claim);
+        // Two bounds of one figure show it once.
+        here.dedup();
+        judged_claim(claim, "", Some(or_nothing(some_joined(&here))))
     };
-    result.claims.iter().map(said).collect()
+    line(result).claims.iter().map(said).collect()
 }
 
-/// A claim, what was published of it, its figures here, and the reason of its verdict.
-fn in_words(
-    says: &str,
-    published: Option<&String>,
-    here: Option<String>,
-    reason: String,
-) -> String {
-    let mut sentences = vec![says.to_owned()];
+/// A claim, what was published of it, its figures here, and the reason of its verdict, under the
+/// verdict with its basis where there are figures. `experiment` stands behind that.
+fn judged_claim(claim: &ClaimLine, experiment: &str, here: Option<String>) -> Note {
+    let mut sentences = vec![claim.says.clone()];
+    let published = claim.published.as_ref();
     sentences.extend(published.map(|published| format!("Published: {published}")));
     sentences.extend(here.map(|here| format!("Here: {here}")));
-    sentences.extend(Some(reason).filter(|reason| !reason.is_empty()));
-    sentences.join(". ")
+    sentences.extend(Some(claim.why.clone()).filter(|reason| !reason.is_empty()));
+    let basis = format!(" ({})", claim.basis.name());
+    let basis = when(!claim.measured.is_empty(), &basis);
+    let what = format!("{}{basis}{experiment}", claim.verdict.name());
+    Note::new(weight(claim.verdict), &what, sentences.join(". "))
 }
 
-/// The verdict on a claim, with its basis where there are figures.
-pub(crate) fn verdict(claim: &JudgedClaim) -> String {
-    let seen = claim.expects.iter().any(|e| e.measured.is_some());
-    let basis = format!(" ({})", claim.basis.name());
-    format!("{}{}", claim.verdict.name(), when(seen, &basis))
+/// The texts with semicolons between them; `None` without any.
+fn some_joined(texts: &[String]) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 fn weight(verdict: ReproduceVerdict) -> Weight {
@@ -195,29 +193,30 @@ pub(crate) fn factor_of(unit: &str) -> f64 {
 /// The claims of an experiment as lines of the verdicts of all.
 #[must_use]
 pub fn line(result: &ReproduceResult) -> ExperimentLine {
-    let claim = |claim: &JudgedClaim| {
-        let measured = |expected: &Expected| {
-            Some(MeasuredFigure {
-                expects: expected.text.clone(),
-                over_trials: expected.measured?,
-                unit: expected.unit.clone(),
-                trials_asked: expected.trials.asked,
-                right: expected.right,
-            })
-        };
-        ClaimLine {
-            says: claim.says.clone(),
-            published: claim.published.clone(),
-            measured: claim.expects.iter().filter_map(measured).collect(),
-            verdict: claim.verdict,
-            basis: claim.basis,
-            why: why(claim),
-        }
-    };
     ExperimentLine {
         name: result.name.clone(),
         variant_of: result.variant_of.as_ref().map(|v| v.name.clone()),
-        claims: result.claims.iter().map(claim).collect(),
+        claims: result.claims.iter().map(claim_line).collect(),
+    }
+}
+
+fn claim_line(claim: &JudgedClaim) -> ClaimLine {
+    let measured = |expected: &Expected| {
+        Some(MeasuredFigure {
+            expects: expected.text.clone(),
+            over_trials: expected.measured?,
+            unit: expected.unit.clone(),
+            trials_asked: expected.trials.asked,
+            right: expected.right,
+        })
+    };
+    ClaimLine {
+        says: claim.says.clone(),
+        published: claim.published.clone(),
+        measured: claim.expects.iter().filter_map(measured).collect(),
+        verdict: claim.verdict,
+        basis: claim.basis,
+        why: why(claim),
     }
 }
 
@@ -249,7 +248,10 @@ impl Reported for AllResult {
         let experiments = || self.experiments.iter();
         let lines = || experiments().flat_map(|e| e.claims.iter().map(move |c| (e, c)));
         let tally = tally(lines().map(|(_, claim)| (claim.verdict, claim.basis)));
-        let claims = lines().map(|(experiment, claim)| judged_claim(experiment, claim));
+        let claims = lines().map(|(experiment, claim)| {
+            let here = some_joined(&figures(claim));
+            judged_claim(claim, &format!(", {}", experiment.name), here)
+        });
         Document::new("reproduce", &self.version, &self.schema)
             .titled("Published experiments", about)
             .begun(self.started_unix_s)
@@ -272,24 +274,6 @@ fn missing(result: &AllResult) -> Option<String> {
     });
     let half = half.unwrap_or_default();
     (missing > 0).then(|| format!("{missing} of {total} experiments {verb} missing{half}"))
-}
-
-fn here(claim: &ClaimLine) -> String {
-    let figures = claim.measured.iter().map(|figure| {
-        let right = figure.right.as_ref();
-        both_sides(&figure.expects, &figure.over_trials, right, &figure.unit)
-    });
-    joined(figures, "; ")
-}
-
-fn judged_claim(experiment: &ExperimentLine, claim: &ClaimLine) -> Note {
-    let here = (!claim.measured.is_empty()).then(|| here(claim));
-    let basis = here.as_ref().map(|_| format!(" ({})", claim.basis.name()));
-    let basis = basis.unwrap_or_default();
-    let what = format!("{}{basis}, {}", claim.verdict.name(), experiment.name);
-    let published = claim.published.as_ref();
-    let sentence = in_words(&claim.says, published, here, claim.why.clone());
-    Note::new(weight(claim.verdict), &what, sentence)
 }
 
 #[cfg(test)]

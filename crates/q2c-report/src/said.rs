@@ -1,10 +1,12 @@
 //! Sentences and tables that a terminal and a page both show.
 
+use crate::quantity::NOTHING;
 use q2c_result::Warning;
 
 /// How much a sentence matters; its colour follows from that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Weight {
+    #[default]
     Plain,
     Good,
     /// A finding that changes how the numbers are to be read.
@@ -153,6 +155,25 @@ impl ReportTable {
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
         ReportTable::from_rows(heads.split(" | "), rows)
+    }
+
+    /// A table with a row for each of `rows` and a column for each of `columns`, both with their
+    /// heads; `-` where there is no field.
+    pub(crate) fn grid<R, C, F: Into<ReportField>>(
+        corner: &str,
+        columns: impl IntoIterator<Item = (String, C)>,
+        rows: impl IntoIterator<Item = (ReportField, R)>,
+        field: impl Fn(&R, &C) -> Option<F>,
+    ) -> Self {
+        let (heads, columns): (Vec<String>, Vec<C>) = columns.into_iter().unzip();
+        let row = |(name, row): (ReportField, R)| {
+            let fields = columns.iter().map(|column| field(&row, column));
+            std::iter::once(name)
+                .chain(fields.map(|field| field.map_or_else(|| NOTHING.into(), Into::into)))
+                .collect::<Vec<ReportField>>()
+        };
+        let heads = std::iter::once(corner.to_owned()).chain(heads);
+        ReportTable::from_rows(heads, rows.into_iter().map(row))
     }
 
     pub(crate) fn legend(self, legend: &'static str) -> Self {

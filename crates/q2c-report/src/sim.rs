@@ -6,7 +6,7 @@ use crate::quantity::count;
 use crate::said::Note;
 use crate::sweep::beside_polling;
 use crate::{simulated, taken_as};
-use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
+use q2c_result::sim::{SimMethod, SimResult};
 use q2c_result::tune::FLOOR;
 
 impl Reported for SimResult {
@@ -16,11 +16,10 @@ impl Reported for SimResult {
         let no_time = self.methods.iter().filter_map(no_time);
         let taken = taken_as::words(&self.taken_as, self.lanes);
         let time = format!("{} after {} of warm-up", self.measure_ns, self.warm_up_ns);
-        let costs = [
+        let assumed = Note::plains("taken as", taken).chain([
             Note::plain("costs", &self.cost),
             Note::plain("simulated", time),
-        ];
-        let assumed = Note::plains("taken as", taken).chain(costs);
+        ]);
         Document::new("poll sim", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled(self.trace.clone(), about)
             .run(self.seed, 0)
@@ -59,13 +58,10 @@ fn answer(methods: &[SimMethod]) -> Option<Note> {
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
 /// gave one.
 fn no_time(row: &SimMethod) -> Option<String> {
-    let FormulaWindows {
-        all,
-        negative,
-        undefined,
-    } = row.windows?;
-    let (without, method) = (negative + undefined, &row.method);
-    let windows = format!("no sleep after {without} of {all} windows");
+    let windows = row.windows?;
+    let (negative, undefined, method) = (windows.negative, windows.undefined, &row.method);
+    let without = negative + undefined;
+    let windows = format!("no sleep after {without} of {} windows", windows.all);
     let kinds =
         format!("{negative} gave a negative time, {undefined} no number (division by zero)");
     (without > 0).then(|| format!("{windows}: {kinds}: {method}"))

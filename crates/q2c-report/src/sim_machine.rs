@@ -3,6 +3,7 @@
 use crate::label;
 use crate::phrase::{counted, listed, when};
 use crate::quantity::{duration, number};
+use crate::said::Note;
 use q2c_model::{Bytes, Direction};
 use q2c_result::{Machine, Target};
 use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
@@ -30,8 +31,8 @@ pub(crate) fn about(machine: &Machine) -> Vec<String> {
     Vec::from_iter(kernel.into_iter().chain(machine.cpu_model.clone()))
 }
 
-/// The facts of a simulated machine, names and values; `None` for a real one.
-pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
+/// The facts of a simulated machine; `None` for a real one.
+pub(crate) fn facts(machine: &Machine) -> Option<Vec<Note>> {
     let sim = machine.simulated.as_ref()?;
     let listed_times = |times: &[(&str, u64)]| {
         let times = times.iter();
@@ -50,11 +51,11 @@ pub(crate) fn facts(machine: &Machine) -> Option<Vec<(&'static str, String)>> {
         ("interrupt", sim.interrupt_delay_ns),
     ];
     Some(vec![
-        ("Simulated", headline(machine)?),
-        ("Speed of its CPUs", number(sim.speed)),
-        ("CPU costs at speed 1", listed_times(&costs)),
-        ("Delays at speed 1", listed_times(&delays)),
-        ("Slice of a thread", duration(sim.slice_ns as f64)),
+        Note::plain("Simulated", headline(machine)?),
+        Note::plain("Speed of its CPUs", number(sim.speed)),
+        Note::plain("CPU costs at speed 1", listed_times(&costs)),
+        Note::plain("Delays at speed 1", listed_times(&delays)),
+        Note::plain("Slice of a thread", duration(sim.slice_ns as f64)),
     ])
 }
 

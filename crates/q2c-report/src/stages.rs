@@ -8,7 +8,7 @@ use crate::late;
 use crate::phrase::{counted, distinct, grouped, joined, listed, when};
 use crate::quantity::{count, number, percent};
 use crate::said::{Note, ReportTable};
-use q2c_result::analyze::Bottleneck;
+use q2c_result::analyze::{Bottleneck, StageStats};
 use q2c_result::bench::{
     BenchCell, BenchResult, PointStages, QueueTagWaits, StageGrowth, StageRun, TagWaits,
 };
@@ -41,25 +41,22 @@ pub(crate) fn table(seen: &[CellStages<'_>]) -> ReportTable {
 
 fn of_point((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
     let shares = run.bottleneck.as_ref().map(|bottleneck| &bottleneck.shares);
-    let mut rows = Vec::new();
     // The time between two I/Os of a device is no stage of an I/O.
-    for stage in ORDER.into_iter().filter(|stage| *stage != "Q2Q") {
-        let Some(stats) = run.stages.get(stage) else {
-            continue;
-        };
+    let stages = ORDER.into_iter().filter(|stage| *stage != "Q2Q");
+    let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
+    let row = |(nth, (stage, stats)): (usize, (&str, &StageStats))| {
         let share = shares.and_then(|shares| shares.get(stage));
-        let is_first = rows.is_empty();
-        rows.push([
-            when(is_first, &name(&cell.point)).to_owned(),
-            when(is_first, &cell.point.jobs.to_string()).to_owned(),
+        [
+            when(nth == 0, &name(&cell.point)).to_owned(),
+            when(nth == 0, &cell.point.jobs.to_string()).to_owned(),
             stage.to_owned(),
             time(stats.mean_ns),
             time(stats.p50_ns),
             time(stats.p99_ns),
             share.map(|share| percent(*share)).unwrap_or_default(),
-        ]);
-    }
-    rows
+        ]
+    };
+    known.enumerate().map(row).collect()
 }
 
 pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<Note> {
@@ -112,11 +109,9 @@ fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         Some((stage, share)) => format!(". {stage} takes {} of the growth", percent(share)),
         None => ": no stage grows".to_owned(),
     };
-    let growth = format!("Q2C is {first} at {from} and {last} at {to}{most}");
-    Some(Note::plain(
-        &format!("growth of {line} over the jobs"),
-        growth,
-    ))
+    let message = format!("Q2C is {first} at {from} and {last} at {to}{most}");
+    let what = format!("growth of {line} over the jobs");
+    Some(Note::plain(&what, message))
 }
 
 /// Sleeps for a request, per I/O, over the number of jobs.
@@ -137,16 +132,10 @@ fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
         let sum = run.tag_waits.as_ref().and_then(TagWaits::sum);
         sum.is_some_and(|(sleeps, _)| sleeps == 0)
     });
+    const NONE: &str = "none: a free one was always there";
+    let waits = Some(joined(by_jobs, "; ")).filter(|_| !none);
     let what = format!("sleeps of {line} for a request (tag)");
-    let waits = joined(by_jobs, "; ");
-    Some(Note::plain(
-        &what,
-        if none {
-            "none: a free one was always there"
-        } else {
-            &waits
-        },
-    ))
+    Some(Note::plain(&what, waits.unwrap_or_else(|| NONE.to_owned())))
 }
 
 fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {

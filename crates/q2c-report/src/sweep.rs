@@ -228,9 +228,7 @@ fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Note> {
 
 fn limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
     let mut sentence = format!("a floor of {:.0} IOPS", answer.floor_iops);
-    if !answer.floor.is_empty() {
-        sentence += &format!(" ({})", answer.floor);
-    }
+    sentence += when(!answer.floor.is_empty(), &format!(" ({})", answer.floor));
     if !result.limits.is_empty() {
         sentence += &format!("; asked for: {}", result.limits.join(", "));
     }
@@ -467,14 +465,13 @@ mod tests {
     }
 
     fn cell(rule: &str, kiops_per_core: f64) -> SimCell {
-        let rates = Rates {
-            iops: 100.0,
-            ..Rates::default()
-        };
         SimCell {
             rule: rule.to_owned(),
             gives: SimulatedFigures {
-                rates,
+                rates: Rates {
+                    iops: 100.0,
+                    ..Rates::default()
+                },
                 kiops_per_core,
                 ..SimulatedFigures::default()
             },

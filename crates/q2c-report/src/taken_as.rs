@@ -23,9 +23,7 @@ pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
     for (reason, n) in &taken.unmatched {
         parts.push(format!("{} not used by the import: {reason}", count(*n)));
     }
-    if taken.lost > 0 {
-        parts.push(format!("{} lost by its source", count(taken.lost)));
-    }
+    parts.extend((taken.lost > 0).then(|| format!("{} lost by its source", count(taken.lost))));
     if taken.in_files.0 > 0 {
         parts.push(format!("{} of it in unnamed files", taken.in_files));
     }
@@ -54,9 +52,7 @@ fn block(taken: &TakenAs, lanes: usize) -> Vec<String> {
     }
     parts.push("think time as idle (CPU is that of submissions and waits)".to_owned());
     parts.push(completion(taken));
-    if taken.kernel_slept == Some(true) {
-        parts.push(KERNEL_SLEPT.to_owned());
-    }
+    parts.extend((taken.kernel_slept == Some(true)).then(|| KERNEL_SLEPT.to_owned()));
     parts
 }
 

@@ -18,12 +18,6 @@ impl Reported for TuneJobsResult {
         let title = first.map(|run| sim_machine::title(&run.target, &run.machine));
         let seed = first.map_or(0, |run| run.job.seed);
         let rw = first.map_or("", |run| run.job.rw.as_str());
-        let size = |bs: Bytes| {
-            Section::new(format!("{bs} {rw}"))
-                .table(table(self, bs))
-                .notes(answers(self, bs))
-                .plots(move || plots::tune_jobs::plots(self, bs))
-        };
         let sizes = distinct(self.runs.iter().flat_map(label::block_sizes)).into_iter();
         let document = Document::new("tune", &self.version, &self.schema)
             .titled(title.unwrap_or_default(), about(self))
@@ -31,7 +25,12 @@ impl Reported for TuneJobsResult {
             .complete(self.complete)
             .answers(self.recommended.iter().map(|r| over_jobs(self, r)))
             .notices(cautions(self))
-            .sections(sizes.map(size))
+            .sections(sizes.map(|bs: Bytes| {
+                Section::new(format!("{bs} {rw}"))
+                    .table(table(self, bs))
+                    .notes(answers(self, bs))
+                    .plots(move || plots::tune_jobs::plots(self, bs))
+            }))
             .section(Section::new("The runs").notes(notes(self)));
         match first {
             Some(run) => document.target(&run.target).machine(&run.machine),
@@ -76,10 +75,8 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
         let recommendation = label::recommendation_of(run, bs);
         compared(run, bs).into_iter().map(move |cell| {
             let mark = when(label::is_recommended(cell, recommendation), "▸ ");
-            let mut row = row![
-                format!("{mark}{}", label::cell(cell)),
-                run.job.jobs.to_string()
-            ];
+            let name = format!("{mark}{}", label::cell(cell));
+            let mut row = row![name, run.job.jobs.to_string()];
             row.extend(metric::over_jobs().map(|metric| {
                 let range = metric.range(cell);
                 ReportField::over(metric.median(cell), when(metric.with_range(), &range))
@@ -88,10 +85,9 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
         })
     });
     let figures = metric::over_jobs().map(|metric| metric.head);
-    let head = ["method", "jobs"].into_iter().chain(figures);
     let legend = "Medians over the trials; [min, max] below those beside polling (% poll, x poll), on which the verdicts stand. \
          Interrupts, classic polling, Linux's rule and the methods that the answer names; ▸ is recommended.";
-    ReportTable::from_rows(head, rows).legend(legend)
+    ReportTable::from_rows(["method", "jobs"].into_iter().chain(figures), rows).legend(legend)
 }
 
 fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note {

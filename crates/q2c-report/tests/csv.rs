@@ -54,38 +54,12 @@ fn a_row_holds_the_cells_numbers() {
 }
 
 #[test]
-fn what_was_not_measured_is_empty() {
-    let poll = &rows(&fixture::tune())[1];
-    let measured = texts(poll, ["method", "miss_rate", "slept_ns_max"]);
-    assert_eq!(measured, ["poll", "", ""]);
-    let predicted = texts(poll, ["predicted_iops", "predicted_first_p99_ns"]);
-    assert_eq!(predicted, ["", ""]);
-}
-
-#[test]
 fn commas_quotes_and_line_feeds_stay_in_their_field() {
     let mut result = fixture::tune_hostile();
     result.cells[0].role = CellRole::Other("a,\"b\"\nc".into());
     let rows = rows(&result);
     assert_eq!(rows[0]["role"], "a,\"b\"\nc");
     assert_eq!(rows[5]["policy"], result.cells[5].method.detail());
-}
-
-#[test]
-fn a_trial_of_a_replay_is_a_row() {
-    let rows = rows(&fixture::replay_saturated());
-    assert_eq!(rows.len(), 3);
-    let column = |name: &str| -> Vec<&str> { rows.iter().map(|row| row[name].as_str()).collect() };
-    assert_eq!(column("trial"), ["1", "2", "3"]);
-    assert_eq!(column("completion_s"), ["71.2", "70.4", "72.9"]);
-    assert_eq!(column("valid"), ["true", "true", "false"]);
-    assert_eq!(column("own_lateness_p99_ns"), ["17000", "17000", "2400000"]);
-    // Nothing was captured, so these fields are empty.
-    let of_capture = ["sum_q2c_s", "q2c_source", "q2c_ios", "q2c_lost"];
-    for name in of_capture.into_iter().chain(["q2c_p50_ns"]) {
-        assert_eq!(column(name), ["", "", ""], "{name}");
-    }
-    assert!(rows[0]["first_error"].ends_with(fixture::RAN));
 }
 
 /// Polling at 4 KiB has 12.31 KIOPS with 1 job, and twice as many with 4.
@@ -100,25 +74,4 @@ fn rows_over_jobs_have_the_number_of_jobs_in_front() {
         assert_eq!(texts(&rows[row], ["jobs", "method"]), [jobs, "poll"]);
         assert_numbers(&rows[row], 1e-9, &[("iops", iops)]);
     }
-}
-
-/// The fixture's point of 18 jobs: 18 us in I2D of 79.5 us; p50 is 0.9 of the mean, p99 twice.
-#[test]
-fn the_stages_of_a_benchmark_are_columns() {
-    let rows = rows(&fixture::bench_stages());
-    let row = |name: &str, text: &str| rows.iter().find(|row| row[name] == text).expect("a row");
-    let staged = row("jobs", "18");
-    let expected = [
-        ("bottleneck_share", 18.0 / 79.5),
-        ("i2d_mean_ns", 18_000.0),
-        ("i2d_p50_ns", 16_200.0),
-        ("d2c_p99_ns", 120_000.0),
-        ("q2c_mean_ns", 79_500.0),
-    ];
-    assert_numbers(staged, 1e-9, &expected);
-    // There is no scheduler-less stage here, and the points of libaio have no stages at all.
-    let names = ["engine", "bottleneck", "g2d_mean_ns"];
-    assert_eq!(texts(staged, names), ["io_uring", "I2D", ""]);
-    let names = ["bottleneck", "bottleneck_share", "q2c_mean_ns"];
-    assert_eq!(texts(row("engine", "libaio"), names), ["", "", ""]);
 }

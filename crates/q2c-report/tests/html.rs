@@ -129,13 +129,6 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
     assert!(!page.contains("The answer") && !page.contains("What separates them"));
 }
 
-/// Charts over time would set replays of other traces and modes beside each other, so there is only
-/// the one of latencies.
-#[test]
-fn a_page_of_several_comparisons_draws_latencies_alone() {
-    assert_eq!(names(&charts(&fixture::compare_published())), ["latency"]);
-}
-
 #[test]
 fn numbers_of_a_replay_that_are_none_are_gaps() {
     let mut result = fixture::replay();
@@ -269,7 +262,6 @@ fn an_analysis_without_maps_is_drawn() {
     let written = serde_json::to_value(&result).expect("JSON");
     assert!(written.get("offsets").is_none() && written.get("throughput").is_none());
     let read: AnalyzeResult = serde_json::from_value(written).expect("a result");
-    let rest = charts(&read);
     let wanted = [
         "excerpts",
         "in-flight",
@@ -278,7 +270,7 @@ fn an_analysis_without_maps_is_drawn() {
         "queues",
         "stages",
     ];
-    assert_eq!(names(&rest), wanted);
+    assert_eq!(names(&charts(&read)), wanted);
 }
 
 /// Where the recording has no offsets, its sectors mean nothing.

@@ -23,13 +23,12 @@ fn interval(n: u64, processes: u64) -> LiveInterval {
     let ios = load * 10_000;
     let (device, whole) = (71_000 + load * 1_000, 75_000 + load * 1_000);
     let before = [("Q2G", 900), ("G2I", 400), ("Q2M", 300), ("I2D", 2_100)];
-    let rest = [
+    let stages = before.into_iter().chain([
         ("M2D", 5_000),
         ("D2C", device),
         ("Q2C", whole),
         ("Q2Q", 10_000),
-    ];
-    let stages = before.into_iter().chain(rest);
+    ]);
     let mut latencies = Histogram::default();
     for io in 0..ios / 100 {
         latencies.record(40_000 + io * io * 3);

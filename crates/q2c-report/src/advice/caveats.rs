@@ -14,12 +14,14 @@ impl AdviceBasis<'_> {
         let mut caveats = self.disturbed();
         let undecided = self.recommendation.undecided.iter();
         caveats.extend(undecided.map(|case| self.undecided(case)));
-        caveats.extend(self.open());
-        caveats.extend(self.below_floor());
-        caveats.extend(self.following());
-        caveats.extend(self.elsewhere());
-        caveats.extend(self.interrupts_gain_more());
-        caveats.extend(self.misses_most());
+        let method = [
+            self.open(),
+            self.below_floor(),
+            self.following(),
+            self.elsewhere(),
+        ];
+        let price = [self.interrupts_gain_more(), self.misses_most()];
+        caveats.extend(method.into_iter().chain(price).flatten());
         caveats
     }
 

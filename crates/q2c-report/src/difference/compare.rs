@@ -21,7 +21,7 @@ pub fn diff(
 ) -> Result<DiffResult, LimitFault> {
     let figures = a.figures.iter().filter(|figure| figure.figure.compared);
     let figures = figures.filter_map(|figure| Some(compared(figure, find(b, figure)?)));
-    let unpaired = unpaired(a, b, true).chain(unpaired(b, a, false));
+    let unpaired = [unpaired(a, b, true), unpaired(b, a, false)].concat();
     let changed = changed(&a.facts, &b.facts);
     Ok(DiffResult {
         schema: SCHEMA.to_owned(),
@@ -29,7 +29,7 @@ pub fn diff(
         of: a.schema.clone(),
         a: a.side.clone(),
         b: b.side.clone(),
-        unpaired: unpaired.collect(),
+        unpaired,
         warnings: other_conditions(&changed, &a.facts, &b.facts),
         changed,
         limits: judge(limits, b, Some(a))?,
@@ -46,15 +46,11 @@ pub(crate) fn find<'a>(
 }
 
 /// The names of those things of which only the first of two results has figures.
-fn unpaired(
-    a: &ComparableResult,
-    b: &ComparableResult,
-    in_a: bool,
-) -> impl Iterator<Item = Unpaired> {
+fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpaired> {
     let has = |of: &String| b.figures.iter().any(|other| other.of == *of);
     let names = distinct(a.figures.iter().map(|figure| figure.of.clone()));
-    let unpaired = names.into_iter().filter(move |of| !has(of));
-    unpaired.map(move |of| Unpaired { of, in_a })
+    let unpaired = names.into_iter().filter(|of| !has(of));
+    unpaired.map(|of| Unpaired { of, in_a }).collect()
 }
 
 pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {

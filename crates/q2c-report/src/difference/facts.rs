@@ -31,8 +31,7 @@ const MEASUREMENTS: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 pub(crate) fn settings(result: &Value) -> NamedFacts {
     let mut facts = NamedFacts::new();
     for part in PARTS {
-        let place = format!("/{}", part.replace('.', "/"));
-        if let Some(value) = result.pointer(&place) {
+        if let Some(value) = result.pointer(&format!("/{}", part.replace('.', "/"))) {
             collect(part, value, &mut facts);
         }
     }
@@ -161,9 +160,8 @@ mod tests {
         };
         let (a, b) = (facts("6.1", json!(4)), facts("6.12", Value::Null));
         let changed = changed(&a, &b);
-        let changes = changed
-            .iter()
-            .map(|c| (c.name.as_str(), c.a.as_deref(), c.b.as_deref()));
+        let changes = changed.iter();
+        let changes = changes.map(|c| (c.name.as_str(), c.a.as_deref(), c.b.as_deref()));
         let kernels = ("machine.kernel", Some("6.1"), Some("6.12"));
         let queues = ("targets.0.queues", Some("4"), None);
         assert_eq!(changes.collect::<Vec<_>>(), [kernels, queues]);

@@ -3,7 +3,7 @@
 use crate::difference::compare::{compared, find};
 use crate::difference::limit::{Bound, LimitFault};
 use crate::difference::{ComparableResult, Limit, NamedFigure};
-use q2c_result::diff::{BrokenFigure, ComparedFigure, FigureChange, JudgedLimit};
+use q2c_result::diff::{BrokenFigure, FigureChange, JudgedLimit};
 use q2c_result::figures::Figure;
 use std::collections::BTreeSet;
 
@@ -84,9 +84,8 @@ impl Limit {
     }
 
     fn judged(&self, figures: usize, broken: Vec<BrokenFigure>) -> JudgedLimit {
-        let asked = self.asked.clone();
         JudgedLimit {
-            asked,
+            asked: self.asked.clone(),
             figures,
             broken,
         }
@@ -102,10 +101,8 @@ impl Limit {
         let Bound::Ratio(bound) = self.bound else {
             return None;
         };
-        let ComparedFigure {
-            ratio, interval, ..
-        } = compared(a, b);
-        let (ratio, baseline) = (ratio?, a.value);
+        let change = compared(a, b);
+        let (ratio, interval, baseline) = (change.ratio?, change.interval, a.value);
         let nearest = interval.map(|ends| self.nearest(ends));
         let breaks = if self.sure {
             nearest.is_some_and(|nearest| self.beyond(nearest, bound))

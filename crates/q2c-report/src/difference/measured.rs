@@ -4,7 +4,7 @@ use crate::phrase::{distinct, grouped, listed};
 use q2c_model::stats::Interval;
 use q2c_model::{Exit, Fault};
 use q2c_result::diff::DiffSide;
-use q2c_result::figures::{Better, Figure, FigureRow, FigureTable, Measures};
+use q2c_result::figures::{Better, Figure, FigureTable, Measures};
 use q2c_result::{Warning, analyze, bench, fs, kernel_tune, place_run, replay, tune, tune_jobs};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -136,33 +136,27 @@ fn figures_with_values(table: &FigureTable) -> Vec<NamedFigure> {
     let things = grouped(rows.filter_map(|row| Some((row.of.as_deref()?, row))));
     let figures = things.iter().flat_map(|(name, rows)| {
         let columns = table.figures.iter().enumerate();
-        columns.filter_map(|(column, figure)| named_figure(name, figure, rows, column))
+        columns.filter_map(move |(column, figure)| {
+            let values = rows.iter().map(|row| row.values[column]);
+            let values: Vec<Interval> = values.filter(|value| value.trials > 0).collect();
+            let medians: Vec<f64> = values.iter().map(|value| value.median).collect();
+            let value = match values.as_slice() {
+                [] => return None,
+                [one] => *one,
+                _ => Interval::from_samples(&medians),
+            };
+            let mut figure = figure.clone();
+            if rows.iter().any(|row| row.neutral) {
+                figure.better = Better::Neither;
+            }
+            Some(NamedFigure {
+                of: (*name).to_owned(),
+                figure,
+                value,
+            })
+        })
     });
     figures.collect()
-}
-
-fn named_figure(
-    name: &str,
-    figure: &Figure,
-    rows: &[&FigureRow],
-    column: usize,
-) -> Option<NamedFigure> {
-    let values = rows.iter().map(|row| row.values[column]);
-    let values: Vec<Interval> = values.filter(|value| value.trials > 0).collect();
-    let medians: Vec<f64> = values.iter().map(|value| value.median).collect();
-    let value = match values.as_slice() {
-        [one] => *one,
-        _ => Some(Interval::from_samples(&medians)).filter(|_| !medians.is_empty())?,
-    };
-    let mut figure = figure.clone();
-    if rows.iter().any(|row| row.neutral) {
-        figure.better = Better::Neither;
-    }
-    Some(NamedFigure {
-        of: name.to_owned(),
-        figure,
-        value,
-    })
 }
 
 #[cfg(test)]

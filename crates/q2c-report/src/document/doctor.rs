@@ -8,7 +8,7 @@ use q2c_result::{Check, CheckVerdict, DoctorReport};
 
 impl Reported for DoctorReport {
     fn document(&self) -> Document<'_> {
-        let checks = || table(Section::new("Checks"), self.checks.iter());
+        let checks = || table(Section::new("Checks"), &Vec::from_iter(&self.checks));
         Document::new("doctor", env!("CARGO_PKG_VERSION"), &self.schema)
             .titled("The machine", counts(self))
             .answers(by_uses(self))
@@ -37,22 +37,20 @@ fn section(report: &DoctorReport, state: &UseState) -> Section<'static> {
     let elsewhere = checks().filter(|check| check.uses.contains(&state.of) && !is_own(check));
     let also = some_listed(elsewhere.map(|check| &check.id));
     let also = also.map(|names| format!("See also: {names}."));
-    let section = table(Section::new(title), checks().filter(is_own));
+    let own_checks: Vec<&Check> = checks().filter(is_own).collect();
+    let section = table(Section::new(title), &own_checks);
     let section = section.remark(also.unwrap_or_default());
     let is_empty = section.parts.is_empty();
     section.remark(when(is_empty, "No check is of this use alone."))
 }
 
-fn table<'a>(
-    section: Section<'static>,
-    checks: impl Iterator<Item = &'a Check> + Clone,
-) -> Section<'static> {
-    let rows = checks.clone().map(|check| {
+fn table(section: Section<'static>, checks: &[&Check]) -> Section<'static> {
+    let rows = checks.iter().map(|check| {
         let verdict = check_verdict(check).0;
         [check.id.as_str(), verdict, &check.found, &check.means]
     });
     let table = ReportTable::headed("check |  | found | means", rows);
-    section.marked(table, checks.map(|check| check_verdict(check).1))
+    section.marked(table, checks.iter().map(|check| check_verdict(check).1))
 }
 
 /// Whether a check found something that a few uses need and others do not miss.
@@ -109,7 +107,6 @@ fn readiness(report: &DoctorReport, state: &UseState) -> String {
 fn counts(report: &DoctorReport) -> String {
     let count_of = |wanted| report.checks.iter().filter(|c| c.verdict == wanted).count();
     let absent = report.checks.iter().filter(|c| is_absence(c)).count();
-    let disturbs = count_of(CheckVerdict::Invalidates) - absent;
     let (disturbing, missing) = match report.uses.as_slice() {
         [] => ("invalid", "missing"),
         _ => (
@@ -120,7 +117,7 @@ fn counts(report: &DoctorReport) -> String {
     let counts = [
         (count_of(CheckVerdict::Pass), "ok"),
         (count_of(CheckVerdict::Warn), "to improve"),
-        (disturbs, disturbing),
+        (count_of(CheckVerdict::Invalidates) - absent, disturbing),
         (absent, missing),
         (count_of(CheckVerdict::Unknown), "unknown"),
     ];

@@ -81,12 +81,8 @@ fn refused(group: &[&SettingChange]) -> Option<Note> {
 fn alike(fix: &DoctorFix) -> Vec<Vec<&SettingChange>> {
     let groups = grouped(fix.changes.iter().map(|change| {
         let mut without_folder = change.clone();
-        change
-            .file
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .clone_into(&mut without_folder.file);
+        let name = change.file.rsplit('/').next().unwrap_or_default();
+        name.clone_into(&mut without_folder.file);
         (without_folder, change)
     }));
     groups.into_iter().map(|(_, changes)| changes).collect()

@@ -51,9 +51,8 @@ fn of_method(method: &WatchMethod, with_behind: bool) -> Vec<ReportField> {
 fn notes(result: &WatchResult) -> Vec<Note> {
     let late = result.methods.iter().filter_map(|method| {
         let numbers = method.median.and_then(|median| median.late)?;
-        let matched = std::iter::once(late::numbers(&numbers));
         let what = format!("late time of {}", method_title(method));
-        let sentences = matched.chain(late::unmatched(&numbers));
+        let sentences = std::iter::once(late::numbers(&numbers)).chain(late::unmatched(&numbers));
         Some(Note::plain(&what, joined(sentences, "; ")))
     });
     let captured = Note::plains("late time", result.late.as_ref().map(late::watched));
@@ -74,11 +73,8 @@ impl Reported for KernelWatchResult {
         let row = |until: String, interval: &KernelInterval| {
             let unknown = (interval.unknown > 0).then(|| interval.unknown.to_string());
             let mut row = vec![until];
-            row.extend(
-                KERNEL_COLUMNS
-                    .iter()
-                    .map(|(_, field)| or_nothing(field(interval))),
-            );
+            let fields = KERNEL_COLUMNS.iter();
+            row.extend(fields.map(|(_, field)| or_nothing(field(interval))));
             row.push(unknown.unwrap_or_default());
             row
         };
@@ -121,10 +117,9 @@ impl Reported for SteerResult {
             Note::plain("own CPU", own_cpu),
         ];
         let setting = Note::plain("the setting", &self.restored);
-        let mixed = self.mixed.then(|| Note::caution("mixed", mixed));
         let section = Section::new("")
             .notes(steered.into_iter().chain([setting]))
-            .notes(mixed)
+            .notes(self.mixed.then(|| Note::caution("mixed", mixed)))
             .notes(Note::cautions("missed", missed));
         Document::new("poll steer", &self.version, &self.schema)
             .titled(self.device.name.clone(), about)

@@ -47,9 +47,7 @@ fn section(section: &Section<'_>) -> String {
             DocumentPart::Plots(_) => {}
         }
     }
-    if section.folded {
-        text += "\n</details>\n";
-    }
+    text += when(section.folded, "\n</details>\n");
     text
 }
 
@@ -66,10 +64,8 @@ fn said_lines(said: &[Note]) -> String {
 
 fn table(table: &ReportTable) -> String {
     let row = |fields: Vec<String>| format!("| {} |\n", fields.join(" | "));
-    let head = table
-        .head
-        .iter()
-        .map(|head| escaped(&head.replace('\n', " ")));
+    let head = table.head.iter();
+    let head = head.map(|head| escaped(&head.replace('\n', " ")));
     let marks = (0..table.head.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned());
     let mut text = format!("\n{}{}", row(head.collect()), row(marks.collect()));
     let field = |field: &ReportField| {

@@ -19,12 +19,6 @@ impl Reported for TuneResult {
         let sections = |make: fn(&TuneResult, Bytes) -> Section<'_>| {
             sizes.iter().map(move |&bs| make(self, bs))
         };
-        let program = self.program.iter().map(|program| {
-            Section::new("Program and workload")
-                .notes(program::worth(program))
-                .table(program::table(program))
-                .notes(program::sentences(program))
-        });
         let unavailable = self.unavailable.iter();
         let unavailable =
             unavailable.map(|none| Note::plain(&none.method.to_string(), &none.reason));
@@ -35,7 +29,12 @@ impl Reported for TuneResult {
             .notices(ran_otherwise(self))
             .answers(self.recommendation.iter().map(|r| advice::words(self, r)))
             .sections(sections(in_short))
-            .sections(program)
+            .sections(self.program.iter().map(|program| {
+                Section::new("Program and workload")
+                    .notes(program::worth(program))
+                    .table(program::table(program))
+                    .notes(program::sentences(program))
+            }))
             .sections(sections(all_methods))
             .section(trust(self))
             .section(Section::new("Not available here").notes(unavailable))
@@ -74,10 +73,9 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     }
     shown.retain(|cell| chosen(cell) || !cell.sleeping);
     let relative = |cell: &Cell| cell.relative.unwrap_or_default();
-    let most = shown
-        .iter()
-        .map(|c| relative(c).kiops_per_core.median)
-        .fold(0.0, f64::max);
+    let per_core = shown.iter();
+    let per_core = per_core.map(|cell| relative(cell).kiops_per_core.median);
+    let most = per_core.fold(0.0, f64::max);
     let row = |cell: &&Cell| {
         let over_polling = relative(cell);
         [
@@ -184,10 +182,9 @@ fn trust(result: &TuneResult) -> Section<'static> {
 
 /// What is compared, over all block sizes, and with whose costs.
 fn fidelity(result: &TuneResult) -> String {
-    let earlier = when(
-        result.calibration.iter().any(|costs| costs.reused),
-        "; the calibration was that of an earlier run (--recalibrate makes it anew)",
-    );
+    const EARLIER: &str =
+        "; the calibration was that of an earlier run (--recalibrate makes it anew)";
+    let earlier = when(result.calibration.iter().any(|costs| costs.reused), EARLIER);
     let fidelity = &result.fidelity;
     if fidelity.cells == 0 {
         return format!("no sleeping cell was measured, so predictions are unchecked{earlier}");
@@ -217,17 +214,14 @@ fn fidelity_at(fidelity: &SizeFidelity) -> Note {
     let iops = summary(&fidelity.iops_pct, "%");
     let cpu = summary(&fidelity.cpu_points, "points");
     let missed = summary(&fidelity.miss_points, "points");
-    Note::plain(
-        &format!("{}, {}", fidelity.bs, counted(fidelity.cells, "cell")),
-        format!("IOPS {iops}, CPU {cpu}, miss rate {missed}"),
-    )
+    let what = format!("{}, {}", fidelity.bs, counted(fidelity.cells, "cell"));
+    Note::plain(&what, format!("IOPS {iops}, CPU {cpu}, miss rate {missed}"))
 }
 
 fn knowledge(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let calibration = result.calibration.iter().find(|c| c.bs == bs);
-    let facts = calibration.into_iter().flat_map(facts::calibration);
     Section::new(format!("Calibration and prediction, {bs}"))
         .plots(move || plots::tune::knowledge(result, bs))
-        .notes(facts)
+        .notes(calibration.into_iter().flat_map(facts::calibration))
         .folded()
 }

@@ -20,10 +20,9 @@ impl Reported for VolumesResult {
         );
         let cells = self.cells.iter();
         let cells = cells.map(|cell| row(&cell.policy, cell.ios, &cell.gives));
-        let poll = row("poll", self.poll_ios, &self.poll);
         let without = self.inexact.iter();
         let without = without.map(|inexact| format!("{}: {}", inexact.policy, inexact.reason));
-        let table = table(std::iter::once(poll).chain(cells));
+        let table = table(std::iter::once(row("poll", self.poll_ios, &self.poll)).chain(cells));
         let without = Note::cautions("no figures", without);
         Document::new("poll sweep", &self.version, &self.schema)
             .titled(first_names(&self.volumes, NAMED), about)

@@ -29,13 +29,9 @@ pub(super) fn locks(result: &FsResult) -> Vec<Note> {
             Some(FsLocks::Seen(seen)) => waited(seen),
             Some(FsLocks::Unseen(error)) => Some(format!("not seen: failed to {error}")),
         };
-        match sentence {
-            Some(waits) => said.push(Note::plain(
-                "locks",
-                format!("{}: {waits}", place(&cell.point)),
-            )),
-            None => quiet += 1,
-        }
+        quiet += u32::from(sentence.is_none());
+        let waits = sentence.map(|waits| format!("{}: {waits}", place(&cell.point)));
+        said.extend(Note::plains("locks", waits));
     }
     if quiet > 0 {
         let other = when(!said.is_empty(), "other ");

@@ -4,8 +4,6 @@
 //! The page loads nothing from elsewhere, and its Content-Security-Policy forbids it. Only the two
 //! scripts whose hashes the policy names can run, whatever a string in the result says.
 
-mod figure;
-
 use crate::document::{Document, DocumentPart, Section};
 use crate::said::{Note, Weight};
 use askama::Template;
@@ -36,7 +34,7 @@ pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
     let sections: Vec<&Section> = sections.filter(|section| section.has_content()).collect();
     let parts = sections.iter().flat_map(|section| &section.parts);
     let plots = parts.flat_map(|part| part.plots());
-    let figures = plots.map(|plot| (plot.id.clone(), figure::figures(plot)));
+    let figures = plots.map(|plot| (plot.id.clone(), plot.figures()));
     let figures: Value = figures.collect();
     let page = Page {
         result: document,
@@ -147,7 +145,6 @@ fn csp_hash(script: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Facts;
     use crate::terminal::Screen;
     use std::cell::Cell;
     use std::io::Read;
@@ -155,11 +152,10 @@ mod tests {
     #[test]
     fn plots_are_made_once_and_for_a_page_alone() {
         let made = Cell::new(0);
-        let section = Section::new("only plots").plots(|| {
+        let document = Document::default().section(Section::new("only plots").plots(|| {
             made.set(made.get() + 1);
             Vec::new()
-        });
-        let document = Document::default().section(section);
+        }));
         let text = document.text(Screen::new(80, false)) + &document.markdown();
         assert_eq!(made.get(), 0, "{text}");
         let page = document.page().expect("make the page");
@@ -170,14 +166,9 @@ mod tests {
     #[test]
     fn the_line_below_the_title_names_disk_and_machine_once() {
         let line = |title: &str, about: &str, names: &[&str], start: u64| {
-            let document = Document {
-                facts: vec![Facts {
-                    title: String::new(),
-                    facts: Vec::new(),
-                    of: names.iter().map(|name| (*name).to_owned()).collect(),
-                }],
-                ..Document::default().titled(title, about).begun(start)
-            };
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let document = Document::default().titled(title, about).begun(start);
+            let document = document.facts("", Vec::new(), names);
             let (sections, figures) = Default::default();
             let page = Page {
                 result: &document,

@@ -1,68 +1,46 @@
 //! Axes, and the ticks that several plots share.
 
+use super::value::{number, text, texts};
 use crate::quantity;
+use serde_json::{Value, json};
 
 /// Ticks of the axis of quantiles: the names of quantiles q, and their places `1 / (1 - q)`.
 const TAIL: [&str; 7] = ["0", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
 const TAIL_PLACES: [f64; 7] = [1.0, 2.0, 10.0, 100.0, 1e3, 1e4, 1e5];
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Scale {
-    /// Numbers, or names where the series have names.
-    #[default]
-    Linear,
-    Log,
-    /// Names, in this order or, without one, in that of the series.
-    Names(Vec<String>),
-}
-
 /// An axis. Its title names the unit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct PlotAxis {
-    pub title: String,
-    pub scale: Scale,
-    pub from_zero: bool,
-    /// Whether the plots of a section that have such an axis zoom together.
-    pub linked: bool,
-    pub reversed: bool,
-    pub range: Option<(f64, f64)>,
-    /// Places of the ticks; without any, they are chosen when the axis is drawn.
-    pub ticks: Vec<f64>,
-    /// Names of the ticks; without any, they are the numbers.
-    pub tick_names: Vec<String>,
-    /// Whether the ticks are without their numbers or names.
-    pub is_bare: bool,
-    pub without_grid: bool,
-}
+pub(crate) struct PlotAxis(pub(super) Value);
 
 impl PlotAxis {
     pub(crate) fn new(title: impl Into<String>) -> Self {
-        PlotAxis {
-            title: title.into(),
-            ..PlotAxis::default()
-        }
+        PlotAxis(json!({"title": {"text": text(&title.into())}}))
     }
 
     /// An axis that begins at zero, so that lengths can be compared.
     pub(crate) fn from_zero(title: impl Into<String>) -> Self {
-        PlotAxis::new(title).starting_at_zero()
+        PlotAxis::new(title).with("rangemode", "tozero")
     }
 
-    /// The x axis of time. Plots of a section that have it count from the same start.
+    /// The x axis of time. Plots of a section that have it count from the same start and zoom
+    /// together.
     pub(crate) fn over_time(title: impl Into<String>) -> Self {
-        PlotAxis::from_zero(title).linked()
+        // A key of the page's script: plots with it follow each other.
+        PlotAxis::from_zero(title).with("linked", true)
     }
 
+    /// Names in the order of the series.
     pub(crate) fn names(title: impl Into<String>) -> Self {
-        PlotAxis::names_in_order(title, Vec::new())
+        PlotAxis::new(title).with("type", "category")
     }
 
-    pub(crate) fn names_in_order(title: impl Into<String>, names: Vec<String>) -> Self {
-        PlotAxis::new(title).scaled(Scale::Names(names))
+    pub(crate) fn names_in_order(title: impl Into<String>, names: &[String]) -> Self {
+        let axis = PlotAxis::names(title).with("categoryorder", "array");
+        axis.with("categoryarray", texts(names))
     }
 
     pub(crate) fn logarithmic(title: impl Into<String>) -> Self {
-        PlotAxis::new(title).scaled(Scale::Log)
+        PlotAxis::new(title).with("type", "log")
     }
 
     /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to
@@ -87,22 +65,43 @@ impl PlotAxis {
         PlotAxis::logarithmic("quantile").named_ticks(ticks)
     }
 
-    setters! {
-        ticks(ticks: impl IntoIterator<Item = u32>) {
-            ticks = ticks.into_iter().map(f64::from).collect()
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        if !value.is_null() {
+            self.0[key] = value;
         }
-        without_grid() { without_grid = true }
-        reversed() { reversed = true }
-        range(from: f64, to: f64) { range = Some((from, to)) }
-        bare_if(is_bare: bool) { is_bare = is_bare }
-        starting_at_zero() { from_zero = true }
-        linked() { linked = true }
-        scaled(scale: Scale) { scale = scale }
+        self
     }
 
-    pub(crate) fn named_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
-        (self.ticks, self.tick_names) = ticks.into_iter().unzip();
-        self
+    pub(crate) fn ticks(self, ticks: impl IntoIterator<Item = u32>) -> Self {
+        self.with("tickvals", Vec::from_iter(ticks.into_iter().map(f64::from)))
+    }
+
+    /// Ticks with names. Without any they are chosen when the axis is drawn.
+    pub(crate) fn named_ticks(self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
+        let (places, names): (Vec<f64>, Vec<String>) = ticks.into_iter().unzip();
+        if places.is_empty() {
+            return self;
+        }
+        self.with("tickvals", places)
+            .with("ticktext", texts(&names))
+    }
+
+    pub(crate) fn without_grid(self) -> Self {
+        self.with("showgrid", false).with("zeroline", false)
+    }
+
+    pub(crate) fn reversed(self) -> Self {
+        self.with("autorange", "reversed")
+    }
+
+    pub(crate) fn range(self, from: f64, to: f64) -> Self {
+        self.with("range", [from, to].map(number))
+    }
+
+    /// Leaves out the numbers or names of the ticks.
+    pub(crate) fn bare_if(self, is_bare: bool) -> Self {
+        self.with("showticklabels", is_bare.then_some(false))
     }
 }
 

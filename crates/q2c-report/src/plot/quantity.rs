@@ -1,7 +1,8 @@
 //! Figures of which each has a view of a plot.
 
-use super::{Coordinate, PlotAxis, PlotSeries, View};
+use super::{PlotAxis, PlotSeries, View};
 use q2c_model::stats::Interval;
+use serde_json::Value;
 
 /// A figure of `T`: the label of its view, the title of its axis, what its numbers are multiplied
 /// by, and the function that reads them.
@@ -44,15 +45,12 @@ impl<T> Quantity<T> {
     }
 }
 
-impl<T> Quantity<T, Interval> {
-    pub(crate) fn medians<'a, X: Into<Coordinate>>(
+impl<'a, T: 'a> Quantity<T, Interval> {
+    pub(crate) fn medians<X: Into<Value>>(
         &self,
         name: &str,
         points: impl Iterator<Item = (X, &'a T)>,
-    ) -> PlotSeries
-    where
-        T: 'a,
-    {
+    ) -> PlotSeries {
         let points = points.map(|(x, item)| (x, (self.of)(item)));
         PlotSeries::medians(name, points, self.scale)
     }

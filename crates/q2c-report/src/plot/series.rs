@@ -1,8 +1,9 @@
-//! Series of points, and how they are drawn.
+//! Series of points as traces of plotly.
 
-use super::Style;
+use super::value::{joined, nth, number, round, text, texts};
+use super::{Arrangement, Style, View};
 use q2c_model::stats::Interval;
-use std::borrow::Cow;
+use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeriesShape {
@@ -22,88 +23,50 @@ pub(crate) enum SeriesShape {
 
 /// Places along an axis. A number that is not finite is a gap.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Values {
-    Numbers(Vec<f64>),
-    Names(Vec<String>),
+pub(crate) enum PlotPlaces {
+    Each(Value),
     /// The first of as many as there are cells, and the distance between them.
     Even(f64, f64),
 }
 
-/// A place along an axis.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Coordinate {
-    Number(f64),
-    Name(String),
-}
-
-impl From<f64> for Coordinate {
-    fn from(number: f64) -> Self {
-        Coordinate::Number(number)
-    }
-}
-
-impl From<Option<f64>> for Coordinate {
-    fn from(number: Option<f64>) -> Self {
-        Coordinate::Number(number.unwrap_or(f64::NAN))
-    }
-}
-
-impl From<String> for Coordinate {
-    fn from(name: String) -> Self {
-        Coordinate::Name(name)
-    }
-}
-
-impl From<&str> for Coordinate {
-    fn from(name: &str) -> Self {
-        Coordinate::Name(name.to_owned())
-    }
-}
-
-impl<T: Into<Coordinate>> FromIterator<T> for Values {
+impl<T: Into<Value>> FromIterator<T> for PlotPlaces {
     /// Names, unless all places are numbers.
     fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
-        let places: Vec<Coordinate> = places.into_iter().map(Into::into).collect();
-        let number = |place: &Coordinate| match place {
-            Coordinate::Number(number) => Some(*number),
-            Coordinate::Name(_) => None,
+        let places: Vec<Value> = places.into_iter().map(Into::into).collect();
+        let name = |place: &Value| match place {
+            Value::String(name) => text(name),
+            number => number.as_f64().unwrap_or(f64::NAN).to_string(),
         };
-        let name = |place: &Coordinate| match place {
-            Coordinate::Number(number) => number.to_string(),
-            Coordinate::Name(name) => name.clone(),
-        };
-        let names = || Values::Names(places.iter().map(name).collect());
-        let numbers: Option<Vec<f64>> = places.iter().map(number).collect();
-        numbers.map_or_else(names, Values::Numbers)
+        PlotPlaces::Each(if places.iter().any(Value::is_string) {
+            places.iter().map(name).collect()
+        } else {
+            places.into()
+        })
     }
 }
 
 /// The reach of an interval to both sides of each point.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Whiskers {
-    pub above: Vec<f64>,
-    pub below: Vec<f64>,
-    pub thin: bool,
-}
+pub(crate) struct Whiskers(Value);
 
 impl Whiskers {
     /// Thin whiskers from the medians to the smallest and the largest trial.
     pub(crate) fn from_intervals(intervals: &[Interval], scale: f64) -> Self {
+        let Whiskers(mut whiskers) = Whiskers::thick(intervals, scale);
+        (whiskers["thickness"], whiskers["width"]) = (json!(1.4), json!(4));
+        Whiskers(whiskers)
+    }
+
+    pub(crate) fn thick(intervals: &[Interval], scale: f64) -> Self {
         let reach = |i: &Interval| ((i.median - i.min) * scale, (i.max - i.median) * scale);
-        Whiskers {
-            thin: true,
-            ..Whiskers::reaching(intervals.iter().map(reach))
-        }
+        Whiskers::reaching(intervals.iter().map(reach))
     }
 
     /// Thick whiskers, by their reach below and above each point.
     pub(crate) fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let (below, above) = reach.into_iter().unzip();
-        Whiskers {
-            above,
-            below,
-            thin: false,
-        }
+        let reach = reach.into_iter();
+        let reach = reach.map(|(below, above)| (number(below), number(above)));
+        let (below, above): (Vec<Value>, Vec<Value>) = reach.unzip();
+        Whiskers(json!({"type": "data", "symmetric": false, "array": above, "arrayminus": below}))
     }
 }
 
@@ -127,88 +90,62 @@ pub(crate) fn grid<'a, X, Y, T>(
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Hover {
-    /// Its place and the name of the series.
-    Place,
-    /// The series has none.
-    Nothing,
-    /// Words in which `{x}`, `{y}` and `{z}` stand for the point's numbers, `{y:.1f}` for one with
-    /// one decimal, and `{text}` for its text. The name of the series stands beside them.
-    Words(Cow<'static, str>),
-    /// The same without the name of the series.
-    WordsAlone(Cow<'static, str>),
-}
-
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlotSeries {
-    pub draw: SeriesShape,
-    /// Empty for a series without an entry in the legend.
-    pub name: String,
-    pub grouped: bool,
-    pub in_legend: bool,
-    pub x: Values,
-    pub y: Values,
-    pub cells: Vec<Vec<Option<f64>>>,
-    pub spaced: bool,
-    pub x_whiskers: Option<Whiskers>,
-    pub y_whiskers: Option<Whiskers>,
-    /// A text for each point; for each cell of a heat map, row by row.
-    pub texts: Vec<String>,
-    pub hover: Hover,
+    shape: SeriesShape,
+    /// All but what the pen draws and the panel.
+    trace: Value,
     /// Empty for a colour that no other series of the view has.
-    pub colour: Cow<'static, str>,
-    pub width: f64,
-    pub dash: &'static str,
-    pub size: f64,
+    colour: String,
+    width: f64,
+    dash: &'static str,
+    size: f64,
     /// The symbol of all dots, or of each.
-    pub symbols: Vec<&'static str>,
-    pub edge: Option<(Cow<'static, str>, f64)>,
-    pub opacity: f64,
-    pub filled: bool,
-    pub panel: usize,
+    symbols: Vec<&'static str>,
+    edge: Value,
+    opacity: f64,
+    panel: usize,
     /// Whether all digits count. Five are finer than a pixel and keep a page small, but would
     /// merge I/Os late in a trace.
-    pub exact: bool,
+    exact: bool,
 }
 
 macro_rules! constructors {
-    ($($name:ident: $draw:ident)*) => {
+    ($($name:ident: $shape:ident)*) => {
         $(
-            pub fn $name<X: Into<Coordinate>, Y: Into<Coordinate>>(
-                name: impl Into<String>,
+            pub fn $name<X: Into<Value>, Y: Into<Value>>(
+                name: impl AsRef<str>,
                 points: impl IntoIterator<Item = (X, Y)>,
             ) -> Self {
                 let (x, y): (Vec<X>, Vec<Y>) = points.into_iter().unzip();
                 let [x, y] = [x.into_iter().collect(), y.into_iter().collect()];
-                PlotSeries::new(SeriesShape::$draw, name, x, y)
+                PlotSeries::new(SeriesShape::$shape, x, y).name(name)
             }
         )*
     };
 }
 
 impl PlotSeries {
-    fn new(draw: SeriesShape, name: impl Into<String>, x: Values, y: Values) -> Self {
+    fn new(shape: SeriesShape, x: PlotPlaces, y: PlotPlaces) -> Self {
+        let mut trace = json!({});
+        for (axis, places) in [("x", x), ("y", y)] {
+            match places {
+                PlotPlaces::Each(places) => trace[axis] = places,
+                PlotPlaces::Even(first, step) => {
+                    trace[format!("{axis}0")] = first.into();
+                    trace[format!("d{axis}")] = step.into();
+                }
+            }
+        }
         PlotSeries {
-            draw,
-            name: name.into(),
-            grouped: false,
-            in_legend: true,
-            x,
-            y,
-            cells: Vec::new(),
-            spaced: false,
-            x_whiskers: None,
-            y_whiskers: None,
-            texts: Vec::new(),
-            hover: Hover::Place,
-            colour: "".into(),
+            shape,
+            trace,
+            colour: String::new(),
             width: 2.0,
             dash: "solid",
             size: 6.0,
             symbols: vec!["circle"],
-            edge: None,
+            edge: Value::Null,
             opacity: 1.0,
-            filled: false,
             panel: 0,
             exact: false,
         }
@@ -226,8 +163,8 @@ impl PlotSeries {
 
     /// Medians over trials, with whiskers to the smallest and the largest trial. Nothing stands
     /// where nothing was measured.
-    pub(crate) fn medians<X: Into<Coordinate>>(
-        name: impl Into<String>,
+    pub(crate) fn medians<X: Into<Value>>(
+        name: impl AsRef<str>,
         points: impl IntoIterator<Item = (X, Interval)>,
         scale: f64,
     ) -> Self {
@@ -239,56 +176,80 @@ impl PlotSeries {
 
     /// A row of cells for each y; `None` is a gap.
     pub(crate) fn heat_map(
-        x: Values,
-        y: Values,
+        x: PlotPlaces,
+        y: PlotPlaces,
         rows: impl IntoIterator<Item = Vec<Option<f64>>>,
     ) -> Self {
-        PlotSeries {
-            cells: rows.into_iter().collect(),
-            ..PlotSeries::new(SeriesShape::HeatMap, "", x, y)
-        }
+        let mut map = PlotSeries::new(SeriesShape::HeatMap, x, y);
+        map.trace["z"] = rows.into_iter().collect();
+        map.trace["hoverongaps"] = false.into();
+        map
     }
 
     setters! {
-        grouped() { grouped = true }
-        unlisted() { in_legend = false }
-        spaced() { spaced = true }
-        filled() { filled = true }
+        /// The name in the legend, which a series without one has no entry in.
+        name(name: impl AsRef<str>) {
+            trace["name"] = Some(text(name.as_ref())).filter(|name| !name.is_empty())
+        }
+        unlisted() { trace["showlegend"] = false }
+        filled() { trace["fill"] = "tonexty" }
+        x_whiskers(whiskers: Whiskers) { trace["error_x"] = whiskers.0 }
+        y_whiskers(whiskers: Whiskers) { trace["error_y"] = whiskers.0 }
+        without_hover() { trace["hoverinfo"] = "skip" }
+        /// Says in the hover text words in which `{x}`, `{y}` and `{z}` stand for the point's
+        /// numbers, `{y:.1f}` for one with one decimal, and `{text}` for its text. The name of the
+        /// series stands beside them.
+        hover(words: impl AsRef<str>) {
+            trace["hovertemplate"] = text(words.as_ref()).replace('{', "%{")
+        }
+        /// The same without the name of the series.
+        hover_alone(words: impl AsRef<str>) {
+            trace["hovertemplate"] = text(words.as_ref()).replace('{', "%{") + "<extra></extra>"
+        }
+        shape(shape: SeriesShape) { shape = shape }
         exact() { exact = true }
-        x_whiskers(whiskers: Whiskers) { x_whiskers = Some(whiskers) }
-        y_whiskers(whiskers: Whiskers) { y_whiskers = Some(whiskers) }
-        without_hover() { hover = Hover::Nothing }
-        colour(colour: impl Into<Cow<'static, str>>) { colour = colour.into() }
+        colour(colour: impl Into<String>) { colour = colour }
         width(width: f64) { width = width }
         dash(dash: &'static str) { dash = dash }
         size(size: f64) { size = size }
-        symbol(symbol: &'static str) { symbols = vec![symbol] }
+        symbol(symbol: &'static str) { symbols = [symbol] }
         symbols(symbols: impl IntoIterator<Item = &'static str>) {
-            symbols = symbols.into_iter().collect()
+            symbols = Vec::from_iter(symbols)
         }
+        edge(colour: &str, width: f64) { edge = json!({"color": colour, "width": width}) }
         opacity(opacity: f64) { opacity = opacity }
         panel(panel: usize) { panel = panel }
-        below() { panel = 1 }
-        /// Sets the text of each point, which the hover text may name.
-        texts(texts: impl IntoIterator<Item = String>) { texts = texts.into_iter().collect() }
-        name(name: impl Into<String>) { name = name.into() }
-        hover(words: impl Into<Cow<'static, str>>) { hover = Hover::Words(words.into()) }
-        hover_alone(words: impl Into<Cow<'static, str>>) {
-            hover = Hover::WordsAlone(words.into())
-        }
-        edge(colour: impl Into<Cow<'static, str>>, width: f64) {
-            edge = Some((colour.into(), width))
-        }
+        below() { panel = 1_usize }
+    }
+
+    /// Gives all series of one name one entry in the legend.
+    pub(crate) fn grouped(mut self) -> Self {
+        self.trace["legendgroup"] = self.trace["name"].clone();
+        self
+    }
+
+    pub(crate) fn spaced(mut self) -> Self {
+        (self.trace["xgap"], self.trace["ygap"]) = (1.into(), 1.into());
+        self
+    }
+
+    /// Sets the text of each point, or of each cell row by row, which the hover text may name.
+    pub(crate) fn texts(mut self, words: impl IntoIterator<Item = String>) -> Self {
+        let labels: Vec<String> = words.into_iter().collect();
+        self.trace["text"] = match self.trace["z"][0].as_array() {
+            _ if labels.is_empty() => Value::Null,
+            Some(row) => labels.chunks(row.len()).map(texts).collect(),
+            None => texts(&labels),
+        };
+        self
     }
 
     /// The series, unless it has no point.
     pub(crate) fn if_any(self) -> Option<Self> {
-        let is_empty = match &self.x {
-            Values::Numbers(all) => all.is_empty(),
-            Values::Names(all) => all.is_empty(),
-            Values::Even(..) => self.cells.is_empty(),
-        };
-        (!is_empty).then_some(self)
+        let points = [&self.trace["x"], &self.trace["z"]];
+        let mut lists = points.iter().filter_map(|points| points.as_array());
+        let has_any = lists.next().is_some_and(|list| !list.is_empty());
+        has_any.then_some(self)
     }
 
     /// Says in the hover text the height of a point in a unit.
@@ -296,37 +257,134 @@ impl PlotSeries {
         self.hover(format!("{{y}} {unit}"))
     }
 
-    pub(crate) fn pen(self, colour: impl Into<Cow<'static, str>>, width: f64) -> Self {
+    pub(crate) fn pen(self, colour: impl Into<String>, width: f64) -> Self {
         self.colour(colour).width(width)
     }
 
     pub(crate) fn style(self, style: &Style) -> Self {
-        let coloured = self.colour(style.colour.clone());
+        let coloured = self.colour(&style.colour);
         coloured.dash(style.dash).symbol(style.symbol)
+    }
+
+    pub(super) fn is_stacked(&self) -> bool {
+        self.shape == SeriesShape::StackedBars
+    }
+
+    /// The series as it stands in a view.
+    pub(super) fn trace(&self, view: &View) -> Value {
+        let (kind, mode) = match self.shape {
+            SeriesShape::HeatMap => ("heatmap", ""),
+            SeriesShape::Bars | SeriesShape::StackedBars => ("bar", ""),
+            SeriesShape::Dots => ("scatter", "markers"),
+            SeriesShape::DottedLine => ("scatter", "lines+markers"),
+            SeriesShape::Line | SeriesShape::Steps | SeriesShape::Area => ("scatter", "lines"),
+        };
+        let has_dots = mode.contains("markers");
+        let mut trace = self.trace.clone();
+        if !self.exact {
+            for numbers in ["x", "y", "z"] {
+                round(&mut trace[numbers]);
+            }
+        }
+        for axis in ["error_x", "error_y"] {
+            if let Some(whiskers) = trace.get_mut(axis) {
+                // On bars their own colour could not be seen.
+                let is_bars = self.shape == SeriesShape::Bars;
+                whiskers["color"] = json!(if is_bars { "@ink" } else { &*self.colour });
+            }
+        }
+        let scale = self.panel.min(view.colours.len().saturating_sub(1));
+        let pen = json!({
+            "type": kind,
+            "mode": (!mode.is_empty()).then_some(mode),
+            "xaxis": (view.arrangement == Arrangement::Beside).then(|| nth("x", self.panel)),
+            "yaxis": (self.panel > 0).then(|| nth("y", self.panel)),
+            "line": mode.contains("lines").then(|| self.stroke()),
+            "marker": match kind {
+                "bar" => json!({"color": self.colour}),
+                _ if has_dots => self.marker(),
+                _ => Value::Null,
+            },
+            "opacity": Some(self.opacity).filter(|share| *share < 1.0 && !has_dots),
+            "stackgroup": (self.shape == SeriesShape::Area).then_some("areas"),
+            "coloraxis": (kind == "heatmap").then(|| nth("coloraxis", scale)),
+        });
+        joined(trace, pen)
+    }
+
+    fn stroke(&self) -> Value {
+        let dash = (self.dash != "solid").then_some(self.dash);
+        let shape = (self.shape == SeriesShape::Steps).then_some("hv");
+        let line = json!({"color": self.colour, "width": self.width});
+        joined(line, json!({"dash": dash, "shape": shape}))
+    }
+
+    fn marker(&self) -> Value {
+        let symbol = match self.symbols.as_slice() {
+            ["circle"] => Value::Null,
+            [all] => json!(all),
+            each => json!(each),
+        };
+        let marker = json!({
+            // Without a colour plotly takes one that no other trace has.
+            "color": Some(&self.colour).filter(|colour| !colour.is_empty()),
+            "symbol": symbol,
+            "line": self.edge,
+            "opacity": Some(self.opacity).filter(|share| *share < 1.0),
+        });
+        joined(marker, json!({"size": self.size}))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::PlotAxis;
+
+    fn trace_of(series: &PlotSeries) -> Value {
+        let [x, y] = ["x", "y"].map(PlotAxis::new);
+        series.trace(&View::new("all", x, y))
+    }
+
+    #[test]
+    fn numbers_keep_five_digits_and_gaps_stay_gaps() {
+        let points = [123_456.0, 0.1, f64::NAN, f64::INFINITY].map(|y| (1.0, y));
+        let line = PlotSeries::line("", points);
+        assert_eq!(trace_of(&line)["y"], json!([123_460.0, 0.1, null, null]));
+        let exact = trace_of(&line.exact());
+        assert_eq!(exact["y"], json!([123_456.0, 0.1, null, null]));
+    }
+
+    #[test]
+    fn plotly_sees_text_not_markup() {
+        let series = PlotSeries::dots("<b>&amp;", [("<i>", 1.0)])
+            .grouped()
+            .texts(["two\n<lines>".to_owned()])
+            .hover_alone("{y:.1f} < {x}");
+        let trace = trace_of(&series);
+        assert_eq!(trace["name"], "&lt;b&gt;&amp;amp;");
+        assert_eq!(trace["legendgroup"], trace["name"]);
+        assert_eq!(trace["x"], json!(["&lt;i&gt;"]));
+        assert_eq!(trace["text"], json!(["two<br>&lt;lines&gt;"]));
+        assert_eq!(trace["hovertemplate"], "%{y:.1f} &lt; %{x}<extra></extra>");
+    }
 
     #[test]
     fn places_are_numbers_where_all_are() {
-        let numbers: Values = [4.0, 4.0].into_iter().collect();
-        assert_eq!(numbers, Values::Numbers(vec![4.0, 4.0]));
-        let mixed: Values = [Coordinate::from(4.0), "auto".into()].into_iter().collect();
-        assert_eq!(mixed, ["4", "auto"].into_iter().collect());
+        let numbers: PlotPlaces = [4.0, 4.0].into_iter().collect();
+        assert_eq!(numbers, PlotPlaces::Each(json!([4.0, 4.0])));
+        let mixed: PlotPlaces = [json!(4.0), "auto".into()].into_iter().collect();
+        assert_eq!(mixed, PlotPlaces::Each(json!(["4", "auto"])));
     }
 
     #[test]
     fn whiskers_reach_from_the_median_to_the_extremes() {
         let interval = Interval::from_samples(&[1000.0, 3000.0, 7000.0]);
-        let series = PlotSeries::medians("", [("a", interval), ("b", Interval::default())], 1e-3);
-        let Values::Numbers(y) = &series.y else {
-            panic!("{series:?}");
-        };
-        assert!(y[0] == 3.0 && y[1].is_nan(), "{y:?}");
-        let whiskers = series.y_whiskers.expect("whiskers");
-        assert_eq!((whiskers.below[0], whiskers.above[0]), (2.0, 4.0));
+        let points = [("a", interval), ("b", Interval::default())];
+        let trace = trace_of(&PlotSeries::medians("", points, 1e-3));
+        assert_eq!(trace["y"], json!([3.0, null]));
+        let whiskers = &trace["error_y"];
+        let reach = (&whiskers["arrayminus"][0], &whiskers["array"][0]);
+        assert_eq!(reach, (&json!(2.0), &json!(4.0)));
     }
 }

@@ -21,8 +21,8 @@ fn delay(calibration: &Calibration) -> Plot {
     let slept = |p: &&CalibrationPoint| p.asked_ns > 0.0;
     let sleeps: Vec<CalibrationPoint> = calibration.points.iter().filter(slept).copied().collect();
     let mut series = vec![
-        points("p50", &sleeps, "@a", |p| p.delay_p50_ns),
-        points("p99", &sleeps, "@b", |p| p.delay_p99_ns),
+        points("p50", &sleeps, |p| p.delay_p50_ns).colour("@a"),
+        points("p99", &sleeps, |p| p.delay_p99_ns).colour("@b"),
     ];
     // The model of a hit's delay is over the sleep less the latency; it is drawn for the median
     // latency.
@@ -32,7 +32,7 @@ fn delay(calibration: &Calibration) -> Plot {
         for (name, quantile, colour) in [("p50", 0.5, "@a"), ("p99", 0.99, "@b")] {
             let name = format!("{name}, model, {kind}");
             let late = |sleep| late(wake, sleep - less, quantile);
-            series.push(curve(&name, calibration, colour, late).dash(dash));
+            series.push(curve(&name, calibration, late).colour(colour).dash(dash));
         }
     }
     plot("wake-delay", "Calibration: wake-up delay", "wake-up delay, us", series).note(
@@ -47,9 +47,11 @@ fn cpu(calibration: &Calibration) -> Plot {
     let hit = |sleep| cost.sleep_cpu_hit_ns.delay_at(sleep);
     let measured = &calibration.points;
     let series = vec![
-        points("per I/O, measured", measured, "@poll", |p| p.cpu_ns),
-        curve("of a clear sleep alone, model", calibration, "@poll", clear),
-        curve("of a hit sleep alone, model", calibration, "@poll", hit).dash("dot"),
+        points("per I/O, measured", measured, |p| p.cpu_ns).colour("@poll"),
+        curve("of a clear sleep alone, model", calibration, clear).colour("@poll"),
+        curve("of a hit sleep alone, model", calibration, hit)
+            .colour("@poll")
+            .dash("dot"),
     ];
     plot("sleep-cpu", "Calibration: CPU", "CPU, us", series).note(
         "Thread CPU of an I/O, and the part of it that arming, leaving and returning cost. At 0 the thread only polls.",
@@ -59,10 +61,10 @@ fn cpu(calibration: &Calibration) -> Plot {
 fn latency(calibration: &Calibration) -> Plot {
     let added = &calibration.cost.added_latency_ns;
     let measured = &calibration.points;
-    let mut series = vec![points("p50, measured", measured, "@c", |p| p.wait_p50_ns)];
+    let mut series = vec![points("p50, measured", measured, |p| p.wait_p50_ns).colour("@c")];
     series.extend(polled_wait(calibration).map(|polled| {
         let wait = |sleep| polled + added.delay_at(sleep);
-        curve("polled + added by sleeping, model", calibration, "@c", wait)
+        curve("polled + added by sleeping, model", calibration, wait).colour("@c")
     }));
     plot("sleep-latency", "Calibration: latency", "wait, us", series).note(
         "Median wait from the submission's return. Where the dots leave the line, sleeps outlast the device.",
@@ -92,28 +94,21 @@ const HOVER: &str = "asked {x} us: {y} us";
 fn points(
     name: &str,
     points: &[CalibrationPoint],
-    colour: &'static str,
     get: fn(&CalibrationPoint) -> f64,
 ) -> PlotSeries {
-    let about = |p: &CalibrationPoint| {
-        format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
-    };
     let us = |p: &CalibrationPoint| (p.asked_ns * NS_TO_US, get(p) * NS_TO_US);
-    let dots = PlotSeries::dots(name, points.iter().map(us)).colour(colour);
-    let dots = dots.texts(points.iter().map(about)).size(7.0);
+    let dots = PlotSeries::dots(name, points.iter().map(us)).size(7.0);
+    let dots = dots.texts(points.iter().map(|p: &CalibrationPoint| {
+        format!("{} I/Os, {:.1} % missed", count(p.ios), p.miss_rate * 100.0)
+    }));
     dots.hover(format!("{HOVER}\n{{text}}"))
 }
 
-fn curve(
-    name: &str,
-    calibration: &Calibration,
-    colour: &'static str,
-    get: impl Fn(f64) -> f64,
-) -> PlotSeries {
+fn curve(name: &str, calibration: &Calibration, get: impl Fn(f64) -> f64) -> PlotSeries {
     let asked = calibration.points.iter().map(|p| p.asked_ns);
     let longest = asked.fold(0.0, f64::max);
     let sleeps = (0..=STEPS).map(|step| longest * f64::from(step) / f64::from(STEPS));
     let us = |sleep: f64| (sleep * NS_TO_US, get(sleep) * NS_TO_US);
     let line = PlotSeries::line(name, sleeps.map(us));
-    line.pen(colour, 1.5).hover(HOVER)
+    line.width(1.5).hover(HOVER)
 }

@@ -9,14 +9,10 @@ use q2c_result::tune::{Cell, Measured, Prediction};
 type FidelityQuantity = (Quantity<Prediction>, fn(&Measured) -> Interval);
 
 pub(crate) fn plots(lines: &[CellLine<'_>]) -> [Plot; 3] {
-    let iops = Quantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p: &Prediction| {
-        p.rates.iops
-    });
-    let cpu = Quantity::new("Prediction: CPU", "%", 1.0, |p: &Prediction| {
-        p.rates.cpu_pct
-    });
-    let miss = "Prediction: miss rate";
-    let miss = Quantity::new(miss, "%", 100.0, |p: &Prediction| p.rates.miss_rate);
+    type PredictionQuantity = Quantity<Prediction>;
+    let iops = PredictionQuantity::new("Prediction: IOPS", "KIOPS", 1e-3, |p| p.rates.iops);
+    let cpu = PredictionQuantity::new("Prediction: CPU", "%", 1.0, |p| p.rates.cpu_pct);
+    let miss = PredictionQuantity::new("Prediction: miss rate", "%", 100.0, |p| p.rates.miss_rate);
     [
         plot(lines, "fidelity-iops", &(iops, |m| m.rates.iops)),
         plot(lines, "fidelity-cpu", &(cpu, |m| m.rates.cpu_pct)),
@@ -65,12 +61,11 @@ fn compared(line: &CellLine<'_>, quantity: &FidelityQuantity) -> Option<PlotSeri
 /// The diagonal, from the smallest to the largest number in the plot.
 fn diagonal(lines: &[CellLine<'_>], (predicted, measured): &FidelityQuantity) -> PlotSeries {
     let cells = lines.iter().map(|line| line.cell);
-    let numbers = cells.filter(|cell| cell.sleeping).flat_map(|cell| {
+    let (low, high) = super::span(cells.filter(|cell| cell.sleeping).flat_map(|cell| {
         let measured = measured(&cell.measured);
         let numbers = predictions(cell).map(move |p| (predicted.of)(&p));
         numbers.chain([measured.min, measured.max])
-    });
-    let (low, high) = super::span(numbers);
+    }));
     let ends = [low, high].map(|end| (end * predicted.scale, end * predicted.scale));
     let line = PlotSeries::line("", ends);
     line.pen("@muted", 1.0).without_hover()

@@ -71,31 +71,26 @@ fn placed(cell: &SweepCell) -> Option<HeatMapCell<'_>> {
 
 fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> View {
     let best = sweep.best.and_then(|index| sweep.cells.get(index));
-    let series_of = |(panel, map): (usize, &Map<'_>)| {
-        let ring = best.filter(|best| best.rule == map.rule).and_then(placed);
-        let marks = out_of_limits(map, sweep.floor_iops).into_iter();
-        let marks = marks.chain(ring.map(|best| ring_of(&best)));
-        let series = std::iter::once(colour_map(map, quantity)).chain(marks);
-        series.map(move |series| series.panel(panel))
-    };
     let maps_by_panel = || maps.iter().enumerate();
     let headings =
-        maps_by_panel().map(|(panel, map)| PlotMark::Heading(panel, "rule", map.rule.to_owned()));
+        maps_by_panel().map(|(panel, map)| PlotMark::heading(panel, maps.len(), "rule", map.rule));
     let panels = maps_by_panel().map(|(n, map)| {
         let axis = ratio_axis(map, when(n == 0, "ratio, %"));
         // Beside a map of the same ratios there is no need, and on a phone no room, for their
         // numbers.
         axis.bare_if(n > 0 && maps[0].ratios == map.ratios)
     });
-    let colours = Colours {
-        range: kept_range(sweep, maps, quantity),
-        ..Colours::new(quantity.axis)
-    };
     let periods = PlotAxis::names("period").without_grid();
     View::new(quantity.label, periods, PlotAxis::new(""))
         .side_by_side(panels.collect())
-        .colours(colours)
-        .series(maps_by_panel().flat_map(series_of))
+        .colours(Colours::new(quantity.axis).spanning(kept_range(sweep, maps, quantity)))
+        .series(maps_by_panel().flat_map(|(panel, map): (usize, &Map<'_>)| {
+            let ring = best.filter(|best| best.rule == map.rule).and_then(placed);
+            let marks = out_of_limits(map, sweep.floor_iops).into_iter();
+            let marks = marks.chain(ring.map(|best| ring_of(&best)));
+            let series = std::iter::once(colour_map(map, quantity)).chain(marks);
+            series.map(move |series| series.panel(panel))
+        }))
         .marks(headings)
 }
 

@@ -30,9 +30,8 @@ pub(crate) fn curve(
     line: impl FnOnce(Vec<(f64, f64)>) -> PlotSeries,
 ) -> PlotSeries {
     let place = |(quantile, ns): &(f64, f64)| (ns * NS_TO_US, height(*quantile));
-    let names = points.iter().map(|(quantile, _)| name(*quantile));
     line(points.iter().map(place).collect())
-        .texts(names)
+        .texts(points.iter().map(|(quantile, _)| name(*quantile)))
         .hover("{text}: {x} us")
 }
 

@@ -3,7 +3,6 @@
 
 pub(crate) mod analysis;
 mod calibration;
-pub(crate) mod device_grids;
 mod fidelity;
 mod heat_map;
 pub(crate) mod kernel_tune;

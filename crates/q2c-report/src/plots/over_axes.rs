@@ -4,12 +4,13 @@
 use super::over_jobs::QUANTITIES;
 use crate::bench::{background_suffix, name, settings};
 use crate::course::jobs;
-use crate::heat::grids;
+use crate::heat::{ThroughputGrid, grids};
 use crate::phrase::grouped;
-use crate::plot::{Coordinate, Plot, PlotAxis, PlotSeries, Quantity, Style, View, known, styles};
+use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, Quantity, Style, View, known, styles};
 use q2c_model::Bytes;
 use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
+use serde_json::Value;
 
 /// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
 /// left as it was found.
@@ -66,7 +67,7 @@ fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
     let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
-        let x = PlotAxis::names_in_order(axis.0, axis.places(cells));
+        let x = PlotAxis::names_in_order(axis.0, &axis.places(cells));
         let place = |cell: &BenchCell| axis.place(&cell.point);
         quantity.view(x).series(series(&lines, quantity, place))
     };
@@ -105,7 +106,7 @@ fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String 
     parts.join(" ") + &settings(queues, requests) + &background_suffix(&point.background)
 }
 
-fn series<X: Into<Coordinate>>(
+fn series<X: Into<Value>>(
     lines: &[(String, Vec<&BenchCell>)],
     quantity: &Quantity<BenchCell, Interval>,
     place: impl Fn(&BenchCell) -> X,
@@ -120,4 +121,36 @@ fn series<X: Into<Coordinate>>(
     };
     let styles = styles(lines.len());
     lines.iter().zip(&styles).map(series_of).collect()
+}
+
+/// Throughput over two settings of the device as heat maps.
+pub(crate) fn device_grids(result: &BenchResult) -> Vec<Plot> {
+    const TITLE: &str = "Throughput over the settings of the device";
+    let plot = |(id, grid): (usize, &ThroughputGrid)| {
+        let note = format!(
+            "KIOPS, {}. Crosses: collapse, throughput has fallen for sure. Gaps were not measured.",
+            grid.title
+        );
+        let plot = Plot::new(format!("grid-{id}"), TITLE, 420);
+        plot.note(note).view(grid_view(grid))
+    };
+    grids(result).iter().enumerate().map(plot).collect()
+}
+
+fn grid_view(grid: &ThroughputGrid) -> View {
+    let [rows, columns] = grid.axes;
+    let map = PlotSeries::heat_map(
+        grid.columns.iter().map(u32::to_string).collect(),
+        grid.rows.iter().map(|row| row.value.to_string()).collect(),
+        grid.rows.iter().map(|row| row.kiops.clone()),
+    );
+    let fallen = grid.rows.iter();
+    let fallen = fallen.filter_map(|row| Some((row.collapse?.to_string(), row.value.to_string())));
+    let crosses = PlotSeries::dots("", fallen).unlisted().without_hover();
+    View::new("IOPS", PlotAxis::names(columns), PlotAxis::names(rows))
+        .colours(Colours::new("KIOPS"))
+        .series([
+            map.hover_alone(format!("{{x}} {columns}, {{y}} {rows}: {{z:.4g}} KIOPS")),
+            crosses.symbol("x").size(10.0),
+        ])
 }

@@ -31,7 +31,12 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
     let view = |(n, quantity): (usize, &Quantity<BenchCell, Interval>)| {
         let mut view = quantity.view(PlotAxis::from_zero("jobs").ticks(jobs.iter().copied()));
         for ((line, cells), style) in lines.iter().zip(&styles(lines.len())) {
-            view = view.series([line_over_jobs(line, style, cells, quantity)]);
+            let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
+            let was = cells.iter();
+            let was = was.map(|cell| mode::words(&cell.effective_mode.was));
+            let series = quantity.medians(line, points).style(style).texts(was);
+            let series = series.size(7.0).hover("{y} at {x} jobs; was {text}");
+            view = view.series([series]);
             let is_its = |c: &&ThroughputCurve| name(&c.first) == *line && section.holds(&c.first);
             let curve = result.scaling.iter().find(is_its).filter(|_| n == 0);
             let curve = curve.into_iter();
@@ -48,20 +53,6 @@ pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> O
     (jobs.len() > 1).then_some(plot)
 }
 
-fn line_over_jobs(
-    line: &str,
-    style: &Style,
-    cells: &[&BenchCell],
-    quantity: &Quantity<BenchCell, Interval>,
-) -> PlotSeries {
-    let points = cells.iter().map(|cell| (f64::from(cell.point.jobs), *cell));
-    let was = cells.iter().map(|cell| &cell.effective_mode.was);
-    let series = quantity.medians(line, points).style(style).size(7.0);
-    series
-        .texts(was.map(mode::words))
-        .hover("{y} at {x} jobs; was {text}")
-}
-
 fn marks(
     curve: &ThroughputCurve,
     style: &Style,
@@ -71,8 +62,8 @@ fn marks(
         let cell = cells.iter().find(|c| Some(c.point.jobs) == jobs)?;
         let place = (f64::from(cell.point.jobs), cell.iops.median * 1e-3);
         let mark = PlotSeries::dots(name, [place]).unlisted();
-        let mark = mark.colour(style.colour.clone()).size(15.0).symbol(symbol);
-        let mark = mark.edge(style.colour.clone(), 2.0);
+        let mark = mark.colour(&style.colour).size(15.0).symbol(symbol);
+        let mark = mark.edge(&style.colour, 2.0);
         Some(mark.hover_alone(format!("{name} at {{x}} jobs")))
     };
     let knee = mark(curve.knee, "square-open", "knee").into_iter();

@@ -40,10 +40,9 @@ pub(crate) fn throughput(lines: &[CellLine<'_>]) -> Plot {
 pub(crate) fn sleep(lines: &[CellLine<'_>]) -> Plot {
     let series_of = |line: &CellLine<'_>| {
         let series = &line.cell.series;
-        let asked = &series.rates.effective_sleep_ns;
         let slept = over_time(line, &known(&series.slept_ns), NS_TO_US, "us slept");
         [
-            over_time(line, asked, NS_TO_US, "us asked"),
+            over_time(line, &series.rates.effective_sleep_ns, NS_TO_US, "us asked"),
             slept.dash("dot").unlisted(),
             miss_rate(line),
         ]

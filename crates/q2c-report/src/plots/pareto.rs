@@ -18,7 +18,7 @@ pub(crate) fn plot(sweep: Option<&Sweep>, lines: &[CellLine<'_>]) -> Plot {
     let view = View::new("all", x, PlotAxis::new("KIOPS"))
         .series(sweep.map(simulated).into_iter().flatten())
         .series(measured)
-        .marks(floor.map(|sweep| PlotMark::Height(sweep.floor_iops * 1e-3, "IOPS floor")));
+        .marks(floor.map(|sweep| PlotMark::height(sweep.floor_iops * 1e-3, "IOPS floor")));
     let plot = Plot::new("pareto", "IOPS against CPU", 480);
     plot.note(note).view(view)
 }
@@ -43,12 +43,11 @@ fn note(sweep: Option<&Sweep>, is_measured: bool) -> String {
 
 fn simulated(sweep: &Sweep) -> Vec<PlotSeries> {
     let best = sweep.best.and_then(|index| sweep.cells.get(index));
-    let best = best.map(|cell| {
+    let mut series = by_rule(sweep);
+    series.extend(std::iter::once(front(sweep)).chain(best.map(|cell| {
         let ring = dots("best simulated", [cell]).colour("@chosen").size(13.0);
         ring.symbol("circle-open").edge("@chosen", 2.0)
-    });
-    let mut series = by_rule(sweep);
-    series.extend(std::iter::once(front(sweep)).chain(best));
+    })));
     series.push(bound("oracle (bound)", &sweep.oracle, "star"));
     series.push(bound("poll, simulated", &sweep.poll, "diamond-open"));
     series
@@ -75,8 +74,8 @@ fn by_rule(sweep: &Sweep) -> Vec<PlotSeries> {
 fn front(sweep: &Sweep) -> PlotSeries {
     let cells = sweep.pareto.iter();
     let dots = dots("Pareto front", cells.filter_map(|&i| sweep.cells.get(i)));
-    let draw = SeriesShape::DottedLine;
-    PlotSeries { draw, ..dots }.pen("@ink", 1.0).size(4.0)
+    let line = dots.shape(SeriesShape::DottedLine).size(4.0);
+    line.pen("@ink", 1.0)
 }
 
 fn dots<'a>(name: &str, cells: impl IntoIterator<Item = &'a SweepCell>) -> PlotSeries {

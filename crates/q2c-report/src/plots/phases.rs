@@ -122,17 +122,9 @@ impl TrialCourse<'_> {
 
     fn marks(&self) -> Vec<PlotMark> {
         let begin = |(n, (background, slices)): (usize, &(&str, &[Slice]))| {
-            Some(PlotMark::Begin {
-                x: slices.first()?.begin_s,
-                name: if background.is_empty() {
-                    "alone"
-                } else {
-                    background
-                }
-                .to_owned(),
-                is_first: n == 0,
-                is_upright: false,
-            })
+            let name = Some(*background).filter(|name| !name.is_empty());
+            let (x, name) = (slices.first()?.begin_s, name.unwrap_or("alone"));
+            Some(PlotMark::begin(x, name, n == 0, false))
         };
         self.phases.iter().enumerate().filter_map(begin).collect()
     }

@@ -27,14 +27,13 @@ fn by_policy(
 }
 
 fn times(setup: &Setup) -> PlotSeries {
-    let reach = setup.policies.iter().map(|policy| {
-        let (low, high) = (policy.c_slowdown_low, policy.c_slowdown_high);
-        (policy.c_slowdown - low, high - policy.c_slowdown)
-    });
     let slowdowns = by_policy(setup, |policy| policy.c_slowdown);
     let bars = PlotSeries::bars("run time of C", slowdowns).colour("@chosen");
-    bars.y_whiskers(Whiskers::reaching(reach))
-        .hover("{y:.3f} times alone")
+    bars.y_whiskers(Whiskers::reaching(setup.policies.iter().map(|policy| {
+        let (low, high) = (policy.c_slowdown_low, policy.c_slowdown_high);
+        (policy.c_slowdown - low, high - policy.c_slowdown)
+    })))
+    .hover("{y:.3f} times alone")
 }
 
 fn states(setup: &Setup) -> [PlotSeries; 4] {

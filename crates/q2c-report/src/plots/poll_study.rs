@@ -3,7 +3,7 @@
 
 use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View};
 use q2c_result::poll_search::{ContenderRole, PollSearchResult};
-use q2c_result::poll_study::{PollStudyResult, RuleScore};
+use q2c_result::poll_study::{PollStudyResult, RuleScore, StudiedPattern};
 
 /// What each rule loses on each pattern when its parameters are chosen without the pattern's
 /// source, and when they are chosen on all patterns.
@@ -46,8 +46,8 @@ fn view(
 ) -> View {
     let (mut rows, mut texts) = (Vec::new(), Vec::new());
     for rule in &result.rules {
-        let cells = losses(result, rule).into_iter().enumerate();
-        let cells = cells.map(|(pattern, loss)| cell(result, pattern, loss));
+        let cells = result.patterns.iter().zip(losses(result, rule));
+        let cells = cells.map(|(pattern, loss)| cell(pattern, loss));
         let (row, row_texts): (Vec<Option<f64>>, Vec<String>) = cells.unzip();
         rows.push(row);
         texts.extend(row_texts);
@@ -62,12 +62,7 @@ fn view(
 }
 
 /// The colour and the text of a rule on a pattern; a gap where the pattern does not count.
-fn cell(
-    result: &PollStudyResult,
-    pattern: usize,
-    (loss, policy): Loss<'_>,
-) -> (Option<f64>, String) {
-    let pattern = &result.patterns[pattern];
+fn cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>, String) {
     if pattern.own_best.is_none() {
         return (None, String::new());
     }

@@ -36,8 +36,8 @@ impl<'a> ReplayLine<'a> {
     }
 
     /// A line through points. Lines of one device share one entry in the legend.
-    fn series(&self, points: impl IntoIterator<Item = (f64, f64)>) -> PlotSeries {
-        let line = PlotSeries::line(&self.name, points).grouped();
+    fn series(&self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> PlotSeries {
+        let line = PlotSeries::line(name, points).grouped();
         line.pen(self.colour, 1.8)
     }
 
@@ -79,14 +79,12 @@ fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
     let spreads = lines.iter();
     let spreads = spreads.flat_map(|line| line.spreads().into_iter().map(move |s| (line, s)));
     let view = |label, y, height: fn(f64) -> f64| {
-        let series = spreads.clone().map(|(line, (kind, dash, spread))| {
+        let view = View::new(label, latency_axis(lines), y).legend(true);
+        view.series(spreads.clone().map(|(line, (kind, dash, spread))| {
             let device = format!("{} ", line.name);
             let name = format!("{}{kind}", when(!line.is_alone, &device));
-            let series = curve(&spread.curve, height, |places| line.series(places));
-            series.name(name).dash(dash)
-        });
-        let view = View::new(label, latency_axis(lines), y).legend(true);
-        view.series(series)
+            curve(&spread.curve, height, |places| line.series(&name, places)).dash(dash)
+        }))
     };
     let is_compared = lines.iter().all(|line| !line.is_alone);
     let which = when(is_compared, ", in each device's trial with the median sum");
@@ -167,16 +165,15 @@ fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
         None => (measure.title_alone, ""),
     };
     let replayed = lines.iter().filter_map(|line| {
-        let series = line.series(line.windows(measure.replayed));
+        let series = line.series(&line.name, line.windows(measure.replayed));
         series.unit(measure.unit).if_any()
     });
     let series: Vec<PlotSeries> = recorded.into_iter().chain(replayed).collect();
     let linear = view("linear", PlotAxis::from_zero(measure.axis));
     let logarithmic = view("logarithmic", PlotAxis::logarithmic(measure.axis));
-    let views = [linear, logarithmic].map(|view| view.series(series.clone()));
     Plot::new(measure.id, title, 400)
         .note(format!("{}{note}", measure.note))
-        .views(views)
+        .views([linear, logarithmic].map(|view| view.series(series.clone())))
 }
 
 /// The lateness of the latest submission in each window. The plot is empty when no submission was
@@ -185,7 +182,8 @@ fn lateness(lines: &[ReplayLine<'_>]) -> Plot {
     let is_late = |line: &&ReplayLine<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
     let series = lines.iter().filter(is_late).map(|line| {
         let late_us = |window: &ReplayWindow| window.latest_ns.max(1) as f64 * 1e-3;
-        line.series(line.windows(late_us)).unit("us late")
+        line.series(&line.name, line.windows(late_us))
+            .unit("us late")
     });
     let y = PlotAxis::logarithmic_us("largest lateness");
     Plot::new("lateness", "How late is the latest submission?", 400)

@@ -10,7 +10,7 @@ pub(crate) fn plot(result: &ScaleResult) -> Plot {
     let predicted = prediction(&predicted).into_iter();
     let series = predicted.chain([points(&measured)]);
     let end = result.ends_at;
-    let end = end.map(|jobs| PlotMark::Limit(f64::from(jobs), "end"));
+    let end = end.map(|jobs| PlotMark::limit(f64::from(jobs), "end"));
     let view = View::new("IOPS", x, y).series(series.filter_map(PlotSeries::if_any));
     Plot::new("scale", "Over the number of jobs", 460)
         .note("Solid points: measured, with [min, max] over the trials. Dashed with a band: a prediction, never measured.")

@@ -73,15 +73,11 @@ fn times(name: &str, points: &[CellStages<'_>]) -> Plot {
              not add up."
         ))
         .view(stacked("mean", PlotAxis::names("jobs"), slices).bar_gap(0.3))
-        .view(percentiles("p50", points, |stats| stats.p50_ns))
-        .view(percentiles("p99", points, |stats| stats.p99_ns))
+        .view(percentile("p50", points, |stats| stats.p50_ns))
+        .view(percentile("p99", points, |stats| stats.p99_ns))
 }
 
-fn percentiles(
-    label: &'static str,
-    points: &[CellStages<'_>],
-    get: fn(&StageStats) -> f64,
-) -> View {
+fn percentile(label: &'static str, points: &[CellStages<'_>], get: fn(&StageStats) -> f64) -> View {
     let line = |(stage, colour): &(&str, &'static str)| {
         let times = points.iter().map(|(cell, run)| {
             let ns = run.stages.get(*stage).map_or(f64::NAN, get);
@@ -93,9 +89,8 @@ fn percentiles(
         let line = PlotSeries::dotted_line(*stage, times).size(7.0);
         is_known.then(|| line.colour(*colour).hover("{y} us at {x} jobs"))
     };
-    let stages = STAGES.iter().chain(&[("Q2C", "@ink")]);
     let (x, y) = (PlotAxis::names("jobs"), PlotAxis::logarithmic_us("time"));
-    View::new(label, x, y).series(stages.filter_map(line))
+    View::new(label, x, y).series(STAGES.iter().chain(&[("Q2C", "@ink")]).filter_map(line))
 }
 
 type QueueKey<'a> = (&'a str, u32);

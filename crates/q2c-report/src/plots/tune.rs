@@ -4,10 +4,11 @@
 use super::{calibration, fidelity, heat_map, latency, over_time, pareto};
 use crate::label;
 use crate::phrase::distinct;
-use crate::plot::{Coordinate, Plot, PlotSeries, with_data};
+use crate::plot::{Plot, PlotSeries, with_data};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 use q2c_result::tune::{Cell, Sweep, TuneResult};
+use serde_json::Value;
 
 fn sweep(result: &TuneResult, bs: Bytes) -> Option<&Sweep> {
     result.sweeps.iter().find(|sweep| sweep.bs == bs)
@@ -82,7 +83,7 @@ pub(crate) fn cell_lines(result: &TuneResult, bs: Bytes) -> Vec<CellLine<'_>> {
 
 impl CellLine<'_> {
     /// A line through points; `unit` follows the number in the hover text.
-    pub(crate) fn series<Y: Into<Coordinate>>(
+    pub(crate) fn series<Y: Into<Value>>(
         &self,
         points: impl IntoIterator<Item = (f64, Y)>,
         unit: &str,

@@ -2,7 +2,7 @@
 //! the recommended method.
 
 use crate::label;
-use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, with_data};
+use crate::plot::{Plot, PlotAxis, Quantity, with_data};
 use q2c_model::Bytes;
 use q2c_model::stats::Interval;
 use q2c_policy::Method;
@@ -46,7 +46,19 @@ const QUANTITIES: [Quantity<Cell, Interval>; 4] = [
 pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
     let view = |quantity: &Quantity<Cell, Interval>| {
         let x = PlotAxis::from_zero("jobs").ticks(result.runs.iter().map(|run| run.job.jobs));
-        let series = |line| series(result, bs, line, quantity);
+        let series = |(name, colour, is_of): &LineOver| {
+            let points = result.runs.iter().filter_map(|run| {
+                let mut cells = run.cells.iter();
+                let cell = cells.find(|cell| cell.bs == bs && is_of(cell, run))?;
+                let is_measured = (quantity.of)(cell).trials > 0;
+                is_measured.then_some((f64::from(run.job.jobs), cell))
+            });
+            let names = points.clone().map(|(_, cell)| label::cell(cell));
+            let series = quantity.medians(name, points).texts(names);
+            let width = if *name == RECOMMENDED { 2.6 } else { 1.4 };
+            let series = series.pen(*colour, width).size(7.0);
+            series.hover("{y} at {x} jobs: {text}").if_any()
+        };
         quantity.view(x).series(LINES.iter().filter_map(series))
     };
     let plot = Plot::new("jobs", "Over the number of jobs", 420)
@@ -56,23 +68,4 @@ pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
         ))
         .views(QUANTITIES.iter().map(view));
     with_data([plot], &format!("-{}", bs.0))
-}
-
-fn series(
-    result: &TuneJobsResult,
-    bs: Bytes,
-    (name, colour, is_of): &LineOver,
-    quantity: &Quantity<Cell, Interval>,
-) -> Option<PlotSeries> {
-    let points = result.runs.iter().filter_map(|run| {
-        let mut cells = run.cells.iter();
-        let cell = cells.find(|cell| cell.bs == bs && is_of(cell, run))?;
-        let is_measured = (quantity.of)(cell).trials > 0;
-        is_measured.then_some((f64::from(run.job.jobs), cell))
-    });
-    let names = points.clone().map(|(_, cell)| label::cell(cell));
-    let series = quantity.medians(name, points).texts(names);
-    let width = if *name == RECOMMENDED { 2.6 } else { 1.4 };
-    let series = series.pen(*colour, width).size(7.0);
-    series.hover("{y} at {x} jobs: {text}").if_any()
 }

@@ -40,15 +40,10 @@ impl Exposition {
     }
 
     /// Values that only grow, one for each stage.
-    pub(crate) fn by_stage<'a>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl Iterator<Item = (&'a String, f64)>,
-    ) {
+    pub(crate) fn by_stage(&mut self, name: &str, help: &str, values: &[(&String, f64)]) {
         self.head(name, help, "counter");
         for (stage, value) in values {
-            self.sample(name, &labelled("stage", stage), value);
+            self.sample(name, &labelled("stage", stage), *value);
         }
     }
 

@@ -130,11 +130,11 @@ impl Metrics for LiveMetrics {
         let help = "Latency of the I/Os in the block layer, from queued to complete (Q2C).";
         page.histogram("q2c_block_latency_seconds", help, &total.latency);
         let stages = total.stages.iter();
-        let seconds = stages.clone().map(|(name, (_, ns))| (name, ns / 1e9));
+        let seconds = Vec::from_iter(stages.clone().map(|(name, (_, ns))| (name, ns / 1e9)));
         let help = "Time that the I/Os spent in each stage; Q2C is the whole.";
-        page.by_stage("q2c_stage_seconds_total", help, seconds);
-        let ios = stages.map(|(name, (ios, _))| (name, *ios as f64));
-        page.by_stage("q2c_stage_ios_total", "I/Os that have the stage.", ios);
+        page.by_stage("q2c_stage_seconds_total", help, &seconds);
+        let ios = Vec::from_iter(stages.map(|(name, (ios, _))| (name, *ios as f64)));
+        page.by_stage("q2c_stage_ios_total", "I/Os that have the stage.", &ios);
         let help = "I/Os in flight at the end of the last interval, about.";
         page.gauge("q2c_in_flight", help, total.in_flight as f64);
         page.count("lost", total.lost, "I/Os or events that the capture lost.");

@@ -2,7 +2,7 @@
 
 use crate::analysis::{latency_name, time};
 use crate::label::ranges;
-use crate::phrase::some_listed;
+use crate::phrase::{some_listed, when};
 use crate::quantity::{count, percent, size};
 use crate::said::Note;
 use q2c_model::Bytes;
@@ -60,11 +60,9 @@ pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Note> {
     if let Some(name) = &job.process {
         facts += &format!("; only requests of process {name}");
     }
-    let mut said = vec![
-        Note::plain("trace", facts),
-        Note::plain("submitted", submitted(job)),
-    ];
-    said.push(Note::plain("mapped", mapped(job)));
+    let settings = [("submitted", submitted(job)), ("mapped", mapped(job))];
+    let mut said = vec![Note::plain("trace", facts)];
+    said.extend(settings.map(|(what, words)| Note::plain(what, words)));
     said.extend(Note::plains("preconditioned", &job.precondition));
     said
 }
@@ -112,9 +110,7 @@ fn submitted(job: &ReplayJob) -> String {
         let cpus = if job.cpus.len() > 1 { "CPUs" } else { "CPU" };
         text += &format!(" on {cpus} {}", ranges(&job.cpus));
     }
-    if job.spin {
-        text += " without sleeping";
-    }
+    text += when(job.spin, " without sleeping");
     let cap = count(job.in_flight_cap.into());
     let limit = time(job.max_lateness.0 as f64);
     text += &format!(", each with at most {cap} in flight");
@@ -125,12 +121,7 @@ fn submitted(job: &ReplayJob) -> String {
 }
 
 fn mapped(job: &ReplayJob) -> String {
-    let ReplayJob {
-        offsets,
-        writes,
-        discards,
-        ..
-    } = job;
+    let (offsets, writes, discards) = (&job.offsets, job.writes, job.discards);
     let mut text = format!("offsets {offsets}, writes {writes}, discards {discards}");
     if job.writes == Writes::Allow {
         text += &match job.compressible_pct {

@@ -31,10 +31,6 @@ impl Reported for ReplayResult {
             .table(tables::latencies(&self.job, &self.trial))
             .notes(light)
             .plots(|| plots(&[ReplayLine::only(&self.trial)], true));
-        let trials = tables::trials(self).map(|trials| {
-            let invalid = invalid_trials("", &self.trials);
-            Section::new("Trials").table(trials).notes(invalid)
-        });
         Document::new("replay", &self.version, &self.schema)
             .titled(self.trace.path.clone(), about(self))
             .run(self.job.seed, self.started_unix_s)
@@ -42,7 +38,10 @@ impl Reported for ReplayResult {
             .notices(Note::cautions("outstanding", lost))
             .notices(heavy)
             .section(times)
-            .sections(trials)
+            .sections(tables::trials(self).map(|trials| {
+                let invalid = invalid_trials("", &self.trials);
+                Section::new("Trials").table(trials).notes(invalid)
+            }))
             .section(Section::new("How it was replayed").notes(job(&self.job, &self.trace)))
             .warnings(&self.warnings)
             .targets(&self.targets)

@@ -31,12 +31,8 @@ pub(crate) fn overall(overall: &Overall) -> String {
     let better = overall.better;
     let better = format!("{device} serves {better} of {total} comparisons better");
     let mut parts = vec![better, format!("{with} {}", overall.worse)];
-    if overall.alike > 0 {
-        parts.push(format!("both are alike in {}", overall.alike));
-    }
-    if overall.unknown > 0 {
-        parts.push(format!("{} without an answer", overall.unknown));
-    }
+    parts.extend((overall.alike > 0).then(|| format!("both are alike in {}", overall.alike)));
+    parts.extend((overall.unknown > 0).then(|| format!("{} without an answer", overall.unknown)));
     let sums = match overall.by_u2c {
         0 => "sums of Q2C".to_owned(),
         n if n == total => "sums of U2C".to_owned(),

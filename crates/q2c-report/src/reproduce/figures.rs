@@ -2,35 +2,25 @@
 //! from.
 
 use crate::phrase::{grouped, joined, listed, some_listed, when};
-use crate::quantity::{number, or_nothing};
+use crate::quantity::number;
 use crate::replay::reasons as invalid_reasons;
 use q2c_model::stats::Interval;
-use q2c_result::reproduce::{Expected, FailedTrial, JudgedClaim, WhyNot};
+use q2c_result::reproduce::{
+    ClaimLine, Expected, FailedTrial, JudgedClaim, MeasuredFigure, WhyNot,
+};
 
-pub(super) fn figures(claim: &JudgedClaim) -> String {
-    let texts = claim.expects.iter().filter_map(|expected| {
-        let (left, right) = (expected.measured.as_ref()?, expected.right.as_ref());
-        Some(both_sides(&expected.text, left, right, &expected.unit))
-    });
-    let mut texts: Vec<String> = texts.collect();
-    // Two bounds of one figure show it once.
-    texts.dedup();
-    or_nothing((!texts.is_empty()).then(|| texts.join("; ")))
-}
-
-/// The left side of a comparison, and the right one where it is made of figures, too.
-pub(super) fn both_sides(
-    text: &str,
-    left: &Interval,
-    right: Option<&Interval>,
-    unit: &str,
-) -> String {
-    let (left_text, right_text) = sides(text);
-    let left = format!("{left_text} {}", in_unit(left, unit));
-    match right {
-        Some(right) => format!("{left} against {right_text} {}", in_unit(right, unit)),
-        None => left,
-    }
+/// The figures of a claim: of each comparison the left side, and the right one where it is made of
+/// figures, too.
+pub(super) fn figures(claim: &ClaimLine) -> Vec<String> {
+    let figure = |figure: &MeasuredFigure| {
+        let (left, right) = sides(&figure.expects);
+        let unit = figure.unit.as_str();
+        let against = figure.right.as_ref();
+        let against = against.map(|value| format!(" against {right} {}", in_unit(value, unit)));
+        let here = in_unit(&figure.over_trials, unit);
+        format!("{left} {here}{}", against.unwrap_or_default())
+    };
+    claim.measured.iter().map(figure).collect()
 }
 
 /// The texts of both sides of a comparison, the right one without its tolerance.
@@ -181,9 +171,13 @@ mod tests {
     fn a_figure_on_the_right_side_is_shown_with_its_interval() {
         let mut both = expected("a.iops > b.iops", 5);
         both.right = Some(Interval::from_samples(&[0.5, 1.5, 3.0]));
+        let claim = claim(vec![both, expected("a.iops > 3", 5)]);
         assert_eq!(
-            figures(&claim(vec![both, expected("a.iops > 3", 5)])),
-            "a.iops 2.00 [1.00, 4.00] against b.iops 1.50 [0.50, 3.00]; a.iops 2.00 [1.00, 4.00]"
+            figures(&crate::reproduce::claim_line(&claim)),
+            [
+                "a.iops 2.00 [1.00, 4.00] against b.iops 1.50 [0.50, 3.00]",
+                "a.iops 2.00 [1.00, 4.00]"
+            ]
         );
     }
 

@@ -40,14 +40,13 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
 
 /// The figures that are missing. Those that are missing for one reason stand in one sentence.
 fn absent(claim: &JudgedClaim) -> Vec<String> {
-    let missing = claim.reasons.iter().filter_map(|reason| match reason {
+    grouped(claim.reasons.iter().filter_map(|reason| match reason {
         Reason::Missing(missing) => Some((&missing.why, placed(missing))),
         _ => None,
-    });
-    grouped(missing)
-        .into_iter()
-        .map(|(reason, figures)| format!("there is no {}: {reason}", figures.join(" and no ")))
-        .collect()
+    }))
+    .into_iter()
+    .map(|(reason, figures)| format!("there is no {}: {reason}", figures.join(" and no ")))
+    .collect()
 }
 
 /// A figure with the point at which it is missing. An axis that the figure names itself is not
@@ -69,9 +68,7 @@ fn too_short(short: &ShortWindow) -> String {
     let time = |seconds: f64| bare(&duration(seconds * 1e9));
     let begin = format!(" after the {} in which it begins", time(short.starting_s));
     let begin = when(short.starting_s > 0.0, &begin);
-    let ShortWindow {
-        figure, periods, ..
-    } = short;
+    let (figure, periods) = (&short.figure, short.periods);
     let [period, needed, present] = [short.period_s, short.needed_s, short.present_s].map(time);
     let window = format!(
         "a window of {periods} such periods{begin}, {needed}, and its window has {present}"

@@ -99,9 +99,8 @@ mod tests {
     fn bars_are_shares_of_the_largest_range() {
         // Below 128 us: four of ten; below 256 us: one; below 512 us: none; below 1 ms: five.
         let us = [70, 80, 100, 120, 200, 600, 700, 800, 900, 1_000].map(|us| us * 1_000);
-        let lines = latency_bars("Q2C", &latency_counts(&us), 38, 5);
         assert_eq!(
-            lines,
+            latency_bars("Q2C", &latency_counts(&us), 38, 5),
             [
                 " Q2C from      I/Os   share",
                 "  65.5 us         4  40.0 % ████████",

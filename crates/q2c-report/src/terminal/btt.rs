@@ -27,10 +27,9 @@ fn all_devices(result: &AnalyzeResult) -> String {
     let mut text = title("All Devices");
     text += &format!("{name:>15} {min:>13} {mean:>13} {max:>13} {n:>11}\n");
     text += &format!("--------------- {0} {0} {0} -----------\n", "-".repeat(13));
-    for name in STAGES {
-        let Some(stats) = result.stages.get(name) else {
-            continue;
-        };
+    let known = STAGES.iter();
+    let known = known.filter_map(|name| Some((name, result.stages.get(*name)?)));
+    for (name, stats) in known {
         let (min, mean) = (stats.min_ns as f64 / 1e9, stats.mean_ns / 1e9);
         let (max, n) = (stats.max_ns as f64 / 1e9, stats.n);
         text += &format!("{name:<15} {min:>13.9} {mean:>13.9} {max:>13.9} {n:>11}\n");

@@ -46,9 +46,8 @@ pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
         .collect();
     titles.dedup();
     let titles = some_listed(titles);
-    text + &titles.map_or(String::new(), |titles| {
-        screen.note(Tone::Dim, "with -v:", &titles)
-    })
+    text.extend(titles.map(|titles| screen.note(Tone::Dim, "with -v:", &titles)));
+    text
 }
 
 fn answer(answer: &DocumentAnswer, screen: Screen) -> String {

@@ -74,9 +74,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
             break;
         }
     }
-    if width > 0 {
-        short.push('\u{2026}');
-    }
+    short.extend((width > 0).then_some('\u{2026}'));
     short
 }
 

@@ -66,8 +66,7 @@ mod tests {
     fn every_rule_and_parameter_is_named_at_every_width() {
         let pressed = |text: &str| text.split_whitespace().collect::<String>();
         for width in [60, 80, 120] {
-            let colour = false;
-            let text = rules(Screen::new(width, colour));
+            let text = rules(Screen::new(width, false));
             let whole = pressed(&text);
             for rule in RULES {
                 let head = pressed(&format!("{}: {}", rule.name, rule.summary));

@@ -47,7 +47,7 @@ fn state(end: RunEnd) -> (&'static str, Tone) {
 fn next(result: &RunsResult, screen: Screen) -> String {
     let complete = result.runs.iter().find(|run| run.end == RunEnd::Complete);
     let shown = complete.map(|run| format!("q2c report {}", run.path));
-    let again = |run: &ListedRun| {
+    let again = result.runs.iter().find_map(|run: &ListedRun| {
         let command = match run.name.as_deref()? {
             name @ ("tune" | "bench" | "reproduce") => name,
             "reproduce-all" => "reproduce",
@@ -55,8 +55,7 @@ fn next(result: &RunsResult, screen: Screen) -> String {
         };
         let is_stopped = matches!(run.end, RunEnd::Interrupted | RunEnd::Crashed);
         is_stopped.then(|| format!("q2c {command} --resume {}", run.path))
-    };
-    let again = result.runs.iter().find_map(again);
+    });
     let lines = [("show one:", shown), ("go on with one:", again)].into_iter();
     let notes = lines.filter_map(|(head, line)| Some(screen.note(Tone::Dim, head, &line?)));
     notes.collect()

@@ -98,8 +98,7 @@ fn losses(meta: &TraceMeta) -> Option<Losses> {
 }
 
 fn lost(meta: &TraceMeta) -> String {
-    let reasons = losses(meta);
-    let reasons = reasons.map(|it| format!(": {}. To do: {}", it.causes, it.remedies));
+    let reasons = losses(meta).map(|it| format!(": {}. To do: {}", it.causes, it.remedies));
     let count = || format!("{}{}", meta.lost, reasons.unwrap_or_default());
     meta.facts.get(LOST).cloned().unwrap_or_else(count)
 }

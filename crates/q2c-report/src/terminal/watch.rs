@@ -34,9 +34,8 @@ const fn gauge(name: &'static str, value: GaugeValue, text: fn(f64) -> String) -
 }
 
 const fn share(name: &'static str, value: GaugeValue) -> Gauge {
-    let top = Some(100.0);
     Gauge {
-        top,
+        top: Some(100.0),
         ..gauge(name, value, in_percent)
     }
 }

@@ -26,10 +26,12 @@ const CENSUS: &str = "(id) => {
   };
 }";
 
-/// An open report. Dropping it stops the browser.
+/// An open report. Dropping it asserts that the browser complained of nothing and loaded nothing
+/// but the page itself, unless the test looked at the complaints, and stops the browser.
 pub(crate) struct BrowserPage {
     tools: DevTools,
     url: String,
+    is_judged: bool,
     _browser: Chromium,
 }
 
@@ -54,6 +56,7 @@ impl BrowserPage {
         Some(BrowserPage {
             tools,
             url,
+            is_judged: false,
             _browser: browser,
         })
     }
@@ -107,15 +110,21 @@ impl BrowserPage {
             Some(view) => self.show_view(chart, view),
             None => self.scroll_to(chart),
         };
-        let bars = plot["bars"].as_u64().expect("a count");
         assert_eq!(plot["traces"], json!(traces), "{chart} {view:?}: {plot}");
         assert_eq!(
             plot["groups"],
-            json!(traces - bars),
+            json!(traces - plot["bars"].as_u64().expect("a count")),
             "{chart} {view:?}: {plot}"
         );
         assert_eq!(plot["broken"], json!(0), "{chart} {view:?}: {plot}");
         plot
+    }
+
+    /// Asserts the numbers of traces of charts and views.
+    pub(crate) fn assert_charts(&mut self, charts: &[(&str, Option<usize>, u64)]) {
+        for &(chart, view, traces) in charts {
+            self.assert_drawn(chart, view, traces);
+        }
     }
 
     /// Asserts that a chart has views of these y axes, each with so many traces.
@@ -203,17 +212,22 @@ impl BrowserPage {
         std::fs::write(path, bytes.expect("base64")).expect("write the picture");
     }
 
-    /// Everything that the browser complained of: exceptions, dialogs, and errors and warnings of
-    /// console and log.
+    /// Everything that the browser complained of so far: exceptions, dialogs, and errors and
+    /// warnings of console and log.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
+        self.is_judged = true;
         // One more round trip, so that events under way arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
         let events = self.tools.events.iter().filter(|event| is_complaint(event));
         events.map(Value::to_string).collect()
     }
+}
 
-    /// Asserts that the browser complained of nothing, and loaded nothing but the page itself.
-    pub(crate) fn assert_quiet(&mut self) {
+impl Drop for BrowserPage {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.is_judged {
+            return;
+        }
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "{complaints:#?}");
         let events = self.tools.events.iter();

@@ -1,16 +1,7 @@
 //! Tests the pages of a replay and of a comparison of devices in a browser.
 
 use crate::fixture;
-use crate::page::BrowserPage;
 use serde_json::json;
-
-/// Asserts the number of traces of charts and views.
-fn assert_drawn(page: &mut BrowserPage, charts: &[(&str, Option<usize>, u64)]) {
-    for &(chart, view, traces) in charts {
-        page.assert_drawn(chart, view, traces);
-    }
-    page.assert_quiet();
-}
 
 #[test]
 fn a_replay_is_drawn_in_every_view() {
@@ -25,7 +16,7 @@ fn a_replay_is_drawn_in_every_view() {
         ("iops", Some(0), 2),
         ("lateness", None, 1),
     ];
-    assert_drawn(&mut page, &charts);
+    page.assert_charts(&charts);
 }
 
 #[test]
@@ -37,7 +28,7 @@ fn a_replay_whose_times_do_not_count_is_drawn_alone() {
         ("in-flight", Some(0), 1),
         ("iops", Some(0), 1),
     ];
-    assert_drawn(&mut page, &charts);
+    page.assert_charts(&charts);
     assert_eq!(page.drawn(), 3);
 }
 
@@ -48,7 +39,6 @@ fn several_comparisons_are_drawn_by_their_latencies() {
     let latency = page.show_view("latency", 0);
     assert_eq!(latency["traces"], json!(16), "{latency}");
     assert_eq!(page.drawn(), 1);
-    page.assert_quiet();
 }
 
 #[test]
@@ -63,7 +53,7 @@ fn a_comparison_is_drawn_with_a_line_for_each_device() {
         ("iops", Some(1), 3),
         ("lateness", None, 2),
     ];
-    assert_drawn(&mut page, &charts);
+    page.assert_charts(&charts);
 }
 
 #[test]
@@ -91,14 +81,6 @@ fn a_comparison_shows_the_numbers_it_was_given() {
         .map(|(name, us)| json!([name, "p50", us]))
         .collect();
     assert_eq!(medians, json!(expected));
-    page.assert_quiet();
-}
-
-#[test]
-fn no_string_of_a_comparison_is_obeyed() {
-    let mut page = open!(fixture::compare());
-    page.assert_says(&[fixture::RAN]);
-    page.assert_quiet();
 }
 
 /// The lateness is 10.4 s at the end; the chart has microseconds.
@@ -113,5 +95,4 @@ fn a_saturated_device_is_late_at_the_end() {
     let waited =
         "18\u{202f}204 requests waited in all 6 min 53 s for a free place; a finding, not a fault";
     assert!(cautions.contains(waited), "{cautions}");
-    page.assert_quiet();
 }

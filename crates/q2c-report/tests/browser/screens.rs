@@ -108,7 +108,6 @@ fn assert_readable(name: &str, result: &impl Reported) {
         }
     }
     assert!(faults.is_empty(), "{name}: {}", faults.join("\n"));
-    page.assert_quiet();
 }
 
 /// Tests of pages, each with the names and the results of some.

@@ -19,7 +19,6 @@ fn a_sweep_is_drawn() {
     // The traces are: in time, missed, asked, observed.
     page.assert_drawn("timeline-0", None, 4);
     assert_eq!(page.evaluate("window.ran === undefined"), json!(true));
-    page.assert_quiet();
 }
 
 /// Twelve rules have twelve colours, and the colours of a map span the cells that keep the limits:
@@ -46,5 +45,4 @@ fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
           p.data.filter((t) => t.marker?.symbol === 'x').map((t) => t.x.length)]",
     );
     assert_eq!(span, json!([18, 22, [14, 14]]));
-    page.assert_quiet();
 }

@@ -14,5 +14,4 @@ fn a_tune_over_jobs_is_drawn_in_every_view() {
         let prices = [("CPU, % of one per job", 4), ("missed, %", 2)];
         page.assert_views(chart, &[throughput, prices].concat());
     }
-    page.assert_quiet();
 }

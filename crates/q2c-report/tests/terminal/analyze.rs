@@ -1,15 +1,9 @@
 //! Tests the terminal reports of analyses.
 
-use crate::{PIPE, fixture, widths};
+use crate::{PIPE, fixture};
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::analyze::{Group, Inexact, InexactFigure, InexactReason};
-
-#[test]
-fn analyze_fits_every_width() {
-    let result = fixture::analyze();
-    widths::fits("analyze", |screen| result.document().text(screen));
-}
 
 /// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.
 #[test]

@@ -1,16 +1,8 @@
 //! Tests the terminal reports of benchmarks, with and without stages.
 
-use crate::{PIPE, fixture, widths};
+use crate::{PIPE, fixture};
 use q2c_report::Reported;
 use q2c_result::late::Unseen;
-
-#[test]
-fn bench_fits_every_width() {
-    let result = fixture::bench();
-    widths::fits("bench", |screen| result.document().text(screen));
-    let staged = fixture::bench_stages();
-    widths::fits("bench_stages", |screen| staged.document().text(screen));
-}
 
 /// A capture by tracefs does not tell the hardware queues, and says so.
 #[test]

@@ -5,13 +5,6 @@ use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::doctor::{Ready, Use, UseState};
 
-#[test]
-fn doctor_fits_every_width() {
-    widths::fits("doctor", |screen| {
-        fixture::tune().doctor.document().text(screen)
-    });
-}
-
 /// The same checks sorted by use: a use with checks of its own, one that refers to them, and one
 /// that is not ready.
 #[test]

@@ -1,26 +1,9 @@
 //! Tests the terminal reports of replays and comparisons.
 
-use crate::{PIPE, fixture, widths};
+use crate::{PIPE, fixture};
 use q2c_report::Reported;
 use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::replay::Invalid;
-
-#[test]
-fn replays_and_comparisons_fit_every_width() {
-    let (replay, saturated) = (fixture::replay(), fixture::replay_saturated());
-    let squeezed = fixture::replay_outstanding();
-    for (name, result) in [
-        ("replay", replay),
-        ("saturated", saturated),
-        ("squeezed", squeezed),
-    ] {
-        widths::fits(name, |screen| result.document().text(screen));
-    }
-    let published = fixture::compare_published();
-    for (name, result) in [("compare", fixture::compare()), ("published", published)] {
-        widths::fits(name, |screen| result.document().text(screen));
-    }
-}
 
 #[test]
 fn a_replay_that_cannot_be_compared_says_why_first() {

@@ -4,15 +4,6 @@ use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_result::tune::Verdict;
 
-#[test]
-fn kernel_tune_fits_every_width() {
-    let result = fixture::kernel_tune();
-    widths::fits("kernel_tune", |screen| result.document().text(screen));
-    let text = serde_json::to_string(&result).expect("JSON");
-    let read = serde_json::from_str(&text).expect("the same");
-    assert_eq!(result, read);
-}
-
 /// Without a method that pays and keeps the floor, classic polling is told, and no line to steer.
 #[test]
 fn a_kernel_without_room_to_sleep_is_told() {
@@ -30,12 +21,6 @@ fn a_kernel_without_room_to_sleep_is_told() {
             "{text}"
         );
     }
-}
-
-#[test]
-fn sweep_fits_every_width() {
-    let result = fixture::sweep();
-    widths::fits("sweep", |screen| result.document().text(screen));
 }
 
 /// Where no configuration keeps the limits and none gains anything, the first lines say so, and

@@ -16,24 +16,14 @@ const WIDE: Screen = Screen {
     ..PIPE
 };
 
-#[test]
-fn tune_fits_every_width() {
-    widths::fits("tune", |screen| fixture::tune().document().text(screen));
-}
-
 /// The program stands behind the answers, with every kind of what is not copied.
 #[test]
 fn a_tune_for_a_program_fits_every_width() {
     let result = fixture::tune_program();
-    let whole = |screen| result.document().text(screen);
     widths::fits("tune_for_a_program", |screen| {
-        let text = whole(screen);
-        let start = text.find("worth to the program").expect("the program");
-        text[start..].to_owned()
+        let text = result.document().text(screen);
+        text[text.find("worth to the program").expect("the program")..].to_owned()
     });
-    let text = serde_json::to_string(&result).expect("JSON");
-    let read: q2c_result::tune::TuneResult = serde_json::from_str(&text).expect("the same");
-    assert_eq!(read.document().text(PIPE), whole(PIPE));
 }
 
 /// Each number of jobs has the same think time, and the head of the report tells it.
@@ -49,22 +39,11 @@ fn the_think_time_of_all_numbers_of_jobs_is_told() {
     );
 }
 
-#[test]
-fn tune_jobs_fits_every_width() {
-    let result = tune_jobs_fixture::over_jobs(&fixture::tune());
-    widths::fits("tune_jobs", |screen| result.document().text(screen));
-    let text = serde_json::to_string(&result).expect("JSON");
-    let read: q2c_result::tune_jobs::TuneJobsResult =
-        serde_json::from_str(&text).expect("the same");
-    assert_eq!(read.document().text(PIPE), result.document().text(PIPE));
-}
-
 /// A number that failed, one that was stopped, and one that was never begun are told apart, and
 /// what is not whole is no settled recommendation.
 #[test]
 fn numbers_of_jobs_that_are_missing_are_told() {
-    let whole = tune_jobs_fixture::over_jobs(&fixture::tune());
-    let mut runs = whole.runs;
+    let mut runs = tune_jobs_fixture::over_jobs(&fixture::tune()).runs;
     runs.truncate(2);
     runs[1].complete = false;
     runs[1].job.cpus = [3, 3].map(q2c_model::CpuId).to_vec();
@@ -293,11 +272,9 @@ fn a_floor_above_polling_is_not_kept_by_polling() {
     let report = |floor: f64, kept: f64| {
         let mut result = fixture::tune();
         let name: MethodName = MethodName("hybrid:min:85%,10ms".parse().unwrap());
-        let is_wanted = |cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0;
-        let cell = result
-            .cells
-            .iter_mut()
-            .find(is_wanted)
+        let mut cells = result.cells.iter_mut();
+        let cell = cells
+            .find(|cell: &&mut Cell| cell.bs == fixture::SIZES[0] && cell.method == name.0)
             .expect("a cell of the fixture");
         let relative = cell.relative.as_mut().expect("trials");
         relative.iops.median = kept;
@@ -357,8 +334,7 @@ fn kiops_per_core_that_nobody_knows_are_unknown() {
     }
     let expected = "Classic polling: 12310 IOPS, KIOPS/core unknown";
     let text = tune.document().text(PIPE);
-    let page = tune.document().page().expect("make the page");
-    for said in [text, page] {
+    for said in [text, tune.document().page().expect("make the page")] {
         assert!(
             said.contains(expected) && !said.contains(" 0 KIOPS/core"),
             "{said}"

@@ -20,15 +20,13 @@ pub(crate) fn fits(name: &str, report: impl Fn(Screen) -> String) {
         lines_fit(&text, width);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| pieces(line).collect()).collect();
         for two in lines.windows(2) {
-            let broken = |(a, b): &(&&str, &&str)| {
-                !whole.contains(**a) && whole.contains(format!("{a}{b}").as_str())
-            };
-            let pairs = two[0]
+            let pair = two[0]
                 .iter()
-                .flat_map(|a| two[1].iter().map(move |b| (a, b)));
-            let pair = pairs
+                .flat_map(|a| two[1].iter().map(move |b| (a, b)))
                 .filter(|(a, b)| !a.is_empty() && !b.is_empty())
-                .find(broken);
+                .find(|(a, b): &(&&str, &&str)| {
+                    !whole.contains(**a) && whole.contains(format!("{a}{b}").as_str())
+                });
             assert_eq!(pair, None, "{name} at {width}:\n{text}");
         }
     }

@@ -58,13 +58,11 @@ pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
 
 fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): ExcerptLanes) -> View {
     let (rows, lowest) = rows(ios, lane_of);
-    let ticks = lowest.iter().map(|(lane, row)| {
+    let y = PlotAxis::new("").named_ticks(lowest.iter().map(|(lane, row)| {
         let lane = lane.map_or_else(|| "unknown".to_owned(), |lane| lane.to_string());
         (*row as f64, format!("{kind} {lane}"))
-    });
-    let y = PlotAxis::new("").named_ticks(ticks);
-    let stages = STAGES.iter();
-    let stages = stages.filter_map(|stage| stage_lines(ios, &rows, *stage));
+    }));
+    let stages = (0..STAGES.len()).filter_map(|nth| stage_lines(ios, &rows, nth));
     let view = View::new(label, PlotAxis::new("time, us"), y);
     view.series(stages).series([ends(ios, &rows)])
 }
@@ -122,11 +120,8 @@ fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
 }
 
 /// A stage of all I/Os: pieces of a line with gaps between them.
-fn stage_lines(
-    ios: &[ExcerptIo],
-    rows: &[usize],
-    (name, colour): (&str, &'static str),
-) -> Option<PlotSeries> {
+fn stage_lines(ios: &[ExcerptIo], rows: &[usize], nth: usize) -> Option<PlotSeries> {
+    let (name, colour) = STAGES[nth];
     let (mut points, mut texts) = (Vec::new(), Vec::new());
     for (io, row) in ios.iter().zip(rows) {
         if let Some((from, to)) = stage(io, name) {

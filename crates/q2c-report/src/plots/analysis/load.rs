@@ -20,10 +20,7 @@ pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
     let seen: BTreeSet<u64> = latencies.map(|(end, _)| *end).collect();
     let range = seen.first().zip(seen.last());
     let map = range.map(|(first, last)| heat_map(loads, &classes(*first, *last)));
-    let colours = Colours {
-        ticks: (0..).map(f64::from).zip(POWERS).collect(),
-        ..Colours::new("I/Os\nper s")
-    };
+    let colours = Colours::new("I/Os\nper s").ticks((0..).map(f64::from).zip(POWERS));
     let view = View::over_time("heat map", PlotAxis::logarithmic_us("latency"));
     Plot::new("latency", "How long do I/Os take, and when does that change?", 420)
         .note(

@@ -30,12 +30,9 @@ const FEW: u64 = 1000;
 
 /// The plots of an analysis, in reading order; those without data are left out.
 pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
-    let mut plots = vec![
-        stages::where_time_goes(result),
-        load::latency(result),
-        load::in_flight(result),
-        load::throughput(result),
-    ];
+    let loads = [load::latency, load::in_flight, load::throughput];
+    let mut plots = vec![stages::where_time_goes(result)];
+    plots.extend(loads.map(|plot| plot(result)));
     plots.extend(offsets::plots(result));
     plots.push(stages::percentiles(result));
     plots.push(queues(result));

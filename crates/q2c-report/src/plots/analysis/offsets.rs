@@ -5,7 +5,7 @@ use super::excerpts::ends_of;
 use super::{READS, WRITES};
 use crate::offset_grid::{OffsetCounts, OffsetGrid};
 use crate::phrase::{grouped, some_listed};
-use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, Values, View};
+use crate::plot::{Colours, Plot, PlotAxis, PlotPlaces, PlotSeries, View};
 use crate::quantity::{count, duration, size};
 use q2c_model::Bytes;
 use q2c_model::facts::STATED_SECTOR;
@@ -134,21 +134,19 @@ fn grid_view(grid: &OffsetGrid) -> View {
         let panel = view.series.len();
         let most = counts.iter().flatten().flatten().max().copied();
         let map = counts_map(grid, counts, unit).name(name).panel(panel);
+        let colours = Colours::new(name)
+            .scale(scale)
+            .spanning(most.map(|most| (0.0, most as f64)));
         view = view
             .series([map.hover_alone(format!("{{z}} {name} at {{y:.6g}} {}, {{x:.4g}} s", unit.0))])
-            .colours(Colours {
-                scale,
-                range: most.map(|most| (0.0, most as f64)),
-                most_ticks: Some(most.map_or(2, |most| most.clamp(2, 5))),
-                ..Colours::new(name)
-            });
+            .colours(colours.most_ticks(most.map_or(2, |most| most.clamp(2, 5))));
     }
     view
 }
 
 fn counts_map(grid: &OffsetGrid, counts: &OffsetCounts, unit: ByteUnit) -> PlotSeries {
-    let times = Values::Even(grid.first_s, grid.window_ns * 1e-9);
-    let offsets = Values::Even(grid.first_offset() / unit.1, grid.range_bytes / unit.1);
+    let times = PlotPlaces::Even(grid.first_s, grid.window_ns * 1e-9);
+    let offsets = PlotPlaces::Even(grid.first_offset() / unit.1, grid.range_bytes / unit.1);
     let row = |counts: &Vec<Option<u64>>| counts.iter().map(|n| Some((*n)? as f64)).collect();
     PlotSeries::heat_map(times, offsets, counts.iter().map(row)).exact()
 }

@@ -2,14 +2,15 @@
 
 use super::{STAGES, middle_s};
 use crate::analysis::{latency_name, load_range};
-use crate::plot::{Coordinate, Plot, PlotAxis, PlotSeries, View};
+use crate::plot::{Plot, PlotAxis, PlotSeries, View};
 use crate::plots::NS_TO_US;
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A place of the stacked plot: mean Q2C, and the shares of the stages in it.
 pub(crate) struct StageStack<'a> {
-    pub place: Coordinate,
+    pub place: Value,
     pub mean_ns: f64,
     pub shares: &'a BTreeMap<String, f64>,
 }
@@ -36,10 +37,10 @@ fn over_time(bottleneck: &Bottleneck) -> View {
 
 fn over_load(bottleneck: &Bottleneck, most: Option<u64>) -> View {
     let slices = bottleneck.over_load.iter().map(|load| StageStack {
-        place: Coordinate::Name(match load_range(load, most) {
-            (from, to) if from == to => from.to_string(),
-            (from, to) => format!("{from} to {to}"),
-        }),
+        place: match load_range(load, most) {
+            (from, to) if from == to => from.to_string().into(),
+            (from, to) => format!("{from} to {to}").into(),
+        },
         mean_ns: load.mean_q2c_ns,
         shares: &load.shares,
     });

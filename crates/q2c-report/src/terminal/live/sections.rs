@@ -50,9 +50,7 @@ pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) ->
     };
     let mut lines = vec![line("pid", "I/Os", "process")];
     lines.extend(interval.processes.iter().take(listed).map(row));
-    if seen > listed {
-        lines.push(line("", "", &format!("and {} more", seen - listed)));
-    }
+    lines.extend((seen > listed).then(|| line("", "", &format!("and {} more", seen - listed))));
     lines.truncate(height);
     lines
 }
@@ -95,15 +93,14 @@ pub(super) fn history(intervals: &[LiveInterval], width: usize, height: usize) -
         let line = format!("{name:<10}{now:>8}  {course}{scale:>SCALE$}");
         cut(line.trim_end(), width)
     };
-    let row = |(name, value, text): &HistoryRow| {
+    let title = format!("the last {} intervals", shown.len());
+    let mut lines = vec![line("history", "now", &title, "least..most")];
+    lines.extend(HISTORY.iter().map(|(name, value, text): &HistoryRow| {
         let values: Vec<Option<f64>> = shown.iter().map(value).collect();
         let now = or_nothing(values.last().copied().flatten().map(text));
         let scale = least_most(&values, *text);
         line(name, &now, &course(&values, room), &scale)
-    };
-    let title = format!("the last {} intervals", shown.len());
-    let mut lines = vec![line("history", "now", &title, "least..most")];
-    lines.extend(HISTORY.iter().map(row));
+    }));
     lines.truncate(height);
     lines
 }

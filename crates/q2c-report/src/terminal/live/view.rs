@@ -98,16 +98,10 @@ fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<Str
 }
 
 fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
-    let nothing = || {
-        vec![Note::plain(
-            "most time",
-            "no I/O completed in this interval",
-        )]
+    let spent = match &last.bottleneck {
+        Some(bottleneck) => most_time::findings(bottleneck),
+        None => Note::plains("most time", ["no I/O completed in this interval"]).collect(),
     };
-    let spent = last
-        .bottleneck
-        .as_ref()
-        .map_or_else(nothing, most_time::findings);
     let head = |said: &Note| format!("{}:", said.what);
     let one = |said: &Note| line(screen, Tone::Strong, &head(said), &said.words);
     let mut lines = match spent.as_slice() {
@@ -134,8 +128,6 @@ fn in_two_lines(head: &str, words: &str, screen: Screen) -> Vec<String> {
     let first = first.strip_prefix(head).unwrap_or(&first).trim_start();
     let rest: Vec<String> = lines.map(|line| line.trim_start().to_owned()).collect();
     let mut shown = vec![line(screen, Tone::Strong, head, first)];
-    if !rest.is_empty() {
-        shown.push(cut(&format!("  {}", rest.join(" ")), width));
-    }
+    shown.extend((!rest.is_empty()).then(|| cut(&format!("  {}", rest.join(" ")), width)));
     shown
 }

@@ -80,38 +80,25 @@ impl Pen<'_> {
         });
         let fields: Vec<Vec<String>> = fields.collect();
         let height = fields.iter().map(Vec::len).max().unwrap_or(0);
-        let line = |line| self.line(row, columns, &fields, line, indent);
-        (0..height).map(line).collect()
-    }
-
-    fn line(
-        &self,
-        row: &[TerminalField],
-        columns: &[(usize, usize)],
-        fields: &[Vec<String>],
-        line: usize,
-        indent: usize,
-    ) -> String {
         let mut text = String::new();
-        // Blanks are written when something stands behind them.
-        let mut blanks = indent;
-        for (&(at, width), lines) in columns.iter().zip(fields) {
-            let piece = lines.get(line).map_or("", String::as_str);
-            if piece.is_empty() {
-                blanks += width + self.fit.gap;
-                continue;
+        for line in 0..height {
+            // Blanks are written when something stands behind them.
+            let mut blanks = indent;
+            for (&(at, width), lines) in columns.iter().zip(&fields) {
+                let piece = lines.get(line).map_or("", String::as_str);
+                if piece.is_empty() {
+                    blanks += width + self.fit.gap;
+                    continue;
+                }
+                let free = width.saturating_sub(display_width(piece));
+                let before = free * usize::from(self.table.columns[at].right);
+                text += &" ".repeat(blanks + before);
+                text += &self.screen.paint(row[at].tone, piece);
+                blanks = free - before + self.fit.gap;
             }
-            let free = width.saturating_sub(display_width(piece));
-            let before = if self.table.columns[at].right {
-                free
-            } else {
-                0
-            };
-            text += &" ".repeat(blanks + before);
-            text += &self.screen.paint(row[at].tone, piece);
-            blanks = free - before + self.fit.gap;
+            text += "\n";
         }
-        text + "\n"
+        text
     }
 }
 

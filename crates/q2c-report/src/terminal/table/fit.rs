@@ -90,6 +90,10 @@ fn width(table: &TerminalTable, at: usize) -> Width {
     Width { natural, least }
 }
 
+fn of_columns(widths: &[Width], shown: &[usize]) -> Vec<Width> {
+    shown.iter().map(|&at| widths[at]).collect()
+}
+
 /// All columns beside each other, as wide as they are, or with words broken.
 fn side_by_side(
     widths: &[Width],
@@ -98,7 +102,7 @@ fn side_by_side(
     gap: usize,
     natural: bool,
 ) -> Option<TableFit> {
-    let given = share(widths, shown, room, gap, natural)?;
+    let given = share(&of_columns(widths, shown), room, gap, natural)?;
     let mut columns = shown.iter().copied().zip(given);
     Some(TableFit {
         gap,
@@ -111,10 +115,10 @@ fn side_by_side(
 /// Each name on a line of its own, the other columns below it.
 fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
     let behind = shown.get(1..)?;
-    let inner = room.saturating_sub(INDENT);
+    let (columns, inner) = (of_columns(widths, behind), room.saturating_sub(INDENT));
     let attempts = [(2, true), (1, false)].into_iter();
-    let mut fitting = attempts
-        .filter_map(|(gap, natural)| Some((gap, share(widths, behind, inner, gap, natural)?)));
+    let mut fitting =
+        attempts.filter_map(|(gap, natural)| Some((gap, share(&columns, inner, gap, natural)?)));
     let (gap, given) = fitting.next()?;
     Some(TableFit {
         gap,
@@ -149,23 +153,15 @@ fn dealt(widths: &[Width], shown: &[usize], room: usize) -> TableFit {
 
 /// The widths of columns that fit together; the room that is left over goes to those that are
 /// narrower than they would be.
-fn share(
-    widths: &[Width],
-    shown: &[usize],
-    room: usize,
-    gap: usize,
-    natural: bool,
-) -> Option<Vec<usize>> {
-    let columns = || shown.iter().map(move |&at| widths[at]);
-    let wanted: usize = columns().map(|width| width.natural).sum();
-    let needed: usize = columns().map(|width| width.least).sum();
-    let room = room.checked_sub(gap * shown.len().saturating_sub(1))?;
+fn share(columns: &[Width], room: usize, gap: usize, natural: bool) -> Option<Vec<usize>> {
+    let wanted: usize = columns.iter().map(|width| width.natural).sum();
+    let needed: usize = columns.iter().map(|width| width.least).sum();
+    let room = room.checked_sub(gap * columns.len().saturating_sub(1))?;
     if natural && wanted > room {
         return None;
     }
     let spare = room.checked_sub(needed)?.min(wanted - needed);
-    let given = |Width { natural, least }: Width| {
-        least + spare * (natural - least) / (wanted - needed).max(1)
-    };
-    Some(columns().map(given).collect())
+    let lacking = (wanted - needed).max(1);
+    let given = |w: &Width| w.least + spare * (w.natural - w.least) / lacking;
+    Some(columns.iter().map(given).collect())
 }

@@ -1,0 +1,179 @@
+//! The layout of a view: its axes, colours, lines and words.
+
+use super::value::{joined, nth, number, text};
+use super::{Arrangement, PlotSeries, View};
+use serde_json::{Value, json};
+
+/// The upper and the lower panel of a view, as shares of its height.
+const STACKED: [[f64; 2]; 2] = [[0.42, 1.0], [0.0, 0.34]];
+const HALVES: [[f64; 2]; 2] = [[0.54, 1.0], [0.0, 0.46]];
+/// The middles of the halves.
+const MIDDLES: [f64; 2] = [0.77, 0.23];
+/// The part of its room that a panel takes when another one stands on its right.
+const BESIDE: f64 = 0.9;
+
+pub(super) fn layout(view: &View) -> Value {
+    let mut layout = axes(view);
+    for (n, Colours(colours)) in view.colours.iter().enumerate() {
+        let mut scale = colours.clone();
+        if view.colours.len() > 1 {
+            scale["colorbar"]["len"] = json!(0.5);
+            scale["colorbar"]["y"] = json!(MIDDLES[n.min(1)]);
+        }
+        layout[nth("coloraxis", n)] = scale;
+    }
+    let [mut shapes, mut annotations] = [Vec::new(), Vec::new()];
+    for PlotMark { line, words } in &view.marks {
+        shapes.extend(line);
+        annotations.extend(words);
+    }
+    let is_stacked = view.series.iter().any(PlotSeries::is_stacked);
+    let of_all = json!({
+        "barmode": is_stacked.then_some("stack"),
+        "shapes": Some(shapes).filter(|shapes| !shapes.is_empty()),
+        "annotations": Some(annotations).filter(|words| !words.is_empty()),
+    });
+    joined(joined(layout, view.settings.clone()), of_all)
+}
+
+fn axes(view: &View) -> Value {
+    let mut axes = json!({});
+    let count = view.panels.len();
+    for (n, panel) in view.panels.iter().enumerate() {
+        let (mut x, mut y) = (view.x.0.clone(), panel.0.clone());
+        match view.arrangement {
+            _ if count == 1 => {}
+            Arrangement::Stacked => y["domain"] = json!(STACKED[n.min(1)]),
+            Arrangement::Halves => y["domain"] = json!(HALVES[n.min(1)]),
+            Arrangement::Beside => {
+                x["domain"] = json!(room(n, count));
+                y["anchor"] = json!(nth("x", n));
+            }
+        }
+        if n > 0 && view.arrangement == Arrangement::Halves {
+            y["matches"] = json!("y");
+        }
+        // The x axis of panels above each other is that of the lowest.
+        x["anchor"] = json!(nth("y", n));
+        let is_beside = view.arrangement == Arrangement::Beside;
+        axes[nth("xaxis", if is_beside { n } else { 0 })] = x;
+        axes[nth("yaxis", n)] = y;
+    }
+    axes
+}
+
+/// The place of one of several panels beside each other, as shares of the width.
+fn room(panel: usize, panels: usize) -> [f64; 2] {
+    let share = 1.0 / panels as f64;
+    let left = share * panel as f64;
+    let is_last = panel + 1 == panels;
+    [left, left + share * if is_last { 1.0 } else { BESIDE }]
+}
+
+/// The colours of a heat map, and their bar. They span all values, if nothing else is said.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Colours(Value);
+
+impl Colours {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        let title = json!({"text": text(&title.into())});
+        let bar = json!({"title": title, "thickness": 12, "outlinewidth": 0});
+        Colours(json!({"colorscale": "@scale", "colorbar": bar}))
+    }
+
+    setters! {
+        scale(scale: &str) { 0["colorscale"] = scale }
+        most_ticks(most: u64) { 0["colorbar"]["nticks"] = most }
+    }
+
+    pub(crate) fn spanning(mut self, range: Option<(f64, f64)>) -> Self {
+        if let Some((from, to)) = range {
+            (self.0["cmin"], self.0["cmax"]) = (from.into(), to.into());
+        }
+        self
+    }
+
+    pub(crate) fn ticks(mut self, ticks: impl IntoIterator<Item = (f64, &'static str)>) -> Self {
+        let (places, names): (Vec<f64>, Vec<&str>) = ticks.into_iter().unzip();
+        let bar = &mut self.0["colorbar"];
+        (bar["tickvals"], bar["ticktext"]) = (places.into(), names.into());
+        self
+    }
+}
+
+/// A line or words that stand in a view beside its series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlotMark {
+    line: Option<Value>,
+    words: Option<Value>,
+}
+
+impl PlotMark {
+    /// A horizontal line, with its name at the right end.
+    pub(crate) fn height(y: f64, name: &str) -> Self {
+        let line = json!({
+            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": number(y), "y1": number(y),
+            "line": stroke(1.0, "dash"),
+            "label": {
+                "text": text(name), "textposition": "end", "yanchor": "top",
+                "font": {"size": 11, "color": "@muted"},
+            },
+        });
+        PlotMark::line(line)
+    }
+
+    /// A vertical line, with its name along the lower end.
+    pub(crate) fn limit(x: f64, name: &str) -> Self {
+        let mut line = vertical(x, 1.0);
+        line["label"] = json!({"text": text(name), "textposition": "start"});
+        PlotMark::line(line)
+    }
+
+    /// The begin of a part of the time: a vertical line, and the name of the part. The first part
+    /// begins with the axis, and needs no line. A name stands upright in the plot instead of above
+    /// it where the names of short parts would overlap.
+    pub(crate) fn begin(x: f64, name: &str, is_first: bool, is_upright: bool) -> Self {
+        let mut line = vertical(x, if is_upright { 1.0 } else { 1.5 });
+        line["layer"] = json!(if is_upright { "above" } else { "below" });
+        PlotMark {
+            line: (!is_first).then_some(line),
+            words: Some(json!({
+                "x": number(x), "y": 1, "xref": "x", "yref": "paper", "xanchor": "left",
+                "yanchor": if is_upright { "top" } else { "bottom" },
+                "textangle": if is_upright { -90 } else { 0 },
+                "showarrow": false, "text": text(name), "font": {"size": 11, "color": "@muted"},
+            })),
+        }
+    }
+
+    /// The heading of one of so many panels: what panels are of, and of which this one is.
+    pub(crate) fn heading(panel: usize, panels: usize, kind: &str, name: &str) -> Self {
+        let [left, right] = room(panel, panels);
+        PlotMark {
+            line: None,
+            words: Some(json!({
+                "text": format!("{} <b>{}</b>", text(kind), text(name)),
+                "x": (left + right) / 2.0, "y": 1.0, "xref": "paper", "yref": "paper",
+                "xanchor": "center", "yanchor": "bottom", "showarrow": false,
+            })),
+        }
+    }
+
+    fn line(line: Value) -> Self {
+        PlotMark {
+            line: Some(line),
+            words: None,
+        }
+    }
+}
+
+fn stroke(width: f64, dash: &str) -> Value {
+    json!({"color": "@muted", "width": width, "dash": dash})
+}
+
+fn vertical(x: f64, width: f64) -> Value {
+    json!({
+        "type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": number(x), "x1": number(x),
+        "line": stroke(width, "dot"),
+    })
+}
