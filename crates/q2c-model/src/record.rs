@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// One request. Times count from the trace's start on the trace's clock. A column is `None` when
 /// the source lacks it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct IoRecord {
     /// Number of the request in the trace, from 0, unique.
     pub id: u64,
@@ -74,6 +74,7 @@ pub struct IoRecord {
 impl IoRecord {
     /// A record with the columns that are always present; lane 0, depth 1 and every other column
     /// empty.
+    #[inline]
     pub fn new(
         id: u64,
         layer: Layer,

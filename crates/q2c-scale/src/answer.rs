@@ -5,8 +5,8 @@ use crate::machine::{Lock, MachineModel};
 use crate::parameters;
 use crate::predict::{CurvePrediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
 use crate::run::{BenchCurve, Pick};
+use q2c_model::Fault;
 use q2c_model::stats::{Rng, percentile, sorted};
-use q2c_model::{Exit, Fault};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
@@ -48,7 +48,7 @@ pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
         }
         _ => {
             let text = "expected a run or a file of parameters, found neither";
-            return Err(Fault::new(Exit::Input, text));
+            return Err(Fault::input(text));
         }
     };
     let measured = request.run.zip(curve.as_ref());

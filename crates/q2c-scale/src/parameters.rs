@@ -1,8 +1,8 @@
 //! Parameters from a file, in TOML: for machines on which nothing can be measured.
 
 use crate::machine::{DeviceModel, Lock, MachineModel, QueueTags};
+use q2c_model::Fault;
 use q2c_model::stats::Rng;
-use q2c_model::{Exit, Fault};
 use q2c_result::scale::{Parameters, Value};
 use serde::Deserialize;
 
@@ -77,7 +77,7 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
     };
     if parameters.queues.is_some() != parameters.tags.is_some() {
         let text = "expected queues and tags together or not at all, found one of them";
-        return Err(Fault::new(Exit::Input, text));
+        return Err(Fault::input(text));
     }
     Ok(parameters)
 }
@@ -87,7 +87,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     let line = error.span().map(|at| before(at).matches('\n').count() + 1);
     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
     let text = format!("{place}{}", error.message().replace('\n', " "));
-    Fault::new(Exit::Input, text)
+    Fault::input(text)
 }
 
 fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
@@ -95,7 +95,7 @@ fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> 
         return Ok(value);
     }
     let text = format!("expected {key} from 1 to {most}, found {value}");
-    Err(Fault::new(Exit::Input, text))
+    Err(Fault::input(text))
 }
 
 fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
@@ -105,7 +105,7 @@ fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Valu
     }
     let range = format!("{key} from {least} to {most}, and low <= value <= high");
     let text = format!("expected {range}, found {v} in [{low}, {high}]");
-    Err(Fault::new(Exit::Input, text))
+    Err(Fault::input(text))
 }
 
 fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {

@@ -176,7 +176,6 @@ impl NoSuchProcess {
 /// Hands the records of one process on.
 pub struct OfProcess<'a> {
     filter: ProcessFilter,
-    kept: Vec<IoRecord>,
     sink: &'a mut dyn RecordSink,
 }
 
@@ -185,7 +184,6 @@ impl<'a> OfProcess<'a> {
     pub fn new(process: &Process, sink: &'a mut dyn RecordSink) -> Self {
         OfProcess {
             filter: ProcessFilter::new(process),
-            kept: Vec::new(),
             sink,
         }
     }
@@ -202,11 +200,9 @@ impl RecordSink for OfProcess<'_> {
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let filter = &mut self.filter;
-        let of_it = records.iter().filter(|record| filter.takes(record));
-        self.kept.clear();
-        self.kept.extend(of_it.cloned());
-        self.sink.push(&self.kept)
+        let of_it = records.iter().filter(|record| self.filter.takes(record));
+        let mut of_it = of_it.cloned().collect();
+        self.sink.take(&mut of_it)
     }
 }
 

@@ -79,13 +79,11 @@ impl<R: Read> Merge<R> {
                 && expected != found
             {
                 let paths = [&added, first].map(|merged| merged.file.path().display());
-                return Err(Fault::new(
-                    Exit::Input,
-                    format_args!(
-                        "read {}: expected {expected} as in {}, found {found}; the files are of different traces",
-                        paths[0], paths[1]
-                    ),
-                ));
+                let message = format!(
+                    "read {}: expected {expected} as in {}, found {found}; the files are of different traces",
+                    paths[0], paths[1]
+                );
+                return Err(Fault::new(Exit::Input, message));
             }
         }
         self.files.push(added);

@@ -76,9 +76,13 @@ macro_rules! columns {
                 }
             }
 
-            /// Which columns have a cell for the record.
-            pub(super) fn known(record: &IoRecord) -> [bool; Column::ALL.len()] {
-                [$(columns!(@known $need record $field)),*]
+            /// How many of the records have a cell in each column that may be null.
+            pub(super) fn known(records: &[IoRecord]) -> [usize; Column::ALL.len()] {
+                let mut counts = [0; Column::ALL.len()];
+                for record in records {
+                    $(columns!(@count $need record $field counts $variant);)*
+                }
+                counts
             }
 
             /// Puts the cells of this column into the records, but for texts.
@@ -105,8 +109,10 @@ macro_rules! columns {
     };
     (@nullable always) => { false };
     (@nullable maybe) => { true };
-    (@known always $record:ident $field:ident) => { true };
-    (@known maybe $record:ident $field:ident) => { $record.$field.is_some() };
+    (@count always $record:ident $field:ident $counts:ident $variant:ident) => {};
+    (@count maybe $record:ident $field:ident $counts:ident $variant:ident) => {
+        $counts[Column::$variant as usize] += usize::from($record.$field.is_some())
+    };
     (@fill Text $array:ident $records:ident $field:ident) => { {} };
     (@fill Bool $array:ident $records:ident $field:ident) => {
         put($array.as_boolean(), $records, |record, cell| record.$field = Some(cell))

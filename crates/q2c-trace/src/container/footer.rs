@@ -25,15 +25,17 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
     let path = path.display();
     if first != MAGIC {
         let bytes = quoted(&first);
-        return Err(unfit(format!(
+        let message = format!(
             "open trace {path}: expected a Parquet file (first bytes `PAR1`), found {bytes}; if another tool recorded it, make a trace of it: q2c trace import {path} --output NEW.parquet"
-        )));
+        );
+        return Err(unfit(message));
     }
     if last != MAGIC || file.len() < 3 * size {
         let bytes = quoted(&last);
-        return Err(unfit(format!(
+        let message = format!(
             "open trace {path}: expected `PAR1` as last bytes, found {bytes}: the file is cut off; copy or record it again"
-        )));
+        );
+        return Err(unfit(message));
     }
     Ok(())
 }
@@ -56,9 +58,10 @@ pub(super) fn check_layout(
         let last = last.and_then(|len| u64::try_from(offset).ok()?.checked_add(len));
         if offset < 4 || last.is_none_or(|last| last > end) {
             let (path, column) = (path.display(), chunk.column_path().string());
-            return Err(unfit(format!(
+            let message = format!(
                 "open trace {path}: column `{column}`: expected bytes between 4 and {end}, found offset {offset} and length {len}: the file is damaged; copy or record it again"
-            )));
+            );
+            return Err(unfit(message));
         }
     }
     Ok(())
@@ -94,9 +97,10 @@ fn described<'a>(
     };
     let version = needed(VERSION_KEY)?;
     if version != SCHEMA_VERSION.to_string() {
-        return Err(unfit(format!(
+        let message = format!(
             "open trace {path}: expected schema version {SCHEMA_VERSION}, found `{version}`; use the q2c that wrote it"
-        )));
+        );
+        return Err(unfit(message));
     }
     let described = serde_json::from_str(needed(META_KEY)?);
     described.map_err(|error| unfit(format!("open trace {path}: expected a trace description as JSON in metadata `{META_KEY}`, found {error}")))

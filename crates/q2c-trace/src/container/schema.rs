@@ -99,17 +99,17 @@ pub(super) fn field_of<'a>(
 ) -> Result<&'a Field, TraceError> {
     found.field_with_name(column.name()).map_err(|_| {
         let path = path.display();
-        unfit(format!(
-            "open trace {path}: expected column `{column}`, found no such column"
-        ))
+        let message =
+            format!("open trace {path}: expected column `{column}`, found no such column");
+        unfit(message)
     })
 }
 
 pub(super) fn wrong_type(path: &Path, column: Column, expected: &str, found: &Field) -> TraceError {
     let (path, found_type) = (path.display(), type_name(found));
-    unfit(format!(
-        "open trace {path}: column `{column}`: expected {expected}, found {found_type}"
-    ))
+    let message =
+        format!("open trace {path}: column `{column}`: expected {expected}, found {found_type}");
+    unfit(message)
 }
 
 pub(super) fn type_name(field: &Field) -> String {

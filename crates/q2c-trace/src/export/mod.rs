@@ -176,7 +176,7 @@ pub fn file(
     };
     let taken = || {
         let text = "expected a new name, found an existing file; remove it or name another";
-        Fault::new(Exit::Usage, format_args!("export to {name}: {text}"))
+        Fault::usage(format_args!("export to {name}: {text}"))
     };
     if to.symlink_metadata().is_ok() {
         return Err(taken());
@@ -197,7 +197,7 @@ fn nothing(path: &Path, left_out: u64) -> Fault {
         "export {}: expected at least one request that can be exported, found none ({left_out} left out); widen --from and --to",
         path.display()
     );
-    Fault::new(Exit::Input, text)
+    Fault::input(text)
 }
 
 fn written(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {

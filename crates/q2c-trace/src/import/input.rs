@@ -153,12 +153,10 @@ impl Input {
         match self {
             Input::Own => {
                 let name = path.display();
-                Err(unfit(
-                    path,
-                    format_args!(
-                        ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
-                    ),
-                ))
+                let message = format!(
+                    ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
+                );
+                Err(unfit(path, message))
             }
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
             Input::Foreign {
@@ -217,9 +215,8 @@ pub(super) fn is_trace(path: &Path) -> bool {
 fn no_format(path: &Path, name: &str) -> ImportError {
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let (path, known) = (path.display(), known.join(", "));
-    misused(format_args!(
-        "read {path} as `{name}`: expected a format of {known}"
-    ))
+    let message = format!("read {path} as `{name}`: expected a format of {known}");
+    misused(message)
 }
 
 fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<TraceMeta, ImportError> {
@@ -235,7 +232,7 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
             *meta.unmatched.entry(DOUBLED.to_owned()).or_default() +=
                 (before - records.len()) as u64;
         }
-        sink.push(&records)?;
+        sink.take(&mut records)?;
     }
     Ok(meta)
 }

@@ -1,36 +1,29 @@
 //! Turns the recordings of other tools into I/O records.
 //!
-//! There is one file per format, and one line in [`FORMATS`]. A format with one request per line is
-//! a parser for the module `text`. docs/formats.md lists the columns and units of each format.
+//! There is one file per format, and one line in [`FORMATS`]; published traces with one request per
+//! line stand together in `line_formats`. docs/formats.md lists the columns and units of each format.
 
-mod alibaba;
 mod arrange;
 mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod csv;
 mod decimal;
-mod disksim;
 mod error;
 mod event_text;
 mod fio_iolog;
 mod fio_log;
-mod fiu;
 mod fleet;
 mod ftrace;
 mod input;
 mod latency_list;
+mod line_formats;
 mod ms_etw;
-mod msr;
-mod nexus5;
 mod options;
 mod row;
 mod run;
 mod several;
 mod shape;
-mod spc;
-mod systor17;
-mod tencent;
 mod text;
 mod unpack;
 mod unread;
@@ -51,6 +44,7 @@ pub use several::several;
 
 use arrange::Spec;
 use error::{BadLine, bad};
+use line_formats::{Alibaba, DiskSim, Fiu, LineFormat, Msr, Nexus5, Spc, Systor17, Tencent};
 use q2c_model::TraceMeta;
 use row::{KnownTime, Name, Names, Row};
 use run::{fact, needed, not_told_twice};
@@ -87,15 +81,15 @@ pub const FORMATS: &[ImportFormat] = &[
     blkparse::FORMAT,
     ftrace::FORMAT,
     biosnoop::FORMAT,
-    disksim::FORMAT,
-    spc::FORMAT,
-    msr::FORMAT,
-    systor17::FORMAT,
-    alibaba::FORMAT,
-    tencent::FORMAT,
-    fiu::FORMAT,
+    DiskSim::FORMAT,
+    Spc::FORMAT,
+    Msr::FORMAT,
+    Systor17::FORMAT,
+    Alibaba::FORMAT,
+    Tencent::FORMAT,
+    Fiu::FORMAT,
     ms_etw::FORMAT,
-    nexus5::FORMAT,
+    Nexus5::FORMAT,
     csv::FORMAT,
 ];
 

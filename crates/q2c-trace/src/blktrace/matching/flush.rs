@@ -31,7 +31,7 @@ const fn is_internal(event: &BlktraceEvent) -> bool {
 const fn is_carried_out_by(event: &BlktraceEvent, slot: &Slot) -> bool {
     slot.device == event.device
         && slot.from == event.sector
-        && slot.bytes == 0
+        && slot.span.bytes == 0
         && slot.category & category::FLUSH != 0
 }
 
@@ -49,7 +49,7 @@ impl Matcher {
         self.each_without_data(event, |matcher, id| {
             let slot = matcher.window.get_mut(id);
             if slot.state & WAITING != 0 {
-                slot.issue_ns = event.time;
+                slot.span.issue_ns = event.time;
                 slot.category |= event.category & category::UNTIMED;
                 slot.state = ISSUED;
                 matcher.ends.remove(&mut matcher.window, id);
@@ -66,7 +66,7 @@ impl Matcher {
         };
         self.each_without_data(event, |matcher, id| {
             let slot = matcher.window.get(id);
-            if slot.state == ISSUED && slot.issue_ns == issue_ns {
+            if slot.state == ISSUED && slot.span.issue_ns == issue_ns {
                 matcher.take_back(id);
             }
         });
@@ -115,7 +115,7 @@ impl Matcher {
         let slot = self.window.get_mut(id);
         slot.category |= event.category & category::UNTIMED;
         slot.state = FLUSHING;
-        slot.from = slot.sector;
+        slot.from = slot.span.sector;
         self.starts.insert(&mut self.window, id);
         self.ends.insert(&mut self.window, id);
     }

@@ -2,7 +2,8 @@
 
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
-use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
+use super::slot::{Links, MERGED, NIL, QUEUED, WAITING, kind};
+use q2c_model::OpFlags;
 
 impl Matcher {
     /// Finds what the event merges: a bio, or a request with all its members.
@@ -63,8 +64,8 @@ impl Matcher {
     fn attach(&mut self, carrier: u32, member: u32, event: &BlktraceEvent) {
         self.counts.merged += 1;
         let slot = self.window.get_mut(member);
-        slot.getrq_ns = event.time;
-        slot.insert_ns = crate::span::NONE;
+        slot.span.getrq_ns = event.time;
+        slot.span.insert_ns = crate::span::NONE;
         slot.category |= event.category & category::UNTIMED;
         self.join(carrier, member);
     }
@@ -170,25 +171,18 @@ impl Matcher {
         self.counts.splits += 1;
         self.counts.ios += 1;
         let slot = self.window.get_mut(id);
-        slot.split = true;
-        let whole = *slot;
+        slot.span.flags = OpFlags::SPLIT;
+        let mut rest = *slot;
+        let front = (at - slot.from) * 512;
         slot.to = at;
-        slot.bytes = (at - slot.from) * 512;
-        slot.sector = slot.from;
-        let (lane, depth) = self.lanes.enter(whole.pid);
-        self.rests += u64::from(!whole.rest);
-        self.window.get_mut(id).rest = false;
-        let rest = Slot {
-            from: at,
-            sector: at,
-            bytes: whole.bytes.saturating_sub((at - whole.from) * 512),
-            by_start: Links::default(),
-            by_end: Links::default(),
-            rest: true,
-            lane,
-            depth,
-            ..whole
-        };
+        (slot.span.sector, slot.span.bytes) = (slot.from, front);
+        self.rests += u64::from(!std::mem::take(&mut slot.rest));
+        rest.from = at;
+        rest.span.sector = at;
+        rest.span.bytes = rest.span.bytes.saturating_sub(front);
+        (rest.by_start, rest.by_end) = <(Links, Links)>::default();
+        rest.rest = true;
+        (rest.span.lane, rest.span.depth_at_submit) = self.lanes.enter(rest.span.pid);
         self.add_slot(rest);
     }
 }

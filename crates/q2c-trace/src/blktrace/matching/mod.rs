@@ -215,7 +215,7 @@ impl Matcher {
 
     fn arrive(&mut self, event: &BlktraceEvent, state: SlotStage) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
-        (slot.lane, slot.depth) = self.lanes.enter(event.pid);
+        (slot.span.lane, slot.span.depth_at_submit) = self.lanes.enter(event.pid);
         self.counts.ios += 1;
         self.add_slot(slot)
     }
@@ -250,7 +250,7 @@ impl Matcher {
             return;
         }
         let id = self.arrive(event, QUEUED);
-        self.window.get_mut(id).queue_ns = event.time;
+        self.window.get_mut(id).span.begin_ns = event.time;
     }
 
     /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
@@ -273,7 +273,7 @@ impl Matcher {
             None => self.appear(event, REQUESTED, "request without queue"),
         };
         self.fit(id, event);
-        self.window.get_mut(id).getrq_ns = event.time;
+        self.window.get_mut(id).span.getrq_ns = event.time;
         self.become_request(id, REQUESTED);
     }
 
@@ -297,9 +297,9 @@ impl Matcher {
             None => self.appear(event, INSERTED, "insert without queue"),
         };
         self.fit(id, event);
-        let slot = self.window.get_mut(id);
-        if slot.insert_ns == NONE {
-            slot.insert_ns = event.time;
+        let span = &mut self.window.get_mut(id).span;
+        if span.insert_ns == NONE {
+            span.insert_ns = event.time;
         }
         self.become_request(id, INSERTED);
     }
@@ -324,7 +324,7 @@ impl Matcher {
         };
         self.fit(id, event);
         self.ends.remove(&mut self.window, id);
-        self.window.get_mut(id).issue_ns = event.time;
+        self.window.get_mut(id).span.issue_ns = event.time;
         self.become_request(id, ISSUED);
     }
 
@@ -343,12 +343,12 @@ impl Matcher {
 
     /// The driver has not got the request any more.
     fn take_back(&mut self, id: u32) {
-        let slot = self.window.get_mut(id);
+        let span = &mut self.window.get_mut(id).span;
         // The issue time stays when it is the only one: every I/O needs one for its start.
-        if slot.queue_ns != NONE || slot.getrq_ns != NONE || slot.insert_ns != NONE {
-            slot.issue_ns = NONE;
+        if span.begin_ns != NONE || span.getrq_ns != NONE || span.insert_ns != NONE {
+            span.issue_ns = NONE;
         }
-        let state = if slot.insert_ns == NONE {
+        let state = if span.insert_ns == NONE {
             REQUESTED
         } else {
             INSERTED
@@ -381,11 +381,12 @@ impl Matcher {
             self.fit(id, event);
         }
         self.window.get_mut(id).category |= event.category & category::UNTIMED;
-        let issued = self.window.get(id).issue_ns != NONE;
-        let ios = self.end_request(id, |slot| {
-            slot.complete_ns = event.time;
-            slot.cpu_complete = event.cpu;
-            slot.error = event.error;
+        let issued = self.window.get(id).span.issue_ns != NONE;
+        let ios = self.end_request(id, |span| {
+            span.end_ns = event.time;
+            span.cpu_complete = event.cpu;
+            // The kernel writes the negative errno in 16 bits; other tracers write the positive one.
+            span.error = -i32::from((event.error as i16).unsigned_abs());
         });
         self.counts.completed += ios;
         self.counts.without_issue += if issued { 0 } else { ios };
@@ -399,27 +400,27 @@ impl Matcher {
     }
 
     /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.
-    fn end_request(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
+    fn end_request(&mut self, id: u32, with: impl Fn(&mut Span)) -> u64 {
         self.remove_from_indexes(id);
         let number = self.window.number(id);
-        let issue = self.window.get(id).issue_ns;
+        let issue = self.window.get(id).span.issue_ns;
         let untimed = self.window.get(id).category & category::UNTIMED;
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
             // All take the carrier's issue time. As in `requeue`, an I/O keeps its issue time when
             // it has no other.
-            if issue != NONE || slot.issue_ns != slot.first_ns() {
-                slot.issue_ns = issue;
+            if issue != NONE || slot.span.issue_ns != slot.span.first_ns() {
+                slot.span.issue_ns = issue;
             }
-            with(slot);
+            with(&mut slot.span);
             slot.category |= untimed;
             if slot.state == MERGED {
-                slot.merged_into = number;
+                slot.span.merged_into = number;
             }
             self.rests -= u64::from(std::mem::take(&mut slot.rest));
             slot.state = OVER;
-            self.lanes.leave(slot.lane);
+            self.lanes.leave(slot.span.lane);
             next = if next == id { slot.first } else { slot.next };
             ios += 1;
         }

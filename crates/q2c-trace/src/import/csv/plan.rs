@@ -194,12 +194,10 @@ fn place(header: &CsvCells, name: &str, line: u64, path: &Path) -> Result<usize,
 }
 
 pub(super) fn wrong_header(path: &Path, line: u64, expected: &str, found: &str) -> ImportError {
-    unfit(
-        path,
-        format_args!(
-            ", line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field"
-        ),
-    )
+    let message = format!(
+        ", line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field"
+    );
+    unfit(path, message)
 }
 
 pub(super) type Wrong = (String, String);

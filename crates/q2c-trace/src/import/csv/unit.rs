@@ -182,9 +182,10 @@ impl UnitEvidence<'_> {
 
 fn wrong_map(path: &Path, expected: &str, found: &str) -> ImportError {
     let path = path.display();
-    misused(format_args!(
+    let message = format!(
         "import {path}: column map: expected {expected}, found {found}; say with --columns which header holds which field"
-    ))
+    );
+    misused(message)
 }
 
 /// The unit of all times, or of each where they differ: `submit_ns s, latency us`.

@@ -76,9 +76,8 @@ pub fn several(
 
 fn not_merged(path: &Path, expected: &str, found: &str) -> ImportError {
     let path = path.display();
-    misused(format_args!(
-        "merge {path}: expected {expected}, found {found}"
-    ))
+    let message = format!("merge {path}: expected {expected}, found {found}");
+    misused(message)
 }
 
 /// The clock that all recordings have in common, at the earliest of their time zeros.
