@@ -98,17 +98,18 @@ impl IoRecord {
     /// Whether the times belong in no figure: they are marked so ([`OpFlags::UNTIMED`]), or one
     /// lies before that of an earlier stage.
     pub fn is_untimed(&self) -> bool {
-        let block = [
-            self.queue_ns,
-            self.getrq_ns,
-            self.insert_ns,
-            self.issue_ns,
-            self.complete_ns,
-        ];
-        let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
+        let (user, block) = self.times();
         self.flags.contains(OpFlags::UNTIMED)
             || !block.into_iter().flatten().is_sorted()
             || !user.into_iter().flatten().is_sorted()
+    }
+
+    /// The times of the user layer and of the block layer, in the order of a request's life.
+    pub fn times(&self) -> ([Option<Nanos>; 3], [Option<Nanos>; 5]) {
+        let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
+        let (getrq, insert, issue) = (self.getrq_ns, self.insert_ns, self.issue_ns);
+        let block = [self.queue_ns, getrq, insert, issue, self.complete_ns];
+        (user, block)
     }
 
     /// U2C, from just before the submission to the reaping; `None` without user-layer times, and

@@ -2,7 +2,9 @@
 
 use super::cell::{NumberCell, numbers, put, write_some};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type as I32, UInt32Type as U32, UInt64Type as U64};
+use arrow_array::types::{
+    ArrowPrimitiveType, Int32Type as I32, UInt32Type as U32, UInt64Type as U64,
+};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_schema::DataType;
 use q2c_model::IoRecord;
@@ -11,16 +13,6 @@ use std::io;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 use thiserror::Error;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ColumnKind {
-    U64,
-    U32,
-    I32,
-    Bool,
-    /// Text with few distinct values.
-    Text,
-}
 
 /// Encoding of a column's cells before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +30,6 @@ static TEXT: LazyLock<DataType> =
 
 struct ColumnSpec {
     name: &'static str,
-    kind: ColumnKind,
     nullable: bool,
     packing: Packing,
     unit: &'static str,
@@ -67,12 +58,18 @@ macro_rules! columns {
                 match self {
                     $(Column::$variant => ColumnSpec {
                         name: stringify!($field),
-                        kind: ColumnKind::$kind,
                         nullable: columns!(@nullable $need),
                         packing: Packing::$packing,
                         unit: $unit,
                         meaning: $meaning,
                     },)*
+                }
+            }
+
+            /// The type of its cells.
+            pub(super) fn data_type(self) -> DataType {
+                match self {
+                    $(Column::$variant => columns!(@type $kind),)*
                 }
             }
 
@@ -109,6 +106,9 @@ macro_rules! columns {
     };
     (@nullable always) => { false };
     (@nullable maybe) => { true };
+    (@type Text) => { TEXT.clone() };
+    (@type Bool) => { DataType::Boolean };
+    (@type $number:ident) => { $number::DATA_TYPE };
     (@count always $record:ident $field:ident $counts:ident $variant:ident) => {};
     (@count maybe $record:ident $field:ident $counts:ident $variant:ident) => {
         $counts[Column::$variant as usize] += usize::from($record.$field.is_some())
@@ -225,32 +225,18 @@ impl Column {
     }
 
     /// The type of its cells as readers of Parquet name it: `uint64`, `int32`, `bool` or `string`.
-    pub const fn type_name(self) -> &'static str {
-        match self.kind() {
-            ColumnKind::U64 => "uint64",
-            ColumnKind::U32 => "uint32",
-            ColumnKind::I32 => "int32",
-            ColumnKind::Bool => "bool",
-            ColumnKind::Text => "string",
+    pub fn type_name(self) -> &'static str {
+        match self.data_type() {
+            DataType::UInt64 => "uint64",
+            DataType::UInt32 => "uint32",
+            DataType::Int32 => "int32",
+            DataType::Boolean => "bool",
+            _ => "string",
         }
-    }
-
-    pub(super) const fn kind(self) -> ColumnKind {
-        self.spec().kind
     }
 
     pub(super) const fn packing(self) -> Packing {
         self.spec().packing
-    }
-
-    pub(super) fn data_type(self) -> DataType {
-        match self.kind() {
-            ColumnKind::U64 => DataType::UInt64,
-            ColumnKind::U32 => DataType::UInt32,
-            ColumnKind::I32 => DataType::Int32,
-            ColumnKind::Bool => DataType::Boolean,
-            ColumnKind::Text => TEXT.clone(),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads records from Arrow batches that no trace file holds, such as a table of another program.
 
 use super::cell::{bad_value, records};
-use super::column::{Column, ColumnKind};
+use super::column::Column;
 use super::error::TraceError;
 use super::{footer, schema};
 use arrow_array::{Array, RecordBatch};
@@ -80,7 +80,7 @@ impl Frame {
 
 fn check(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> {
     let field = schema::field_of(found, column, name)?;
-    let is_text_column = column.kind() == ColumnKind::Text;
+    let is_text_column = is_text(&column.data_type());
     if *field.data_type() == column.data_type() || is_text_column && is_text(field.data_type()) {
         return Ok(());
     }

@@ -12,7 +12,7 @@
 
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
-use super::slot::{FLUSHING, ISSUED, NIL, QUEUED, Slot, WAITING, kind};
+use super::slot::{FLUSHING, ISSUED, QUEUED, Slot, WAITING, kind};
 
 /// The kernel's own flushes of a device that the driver has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,18 +87,10 @@ impl Matcher {
     }
 
     fn each_without_data(&mut self, event: &BlktraceEvent, with: impl Fn(&mut Matcher, u32)) {
-        let mut id = self.starts.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get(id);
-            let after = slot.by_start.after;
-            if is_carried_out_by(event, slot) {
-                with(self, id);
-            }
-            id = after;
-        }
+        let carried_out = self.at_start(event);
+        let carried_out = carried_out.filter(|(_, slot)| is_carried_out_by(event, slot));
+        let ids: Vec<u32> = carried_out.map(|(id, _)| id).collect();
+        ids.into_iter().for_each(|id| with(self, id));
     }
 
     /// Whether the completion is that of a sequence's data. The kernel takes the flags that it
@@ -128,34 +120,14 @@ impl Matcher {
                 && slot.device == event.device
                 && kind(slot.category) == kind(event.category)
         };
-        let first = self.starts.first(event.device, event.sector);
-        let starting = self.first_of(first, |slot| {
+        let starting = self.at_start(event).find(|(_, slot)| {
             let of_length = event.bytes == 0 || slot.to == event.end();
-            let starts = slot.from == event.sector && of_length;
-            (awaits(slot) && starts, slot.by_start.after)
+            awaits(slot) && slot.from == event.sector && of_length
         });
-        if starting.is_some() || event.bytes > 0 {
-            return starting;
-        }
-        let first = self.ends.first(event.device, event.sector);
-        self.first_of(first, |slot| {
-            (awaits(slot) && slot.to == event.sector, slot.by_end.after)
-        })
-    }
-
-    /// The first slot of a bucket that `look` accepts; `look` also names the next slot.
-    pub(super) fn first_of(&self, first: u32, look: impl Fn(&Slot) -> (bool, u32)) -> Option<u32> {
-        let mut id = first;
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                return None;
-            }
-            let (accepted, after) = look(self.window.get(id));
-            if accepted {
-                return Some(id);
-            }
-            id = after;
-        }
-        None
+        let ending = || {
+            let mut ending = self.at_end(event).filter(|_| event.bytes == 0);
+            ending.find(|(_, slot)| awaits(slot) && slot.to == event.sector)
+        };
+        starting.or_else(ending).map(|(id, _)| id)
     }
 }

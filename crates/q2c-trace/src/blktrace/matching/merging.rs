@@ -2,7 +2,7 @@
 
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
-use super::slot::{Links, MERGED, NIL, QUEUED, WAITING, kind};
+use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
 use q2c_model::OpFlags;
 
 impl Matcher {
@@ -43,21 +43,12 @@ impl Matcher {
     /// Finds the youngest request that ends where the event begins: the kernel merges into the one
     /// on top of the plug list.
     fn ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
-        let mut youngest = None;
-        let mut id = self.ends.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get(id);
+        let fits = |(id, slot): &(u32, &Slot)| {
             let same = slot.device == event.device && slot.to == event.sector;
-            let open = id != member && slot.state & WAITING != 0;
-            if same && open && kind(slot.category) == kind(event.category) {
-                youngest = Some(id);
-            }
-            id = slot.by_end.after;
-        }
-        youngest
+            let open = *id != member && slot.state & WAITING != 0;
+            same && open && kind(slot.category) == kind(event.category)
+        };
+        self.at_end(event).filter(fits).last().map(|(id, _)| id)
     }
 
     /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.

@@ -105,8 +105,6 @@ impl Matcher {
     pub const LIMIT: usize = (1 << 20) - 1;
     /// Most devices in `queued_on`; a damaged trace could name any number of them.
     const DEVICES: usize = 1 << 20;
-    /// Most slots of one bucket that are looked at for an event; it bounds the time per event.
-    const REACH: usize = 4096;
 
     /// A matcher with its own limit (see [`Matcher::LIMIT`]), at least 1.
     pub(crate) fn with_limit(limit: usize) -> Self {
@@ -181,17 +179,25 @@ impl Matcher {
         *self.counts.unmatched.entry(reason).or_default() += 1;
     }
 
+    /// The I/Os that may begin where the event does.
+    #[inline]
+    fn at_start(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
+        let (device, sector) = (event.device, event.sector);
+        self.starts.slots(&self.window, device, sector)
+    }
+
+    /// The I/Os that may end where the event begins.
+    fn at_end(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
+        let (device, sector) = (event.device, event.sector);
+        self.ends.slots(&self.window, device, sector)
+    }
+
     /// Finds the oldest I/O in one of `states` that begins where the event does. Equal length
     /// counts most, then whether the I/O came after the last gap.
     #[inline]
     fn find(&self, event: &BlktraceEvent, states: SlotStage) -> Option<u32> {
         let mut best: Option<(u8, u32)> = None;
-        let mut id = self.starts.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get(id);
+        for (id, slot) in self.at_start(event) {
             if slot.fits(event, states) {
                 let score =
                     u8::from(slot.to == event.end()) * 2 + u8::from(slot.epoch == self.epoch);
@@ -202,7 +208,6 @@ impl Matcher {
                     best = Some((score, id));
                 }
             }
-            id = slot.by_start.after;
         }
         best.map(|(_, id)| id)
     }
@@ -447,13 +452,12 @@ impl Matcher {
     /// and a text does not tell it.
     fn split(&mut self, event: &BlktraceEvent) {
         let at = event.split_at;
-        let first = self.starts.first(event.device, event.sector);
-        let bio = self.first_of(first, |slot| {
-            let within = (event.sector.saturating_add(1)..slot.to).contains(&at);
-            (slot.fits(event, QUEUED) && within, slot.by_start.after)
+        let bio = self.at_start(event).find(|(_, slot)| {
+            let within = event.sector.saturating_add(1)..slot.to;
+            slot.fits(event, QUEUED) && within.contains(&at)
         });
         match bio {
-            Some(id) => self.cut(id, at),
+            Some((id, _)) => self.cut(id, at),
             None => self.unmatched("split without queue"),
         }
     }
