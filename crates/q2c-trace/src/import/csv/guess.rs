@@ -3,6 +3,7 @@
 
 use super::cells::CsvCells;
 use super::field::{Field, LENGTH};
+use super::unit::Mapped;
 use crate::import::TimeUnit;
 use q2c_model::parse_size;
 
@@ -125,8 +126,8 @@ pub(super) fn words(header: &str) -> Vec<String> {
 
 /// A map as it would be typed behind `--columns`, with `:unit` behind the header of the lengths
 /// where there is one.
-pub(super) fn typed(fields: &[(Field, usize)], header: &CsvCells, unit: Option<&str>) -> String {
-    let pair = |(field, at): &(Field, usize)| {
+pub(super) fn typed(fields: &[Mapped], header: &CsvCells, unit: Option<&str>) -> String {
+    let pair = |Mapped { field, at, .. }: &Mapped| {
         let unit = unit.filter(|_| *field == LENGTH);
         let unit = unit.map_or(String::new(), |unit| format!(":{unit}"));
         let header = header.get(*at).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! recordings.
 
 use super::{in_unit, options};
-use crate::support::{ImportedRecords, parts, tells};
+use crate::support::{ImportedRecords, parts, stating, tells};
 use bzip2::write::BzEncoder;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
@@ -302,11 +302,7 @@ fn ios_of_a_log_that_overlap_have_lanes() {
 
 #[test]
 fn a_column_of_latencies_may_have_a_name() {
-    let stated = ImportOptions {
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
-        ..options()
-    };
+    let stated = stating(|o| (o.op, o.bytes) = (Some(Op::Read), Some(Bytes(4096))));
     let path = case("15-dead-ends/onecol.csv");
     let (records, meta) = import(&path, None, &stated).unwrap();
     let ends: Vec<u64> = records.iter().map(|r| r.reap_ns.unwrap().0).collect();
