@@ -6,7 +6,7 @@ use crate::parameters;
 use crate::predict::{CurvePrediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
 use crate::run::{BenchCurve, Pick};
 use q2c_model::Fault;
-use q2c_model::stats::{Rng, percentile, sorted};
+use q2c_model::stats::{ResampledRange, Rng};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
@@ -131,16 +131,12 @@ fn fitted(prediction: &CurvePrediction) -> Parameters {
     let machine = &prediction.machine;
     let value = |value: f64, figure: &dyn Fn(&MachineModel) -> Option<f64>| {
         let drawn: Vec<f64> = prediction.drawn.iter().filter_map(figure).collect();
-        let ascending = sorted(&drawn);
-        if ascending.is_empty() {
-            Value::exact(value)
-        } else {
-            Value {
-                value,
-                low: percentile(&ascending, 0.025).min(value),
-                high: percentile(&ascending, 0.975).max(value),
-            }
-        }
+        let range = ResampledRange::from_draws(&drawn);
+        range.map_or(Value::exact(value), |range| Value {
+            value,
+            low: range.low.min(value),
+            high: range.high.max(value),
+        })
     };
     let lock = machine.lock;
     let of_lock = |get: fn(&Lock) -> f64| {

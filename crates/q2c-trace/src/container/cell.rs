@@ -4,7 +4,7 @@ use super::column::Column;
 use super::error::{TraceError, unfit};
 use super::schema;
 use crate::blktrace::IntMap;
-use crate::process_name;
+use crate::process::kept_name;
 use crate::span::NONE;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
@@ -249,7 +249,7 @@ fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(
             words(array, records, parse, |r, v| r.op = v)
         }
         Column::Comm => {
-            let parse = |text: &str| Ok(process_name::kept(text));
+            let parse = |text: &str| Ok(kept_name(text));
             words(array, records, parse, |r, v| r.comm = Some(v))
         }
         number => {

@@ -3,7 +3,7 @@
 use super::cell::{bad_value, records};
 use super::column::Column;
 use super::error::TraceError;
-use super::{footer, schema};
+use super::schema;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use q2c_model::{IoRecord, TraceMeta};
@@ -37,7 +37,7 @@ impl Frame {
             source: "arrow".to_owned(),
             ..TraceMeta::default()
         };
-        let meta = footer::in_schema(found.metadata(), name)?;
+        let meta = schema::in_schema(found.metadata(), name)?;
         Ok(Frame {
             name: name.to_owned(),
             meta: meta.unwrap_or_else(undescribed),

@@ -3,7 +3,6 @@
 mod cell;
 mod column;
 mod error;
-mod footer;
 mod frame;
 mod groups;
 mod reader;

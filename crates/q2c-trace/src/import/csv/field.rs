@@ -5,7 +5,7 @@ use super::unit::Unit;
 use crate::Column;
 use crate::import::decimal;
 use crate::import::{BadLine, bad};
-use crate::process_name;
+use crate::process::kept_name;
 use q2c_model::{Bytes, IoRecord, Nanos, Op, OpFlags, Sectors};
 use std::str::FromStr;
 
@@ -130,7 +130,7 @@ pub(super) fn set(
         Column::SleptNs => record.slept_ns = Some(time(field, cell, unit)?),
         Column::Missed => record.missed = Some(truth(cell)?),
         Column::Pid => record.pid = Some(whole_number(field, cell)?),
-        Column::Comm => record.comm = Some(process_name::kept(cell)),
+        Column::Comm => record.comm = Some(kept_name(cell)),
         Column::CpuSubmit => record.cpu_submit = Some(whole_number(field, cell)?),
         Column::CpuComplete => record.cpu_complete = Some(whole_number(field, cell)?),
         Column::Hctx => record.hctx = Some(whole_number(field, cell)?),
