@@ -14,8 +14,7 @@ const LONGEST_NS: f64 = 1e12;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ParameterFile {
-    #[serde(default = "default_depth")]
-    depth: u32,
+    depth: Option<u32>,
     cpu_ns: Number,
     rest_ns: Option<Number>,
     line_ns: Option<Number>,
@@ -27,10 +26,6 @@ struct ParameterFile {
     device_ns: Option<Number>,
     device_parallel: Option<Number>,
     device_cv: Option<f64>,
-}
-
-fn default_depth() -> u32 {
-    1
 }
 
 /// A number, or a number with its interval.
@@ -61,7 +56,7 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
     let queues = file.queues.map(|n| count_within("queues", n, 4_096));
     let tags = file.tags.map(|n| count_within("tags", n, 1 << 20));
     let parameters = Parameters {
-        depth: count_within("depth", file.depth, MOST_DEPTH)?,
+        depth: count_within("depth", file.depth.unwrap_or(1), MOST_DEPTH)?,
         cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
         rest_ns: within("rest_ns", or_zero(file.rest_ns), 0.0, LONGEST_NS)?,
         line_ns: within("line_ns", or_zero(file.line_ns), 0.0, LONGEST_NS)?,

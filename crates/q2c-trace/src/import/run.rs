@@ -200,7 +200,7 @@ pub(super) struct Intake<'a> {
     batch: RecordBuffer,
     /// What times count from. It is to be set before the first record is taken.
     pub(super) origin: Origin,
-    taken: u64,
+    pub(super) taken: u64,
     pub(super) skipped: Skipped,
 }
 

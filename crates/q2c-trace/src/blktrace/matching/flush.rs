@@ -73,13 +73,8 @@ impl Matcher {
         true
     }
 
-    /// Takes the C of a kernel's own flush, which ends no I/O. Returns false for any other event.
-    pub(super) fn internal_flush_completed(&mut self, event: &BlktraceEvent) -> bool {
-        self.internal_flush_left(event).is_some()
-    }
-
-    /// The driver has one of the kernel's own flushes less.
-    fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
+    /// The driver has one of the kernel's own flushes less. Returns `None` for any other event.
+    pub(super) fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
         let under_way = self.flushing.get_mut(&event.device);
         let under_way = under_way.filter(|u| is_internal(event) && u.count > 0)?;
         under_way.count -= 1;

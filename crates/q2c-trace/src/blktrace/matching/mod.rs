@@ -364,7 +364,8 @@ impl Matcher {
     fn complete(&mut self, event: &BlktraceEvent) {
         let long_enough = |id: &u32| self.window.get(*id).to >= event.end();
         let issued = self.find(event, ISSUED).filter(long_enough);
-        if issued.is_none() && self.internal_flush_completed(event) {
+        // The C of a kernel's own flush ends no I/O.
+        if issued.is_none() && self.internal_flush_left(event).is_some() {
             return;
         }
         let short_enough = |id: &u32| self.window.get(*id).to <= event.end();
@@ -377,7 +378,10 @@ impl Matcher {
             return self.unmatched("completion without queue");
         };
         if event.end() < self.window.get(id).to && event.bytes > 0 {
-            return self.complete_part(id, event);
+            self.counts.partial_completions += 1;
+            self.starts.remove(&mut self.window, id);
+            self.window.get_mut(id).from = event.end();
+            return self.starts.insert(&mut self.window, id);
         }
         if self.is_data_of_sequence(id, event) {
             return self.await_last_flush(id, event);
@@ -395,13 +399,6 @@ impl Matcher {
         });
         self.counts.completed += ios;
         self.counts.without_issue += if issued { 0 } else { ios };
-    }
-
-    fn complete_part(&mut self, id: u32, event: &BlktraceEvent) {
-        self.counts.partial_completions += 1;
-        self.starts.remove(&mut self.window, id);
-        self.window.get_mut(id).from = event.end();
-        self.starts.insert(&mut self.window, id);
     }
 
     /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.

@@ -63,16 +63,19 @@ impl Field {
         self.is_place() || self == LENGTH
     }
 
-    /// Whether a CSV column may hold the trace's column of this name.
-    pub(super) fn takes(column: Column) -> bool {
-        Field::by_name(column.name()).is_some()
+    /// All that a CSV column may hold, in the order of the trace's columns.
+    pub(super) fn every() -> impl Iterator<Item = Field> {
+        let columns = Column::ALL.iter().map(|column| column.name());
+        columns
+            .chain(["offset", "latency"])
+            .filter_map(Field::by_name)
     }
 
     pub(super) fn names() -> String {
-        let columns = Column::ALL.iter().map(|column| column.name());
-        let names = columns.chain(["offset", "latency"]);
-        let names = names.filter(|name| Field::by_name(name).is_some());
-        names.collect::<Vec<_>>().join(", ")
+        Field::every()
+            .map(Field::name)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 

@@ -39,9 +39,12 @@ pub(super) fn is_address(header: &str) -> bool {
 }
 
 /// The headers, in small letters and without a unit, that are taken as a field where no map
-/// names it; by the field's name.
-pub(super) fn usual_headers() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    fields_of(NAMES).map(|(field, headers)| (field.name(), headers.collect()))
+/// names it.
+pub(super) fn usual_headers(field: Field) -> Vec<&'static str> {
+    let mut fields = fields_of(NAMES).filter(|(known, _)| *known == field);
+    fields
+        .next()
+        .map_or_else(Vec::new, |(_, headers)| headers.collect())
 }
 
 /// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column

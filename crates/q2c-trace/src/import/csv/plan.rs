@@ -54,8 +54,10 @@ impl CsvPlan {
             return Err(wrong(advice));
         }
         let has = |column: &Column| has(&fields, Field::Column(*column));
-        let stamp = instants.iter().copied().find(has).ok_or_else(no_start);
-        let stamp = stamp.map_err(wrong)?;
+        let stamp = instants.iter().copied().find(has).ok_or_else(|| {
+            let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
+            wrong((expected.to_owned(), "none".to_owned()))
+        })?;
         let end = instants[instants.len() - 1];
         let by_end = stamp == end && self::has(&fields, Field::Latency);
         let mapped = of.with_units(&fields)?;
@@ -157,11 +159,6 @@ fn lacking(what: &str, not_taken: Option<&str>) -> String {
         || format!("the source has no {what}"),
         |names| format!("no column was taken for {what}; not taken: {names}"),
     )
-}
-
-fn no_start() -> Wrong {
-    let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
-    (expected.to_owned(), "none".to_owned())
 }
 
 pub(super) fn has(fields: &[Mapped], field: Field) -> bool {

@@ -5,7 +5,7 @@ mod blkparse;
 mod cases;
 mod dead_ends;
 mod golden;
-mod packed;
+mod order;
 mod samples;
 mod wrong;
 
