@@ -48,7 +48,7 @@ mod whole;
 
 pub use container::{
     Batches, Column, Frame, Records, SCHEMA_VERSION, Scan, Temporary, TraceError, TraceReader,
-    TraceWriter, UnknownColumn, remove_unfinished,
+    TraceWriter, remove_unfinished,
 };
 pub use process::is_cut_name;
 pub use reading::{CountedFile, bytes_read};

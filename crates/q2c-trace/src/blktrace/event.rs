@@ -1,5 +1,5 @@
-//! One event of the block layer, with its action and category bits; the kernel's tracepoints, and the
-//! letters with which they tell the kind of a request.
+//! One event of the block layer, with its action and category bits; the kernel's tracepoints, and
+//! the letters with which they tell the kind of a request.
 
 use super::loss::BlktraceLosses;
 use q2c_model::{Bytes, DevId, Op, OpFlags};

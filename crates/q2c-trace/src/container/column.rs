@@ -12,7 +12,6 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
-use thiserror::Error;
 
 /// Encoding of a column's cells before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,21 +245,16 @@ impl fmt::Display for Column {
     }
 }
 
-/// A name that no column of the trace has.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected a column of the trace ({all}), found `{found}`", all = names(), found = .0)]
-pub struct UnknownColumn(pub String);
-
-fn names() -> String {
-    let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
-    names.join(", ")
-}
-
 impl FromStr for Column {
-    type Err = UnknownColumn;
+    type Err = String;
+
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut columns = Column::ALL.iter().copied();
         let column = columns.find(|column| column.name() == text);
-        column.ok_or_else(|| UnknownColumn(text.to_owned()))
+        column.ok_or_else(|| {
+            let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
+            let names = names.join(", ");
+            format!("expected a column of the trace ({names}), found `{text}`")
+        })
     }
 }

@@ -24,12 +24,9 @@ pub struct ExportFormat {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Writes the records, in the order in which they come.
-    pub export: ExportFn,
+    /// Writes the records, in the order in which they come. Its memory is bounded for any trace.
+    pub export: fn(Export<'_>) -> Result<Exported, Fault>,
 }
-
-/// An exporter. Its memory is bounded for any trace.
-pub type ExportFn = fn(Export<'_>) -> Result<Exported, Fault>;
 
 /// All formats that can be written.
 pub const FORMATS: &[ExportFormat] = &[

@@ -1,7 +1,8 @@
 //! Turns the recordings of other tools into I/O records.
 //!
 //! There is one file per format, and one line in [`FORMATS`]; published traces with one request per
-//! line stand together in `line_formats`. docs/formats.md lists the columns and units of each format.
+//! line stand together in `line_formats`. docs/formats.md lists the columns and units of each
+//! format.
 
 mod arrange;
 mod biosnoop;
@@ -64,12 +65,9 @@ pub struct ImportFormat {
     /// The options that the importer uses. Others are refused.
     pub uses: &'static [ImportOption],
     /// Reads the source to its end, hands the records on in the order of the source, and returns
-    /// the description.
-    pub import: ImportFn,
+    /// the description. Its memory is bounded for any source.
+    pub import: fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>,
 }
-
-/// An importer. Its memory is bounded for any source.
-pub type ImportFn = fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>;
 
 /// All formats. A file is of the first format that recognises it.
 pub const FORMATS: &[ImportFormat] = &[

@@ -142,7 +142,6 @@ pub(super) fn refused(path: &Path, is_binary: bool, position: u64, bad: BadLine)
     }
 }
 
-/// A fact of a trace.
 pub(super) fn fact(name: &str, value: impl Display) -> (String, String) {
     (name.to_owned(), value.to_string())
 }

@@ -6,38 +6,32 @@ use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
 use q2c_model::OpFlags;
 
 impl Matcher {
-    /// Finds what the event merges: a bio, or a request with all its members.
-    fn merging(&mut self, event: &BlktraceEvent) -> Option<u32> {
+    /// Puts what the event merges, a bio or a request with all its members, into the adjacent
+    /// request: behind the one that ends there (M), or before the one that begins there (F).
+    pub(super) fn merge(&mut self, event: &BlktraceEvent, is_behind: bool) {
         let bio = self.find_exact(event, QUEUED);
-        let target = bio.or_else(|| self.find_exact(event, WAITING));
-        if target.is_none() {
-            self.unmatched("merge without queue");
-        }
-        target
-    }
-
-    pub(super) fn back_merge(&mut self, event: &BlktraceEvent) {
-        let Some(member) = self.merging(event) else {
-            return;
+        let Some(member) = bio.or_else(|| self.find_exact(event, WAITING)) else {
+            return self.unmatched("merge without queue");
         };
-        match self.ending_at(event, member) {
-            Some(carrier) => self.attach(carrier, member, event),
-            None => self.unmatched("merge without request"),
-        }
-    }
-
-    pub(super) fn front_merge(&mut self, event: &BlktraceEvent) {
-        let Some(member) = self.merging(event) else {
-            return;
+        let carrier = if is_behind {
+            self.ending_at(event, member)
+        } else {
+            let behind = BlktraceEvent {
+                sector: event.end(),
+                ..*event
+            };
+            let carrier = self.find(&behind, WAITING);
+            carrier.filter(|id| *id != member)
         };
-        let behind = BlktraceEvent {
-            sector: event.end(),
-            ..*event
+        let Some(carrier) = carrier else {
+            return self.unmatched("merge without request");
         };
-        match self.find(&behind, WAITING).filter(|id| *id != member) {
-            Some(carrier) => self.attach(carrier, member, event),
-            None => self.unmatched("merge without request"),
-        }
+        self.counts.merged += 1;
+        let slot = self.window.get_mut(member);
+        slot.span.getrq_ns = event.time;
+        slot.span.insert_ns = crate::span::NONE;
+        slot.category |= event.category & category::UNTIMED;
+        self.join(carrier, member);
     }
 
     /// Finds the youngest request that ends where the event begins: the kernel merges into the one
@@ -49,16 +43,6 @@ impl Matcher {
             same && open && kind(slot.category) == kind(event.category)
         };
         self.at_end(event).filter(fits).last().map(|(id, _)| id)
-    }
-
-    /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
-    fn attach(&mut self, carrier: u32, member: u32, event: &BlktraceEvent) {
-        self.counts.merged += 1;
-        let slot = self.window.get_mut(member);
-        slot.span.getrq_ns = event.time;
-        slot.span.insert_ns = crate::span::NONE;
-        slot.category |= event.category & category::UNTIMED;
-        self.join(carrier, member);
     }
 
     /// Links `member` and its chain to `carrier`. The carrier leaves the indexes while its sectors

@@ -140,8 +140,8 @@ impl Matcher {
             action::INSERT => self.insert(event),
             action::ISSUE => self.issue(event),
             action::COMPLETE => self.complete(event),
-            action::BACK_MERGE => self.back_merge(event),
-            action::FRONT_MERGE => self.front_merge(event),
+            action::BACK_MERGE => self.merge(event, true),
+            action::FRONT_MERGE => self.merge(event, false),
             action::REQUEUE => self.requeue(event),
             action::SPLIT => self.split(event),
             _ => self.other(event),
@@ -394,7 +394,7 @@ impl Matcher {
         let ios = self.end_request(id, |span| {
             span.end_ns = event.time;
             span.cpu_complete = event.cpu;
-            // The kernel writes the negative errno in 16 bits; other tracers write the positive one.
+            // The kernel writes the negative errno in 16 bits; other tracers write the positive.
             span.error = -i32::from((event.error as i16).unsigned_abs());
         });
         self.counts.completed += ios;
