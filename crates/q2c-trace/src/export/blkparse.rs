@@ -66,10 +66,12 @@ enum BlkparseAction {
     Complete,
 }
 
+/// An event by its time, its kind, and its number, which keeps those of one instant in order.
+type WaitingEvent = (u64, BlkparseAction, u64, Rc<IoRecord>);
+
 #[derive(Default)]
 struct PendingEvents {
-    /// Events by time, kind and their number, which keeps those of one instant in order.
-    waiting: BinaryHeap<Reverse<(u64, BlkparseAction, u64, Rc<IoRecord>)>>,
+    waiting: BinaryHeap<Reverse<WaitingEvent>>,
     events: u64,
     /// First sector, and first sector behind the last, of requests under way that will complete, by
     /// id.
