@@ -199,9 +199,12 @@ impl RecordSink for OfProcess<'_> {
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let of_it = records.iter().filter(|record| self.filter.takes(record));
-        let mut of_it = of_it.cloned().collect();
-        self.sink.take(&mut of_it)
+        self.take(&mut records.to_vec())
+    }
+
+    fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        records.retain(|record| self.filter.takes(record));
+        self.sink.take(records)
     }
 }
 

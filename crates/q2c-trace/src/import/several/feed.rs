@@ -158,6 +158,7 @@ impl RecordSink for Sending {
     }
 
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
-        self.send(Sent::Records(std::mem::take(records)))
+        let room = Vec::with_capacity(records.len());
+        self.send(Sent::Records(std::mem::replace(records, room)))
     }
 }
