@@ -198,20 +198,20 @@ fn within(name: &str, value: f64, least: f64) -> Result<(), String> {
     if (least..=MOST_NS).contains(&value) {
         return Ok(());
     }
-    Err(format!(
-        "{name}: expected {least} to {MOST_NS} ns, found {value}"
-    ))
+    let message = format!("{name}: expected {least} to {MOST_NS} ns, found {value}");
+    Err(message)
 }
 
 impl Curve {
     fn check(&self, name: &str, least: f64) -> Result<(), String> {
         let (x, y) = (&self.x, &self.y);
         if x.len() != y.len() || x.len() > MOST_POINTS {
-            return Err(format!(
+            let message = format!(
                 "{name}: expected up to {MOST_POINTS} points, found {} x and {} y",
                 x.len(),
                 y.len()
-            ));
+            );
+            return Err(message);
         }
         x.iter().try_for_each(|&x| within(name, x, -MOST_NS))?;
         y.iter().try_for_each(|&y| within(name, y, least))?;
@@ -231,9 +231,8 @@ impl WakeDelay {
         self.most_ns.check(&part("most_ns"), -MOST_NS)?;
         let draws = self.z.len();
         if draws > MOST_POINTS {
-            return Err(format!(
-                "{name}.z: expected up to {MOST_POINTS} draws, found {draws}"
-            ));
+            let message = format!("{name}.z: expected up to {MOST_POINTS} draws, found {draws}");
+            return Err(message);
         }
         let z = part("z");
         let mut draws = self.z.iter();

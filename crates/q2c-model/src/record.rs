@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// One request. Times count from the trace's start on the trace's clock. A column is `None` when
 /// the source lacks it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct IoRecord {
     /// Number of the request in the trace, from 0, unique.
     pub id: u64,
@@ -74,6 +74,7 @@ pub struct IoRecord {
 impl IoRecord {
     /// A record with the columns that are always present; lane 0, depth 1 and every other column
     /// empty.
+    #[inline]
     pub fn new(
         id: u64,
         layer: Layer,
@@ -97,17 +98,18 @@ impl IoRecord {
     /// Whether the times belong in no figure: they are marked so ([`OpFlags::UNTIMED`]), or one
     /// lies before that of an earlier stage.
     pub fn is_untimed(&self) -> bool {
-        let block = [
-            self.queue_ns,
-            self.getrq_ns,
-            self.insert_ns,
-            self.issue_ns,
-            self.complete_ns,
-        ];
-        let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
+        let (user, block) = self.times();
         self.flags.contains(OpFlags::UNTIMED)
             || !block.into_iter().flatten().is_sorted()
             || !user.into_iter().flatten().is_sorted()
+    }
+
+    /// The times of the user layer and of the block layer, in the order of a request's life.
+    pub fn times(&self) -> ([Option<Nanos>; 3], [Option<Nanos>; 5]) {
+        let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
+        let (getrq, insert, issue) = (self.getrq_ns, self.insert_ns, self.issue_ns);
+        let block = [self.queue_ns, getrq, insert, issue, self.complete_ns];
+        (user, block)
     }
 
     /// U2C, from just before the submission to the reaping; `None` without user-layer times, and

@@ -14,16 +14,15 @@
 //! ```
 
 mod histogram;
-mod interval;
-mod percentile;
-mod ratio;
 mod rng;
+mod samples;
 pub mod scaling;
 mod shape;
 
 pub use histogram::{Histogram, HistogramError, HistogramStep, coarser};
-pub use interval::{CLEAR_TRIALS, Interval};
-pub use percentile::{mean, median, percentile, quantiles, sorted};
-pub use ratio::{Ratio, ratio_of_medians};
 pub use rng::Rng;
+pub use samples::{
+    CLEAR_TRIALS, Interval, Ratio, ResampledRange, mean, median, percentile, quantiles,
+    ratio_of_medians, sorted,
+};
 pub use shape::Shape;

@@ -31,9 +31,8 @@ pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, St
 pub fn parse_budget(text: &str) -> Result<f64, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
     if time < Nanos::from_millis(1_000) {
-        return Err(format!(
-            "expected 1 s or more, such as 90s or 10m, found `{text}`"
-        ));
+        let message = format!("expected 1 s or more, such as 90s or 10m, found `{text}`");
+        return Err(message);
     }
     Ok(time.as_secs_f64())
 }

@@ -5,8 +5,8 @@ use crate::machine::{Lock, MachineModel};
 use crate::parameters;
 use crate::predict::{CurvePrediction, REGULAR, RESAMPLES, Range, from_evidence, from_machine};
 use crate::run::{BenchCurve, Pick};
-use q2c_model::stats::{Rng, percentile, sorted};
-use q2c_model::{Exit, Fault};
+use q2c_model::Fault;
+use q2c_model::stats::{ResampledRange, Rng};
 use q2c_result::Warning;
 use q2c_result::bench::BenchResult;
 use q2c_result::scale::{
@@ -48,7 +48,7 @@ pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
         }
         _ => {
             let text = "expected a run or a file of parameters, found neither";
-            return Err(Fault::new(Exit::Input, text));
+            return Err(Fault::input(text));
         }
     };
     let measured = request.run.zip(curve.as_ref());
@@ -131,16 +131,12 @@ fn fitted(prediction: &CurvePrediction) -> Parameters {
     let machine = &prediction.machine;
     let value = |value: f64, figure: &dyn Fn(&MachineModel) -> Option<f64>| {
         let drawn: Vec<f64> = prediction.drawn.iter().filter_map(figure).collect();
-        let ascending = sorted(&drawn);
-        if ascending.is_empty() {
-            Value::exact(value)
-        } else {
-            Value {
-                value,
-                low: percentile(&ascending, 0.025).min(value),
-                high: percentile(&ascending, 0.975).max(value),
-            }
-        }
+        let range = ResampledRange::from_draws(&drawn);
+        range.map_or(Value::exact(value), |range| Value {
+            value,
+            low: range.low.min(value),
+            high: range.high.max(value),
+        })
     };
     let lock = machine.lock;
     let of_lock = |get: fn(&Lock) -> f64| {

@@ -43,11 +43,6 @@ impl Lock {
         chain.rate(self)
     }
 
-    /// The mean time of a visit, waiting included.
-    pub(crate) fn stay_ns(&self, jobs: usize, other_ns: f64) -> f64 {
-        jobs as f64 / self.rate(jobs, other_ns) - other_ns
-    }
-
     pub(crate) fn held_ns(&self, waiting: usize) -> f64 {
         self.hold_ns * (1.0 + self.growth * waiting as f64)
     }

@@ -131,7 +131,8 @@ impl MachineModel {
             delay += self.device.service_ns;
         }
         let Some(last) = queues.pop() else {
-            return self.with_lock(n, delay);
+            let lock = self.lock;
+            return lock.map_or(n as f64 / delay, |lock| lock.rate(n, delay));
         };
         let mut combined = Station::delay(delay, n);
         for queue in &queues {
@@ -149,13 +150,6 @@ impl MachineModel {
     /// Time of an I/O that waits for nothing, without the lock.
     fn round_ns(&self, jobs: u32) -> f64 {
         self.on_core_ns(jobs) + self.rest_ns + self.device.service_ns
-    }
-
-    fn with_lock(&self, n: usize, other_ns: f64) -> f64 {
-        match self.lock {
-            Some(lock) => lock.rate(n, other_ns),
-            None => n as f64 / other_ns,
-        }
     }
 
     fn outside_waits(&self, jobs: u32) -> bool {

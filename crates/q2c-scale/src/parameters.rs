@@ -1,8 +1,8 @@
 //! Parameters from a file, in TOML: for machines on which nothing can be measured.
 
 use crate::machine::{DeviceModel, Lock, MachineModel, QueueTags};
+use q2c_model::Fault;
 use q2c_model::stats::Rng;
-use q2c_model::{Exit, Fault};
 use q2c_result::scale::{Parameters, Value};
 use serde::Deserialize;
 
@@ -14,8 +14,7 @@ const LONGEST_NS: f64 = 1e12;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ParameterFile {
-    #[serde(default = "default_depth")]
-    depth: u32,
+    depth: Option<u32>,
     cpu_ns: Number,
     rest_ns: Option<Number>,
     line_ns: Option<Number>,
@@ -27,10 +26,6 @@ struct ParameterFile {
     device_ns: Option<Number>,
     device_parallel: Option<Number>,
     device_cv: Option<f64>,
-}
-
-fn default_depth() -> u32 {
-    1
 }
 
 /// A number, or a number with its interval.
@@ -61,7 +56,7 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
     let queues = file.queues.map(|n| count_within("queues", n, 4_096));
     let tags = file.tags.map(|n| count_within("tags", n, 1 << 20));
     let parameters = Parameters {
-        depth: count_within("depth", file.depth, MOST_DEPTH)?,
+        depth: count_within("depth", file.depth.unwrap_or(1), MOST_DEPTH)?,
         cpu_ns: within("cpu_ns", file.cpu_ns.value(), 1.0, LONGEST_NS)?,
         rest_ns: within("rest_ns", or_zero(file.rest_ns), 0.0, LONGEST_NS)?,
         line_ns: within("line_ns", or_zero(file.line_ns), 0.0, LONGEST_NS)?,
@@ -77,7 +72,7 @@ pub fn read(text: &str) -> Result<Parameters, Fault> {
     };
     if parameters.queues.is_some() != parameters.tags.is_some() {
         let text = "expected queues and tags together or not at all, found one of them";
-        return Err(Fault::new(Exit::Input, text));
+        return Err(Fault::input(text));
     }
     Ok(parameters)
 }
@@ -87,7 +82,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     let line = error.span().map(|at| before(at).matches('\n').count() + 1);
     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
     let text = format!("{place}{}", error.message().replace('\n', " "));
-    Fault::new(Exit::Input, text)
+    Fault::input(text)
 }
 
 fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> {
@@ -95,7 +90,7 @@ fn count_within(key: &'static str, value: u32, most: u32) -> Result<u32, Fault> 
         return Ok(value);
     }
     let text = format!("expected {key} from 1 to {most}, found {value}");
-    Err(Fault::new(Exit::Input, text))
+    Err(Fault::input(text))
 }
 
 fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Value, Fault> {
@@ -105,7 +100,7 @@ fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Valu
     }
     let range = format!("{key} from {least} to {most}, and low <= value <= high");
     let text = format!("expected {range}, found {v} in [{low}, {high}]");
-    Err(Fault::new(Exit::Input, text))
+    Err(Fault::input(text))
 }
 
 fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {

@@ -4,7 +4,7 @@ use crate::evidence::CurveEvidence;
 use crate::fit::{Structure, fit};
 use crate::machine::MachineModel;
 use q2c_model::stats::scaling::{KNEE_SHARE, ScalingPoint, ScalingShape};
-use q2c_model::stats::{Rng, percentile, sorted};
+use q2c_model::stats::{ResampledRange, Rng};
 use q2c_result::scale::{Answer, CurvePoint, Resource, WhatIf};
 
 /// Resampled predictions.
@@ -206,12 +206,8 @@ fn nearest(sorted: &[f64], share: f64) -> Option<f64> {
 fn curve(over: &[u32], predicted: &[f64], others: &[Vec<f64>], error: f64) -> Vec<CurvePoint> {
     let point = |(at, (jobs, iops)): (usize, (&u32, &f64))| {
         let drawn: Vec<f64> = others.iter().map(|other| other[at]).collect();
-        let ascending = sorted(&drawn);
-        let (low, high) = if ascending.is_empty() {
-            (*iops, *iops)
-        } else {
-            (percentile(&ascending, 0.025), percentile(&ascending, 0.975))
-        };
+        let range = ResampledRange::from_draws(&drawn);
+        let (low, high) = range.map_or((*iops, *iops), |range| (range.low, range.high));
         CurvePoint {
             jobs: *jobs,
             iops: *iops,

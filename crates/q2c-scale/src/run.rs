@@ -3,7 +3,7 @@
 use crate::evidence::{CurveEvidence, EvidencePoint};
 use crate::machine::QueueTags;
 use crate::predict::LEAST_POINTS;
-use q2c_model::{Bytes, Exit, Fault};
+use q2c_model::{Bytes, Fault};
 use q2c_policy::Method;
 use q2c_result::Machine;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, PointStages};
@@ -88,7 +88,7 @@ fn no_curve(run: &str, found: &str) -> Fault {
     let text = format!(
         "predict from {run}: expected a curve with stages at {LEAST_POINTS} numbers of jobs or more, one core for each job, found {found}; run q2c bench --jobs 1..8 --stages"
     );
-    Fault::new(Exit::Input, text)
+    Fault::input(text)
 }
 
 impl<'a> BenchCurve<'a> {
@@ -115,7 +115,7 @@ impl<'a> BenchCurve<'a> {
                     "predict from {run}: expected one curve, found {}; choose by --engine, --method, --depth, --bs or --rw",
                     names.join("; ")
                 );
-                Err(Fault::new(Exit::Usage, text))
+                Err(Fault::usage(text))
             }
         }
     }
@@ -139,7 +139,7 @@ impl<'a> BenchCurve<'a> {
                 "predict from {run}: expected a run on at least {LEAST_CORES} physical cores, found {}: so few show no contention; run q2c bench --stages on a larger machine, or name the parameters with --parameters FILE",
                 self.physical_cores
             );
-            return Err(Fault::new(Exit::Environment, text));
+            return Err(Fault::environment(text));
         }
         let fitted = self.fitted();
         if fitted.len() < LEAST_POINTS {

@@ -78,16 +78,20 @@ proptest! {
     }
 }
 
+/// A lock whose time varies as an exponential one.
+fn lock(hold_ns: f64, growth: f64) -> Lock {
+    Lock {
+        hold_ns,
+        growth,
+        cv: 1.0,
+    }
+}
+
 /// Within a half percent for a lock whose time varies as an exponential one.
 #[test]
 fn a_varied_lock_is_near_machine_repair() {
     for n in [1, 2, 5, 10, 20, 40, 80] {
-        let lock = Lock {
-            hold_ns: 1.0,
-            growth: 0.0,
-            cv: 1.0,
-        };
-        let ratio = lock.rate(n as usize, 20.0) / machine_repair(n, 20.0, 1.0);
+        let ratio = lock(1.0, 0.0).rate(n as usize, 20.0) / machine_repair(n, 20.0, 1.0);
         assert!((ratio - 1.0).abs() < 0.005, "{n}: {ratio}");
     }
 }
@@ -143,14 +147,10 @@ fn jobs_beyond_the_cores_share_them() {
 
 #[test]
 fn fixed_rates_do_not_fall() {
-    let lock = |growth| MachineModel {
-        lock: Some(Lock {
-            hold_ns: 300.0,
-            growth,
-            cv: 1.0,
-        }),
+    let locked = |growth| MachineModel {
+        lock: Some(lock(300.0, growth)),
         ..machine()
     };
     let falls = |m: MachineModel| (2..=64).any(|n| m.iops(n) < m.iops(n - 1) * (1.0 - 1e-9));
-    assert!(!falls(lock(0.0)) && falls(lock(0.1)));
+    assert!(!falls(locked(0.0)) && falls(locked(0.1)));
 }

@@ -38,7 +38,6 @@ mod container;
 pub mod export;
 pub mod import;
 pub mod process;
-mod process_name;
 mod reading;
 pub mod recording;
 mod sorter;
@@ -49,9 +48,9 @@ mod whole;
 
 pub use container::{
     Batches, Column, Frame, Records, SCHEMA_VERSION, Scan, Temporary, TraceError, TraceReader,
-    TraceWriter, UnknownColumn, remove_unfinished,
+    TraceWriter, remove_unfinished,
 };
-pub use process_name::is_cut as is_cut_name;
+pub use process::is_cut_name;
 pub use reading::{CountedFile, bytes_read};
 pub use span::Span;
 pub use summary::Counting;

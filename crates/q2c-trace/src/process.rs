@@ -1,7 +1,6 @@
-//! The I/Os of one process out of a recording.
+//! Names of processes, as records keep them, and the I/Os of one process out of a recording.
 
 use crate::import::{Origin, RecordSink};
-use crate::process_name::kept;
 use crate::{Column, TraceError};
 use q2c_model::{Exit, Fault, IoRecord};
 use std::collections::BTreeSet;
@@ -58,7 +57,7 @@ impl FromStr for Process {
         match text.parse() {
             Ok(pid) => Ok(Process::Pid(pid)),
             Err(_) if text.is_empty() => Err("expected the name or the number of a process"),
-            Err(_) => Ok(Process::Name(kept(text))),
+            Err(_) => Ok(Process::Name(kept_name(text))),
         }
     }
 }
@@ -176,7 +175,6 @@ impl NoSuchProcess {
 /// Hands the records of one process on.
 pub struct OfProcess<'a> {
     filter: ProcessFilter,
-    kept: Vec<IoRecord>,
     sink: &'a mut dyn RecordSink,
 }
 
@@ -185,7 +183,6 @@ impl<'a> OfProcess<'a> {
     pub fn new(process: &Process, sink: &'a mut dyn RecordSink) -> Self {
         OfProcess {
             filter: ProcessFilter::new(process),
-            kept: Vec::new(),
             sink,
         }
     }
@@ -202,12 +199,31 @@ impl RecordSink for OfProcess<'_> {
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let filter = &mut self.filter;
-        let of_it = records.iter().filter(|record| filter.takes(record));
-        self.kept.clear();
-        self.kept.extend(of_it.cloned());
-        self.sink.push(&self.kept)
+        self.take(&mut records.to_vec())
     }
+
+    fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        records.retain(|record| self.filter.takes(record));
+        self.sink.take(records)
+    }
+}
+
+/// Most characters of a process's name; the kernel's have 15. The name is copied to each record, so
+/// that a small file with a name of megabytes would fill the memory.
+const MOST: usize = 64;
+/// The end of a name that was cut.
+const CUT: &str = "... (cut)";
+
+pub(crate) fn kept_name(name: &str) -> String {
+    match name.char_indices().nth(MOST) {
+        None => name.to_owned(),
+        Some((end, _)) => name[..end].to_owned() + CUT,
+    }
+}
+
+/// Whether a record's name is the beginning of a longer one, which nothing else can have.
+pub fn is_cut_name(name: &str) -> bool {
+    name.len() > MOST && name.ends_with(CUT)
 }
 
 #[cfg(test)]
@@ -261,5 +277,18 @@ mod tests {
         assert!(none.contains("q2c trace record DISK"), "{none}");
         let numbers = message_for("fio", &[record(None, Some(3))]);
         assert!(numbers.contains("found none, but 3; name"), "{numbers}");
+    }
+
+    #[test]
+    fn a_name_of_megabytes_is_cut_and_says_so() {
+        assert_eq!(kept_name("fio"), "fio");
+        let whole = "ä".repeat(MOST);
+        assert_eq!(kept_name(&whole), whole);
+        assert!(!is_cut_name(&whole) && !is_cut_name(CUT));
+        let cut = kept_name(&"ä".repeat(5_000_000));
+        assert_eq!(cut, whole + CUT);
+        assert!(is_cut_name(&cut));
+        // What was written as it was cut is read as it was written.
+        assert_eq!(kept_name("fio... (cut)"), "fio... (cut)");
     }
 }

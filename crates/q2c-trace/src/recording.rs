@@ -43,8 +43,8 @@ impl RecordingSorter {
     /// A recording that holds about `memory` bytes in memory and the rest in an unnamed file in
     /// `folder`.
     pub fn new(memory: Bytes, folder: &Path) -> Self {
-        // A row, and its place while rows are sorted.
-        const ROW: u64 = size_of::<(Recorded, <Recorded as SorterRow>::Key, usize)>() as u64;
+        // A row, and half of one more while rows are sorted.
+        const ROW: u64 = size_of::<[Recorded; 3]>() as u64 / 2;
         const LEAST: u64 = 1 << 12;
         const MOST: u64 = 1 << 30;
         // The bounds keep the number within a usize.
@@ -125,7 +125,7 @@ impl Arranging<'_> {
         let depth = self.depths.submit(span.lane, Nanos(start), end);
         span.depth_at_submit = depth.map_err(|_| {
             let text = "arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more";
-            Fault::new(Exit::Environment, text)
+            Fault::environment(text)
         })?;
         if io.carries {
             if self.leads.len() >= Self::LEADS {

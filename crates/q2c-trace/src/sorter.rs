@@ -58,9 +58,8 @@ impl<R: SorterRow> Sorter<R> {
         mut take: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.runs.is_empty() {
-            let places = sorted(&self.rows);
-            let mut rows: Vec<Option<R>> = self.rows.into_iter().map(Some).collect();
-            return places.filter_map(|at| rows[at].take()).try_for_each(take);
+            self.rows.sort_by_key(R::key);
+            return self.rows.into_iter().try_for_each(take);
         }
         self.run_to_file().map_err(&failed)?;
         self.rows = Vec::new();
@@ -89,8 +88,9 @@ impl<R: SorterRow> Sorter<R> {
         };
         let at = self.runs.last().map_or(0, |run| run.end);
         let (mut end, mut packed) = (at, Vec::new());
-        for at in sorted(&self.rows) {
-            packed = postcard::to_extend(&self.rows[at], packed).map_err(io::Error::other)?;
+        self.rows.sort_by_key(R::key);
+        for row in self.rows.drain(..) {
+            packed = postcard::to_extend(&row, packed).map_err(io::Error::other)?;
             if packed.len() >= BLOCK {
                 file.write_all(&packed)?;
                 end += packed.len() as u64;
@@ -99,18 +99,10 @@ impl<R: SorterRow> Sorter<R> {
         }
         file.write_all(&packed)?;
         end += packed.len() as u64;
-        self.rows.clear();
         let ahead = VecDeque::new();
         self.runs.push(SortedRun { at, end, ahead });
         Ok(())
     }
-}
-
-/// The places of the rows, in order. The rows themselves are too large to be moved often.
-fn sorted<R: SorterRow>(rows: &[R]) -> impl Iterator<Item = usize> + use<R> {
-    let mut places: Vec<(R::Key, usize)> = rows.iter().map(R::key).zip(0..).collect();
-    places.sort_unstable();
-    places.into_iter().map(|(_, at)| at)
 }
 
 /// A sorted part of the file, `at..end` of it not read yet.

@@ -63,11 +63,6 @@ pub struct Span {
     pub error: i32,
 }
 
-/// The first of these times that is known; [`NONE`] when none is.
-pub(crate) fn first_known(times: [u64; 5]) -> u64 {
-    times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
-}
-
 fn or_none(time: Option<Nanos>) -> u64 {
     time.map_or(NONE, |ns| ns.0)
 }
@@ -84,13 +79,9 @@ impl Span {
     /// The first known time in the order of an I/O's life: the begin, G, I, D, the end. [`NONE`]
     /// without any. It differs from `begin_ns` where the source did not see the begin.
     pub fn first_ns(&self) -> u64 {
-        first_known([
-            self.begin_ns,
-            self.getrq_ns,
-            self.insert_ns,
-            self.issue_ns,
-            self.end_ns,
-        ])
+        let (begin, end) = (self.begin_ns, self.end_ns);
+        let times = [begin, self.getrq_ns, self.insert_ns, self.issue_ns, end];
+        times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
     }
 
     /// Whether the times belong in no figure, as [`IoRecord::is_untimed`] says.

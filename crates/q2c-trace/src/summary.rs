@@ -72,7 +72,8 @@ impl Counting {
             Some(_) => record.q2c().into_iter().for_each(|ns| self.q2c.add(ns)),
             None => record.d2c().into_iter().for_each(|ns| self.d2c.add(ns)),
         }
-        for time in times(record) {
+        let (user, block) = record.times();
+        for time in user.into_iter().chain(block).flatten() {
             let (first, last) = self.ends.get_or_insert((time, time));
             (*first, *last) = ((*first).min(time), (*last).max(time));
         }
@@ -131,18 +132,6 @@ impl NumberTally {
         }
         self.counts.into_iter()
     }
-}
-
-fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
-    let user = [record.submit_ns, record.submit_end_ns, record.reap_ns];
-    let block = [
-        record.queue_ns,
-        record.getrq_ns,
-        record.insert_ns,
-        record.issue_ns,
-        record.complete_ns,
-    ];
-    user.into_iter().chain(block).flatten()
 }
 
 /// Latencies in classes of 8 binary digits; some thousand classes hold the latencies of any trace.

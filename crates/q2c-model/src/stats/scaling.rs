@@ -11,7 +11,7 @@ mod usl;
 
 use serde::{Deserialize, Serialize};
 pub use shape::{Bad, KNEE_SHARE, ScalingPoint, ScalingShape, ScalingStep};
-pub use usl::{Fit, Fitted, Intervals, Refused, ResampledRange, Usl, fit};
+pub use usl::{Fit, Fitted, Intervals, Refused, Usl, fit};
 
 /// The analysis of one curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

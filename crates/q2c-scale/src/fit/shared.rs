@@ -127,7 +127,8 @@ fn squares(rows: &[EvidenceRow], lock: Lock) -> f64 {
         let shared = row.shared_ns?;
         // A thread does one thing at a time: so long it is elsewhere between two visits.
         let other = (f64::from(row.jobs) / row.per_ns - shared).max(0.01 * shared);
-        let there = lock.stay_ns(row.jobs as usize, other);
+        // The mean time of a visit, waiting included.
+        let there = f64::from(row.jobs) / lock.rate(row.jobs as usize, other) - other;
         Some((shared, there))
     };
     let places: Vec<(f64, f64)> = rows.iter().filter_map(place).collect();

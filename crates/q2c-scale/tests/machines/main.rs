@@ -155,9 +155,8 @@ fn predicted(hidden: &Hidden, up_to: u32, seed: u64) -> CurvePrediction {
     from_evidence(&evidence(hidden, up_to, seed), range)
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct PredictionTally {
-    machines: u32,
     told: u32,
     right: u32,
     near: u32,
@@ -185,7 +184,6 @@ fn tally(
             continue;
         };
         let got = predicted(&hidden, up_to, seed);
-        tally.machines += 1;
         let holds = got.ends_between.is_some_and(|(low, high)| {
             let below = high.is_none_or(|high| end <= f64::from(high) * (1.0 + RESOLUTION));
             end >= f64::from(low) * (1.0 - RESOLUTION) && below
@@ -209,17 +207,7 @@ fn tally(
             got.answer, got.ends_at, got.ends_between, got.resource, got.machine
         );
     }
-    println!(
-        "{limit:?}: {} machines, {} told, {} right, {} near, {} covered; {} uncertain, {} covered; {} nothing seen",
-        tally.machines,
-        tally.told,
-        tally.right,
-        tally.near,
-        tally.covered,
-        tally.uncertain,
-        tally.uncertain_covered,
-        tally.nothing_seen
-    );
+    println!("{limit:?}: {tally:?}");
     tally
 }
 

@@ -3,7 +3,7 @@
 //! none of its code: time goes from event to event, and everything waits in the order of arrival.
 
 use q2c_model::stats::Rng;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug)]
@@ -47,34 +47,21 @@ pub(crate) struct PointObservation {
     pub cpu_ns: f64,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct MachineEvent {
-    at: f64,
+    /// Bits of the time, which is not negative: they are in the order of the times.
+    at: u64,
     what: MachineEventKind,
     job: usize,
     io: usize,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MachineEventKind {
     Ready,
     Dispatch,
     Unlock,
     Complete,
-}
-
-impl Eq for MachineEvent {}
-
-impl Ord for MachineEvent {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.at.total_cmp(&other.at)
-    }
-}
-
-impl PartialOrd for MachineEvent {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -180,7 +167,7 @@ impl<'a> MachineRun<'a> {
     fn until(&mut self, ios: u64) {
         while self.done < ios {
             let Reverse(event) = self.events.pop().expect("a closed loop never ends");
-            self.now = event.at;
+            self.now = f64::from_bits(event.at);
             match event.what {
                 MachineEventKind::Ready => self.take_tag(event.io),
                 MachineEventKind::Dispatch => self.take_lock(event.io),
@@ -192,7 +179,7 @@ impl<'a> MachineRun<'a> {
 
     fn after(&mut self, ns: f64, what: MachineEventKind, io: usize) {
         let job = self.ios[io].job;
-        let at = self.now + ns;
+        let at = (self.now + ns).to_bits();
         self.events
             .push(Reverse(MachineEvent { at, what, job, io }));
     }

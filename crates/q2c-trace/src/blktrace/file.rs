@@ -4,7 +4,7 @@ use super::loss::BlktraceLosses;
 use super::notes::Notes;
 use super::set::BesideEvents;
 use crate::import::unreadable;
-use q2c_model::{Exit, Fault};
+use q2c_model::Fault;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -230,12 +230,10 @@ impl<R: Read> EventFile<R> {
         };
         let head = found.map_or_else(|| format!("bytes {}", head.join(" ")), |l| l.to_string());
         let (path, offset) = (self.path.display(), self.offset);
-        Fault::new(
-            Exit::Input,
-            format_args!(
-                "read {path}, offset {offset}: expected {expected}, found {head}; copy or record it again, or skip and count what is bad with --skip-bad"
-            ),
-        )
+        let message = format!(
+            "read {path}, offset {offset}: expected {expected}, found {head}; copy or record it again, or skip and count what is bad with --skip-bad"
+        );
+        Fault::input(message)
     }
 
     fn payload(&self, event: &mut BlktraceEvent, start: usize, len: usize, notes: &mut Notes) {

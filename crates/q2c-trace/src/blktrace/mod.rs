@@ -15,11 +15,10 @@ mod loss;
 mod matching;
 mod merge;
 mod notes;
-mod queue;
-mod rwbs;
 mod set;
 
-pub use event::{BlktraceEvent, action, category};
+pub(crate) use event::kind_of_rwbs;
+pub use event::{BlktraceEvent, TRACEPOINTS, action, category, category_of_rwbs};
 pub use file::EventFile;
 pub(crate) use layout::BlktraceLayout;
 pub use loss::BlktraceLosses;
@@ -29,8 +28,6 @@ pub use merge::Merge;
 pub use notes::Notes;
 /// For numbers of processes and devices: no attacker gains from slow look-ups in his own trace.
 pub(crate) use rustc_hash::FxHashMap as IntMap;
-pub(crate) use rwbs::kind_of_rwbs;
-pub use rwbs::{TRACEPOINTS, category_of_rwbs};
 pub use set::{BesideEvents, EventSource, FileSet, MatchSummary, match_events};
 
 /// 2^64 / the golden ratio, rounded to an odd number.

@@ -10,7 +10,7 @@ use crate::CountedFile;
 use crate::container::folder;
 use crate::import::unreadable;
 use crate::span::Span;
-use q2c_model::{Exit, Fault};
+use q2c_model::Fault;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,12 +52,10 @@ impl FileSet {
     /// The error of a path without files.
     pub(crate) fn absent(base: &Path) -> Fault {
         let base = base.display();
-        Fault::new(
-            Exit::Input,
-            format_args!(
-                "find the files of blktrace {base}: expected {base}.blktrace.N or a blktrace file of that name, found none"
-            ),
-        )
+        let message = format!(
+            "find the files of blktrace {base}: expected {base}.blktrace.N or a blktrace file of that name, found none"
+        );
+        Fault::input(message)
     }
 
     /// `BASE` of `BASE.blktrace.N`, the name of one CPU's file.

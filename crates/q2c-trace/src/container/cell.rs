@@ -4,7 +4,7 @@ use super::column::Column;
 use super::error::{TraceError, unfit};
 use super::schema;
 use crate::blktrace::IntMap;
-use crate::process_name;
+use crate::process::kept_name;
 use crate::span::NONE;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
@@ -110,14 +110,8 @@ impl Encoder {
     /// All columns of `records`. A column that no record has is shared between batches and costs
     /// next to nothing; most sources fill few columns.
     pub(super) fn batch(&mut self, records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
-        let mut counts = [0; Column::ALL.len()];
-        for record in records {
-            for (count, known) in counts.iter_mut().zip(Column::known(record)) {
-                *count += usize::from(known);
-            }
-        }
         let mut arrays = Vec::with_capacity(Column::ALL.len());
-        for (&column, count) in Column::ALL.iter().zip(counts) {
+        for (&column, count) in Column::ALL.iter().zip(Column::known(records)) {
             arrays.push(match column {
                 Column::Layer => keyed(records, &self.layers, |r| r.layer as i32)?,
                 Column::Op => keyed(records, &self.ops, |r| r.op as i32)?,
@@ -129,7 +123,7 @@ impl Encoder {
                     let names = records.iter().map(|record| record.comm.as_deref());
                     Arc::new(names.collect::<DictionaryArray<Int32Type>>())
                 }
-                _ => column.array(records, count == records.len()),
+                _ => column.array(records, !column.is_optional() || count == records.len()),
             });
         }
         RecordBatch::try_new(schema::schema(), arrays)
@@ -223,9 +217,9 @@ pub(super) fn records(batch: &RecordBatch, path: &Path) -> Result<Vec<IoRecord>,
 
 pub(super) fn bad_value(path: &Path, column: Column, expected: &str, found: &str) -> TraceError {
     let path = path.display();
-    unfit(format!(
-        "read trace {path}: column `{column}`: expected {expected}, found `{found}`"
-    ))
+    let message =
+        format!("read trace {path}: column `{column}`: expected {expected}, found `{found}`");
+    unfit(message)
 }
 
 /// Refuses 2^64-1 as a value: spans use it for what is unknown, and no time, place or id is so
@@ -255,7 +249,7 @@ fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(
             words(array, records, parse, |r, v| r.op = v)
         }
         Column::Comm => {
-            let parse = |text: &str| Ok(process_name::kept(text));
+            let parse = |text: &str| Ok(kept_name(text));
             words(array, records, parse, |r, v| r.comm = Some(v))
         }
         number => {

@@ -2,7 +2,9 @@
 
 use super::cell::{NumberCell, numbers, put, write_some};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type as I32, UInt32Type as U32, UInt64Type as U64};
+use arrow_array::types::{
+    ArrowPrimitiveType, Int32Type as I32, UInt32Type as U32, UInt64Type as U64,
+};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_schema::DataType;
 use q2c_model::IoRecord;
@@ -10,17 +12,6 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
-use thiserror::Error;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ColumnKind {
-    U64,
-    U32,
-    I32,
-    Bool,
-    /// Text with few distinct values.
-    Text,
-}
 
 /// Encoding of a column's cells before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +29,6 @@ static TEXT: LazyLock<DataType> =
 
 struct ColumnSpec {
     name: &'static str,
-    kind: ColumnKind,
     nullable: bool,
     packing: Packing,
     unit: &'static str,
@@ -67,7 +57,6 @@ macro_rules! columns {
                 match self {
                     $(Column::$variant => ColumnSpec {
                         name: stringify!($field),
-                        kind: ColumnKind::$kind,
                         nullable: columns!(@nullable $need),
                         packing: Packing::$packing,
                         unit: $unit,
@@ -76,9 +65,20 @@ macro_rules! columns {
                 }
             }
 
-            /// Which columns have a cell for the record.
-            pub(super) fn known(record: &IoRecord) -> [bool; Column::ALL.len()] {
-                [$(columns!(@known $need record $field)),*]
+            /// The type of its cells.
+            pub(super) fn data_type(self) -> DataType {
+                match self {
+                    $(Column::$variant => columns!(@type $kind),)*
+                }
+            }
+
+            /// How many of the records have a cell in each column that may be null.
+            pub(super) fn known(records: &[IoRecord]) -> [usize; Column::ALL.len()] {
+                let mut counts = [0; Column::ALL.len()];
+                for record in records {
+                    $(columns!(@count $need record $field counts $variant);)*
+                }
+                counts
             }
 
             /// Puts the cells of this column into the records, but for texts.
@@ -105,8 +105,13 @@ macro_rules! columns {
     };
     (@nullable always) => { false };
     (@nullable maybe) => { true };
-    (@known always $record:ident $field:ident) => { true };
-    (@known maybe $record:ident $field:ident) => { $record.$field.is_some() };
+    (@type Text) => { TEXT.clone() };
+    (@type Bool) => { DataType::Boolean };
+    (@type $number:ident) => { $number::DATA_TYPE };
+    (@count always $record:ident $field:ident $counts:ident $variant:ident) => {};
+    (@count maybe $record:ident $field:ident $counts:ident $variant:ident) => {
+        $counts[Column::$variant as usize] += usize::from($record.$field.is_some())
+    };
     (@fill Text $array:ident $records:ident $field:ident) => { {} };
     (@fill Bool $array:ident $records:ident $field:ident) => {
         put($array.as_boolean(), $records, |record, cell| record.$field = Some(cell))
@@ -219,32 +224,18 @@ impl Column {
     }
 
     /// The type of its cells as readers of Parquet name it: `uint64`, `int32`, `bool` or `string`.
-    pub const fn type_name(self) -> &'static str {
-        match self.kind() {
-            ColumnKind::U64 => "uint64",
-            ColumnKind::U32 => "uint32",
-            ColumnKind::I32 => "int32",
-            ColumnKind::Bool => "bool",
-            ColumnKind::Text => "string",
+    pub fn type_name(self) -> &'static str {
+        match self.data_type() {
+            DataType::UInt64 => "uint64",
+            DataType::UInt32 => "uint32",
+            DataType::Int32 => "int32",
+            DataType::Boolean => "bool",
+            _ => "string",
         }
-    }
-
-    pub(super) const fn kind(self) -> ColumnKind {
-        self.spec().kind
     }
 
     pub(super) const fn packing(self) -> Packing {
         self.spec().packing
-    }
-
-    pub(super) fn data_type(self) -> DataType {
-        match self.kind() {
-            ColumnKind::U64 => DataType::UInt64,
-            ColumnKind::U32 => DataType::UInt32,
-            ColumnKind::I32 => DataType::Int32,
-            ColumnKind::Bool => DataType::Boolean,
-            ColumnKind::Text => TEXT.clone(),
-        }
     }
 }
 
@@ -254,21 +245,16 @@ impl fmt::Display for Column {
     }
 }
 
-/// A name that no column of the trace has.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected a column of the trace ({all}), found `{found}`", all = names(), found = .0)]
-pub struct UnknownColumn(pub String);
-
-fn names() -> String {
-    let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
-    names.join(", ")
-}
-
 impl FromStr for Column {
-    type Err = UnknownColumn;
+    type Err = String;
+
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut columns = Column::ALL.iter().copied();
         let column = columns.find(|column| column.name() == text);
-        column.ok_or_else(|| UnknownColumn(text.to_owned()))
+        column.ok_or_else(|| {
+            let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
+            let names = names.join(", ");
+            format!("expected a column of the trace ({names}), found `{text}`")
+        })
     }
 }

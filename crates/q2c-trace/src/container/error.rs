@@ -27,7 +27,7 @@ pub enum TraceError {
 
 /// The error of a trace whose content cannot be used.
 pub(super) fn unfit(message: impl Display) -> TraceError {
-    Fault::new(Exit::Input, message).into()
+    Fault::input(message).into()
 }
 
 pub(crate) fn exists(path: &Path) -> TraceError {
@@ -35,7 +35,7 @@ pub(crate) fn exists(path: &Path) -> TraceError {
     let message = format!(
         "create trace {path}: expected a new name, found an existing file; remove it or name another"
     );
-    Fault::new(Exit::Usage, message).into()
+    Fault::usage(message).into()
 }
 
 /// The error of a full disk or quota. No partly written file was left.

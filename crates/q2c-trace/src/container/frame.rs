@@ -1,9 +1,9 @@
 //! Reads records from Arrow batches that no trace file holds, such as a table of another program.
 
 use super::cell::{bad_value, records};
-use super::column::{Column, ColumnKind};
+use super::column::Column;
 use super::error::TraceError;
-use super::{footer, schema};
+use super::schema;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use q2c_model::{IoRecord, TraceMeta};
@@ -37,7 +37,7 @@ impl Frame {
             source: "arrow".to_owned(),
             ..TraceMeta::default()
         };
-        let meta = footer::in_schema(found.metadata(), name)?;
+        let meta = schema::in_schema(found.metadata(), name)?;
         Ok(Frame {
             name: name.to_owned(),
             meta: meta.unwrap_or_else(undescribed),
@@ -80,7 +80,7 @@ impl Frame {
 
 fn check(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> {
     let field = schema::field_of(found, column, name)?;
-    let is_text_column = column.kind() == ColumnKind::Text;
+    let is_text_column = is_text(&column.data_type());
     if *field.data_type() == column.data_type() || is_text_column && is_text(field.data_type()) {
         return Ok(());
     }

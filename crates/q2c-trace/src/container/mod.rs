@@ -3,7 +3,6 @@
 mod cell;
 mod column;
 mod error;
-mod footer;
 mod frame;
 mod groups;
 mod reader;
@@ -12,7 +11,7 @@ mod schema;
 mod temporary;
 mod writer;
 
-pub use column::{Column, UnknownColumn};
+pub use column::Column;
 pub use error::TraceError;
 pub(crate) use error::{exists, todo};
 pub use frame::Frame;

@@ -2,7 +2,7 @@ use super::column::Column;
 use super::error::{TraceError, unfit};
 use super::scan::Scan;
 use super::writer::{io_error, parquet_error};
-use super::{cell, footer, schema};
+use super::{cell, schema};
 use crate::reading;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -37,12 +37,12 @@ impl TraceReader {
         let path = path.as_ref().to_owned();
         let file = SharedFile::open(&path);
         let file = file.map_err(io_error("open trace", &path))?;
-        footer::check_ends(&file, &path)?;
+        schema::check_ends(&file, &path)?;
         let parquet = contained("open trace", &path, || {
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
         })?;
-        footer::check_layout(&file, parquet.metadata(), &path)?;
-        let meta = footer::describe(parquet.metadata().file_metadata(), &path)?;
+        schema::check_layout(&file, parquet.metadata(), &path)?;
+        let meta = schema::describe(parquet.metadata().file_metadata(), &path)?;
         schema::check(parquet.schema(), &path)?;
         Ok(TraceReader {
             path,

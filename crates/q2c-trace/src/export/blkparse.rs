@@ -7,8 +7,9 @@
 //! waits until no later record can bring an earlier one; at most [`MOST_WAITING`] events wait.
 
 use super::{Export, ExportFormat, Exported, NO_START, start, written};
-use q2c_model::{DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
-use std::collections::{BTreeMap, HashMap};
+use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -30,7 +31,7 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     let unfit = |expected, found| {
         let (path, format) = (path.display(), FORMAT.name);
         let text = format!("export {path} as {format}: expected {expected}, found {found}");
-        Fault::new(Exit::Usage, text)
+        Fault::usage(text)
     };
     let mut pending = PendingEvents::default();
     for records in of.records {
@@ -65,10 +66,12 @@ enum BlkparseAction {
     Complete,
 }
 
+/// An event by its time, its kind, and its number, which keeps those of one instant in order.
+type WaitingEvent = (u64, BlkparseAction, u64, Rc<IoRecord>);
+
 #[derive(Default)]
 struct PendingEvents {
-    /// Events by time, kind and their number, which keeps those of one instant in order.
-    waiting: BTreeMap<(u64, BlkparseAction, u64), Rc<IoRecord>>,
+    waiting: BinaryHeap<Reverse<WaitingEvent>>,
     events: u64,
     /// First sector, and first sector behind the last, of requests under way that will complete, by
     /// id.
@@ -101,18 +104,17 @@ impl PendingEvents {
         for (time, kind) in times {
             let Some(Nanos(time)) = time else { continue };
             self.events += 1;
-            let key = (time, kind, self.events);
-            self.waiting.insert(key, record.clone());
+            let event = (time, kind, self.events, record.clone());
+            self.waiting.push(Reverse(event));
         }
         self.exported.written += 1;
     }
 
     /// Writes the first events, as long as their time is wanted.
     fn write_while(&mut self, wants: impl Fn(u64) -> bool, out: &mut dyn Write) -> io::Result<()> {
-        while let Some(next) = self.waiting.first_entry()
-            && wants(next.key().0)
+        while self.waiting.peek().is_some_and(|next| wants(next.0.0))
+            && let Some(Reverse((time, kind, _, record))) = self.waiting.pop()
         {
-            let ((time, kind, _), record) = next.remove_entry();
             self.write(time, kind, &record, out)?;
         }
         Ok(())
@@ -161,26 +163,23 @@ impl PendingEvents {
     /// carrier have its whole extent.
     fn letter_and_extent(&mut self, kind: BlkparseAction, record: &IoRecord) -> (char, (u64, u64)) {
         let (first, end) = extent(record);
-        let whole = self.extents.get(&record.id).copied();
-        let carrier = record.merged_into.and_then(|id| self.extents.get_mut(&id));
-        match kind {
-            BlkparseAction::Queue => ('Q', (first, end)),
-            BlkparseAction::Request => ('G', (first, end)),
+        let whole = match kind {
+            BlkparseAction::Queue => return ('Q', (first, end)),
+            BlkparseAction::Request => return ('G', (first, end)),
             BlkparseAction::Merge => {
-                let mut letter = 'M';
-                if let Some((from, to)) = carrier {
-                    letter = if end == *from { 'F' } else { 'M' };
+                let carrier = record.merged_into.and_then(|id| self.extents.get_mut(&id));
+                let letter = carrier.map_or('M', |(from, to)| {
+                    let letter = if end == *from { 'F' } else { 'M' };
                     (*from, *to) = (first.min(*from), end.max(*to));
-                }
-                (letter, (first, end))
+                    letter
+                });
+                return (letter, (first, end));
             }
-            BlkparseAction::Insert => ('I', whole.unwrap_or((first, end))),
-            BlkparseAction::Issue => ('D', whole.unwrap_or((first, end))),
-            BlkparseAction::Complete => {
-                self.extents.remove(&record.id);
-                ('C', whole.unwrap_or((first, end)))
-            }
-        }
+            BlkparseAction::Insert => ('I', self.extents.get(&record.id).copied()),
+            BlkparseAction::Issue => ('D', self.extents.get(&record.id).copied()),
+            BlkparseAction::Complete => ('C', self.extents.remove(&record.id)),
+        };
+        (whole.0, whole.1.unwrap_or((first, end)))
     }
 
     fn number(&mut self, device: DevId, cpu: u32) -> u32 {

@@ -59,25 +59,20 @@ impl ChromeTimeline {
             return Ok(());
         };
         if row.new_lane {
-            let (pid, name) = (row.lane, lane.name());
-            let event = |out: &mut dyn Write| {
-                write!(
-                    out,
-                    "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"args\":{{\"name\":\"{name}\"}}}},\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"args\":{{\"sort_index\":{}}}}}",
-                    lane.order()
-                )
-            };
-            self.event(out, event)?;
+            let (pid, name, order) = (row.lane, lane.name(), lane.order());
+            self.begin_event(out)?;
+            write!(
+                out,
+                "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"args\":{{\"name\":\"{name}\"}}}},\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"args\":{{\"sort_index\":{order}}}}}"
+            )?;
         }
         if row.new_row {
             let (pid, tid) = (row.lane, row.row);
-            let event = |out: &mut dyn Write| {
-                write!(
-                    out,
-                    "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"row {tid}\"}}}}"
-                )
-            };
-            self.event(out, event)?;
+            self.begin_event(out)?;
+            write!(
+                out,
+                "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"row {tid}\"}}}}"
+            )?;
         }
         let request = ChromeRequest {
             record,
@@ -85,20 +80,16 @@ impl ChromeTimeline {
             end,
             row: &row,
         };
-        self.event(out, |out| request.write(out))?;
+        self.begin_event(out)?;
+        request.write(out)?;
         self.exported.written += 1;
         Ok(())
     }
 
-    /// Writes an event, or several, with a comma before unless it is the first.
-    fn event(
-        &mut self,
-        out: &mut dyn Write,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+    /// Writes what stands before an event: a comma unless it is the first.
+    fn begin_event(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let is_first = std::mem::take(&mut self.first);
-        out.write_all(if is_first { b"\n" } else { b",\n" })?;
-        write(out)
+        out.write_all(if is_first { b"\n" } else { b",\n" })
     }
 }
 

@@ -24,12 +24,9 @@ pub struct ExportFormat {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Writes the records, in the order in which they come.
-    pub export: ExportFn,
+    /// Writes the records, in the order in which they come. Its memory is bounded for any trace.
+    pub export: fn(Export<'_>) -> Result<Exported, Fault>,
 }
-
-/// An exporter. Its memory is bounded for any trace.
-pub type ExportFn = fn(Export<'_>) -> Result<Exported, Fault>;
 
 /// All formats that can be written.
 pub const FORMATS: &[ExportFormat] = &[
@@ -176,7 +173,7 @@ pub fn file(
     };
     let taken = || {
         let text = "expected a new name, found an existing file; remove it or name another";
-        Fault::new(Exit::Usage, format_args!("export to {name}: {text}"))
+        Fault::usage(format_args!("export to {name}: {text}"))
     };
     if to.symlink_metadata().is_ok() {
         return Err(taken());
@@ -197,7 +194,7 @@ fn nothing(path: &Path, left_out: u64) -> Fault {
         "export {}: expected at least one request that can be exported, found none ({left_out} left out); widen --from and --to",
         path.display()
     );
-    Fault::new(Exit::Input, text)
+    Fault::input(text)
 }
 
 fn written(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {

@@ -84,7 +84,7 @@ impl Falls {
     }
 }
 
-/// Rows sorted at once in memory, about 90 MB.
+/// Rows sorted at once in memory, about 150 MB.
 const RUN: usize = 1 << 20;
 
 /// Takes the rows of a source and hands them on as sorted records: `push` for each row, then

@@ -8,7 +8,7 @@ use crate::blktrace::{
 };
 use crate::span::Span;
 use q2c_model::facts::LOST;
-use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
+use q2c_model::{Fault, IoRecord, TraceMeta};
 use std::io::Read;
 use std::path::Path;
 
@@ -72,7 +72,7 @@ fn take_merge<R: Read>(
     meta.ok_or_else(|| {
         let path = path.display();
         let message = format!("read blktrace {path}: expected at least one event, found none in {files} files; was anything done on the device?");
-        Fault::new(Exit::Input, message).into()
+        Fault::input(message).into()
     })
 }
 
@@ -101,9 +101,8 @@ where
             let name = notes.name(span.pid, span.first_ns());
             name.map(ToString::to_string)
         };
-        records.clear();
         records.extend(some.iter().map(|span| span.record(origin, name(span))));
-        Ok::<_, ImportError>(sink.push(&records)?)
+        Ok::<_, ImportError>(sink.take(&mut records)?)
     })?;
     Ok(origin.map(|origin| describe(&read, origin, path, files)))
 }

@@ -67,7 +67,7 @@ pub(super) fn unfit(path: &Path, message: impl Display) -> ImportError {
 
 /// The error of a command line that does not go with the source.
 pub(super) fn misused(message: impl Display) -> ImportError {
-    Fault::new(Exit::Usage, message).into()
+    Fault::usage(message).into()
 }
 
 /// The error of a file that the system does not let be read.
@@ -85,21 +85,17 @@ pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Fault {
 /// The error of times that fall, where the rows behind go on from there, so that leaving out bad
 /// rows would leave out all of them.
 pub(super) fn falls(path: &Path, place: impl Display, fall_ns: u64, todo: &str) -> ImportError {
-    unfit(
-        path,
-        format_args!(
-            ", {place}: expected times that rise, found one {fall_ns} ns before those above it, from which the rows behind go on; {todo}"
-        ),
-    )
+    let message = format!(
+        ", {place}: expected times that rise, found one {fall_ns} ns before those above it, from which the rows behind go on; {todo}"
+    );
+    unfit(path, message)
 }
 
 pub(super) fn empty(path: &Path, lines: u64, skipped: u64) -> ImportError {
-    unfit(
-        path,
-        format_args!(
-            ": expected at least one request, found none in {lines} lines ({skipped} skipped as bad)"
-        ),
-    )
+    let message = format!(
+        ": expected at least one request, found none in {lines} lines ({skipped} skipped as bad)"
+    );
+    unfit(path, message)
 }
 
 /// The flag of the command line that states an option.

@@ -10,7 +10,7 @@ use super::{ImportError, ImportOptions, Input, RecordSink, several};
 use crate::container::{exists, folder};
 use crate::sorter::{Sorter, SorterRow};
 use crate::{Scan, TraceError, TraceWriter};
-use q2c_model::{DevId, Exit, Fault, FleetMeta, IoRecord, TraceMeta};
+use q2c_model::{DevId, Fault, FleetMeta, IoRecord, TraceMeta};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
-/// Rows sorted at once in memory, about 90 MB.
+/// Rows sorted at once in memory, about 120 MB.
 const RUN: usize = 1 << 18;
 
 /// Imports recordings, q2c traces among them, into the new folder `out`. A device with more than
@@ -42,7 +42,6 @@ pub fn to_fleet(
     };
     let mut sink = ByDevice {
         sorter: Sorter::new(into.folder, RUN),
-        taken: 0,
         carried: 0,
         into,
     };
@@ -134,38 +133,35 @@ impl FleetOutput<'_> {
     }
 }
 
-/// A record with its place among all records.
 #[derive(Serialize, Deserialize)]
-struct FleetRow {
-    record: IoRecord,
-    place: u64,
-}
+struct FleetRow(IoRecord);
 
 impl SorterRow for FleetRow {
-    type Key = (DevId, u64);
+    type Key = DevId;
 
-    fn key(&self) -> Self::Key {
-        (self.record.device, self.place)
+    fn key(&self) -> DevId {
+        self.0.device
     }
 }
 
 /// Takes records in the order of time and sorts them by device.
 struct ByDevice<'a> {
     sorter: Sorter<FleetRow>,
-    taken: u64,
     carried: u64,
     into: FleetOutput<'a>,
 }
 
 impl RecordSink for ByDevice<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.take(&mut records.to_vec())
+    }
+
+    fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
         self.into.check_stop()?;
-        for record in records {
+        for record in records.drain(..) {
             self.carried += u64::from(record.merged_into.is_some());
-            let (record, place) = (record.clone(), self.taken);
-            let pushed = self.sorter.push(FleetRow { record, place });
+            let pushed = self.sorter.push(FleetRow(record));
             pushed.map_err(failed("sort the requests in", self.into.out))?;
-            self.taken += 1;
         }
         Ok(())
     }
@@ -182,12 +178,12 @@ impl ByDevice<'_> {
         let into = self.into;
         if self.carried > 0 {
             let (out, carried) = (into.out.display(), self.carried);
-            return Err(Fault::new(Exit::Usage, format!("divide the requests by device into {out}: expected requests that stand alone, found {carried} that were merged into others, whose numbers would no longer fit; import without --partition-by")).into());
+            return Err(Fault::usage(format!("divide the requests by device into {out}: expected requests that stand alone, found {carried} that were merged into others, whose numbers would no longer fit; import without --partition-by")).into());
         }
         let spilled = failed("sort the requests in", into.out);
         let mut open: Option<FleetTrace> = None;
-        let take = |row: FleetRow| {
-            let device = row.record.device;
+        let take = |FleetRow(record): FleetRow| {
+            let device = record.device;
             let mut trace = match open.take() {
                 Some(trace) if trace.device == device && trace.room > 0 => trace,
                 other => {
@@ -200,7 +196,7 @@ impl ByDevice<'_> {
                 }
             };
             fleet.rows += 1;
-            trace.take(row.record)?;
+            trace.take(record)?;
             open = Some(trace);
             Ok(())
         };

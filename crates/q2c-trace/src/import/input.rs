@@ -88,7 +88,12 @@ impl Input {
                 return Err(unread(path, kind, todo));
             }
             None if named => text,
-            None => recognise_text(path, head)?,
+            None => match sniff(head) {
+                Some(format) if format.name != csv::FORMAT.name => Some(format),
+                // Any text with words in its first line looks like CSV, so that the kinds that are
+                // not read go before.
+                format => refusal(path, head).map_or(Ok(format), Err)?,
+            },
         };
         let format = format.ok_or_else(|| ImportError::Unknown {
             path: path.to_owned(),
@@ -153,12 +158,10 @@ impl Input {
         match self {
             Input::Own => {
                 let name = path.display();
-                Err(unfit(
-                    path,
-                    format_args!(
-                        ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
-                    ),
-                ))
+                let message = format!(
+                    ": expected a recording of another tool, found a q2c trace, which needs no import: q2c trace info {name} tells what it holds"
+                );
+                Err(unfit(path, message))
             }
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
             Input::Foreign {
@@ -180,18 +183,10 @@ impl Input {
     }
 }
 
-/// The format of a source that begins with `head`. Any text with words in its first line looks like
-/// CSV, so that the kinds that are not read go before.
-fn recognise_text(path: &Path, head: &[u8]) -> Result<Option<&'static ImportFormat>, ImportError> {
-    match sniff(head) {
-        Some(format) if format.name != csv::FORMAT.name => Ok(Some(format)),
-        format => refusal(path, head).map_or(Ok(format), Err),
-    }
-}
-
 /// The paths of recordings: of the files of one blktrace trace the first, which stands for all.
 pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut bases = Vec::new();
+    let is_blktrace = |path: &Path| matches!(Input::recognise(path, None), Ok(Input::Blktrace(_)));
     let is_first = |path: &&PathBuf| {
         let Some(base) = FileSet::base_of(path).filter(|_| is_blktrace(path)) else {
             return true;
@@ -201,10 +196,6 @@ pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
         is_new
     };
     paths.iter().filter(is_first).cloned().collect()
-}
-
-fn is_blktrace(path: &Path) -> bool {
-    matches!(Input::recognise(path, None), Ok(Input::Blktrace(_)))
 }
 
 /// Whether `path` is a q2c trace, by its first bytes.
@@ -217,9 +208,8 @@ pub(super) fn is_trace(path: &Path) -> bool {
 fn no_format(path: &Path, name: &str) -> ImportError {
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let (path, known) = (path.display(), known.join(", "));
-    misused(format_args!(
-        "read {path} as `{name}`: expected a format of {known}"
-    ))
+    let message = format!("read {path} as `{name}`: expected a format of {known}");
+    misused(message)
 }
 
 fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<TraceMeta, ImportError> {
@@ -235,7 +225,7 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
             *meta.unmatched.entry(DOUBLED.to_owned()).or_default() +=
                 (before - records.len()) as u64;
         }
-        sink.push(&records)?;
+        sink.take(&mut records)?;
     }
     Ok(meta)
 }

@@ -1,36 +1,30 @@
 //! Turns the recordings of other tools into I/O records.
 //!
-//! There is one file per format, and one line in [`FORMATS`]. A format with one request per line is
-//! a parser for the module `text`. docs/formats.md lists the columns and units of each format.
+//! There is one file per format, and one line in [`FORMATS`]; published traces with one request per
+//! line stand together in `line_formats`. docs/formats.md lists the columns and units of each
+//! format.
 
-mod alibaba;
 mod arrange;
 mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod csv;
 mod decimal;
-mod disksim;
 mod error;
 mod event_text;
 mod fio_iolog;
 mod fio_log;
-mod fiu;
 mod fleet;
 mod ftrace;
 mod input;
 mod latency_list;
+mod line_formats;
 mod ms_etw;
-mod msr;
-mod nexus5;
 mod options;
 mod row;
 mod run;
 mod several;
 mod shape;
-mod spc;
-mod systor17;
-mod tencent;
 mod text;
 mod unpack;
 mod unread;
@@ -51,6 +45,7 @@ pub use several::several;
 
 use arrange::Spec;
 use error::{BadLine, bad};
+use line_formats::{Alibaba, DiskSim, Fiu, LineFormat, Msr, Nexus5, Spc, Systor17, Tencent};
 use q2c_model::TraceMeta;
 use row::{KnownTime, Name, Names, Row};
 use run::{fact, needed, not_told_twice};
@@ -70,12 +65,9 @@ pub struct ImportFormat {
     /// The options that the importer uses. Others are refused.
     pub uses: &'static [ImportOption],
     /// Reads the source to its end, hands the records on in the order of the source, and returns
-    /// the description.
-    pub import: ImportFn,
+    /// the description. Its memory is bounded for any source.
+    pub import: fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>,
 }
-
-/// An importer. Its memory is bounded for any source.
-pub type ImportFn = fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>;
 
 /// All formats. A file is of the first format that recognises it.
 pub const FORMATS: &[ImportFormat] = &[
@@ -87,15 +79,15 @@ pub const FORMATS: &[ImportFormat] = &[
     blkparse::FORMAT,
     ftrace::FORMAT,
     biosnoop::FORMAT,
-    disksim::FORMAT,
-    spc::FORMAT,
-    msr::FORMAT,
-    systor17::FORMAT,
-    alibaba::FORMAT,
-    tencent::FORMAT,
-    fiu::FORMAT,
+    DiskSim::FORMAT,
+    Spc::FORMAT,
+    Msr::FORMAT,
+    Systor17::FORMAT,
+    Alibaba::FORMAT,
+    Tencent::FORMAT,
+    Fiu::FORMAT,
     ms_etw::FORMAT,
-    nexus5::FORMAT,
+    Nexus5::FORMAT,
     csv::FORMAT,
 ];
 

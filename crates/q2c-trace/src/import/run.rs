@@ -53,6 +53,14 @@ pub trait RecordSink {
 
     /// Takes records, in the order of the source.
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError>;
+
+    /// As [`RecordSink::push`], and leaves nothing in `records`. A sink that keeps records takes
+    /// them without a copy.
+    fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        self.push(records)?;
+        records.clear();
+        Ok(())
+    }
 }
 
 impl RecordSink for TraceWriter {
@@ -64,6 +72,11 @@ impl RecordSink for TraceWriter {
 impl RecordSink for Vec<IoRecord> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         self.extend_from_slice(records);
+        Ok(())
+    }
+
+    fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        self.append(records);
         Ok(())
     }
 }
@@ -91,9 +104,7 @@ impl RecordBuffer {
     }
 
     pub(crate) fn flush(&mut self, sink: &mut dyn RecordSink) -> Result<(), TraceError> {
-        sink.push(&self.0)?;
-        self.0.clear();
-        Ok(())
+        sink.take(&mut self.0)
     }
 }
 
@@ -116,13 +127,11 @@ pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError {
 pub(super) fn refused(path: &Path, is_binary: bool, position: u64, bad: BadLine) -> ImportError {
     let (field, expected) = (bad.field, bad.expected);
     if is_binary {
-        return unfit(
-            path,
-            format_args!(
-                ", record at byte {position}, {field}: expected {expected}, found {}; correct it, or skip and count bad records with --skip-bad",
-                bad.found
-            ),
+        let message = format!(
+            ", record at byte {position}, {field}: expected {expected}, found {}; correct it, or skip and count bad records with --skip-bad",
+            bad.found
         );
+        return unfit(path, message);
     }
     ImportError::Line {
         path: path.to_owned(),
@@ -133,7 +142,6 @@ pub(super) fn refused(path: &Path, is_binary: bool, position: u64, bad: BadLine)
     }
 }
 
-/// A fact of a trace.
 pub(super) fn fact(name: &str, value: impl Display) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
@@ -191,7 +199,7 @@ pub(super) struct Intake<'a> {
     batch: RecordBuffer,
     /// What times count from. It is to be set before the first record is taken.
     pub(super) origin: Origin,
-    taken: u64,
+    pub(super) taken: u64,
     pub(super) skipped: Skipped,
 }
 

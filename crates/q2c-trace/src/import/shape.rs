@@ -31,9 +31,8 @@ pub(super) fn doubt(head: &[u8], format: &ImportFormat) -> Option<String> {
         others.join(", ")
     };
     let name = format.name;
-    Some(format!(
-        "{name} by the shape of its rows; other readings: {others}"
-    ))
+    let message = format!("{name} by the shape of its rows; other readings: {others}");
+    Some(message)
 }
 
 /// Whether the first rows fit the format and can be those of a recording.
@@ -49,33 +48,60 @@ fn is_plausible(row: &Row, spec: &Spec) -> bool {
         && (!spec.unix || YEARS.contains(&row.start.0))
 }
 
-/// The unit of a file's Unix times: the format's own, or else another one in which the first rows
-/// can be those of a recording.
-pub(super) fn unix_unit(
-    head: &[u8],
-    spec: &Spec,
-    own: TimeUnit,
-    parse: impl Fn(&[u8], TimeUnit) -> Parse,
-) -> Option<TimeUnit> {
-    use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
-    let mut units = [own, Seconds, Milliseconds, Microseconds, Nanoseconds].into_iter();
-    units.find(|unit| sniff(head, spec, |line| parse(line, *unit)))
+/// What is read of a source's lines with: the units of the format, or those that the user states.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stated {
+    pub(super) unit: TimeUnit,
+    /// Bytes per unit of offsets and of sizes.
+    pub(super) offsets: Bytes,
+    pub(super) sizes: Bytes,
+    /// The lowest bit of a read's flags.
+    pub(super) read_flag: u64,
 }
 
-/// The unit that is stated, or the format's own. It must be stated where the first rows are of no
-/// year that a recording can be of, but would be in another unit.
+impl Stated {
+    pub(super) const fn in_units(unit: TimeUnit, offsets: Bytes) -> Stated {
+        Stated {
+            unit,
+            offsets,
+            sizes: offsets,
+            read_flag: 1,
+        }
+    }
+}
+
+/// The unit of a file's times: the format's own, or else, of Unix times, another one in which the
+/// first rows can be those of a recording.
+pub(super) fn unit(
+    head: &[u8],
+    spec: &Spec,
+    own: Stated,
+    parse: impl Fn(&[u8], &Stated) -> Parse,
+) -> Option<TimeUnit> {
+    use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
+    let others = [Seconds, Milliseconds, Microseconds, Nanoseconds];
+    let others = others.into_iter().filter(|_| spec.unix);
+    let mut units = std::iter::once(own.unit).chain(others);
+    units.find(|&unit| {
+        let stated = Stated { unit, ..own };
+        sniff(head, spec, |line| parse(line, &stated))
+    })
+}
+
+/// The format's own units with the one of times that is stated. It must be stated where the first
+/// rows are of no year that a recording can be of, but would be in another unit.
 pub(super) fn stated_unit(
     from: &mut Import<'_>,
     spec: &Spec,
-    own: TimeUnit,
-    parse: impl Fn(&[u8], TimeUnit) -> Parse,
-) -> Result<TimeUnit, ImportError> {
+    own: Stated,
+    parse: impl Fn(&[u8], &Stated) -> Parse,
+) -> Result<Stated, ImportError> {
     if let Some(unit) = from.options.unit {
-        return Ok(unit);
+        return Ok(Stated { unit, ..own });
     }
-    let reason = match unix_unit(from.ahead(AHEAD)?, spec, own, parse) {
+    let reason = match unit(from.ahead(AHEAD)?, spec, own, parse) {
         None => return Ok(own),
-        Some(unit) if unit == own => return Ok(own),
+        Some(unit) if unit == own.unit => return Ok(own),
         Some(TimeUnit::Seconds) => "its times are of this age in seconds (--unit s) alone",
         Some(TimeUnit::Milliseconds) => "its times are of this age in milliseconds (--unit ms)",
         Some(TimeUnit::Microseconds) => "its times are of this age in microseconds (--unit us)",
@@ -118,40 +144,24 @@ fn has_size_in_bytes(row: &Row) -> bool {
     row.bytes.0.is_multiple_of(512 * BLOCK)
 }
 
-/// Bytes per unit of offsets and of sizes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Units {
-    pub(super) offsets: Bytes,
-    pub(super) sizes: Bytes,
-}
-
-impl Units {
-    pub(super) const SECTORS: Units = Units {
-        offsets: Bytes(512),
-        sizes: Bytes(512),
-    };
-}
-
 /// Imports rows whose offsets and sizes are both in blocks, or in bytes. Where bytes are stated as
 /// the unit of offsets, sizes that are all multiples of 512 are bytes as well.
 pub(super) fn import_units(
     from: &mut Import<'_>,
     spec: &Spec,
-    parse: impl Fn(&[u8], Units) -> Parse + Sync,
+    mut stated: Stated,
+    parse: impl Fn(&[u8], &Stated) -> Parse + Sync,
 ) -> Result<TraceMeta, ImportError> {
-    let offsets = stated_block(from, false, |line| parse(line, Units::SECTORS))?;
-    let mut units = Units {
-        offsets,
-        ..Units::SECTORS
-    };
-    let mut sizes = None;
-    if offsets == Bytes(1) && are_sizes_in_bytes(from.ahead(AHEAD)?, |line| parse(line, units)) {
-        units.sizes = Bytes(1);
-        let value = "1 B (as that of offsets: all are multiples of 512)";
-        sizes = Some(fact("unit.bytes", value));
+    stated.offsets = stated_block(from, false, |line| parse(line, &stated))?;
+    let is_in_bytes = stated.offsets == Bytes(1)
+        && are_sizes_in_bytes(from.ahead(AHEAD)?, |line| parse(line, &stated));
+    if is_in_bytes {
+        stated.sizes = Bytes(1);
     }
-    let mut meta = text::import(from, spec, |line| parse(line, units))?;
-    meta.facts.extend(sizes);
+    let mut meta = text::import(from, spec, |line| parse(line, &stated))?;
+    let sizes = "1 B (as that of offsets: all are multiples of 512)";
+    meta.facts
+        .extend(is_in_bytes.then(|| fact("unit.bytes", sizes)));
     Ok(meta)
 }
 

@@ -163,9 +163,10 @@ fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
         ""
     };
     let names = shown.join(", ");
-    Err(UnpackError::error(format!(
+    let message = format!(
         "expected one file in the {archive} archive, found {names}{more}; unpack it, and import the file that is the recording"
-    )))
+    );
+    Err(UnpackError::error(message))
 }
 
 /// Whether a file was put into an archive by its user. macOS adds others with a file's properties.

@@ -1,6 +1,6 @@
 //! CSV import: a golden file, and every way in which a source can be wrong.
 
-use crate::support::{self, ImportedRecords, parts, tells};
+use crate::support::{self, ImportedRecords, columns, parts, stating, tells};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit, sniff};
 
@@ -8,7 +8,7 @@ const USER_MAP: &str = "submit_ns=start,lane=tid,op=kind,offset=pos,bytes=len,la
 
 /// Reads of 4 KiB where the map has no operation or no length.
 fn options(map: &str, unit: TimeUnit) -> ImportOptions {
-    let columns = ColumnMap::parse_list(map).unwrap();
+    let columns = columns(map);
     let lacks = |field: &str| columns.iter().all(|column| column.field != field);
     ImportOptions {
         unit: Some(unit),
@@ -201,11 +201,7 @@ pub(crate) fn rows(
     unit: Option<TimeUnit>,
 ) -> Result<(Vec<String>, q2c_model::TraceMeta), String> {
     let columns = ColumnMap::parse_list(map).unwrap_or_default();
-    let options = ImportOptions {
-        unit,
-        columns,
-        ..ImportOptions::default()
-    };
+    let options = stating(|o| (o.unit, o.columns) = (unit, columns));
     let (records, meta) = import(text.as_ref(), &options)?;
     let row = |r: &IoRecord| {
         let (start, latency) = (r.submit_ns.unwrap().0, r.u2c().unwrap_or_default().0);
@@ -243,10 +239,7 @@ fn a_start_is_the_end_less_the_latency() {
     // as it stands, has the same starts.
     let error = rows(&text, "", None).unwrap_err();
     assert_eq!(suggested(&error), map.replace("reap_ns", "complete_ns"));
-    let advised = ImportOptions {
-        columns: ColumnMap::parse_list(suggested(&error)).unwrap(),
-        ..ImportOptions::default()
-    };
+    let advised = stating(|o| o.columns = columns(suggested(&error)));
     let (advised, _) = import(text.as_bytes(), &advised).unwrap();
     let starts: Vec<_> = advised.iter().map(|record| record.queue_ns).collect();
     assert_eq!(starts, [Some(Nanos(0)), Some(Nanos(764_000))]);
@@ -339,10 +332,7 @@ fn times_of_day_pass_midnight() {
     let rest = ["1000 write 512 0 1000", "200000000 read 512 0 2000"];
     assert_eq!(read[1..], rest);
     assert!(meta.facts["midnights"].starts_with("1 ("));
-    let sorting = ImportOptions {
-        sort: Some(std::env::temp_dir()),
-        ..ImportOptions::default()
-    };
+    let sorting = stating(|o| o.sort = Some(std::env::temp_dir()));
     let text = "time,op,size\n23:59:59,R,512\n00:00:01,R,512\n00:00:00,R,512\n";
     let (records, _) = import(text.as_bytes(), &sorting).unwrap();
     assert_eq!(records[2].submit_ns, Some(Nanos(2_000_000_000)));
@@ -404,10 +394,7 @@ fn files_of_the_kind_are_recognised_and_others_are_not() {
     let error = rows(&numbers, "", None).unwrap_err();
     assert!(error.contains("give it with --read-flag"), "{error}");
     for (read_flag, first) in [(0, Op::Write), (1, Op::Read)] {
-        let options = ImportOptions {
-            read_flag: Some(read_flag),
-            ..ImportOptions::default()
-        };
+        let options = stating(|o| o.read_flag = Some(read_flag));
         let (records, _) = import(numbers.as_bytes(), &options).unwrap();
         assert_eq!(records[0].op, first);
     }
@@ -444,10 +431,7 @@ fn the_suggested_map_reads_the_file() {
 fn each_header_may_end_with_its_own_unit() {
     let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
     let mapped = |text: &str| {
-        let given = ImportOptions {
-            columns: ColumnMap::parse_list(map).unwrap(),
-            ..ImportOptions::default()
-        };
+        let given = stating(|o| o.columns = columns(map));
         import(text.as_bytes(), &given)
     };
     let head = "when_us,kind,where_bytes,how_long_bytes,took_us";
@@ -487,9 +471,9 @@ fn a_unit_against_that_of_a_header_is_refused() {
 #[test]
 fn a_header_that_is_there_twice_is_refused() {
     let rows = "start_us,latency_us,latency_us\n1,2,3\n";
-    let read = |columns: &str| {
+    let read = |map: &str| {
         let options = ImportOptions {
-            columns: ColumnMap::parse_list(columns).unwrap(),
+            columns: columns(map),
             op: Some(Op::Read),
             bytes: Some(Bytes(4096)),
             ..ImportOptions::default()

@@ -1,9 +1,9 @@
 //! CSV columns by their usual names: what is taken and refused, and the line that is suggested.
 
 use crate::csv::{import, rows, suggested};
-use crate::support::{parts, tells};
+use crate::support::{columns, parts, stating, tells};
 use q2c_model::{Bytes, Layer, Nanos, Op};
-use q2c_trace::import::{ColumnMap, ImportOptions};
+use q2c_trace::import::ImportOptions;
 
 /// Usual names need no map: the unit is in a name, and the trace says how its columns were taken.
 #[test]
@@ -56,11 +56,7 @@ fn a_header_may_end_with_the_size_of_a_block() {
     let text = "time_us,op,size,LBA:4K\n1,R,4096,2\n";
     let map = "submit_ns=time_us,bytes=size,sector=LBA:4K";
     assert_eq!(rows(text, map, None).unwrap().0, ["0 read 4096 16 0"]);
-    let mut stated = ImportOptions {
-        columns: ColumnMap::parse_list(map).unwrap(),
-        offset_unit: Some(Bytes(512)),
-        ..ImportOptions::default()
-    };
+    let mut stated = stating(|o| (o.columns, o.offset_unit) = (columns(map), Some(Bytes(512))));
     assert!(import(text.as_bytes(), &stated).is_err());
     stated.offset_unit = Some(Bytes(4096));
     import(text.as_bytes(), &stated).unwrap();

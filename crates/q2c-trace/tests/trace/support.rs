@@ -1,5 +1,5 @@
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
-use q2c_trace::import::{Import, ImportError, ImportOptions, by_name, to_trace};
+use q2c_trace::import::{ColumnMap, Import, ImportError, ImportOptions, by_name, to_trace};
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,18 @@ pub(crate) fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError
     let parts: Result<Vec<Vec<IoRecord>>, TraceError> =
         TraceReader::open(path)?.records(scan)?.collect();
     Ok(parts?.concat())
+}
+
+/// The options of an import in which `change` states something.
+pub(crate) fn stating(change: impl FnOnce(&mut ImportOptions)) -> ImportOptions {
+    let mut options = ImportOptions::default();
+    change(&mut options);
+    options
+}
+
+/// A column map as it is typed.
+pub(crate) fn columns(map: &str) -> Vec<ColumnMap> {
+    ColumnMap::parse_list(map).unwrap()
 }
 
 pub(crate) type ImportedRecords<E = String> = Result<(Vec<IoRecord>, TraceMeta), E>;
@@ -71,13 +83,14 @@ pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+/// The device 259:`minor`.
+pub(crate) fn device(minor: u32) -> DevId {
+    DevId { major: 259, minor }
+}
+
 /// A block read of 4 KiB on 259:0, queued at `at` and completed 10 us later.
 pub(crate) fn block_read(id: u64, at: u64) -> IoRecord {
-    let device = DevId {
-        major: 259,
-        minor: 0,
-    };
-    let sector = Sectors(id * 8);
+    let (device, sector) = (device(0), Sectors(id * 8));
     let mut record = IoRecord::new(id, Layer::Block, device, Op::Read, sector, Bytes(4096));
     record.queue_ns = Some(Nanos(at));
     record.complete_ns = Some(Nanos(at + 10_000));

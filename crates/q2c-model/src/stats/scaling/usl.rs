@@ -12,10 +12,11 @@
 //! throughput drifts by a share of itself; so a point at few jobs counts as much as one at many.
 
 mod curve;
-mod fit;
 
-pub use fit::{Fit, Fitted, Intervals, Refused, ResampledRange, fit};
-
+use super::shape::{Bad, ScalingPoint, ScalingShape, in_order};
+use crate::stats::samples::drawn_median;
+use crate::stats::{ResampledRange, Rng, mean};
+use curve::curve;
 use serde::{Deserialize, Serialize};
 
 /// The law's parameters.
@@ -41,4 +42,179 @@ impl Usl {
         let squared = (1.0 - self.sigma) / self.kappa;
         (self.kappa > 0.0).then(|| squared.max(1.0).sqrt())
     }
+}
+
+/// The smallest number of points for a fit; fewer say nothing about three parameters.
+pub(crate) const FIT_POINTS: usize = 6;
+
+/// Why no fit was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The points make no curve.
+    #[error(transparent)]
+    Bad(#[from] Bad),
+    /// There are too few numbers of jobs.
+    #[error(
+        "fit the scalability law: {found} points, and it needs {FIT_POINTS}; measure more numbers of jobs"
+    )]
+    FewPoints {
+        /// Number of points.
+        found: usize,
+    },
+    /// The curve still rises at its end.
+    #[error(
+        "fit the scalability law: no point lies behind the peak at {peak} jobs, so kappa is not identified (a curve \
+         that only rises fits many); measure more jobs"
+    )]
+    NothingBehindPeak {
+        /// Jobs at the peak, which is the last point.
+        peak: u32,
+    },
+    /// The curve falls from its start, which is not one job.
+    #[error(
+        "fit the scalability law: no point lies before the peak at {peak} jobs, so lambda and sigma are not \
+         identified; measure fewer jobs"
+    )]
+    NothingBeforePeak {
+        /// Jobs at the peak, which is the first point.
+        peak: u32,
+    },
+    /// No law with costs at 0 or above comes near the data.
+    #[error(
+        "fit the scalability law: no solution with sigma and kappa at 0 or above; look at the points"
+    )]
+    NoSolution,
+}
+
+/// A point of the curve beside the fitted law.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fitted {
+    /// Number of jobs.
+    pub jobs: u32,
+    /// The law's throughput X at this number of jobs.
+    pub x: f64,
+    /// (measured median - law) / measured median.
+    pub relative_residual: f64,
+}
+
+/// A fitted law. It describes the points from which it was made; the residuals say how well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// The law's parameters.
+    pub usl: Usl,
+    /// The law's own peak in jobs, which may lie between points; `None` with kappa at 0.
+    pub peak: Option<f64>,
+    /// Every point used, with its residual.
+    pub points: Vec<Fitted>,
+    /// Of the residuals; far above the spread of trials, a step makes the parameters meaningless.
+    pub rms_relative: f64,
+    /// Of the medians' squares; below 0 when a constant would be nearer.
+    pub r_squared: f64,
+    /// Ranges of the parameters; `None` when a point has fewer than three trials.
+    pub intervals: Option<Intervals>,
+}
+
+/// Fits the law to the medians of the points; ranges come from resampling trials with `seed`.
+///
+/// # Errors
+/// See [`Refused`].
+pub fn fit(points: &[ScalingPoint], seed: u64) -> Result<Fit, Refused> {
+    if points.len() < FIT_POINTS {
+        return Err(Refused::FewPoints {
+            found: points.len(),
+        });
+    }
+    let points = in_order(points)?;
+    let peak = ScalingShape::from_points(&points)?.peak;
+    identified(&points, peak)?;
+    let median = |p: &ScalingPoint| (f64::from(p.jobs), p.interval().median);
+    let medians: Vec<(f64, f64)> = points.iter().map(median).collect();
+    let usl = curve(&medians).ok_or(Refused::NoSolution)?;
+    let intervals = intervals(&points, seed);
+    Ok(judged(usl, &medians, intervals))
+}
+
+/// Points on both sides of the peak. One at one job gives lambda by itself, so a peak there needs
+/// none before it.
+fn identified(points: &[ScalingPoint], peak: u32) -> Result<(), Refused> {
+    let (first, last) = (points[0].jobs, points[points.len() - 1].jobs);
+    match peak {
+        _ if peak == last => Err(Refused::NothingBehindPeak { peak }),
+        _ if peak == first && first > 1 => Err(Refused::NothingBeforePeak { peak }),
+        _ => Ok(()),
+    }
+}
+
+fn judged(usl: Usl, medians: &[(f64, f64)], intervals: Option<Intervals>) -> Fit {
+    let point = |&(jobs, x): &(f64, f64)| {
+        let law = usl.throughput_at(jobs);
+        Fitted {
+            jobs: jobs as u32,
+            x: law,
+            relative_residual: (x - law) / x,
+        }
+    };
+    let fitted: Vec<Fitted> = medians.iter().map(point).collect();
+    let squares: Vec<f64> = fitted.iter().map(|f| f.relative_residual.powi(2)).collect();
+    let medians: Vec<f64> = medians.iter().map(|(_, x)| *x).collect();
+    Fit {
+        peak: usl.peak(),
+        rms_relative: mean(&squares).sqrt(),
+        r_squared: r_squared(&fitted, &medians),
+        points: fitted,
+        usl,
+        intervals,
+    }
+}
+
+fn r_squared(fitted: &[Fitted], medians: &[f64]) -> f64 {
+    let middle = mean(medians);
+    let total: f64 = medians.iter().map(|x| (x - middle).powi(2)).sum();
+    let off = fitted.iter().zip(medians).map(|(f, x)| (x - f.x).powi(2));
+    let left: f64 = off.sum();
+    1.0 - left / total
+}
+
+/// With fewer trials at a point the ranges would be too narrow (see [`Intervals`]).
+const LEAST_TRIALS: usize = 3;
+const RESAMPLES: usize = 1_000;
+
+/// Ranges of the parameters by a 95 % percentile bootstrap, in which each point's trials are drawn
+/// anew with replacement. They do not contain drift over the whole sweep. On made-up sweeps (nine
+/// points, trials off by 2 %) they held the true lambda, sigma and kappa in 57 to 60 of 60 sweeps
+/// with 3, 4, 5 or 9 trials, and in 43 to 45 of 60 with two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intervals {
+    /// Range of lambda.
+    pub lambda: ResampledRange,
+    /// Range of sigma.
+    pub sigma: ResampledRange,
+    /// Range of kappa.
+    pub kappa: ResampledRange,
+    /// Range of the law's peak in jobs; `None` when some of the resampled laws never fall.
+    pub peak: Option<ResampledRange>,
+}
+
+/// The ranges of the parameters; `None` when a point has fewer than [`LEAST_TRIALS`] trials.
+fn intervals(points: &[ScalingPoint], seed: u64) -> Option<Intervals> {
+    if points.iter().any(|p| p.trials.len() < LEAST_TRIALS) {
+        return None;
+    }
+    let mut rng = Rng::new(seed);
+    let laws = (0..RESAMPLES).filter_map(|_| curve(&drawn(points, &mut rng)));
+    let laws: Vec<Usl> = laws.collect();
+    let peaks: Option<Vec<f64>> = laws.iter().map(Usl::peak).collect();
+    let range = |values: &[f64]| ResampledRange::from_draws(values).unwrap_or_default();
+    let range_of = |value: fn(&Usl) -> f64| range(&laws.iter().map(value).collect::<Vec<_>>());
+    (!laws.is_empty()).then(|| Intervals {
+        lambda: range_of(|l| l.lambda),
+        sigma: range_of(|l| l.sigma),
+        kappa: range_of(|l| l.kappa),
+        peak: peaks.map(|p| range(&p)),
+    })
+}
+
+fn drawn(points: &[ScalingPoint], rng: &mut Rng) -> Vec<(f64, f64)> {
+    let mut point = |p: &ScalingPoint| (f64::from(p.jobs), drawn_median(&p.trials, rng));
+    points.iter().map(&mut point).collect()
 }

@@ -12,7 +12,7 @@
 
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
-use super::slot::{FLUSHING, ISSUED, NIL, QUEUED, Slot, WAITING, kind};
+use super::slot::{FLUSHING, ISSUED, QUEUED, Slot, WAITING, kind};
 
 /// The kernel's own flushes of a device that the driver has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,7 @@ const fn is_internal(event: &BlktraceEvent) -> bool {
 const fn is_carried_out_by(event: &BlktraceEvent, slot: &Slot) -> bool {
     slot.device == event.device
         && slot.from == event.sector
-        && slot.bytes == 0
+        && slot.span.bytes == 0
         && slot.category & category::FLUSH != 0
 }
 
@@ -49,7 +49,7 @@ impl Matcher {
         self.each_without_data(event, |matcher, id| {
             let slot = matcher.window.get_mut(id);
             if slot.state & WAITING != 0 {
-                slot.issue_ns = event.time;
+                slot.span.issue_ns = event.time;
                 slot.category |= event.category & category::UNTIMED;
                 slot.state = ISSUED;
                 matcher.ends.remove(&mut matcher.window, id);
@@ -66,20 +66,15 @@ impl Matcher {
         };
         self.each_without_data(event, |matcher, id| {
             let slot = matcher.window.get(id);
-            if slot.state == ISSUED && slot.issue_ns == issue_ns {
+            if slot.state == ISSUED && slot.span.issue_ns == issue_ns {
                 matcher.take_back(id);
             }
         });
         true
     }
 
-    /// Takes the C of a kernel's own flush, which ends no I/O. Returns false for any other event.
-    pub(super) fn internal_flush_completed(&mut self, event: &BlktraceEvent) -> bool {
-        self.internal_flush_left(event).is_some()
-    }
-
-    /// The driver has one of the kernel's own flushes less.
-    fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
+    /// The driver has one of the kernel's own flushes less. Returns `None` for any other event.
+    pub(super) fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
         let under_way = self.flushing.get_mut(&event.device);
         let under_way = under_way.filter(|u| is_internal(event) && u.count > 0)?;
         under_way.count -= 1;
@@ -87,18 +82,10 @@ impl Matcher {
     }
 
     fn each_without_data(&mut self, event: &BlktraceEvent, with: impl Fn(&mut Matcher, u32)) {
-        let mut id = self.starts.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get(id);
-            let after = slot.by_start.after;
-            if is_carried_out_by(event, slot) {
-                with(self, id);
-            }
-            id = after;
-        }
+        let carried_out = self.at_start(event);
+        let carried_out = carried_out.filter(|(_, slot)| is_carried_out_by(event, slot));
+        let ids: Vec<u32> = carried_out.map(|(id, _)| id).collect();
+        ids.into_iter().for_each(|id| with(self, id));
     }
 
     /// Whether the completion is that of a sequence's data. The kernel takes the flags that it
@@ -115,7 +102,7 @@ impl Matcher {
         let slot = self.window.get_mut(id);
         slot.category |= event.category & category::UNTIMED;
         slot.state = FLUSHING;
-        slot.from = slot.sector;
+        slot.from = slot.span.sector;
         self.starts.insert(&mut self.window, id);
         self.ends.insert(&mut self.window, id);
     }
@@ -128,34 +115,14 @@ impl Matcher {
                 && slot.device == event.device
                 && kind(slot.category) == kind(event.category)
         };
-        let first = self.starts.first(event.device, event.sector);
-        let starting = self.first_of(first, |slot| {
+        let starting = self.at_start(event).find(|(_, slot)| {
             let of_length = event.bytes == 0 || slot.to == event.end();
-            let starts = slot.from == event.sector && of_length;
-            (awaits(slot) && starts, slot.by_start.after)
+            awaits(slot) && slot.from == event.sector && of_length
         });
-        if starting.is_some() || event.bytes > 0 {
-            return starting;
-        }
-        let first = self.ends.first(event.device, event.sector);
-        self.first_of(first, |slot| {
-            (awaits(slot) && slot.to == event.sector, slot.by_end.after)
-        })
-    }
-
-    /// The first slot of a bucket that `look` accepts; `look` also names the next slot.
-    pub(super) fn first_of(&self, first: u32, look: impl Fn(&Slot) -> (bool, u32)) -> Option<u32> {
-        let mut id = first;
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                return None;
-            }
-            let (accepted, after) = look(self.window.get(id));
-            if accepted {
-                return Some(id);
-            }
-            id = after;
-        }
-        None
+        let ending = || {
+            let mut ending = self.at_end(event).filter(|_| event.bytes == 0);
+            ending.find(|(_, slot)| awaits(slot) && slot.to == event.sector)
+        };
+        starting.or_else(ending).map(|(id, _)| id)
     }
 }

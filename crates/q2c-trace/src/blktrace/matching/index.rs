@@ -7,6 +7,7 @@ use super::slot::{Links, NIL, Slot, SlotRing};
 /// Says which sector of a slot is the key, and where the slot keeps its links.
 pub(super) trait Edge {
     fn sector(slot: &Slot) -> u64;
+    fn after(slot: &Slot) -> u32;
     fn links(slot: &mut Slot) -> &mut Links;
 }
 
@@ -19,6 +20,9 @@ impl Edge for StartEdge {
     fn sector(slot: &Slot) -> u64 {
         slot.from
     }
+    fn after(slot: &Slot) -> u32 {
+        slot.by_start.after
+    }
     fn links(slot: &mut Slot) -> &mut Links {
         &mut slot.by_start
     }
@@ -27,6 +31,9 @@ impl Edge for StartEdge {
 impl Edge for EndEdge {
     fn sector(slot: &Slot) -> u64 {
         slot.to
+    }
+    fn after(slot: &Slot) -> u32 {
+        slot.by_end.after
     }
     fn links(slot: &mut Slot) -> &mut Links {
         &mut slot.by_end
@@ -47,6 +54,8 @@ pub(super) struct Index<E> {
 
 impl<E: Edge> Index<E> {
     const SMALLEST: u32 = 10;
+    /// Most slots of one bucket that are looked at for an event; it bounds the time per event.
+    const REACH: usize = 4096;
 
     pub(super) fn new() -> Self {
         Index {
@@ -63,11 +72,23 @@ impl<E: Edge> Index<E> {
         (mixed >> self.shift) as usize
     }
 
-    /// The first slot of the key's bucket. The caller follows the links and compares keys, because
-    /// a bucket also holds slots of other keys.
+    /// The slots of the key's bucket, the oldest first, up to [`Self::REACH`]. The caller compares
+    /// keys, because a bucket also holds slots of other keys.
     #[inline]
-    pub(super) fn first(&self, device: u32, sector: u64) -> u32 {
-        self.buckets[self.bucket(device, sector)].0
+    pub(super) fn slots<'a>(
+        &self,
+        window: &'a SlotRing,
+        device: u32,
+        sector: u64,
+    ) -> impl Iterator<Item = (u32, &'a Slot)> + use<'a, E> {
+        let mut next = self.buckets[self.bucket(device, sector)].0;
+        let slots = std::iter::from_fn(move || {
+            let id = next;
+            let slot = (id != NIL).then(|| window.get(id))?;
+            next = E::after(slot);
+            Some((id, slot))
+        });
+        slots.take(Self::REACH)
     }
 
     /// Appends a slot to its bucket, behind all others of its key.

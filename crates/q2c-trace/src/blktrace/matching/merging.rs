@@ -3,70 +3,46 @@
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
 use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
+use q2c_model::OpFlags;
 
 impl Matcher {
-    /// Finds what the event merges: a bio, or a request with all its members.
-    fn merging(&mut self, event: &BlktraceEvent) -> Option<u32> {
+    /// Puts what the event merges, a bio or a request with all its members, into the adjacent
+    /// request: behind the one that ends there (M), or before the one that begins there (F).
+    pub(super) fn merge(&mut self, event: &BlktraceEvent, is_behind: bool) {
         let bio = self.find_exact(event, QUEUED);
-        let target = bio.or_else(|| self.find_exact(event, WAITING));
-        if target.is_none() {
-            self.unmatched("merge without queue");
-        }
-        target
-    }
-
-    pub(super) fn back_merge(&mut self, event: &BlktraceEvent) {
-        let Some(member) = self.merging(event) else {
-            return;
+        let Some(member) = bio.or_else(|| self.find_exact(event, WAITING)) else {
+            return self.unmatched("merge without queue");
         };
-        match self.ending_at(event, member) {
-            Some(carrier) => self.attach(carrier, member, event),
-            None => self.unmatched("merge without request"),
-        }
-    }
-
-    pub(super) fn front_merge(&mut self, event: &BlktraceEvent) {
-        let Some(member) = self.merging(event) else {
-            return;
+        let carrier = if is_behind {
+            self.ending_at(event, member)
+        } else {
+            let behind = BlktraceEvent {
+                sector: event.end(),
+                ..*event
+            };
+            let carrier = self.find(&behind, WAITING);
+            carrier.filter(|id| *id != member)
         };
-        let behind = BlktraceEvent {
-            sector: event.end(),
-            ..*event
+        let Some(carrier) = carrier else {
+            return self.unmatched("merge without request");
         };
-        match self.find(&behind, WAITING).filter(|id| *id != member) {
-            Some(carrier) => self.attach(carrier, member, event),
-            None => self.unmatched("merge without request"),
-        }
+        self.counts.merged += 1;
+        let slot = self.window.get_mut(member);
+        slot.span.getrq_ns = event.time;
+        slot.span.insert_ns = crate::span::NONE;
+        slot.category |= event.category & category::UNTIMED;
+        self.join(carrier, member);
     }
 
     /// Finds the youngest request that ends where the event begins: the kernel merges into the one
     /// on top of the plug list.
     fn ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
-        let mut youngest = None;
-        let mut id = self.ends.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get(id);
+        let fits = |(id, slot): &(u32, &Slot)| {
             let same = slot.device == event.device && slot.to == event.sector;
-            let open = id != member && slot.state & WAITING != 0;
-            if same && open && kind(slot.category) == kind(event.category) {
-                youngest = Some(id);
-            }
-            id = slot.by_end.after;
-        }
-        youngest
-    }
-
-    /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
-    fn attach(&mut self, carrier: u32, member: u32, event: &BlktraceEvent) {
-        self.counts.merged += 1;
-        let slot = self.window.get_mut(member);
-        slot.getrq_ns = event.time;
-        slot.insert_ns = crate::span::NONE;
-        slot.category |= event.category & category::UNTIMED;
-        self.join(carrier, member);
+            let open = *id != member && slot.state & WAITING != 0;
+            same && open && kind(slot.category) == kind(event.category)
+        };
+        self.at_end(event).filter(fits).last().map(|(id, _)| id)
     }
 
     /// Links `member` and its chain to `carrier`. The carrier leaves the indexes while its sectors
@@ -170,25 +146,18 @@ impl Matcher {
         self.counts.splits += 1;
         self.counts.ios += 1;
         let slot = self.window.get_mut(id);
-        slot.split = true;
-        let whole = *slot;
+        slot.span.flags = OpFlags::SPLIT;
+        let mut rest = *slot;
+        let front = (at - slot.from) * 512;
         slot.to = at;
-        slot.bytes = (at - slot.from) * 512;
-        slot.sector = slot.from;
-        let (lane, depth) = self.lanes.enter(whole.pid);
-        self.rests += u64::from(!whole.rest);
-        self.window.get_mut(id).rest = false;
-        let rest = Slot {
-            from: at,
-            sector: at,
-            bytes: whole.bytes.saturating_sub((at - whole.from) * 512),
-            by_start: Links::default(),
-            by_end: Links::default(),
-            rest: true,
-            lane,
-            depth,
-            ..whole
-        };
+        (slot.span.sector, slot.span.bytes) = (slot.from, front);
+        self.rests += u64::from(!std::mem::take(&mut slot.rest));
+        rest.from = at;
+        rest.span.sector = at;
+        rest.span.bytes = rest.span.bytes.saturating_sub(front);
+        (rest.by_start, rest.by_end) = <(Links, Links)>::default();
+        rest.rest = true;
+        (rest.span.lane, rest.span.depth_at_submit) = self.lanes.enter(rest.span.pid);
         self.add_slot(rest);
     }
 }

@@ -105,8 +105,6 @@ impl Matcher {
     pub const LIMIT: usize = (1 << 20) - 1;
     /// Most devices in `queued_on`; a damaged trace could name any number of them.
     const DEVICES: usize = 1 << 20;
-    /// Most slots of one bucket that are looked at for an event; it bounds the time per event.
-    const REACH: usize = 4096;
 
     /// A matcher with its own limit (see [`Matcher::LIMIT`]), at least 1.
     pub(crate) fn with_limit(limit: usize) -> Self {
@@ -142,8 +140,8 @@ impl Matcher {
             action::INSERT => self.insert(event),
             action::ISSUE => self.issue(event),
             action::COMPLETE => self.complete(event),
-            action::BACK_MERGE => self.back_merge(event),
-            action::FRONT_MERGE => self.front_merge(event),
+            action::BACK_MERGE => self.merge(event, true),
+            action::FRONT_MERGE => self.merge(event, false),
             action::REQUEUE => self.requeue(event),
             action::SPLIT => self.split(event),
             _ => self.other(event),
@@ -181,17 +179,25 @@ impl Matcher {
         *self.counts.unmatched.entry(reason).or_default() += 1;
     }
 
+    /// The I/Os that may begin where the event does.
+    #[inline]
+    fn at_start(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
+        let (device, sector) = (event.device, event.sector);
+        self.starts.slots(&self.window, device, sector)
+    }
+
+    /// The I/Os that may end where the event begins.
+    fn at_end(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
+        let (device, sector) = (event.device, event.sector);
+        self.ends.slots(&self.window, device, sector)
+    }
+
     /// Finds the oldest I/O in one of `states` that begins where the event does. Equal length
     /// counts most, then whether the I/O came after the last gap.
     #[inline]
     fn find(&self, event: &BlktraceEvent, states: SlotStage) -> Option<u32> {
         let mut best: Option<(u8, u32)> = None;
-        let mut id = self.starts.first(event.device, event.sector);
-        for _ in 0..Self::REACH {
-            if id == NIL {
-                break;
-            }
-            let slot = self.window.get(id);
+        for (id, slot) in self.at_start(event) {
             if slot.fits(event, states) {
                 let score =
                     u8::from(slot.to == event.end()) * 2 + u8::from(slot.epoch == self.epoch);
@@ -202,7 +208,6 @@ impl Matcher {
                     best = Some((score, id));
                 }
             }
-            id = slot.by_start.after;
         }
         best.map(|(_, id)| id)
     }
@@ -215,7 +220,7 @@ impl Matcher {
 
     fn arrive(&mut self, event: &BlktraceEvent, state: SlotStage) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
-        (slot.lane, slot.depth) = self.lanes.enter(event.pid);
+        (slot.span.lane, slot.span.depth_at_submit) = self.lanes.enter(event.pid);
         self.counts.ios += 1;
         self.add_slot(slot)
     }
@@ -250,7 +255,7 @@ impl Matcher {
             return;
         }
         let id = self.arrive(event, QUEUED);
-        self.window.get_mut(id).queue_ns = event.time;
+        self.window.get_mut(id).span.begin_ns = event.time;
     }
 
     /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
@@ -273,7 +278,7 @@ impl Matcher {
             None => self.appear(event, REQUESTED, "request without queue"),
         };
         self.fit(id, event);
-        self.window.get_mut(id).getrq_ns = event.time;
+        self.window.get_mut(id).span.getrq_ns = event.time;
         self.become_request(id, REQUESTED);
     }
 
@@ -297,9 +302,9 @@ impl Matcher {
             None => self.appear(event, INSERTED, "insert without queue"),
         };
         self.fit(id, event);
-        let slot = self.window.get_mut(id);
-        if slot.insert_ns == NONE {
-            slot.insert_ns = event.time;
+        let span = &mut self.window.get_mut(id).span;
+        if span.insert_ns == NONE {
+            span.insert_ns = event.time;
         }
         self.become_request(id, INSERTED);
     }
@@ -324,7 +329,7 @@ impl Matcher {
         };
         self.fit(id, event);
         self.ends.remove(&mut self.window, id);
-        self.window.get_mut(id).issue_ns = event.time;
+        self.window.get_mut(id).span.issue_ns = event.time;
         self.become_request(id, ISSUED);
     }
 
@@ -343,12 +348,12 @@ impl Matcher {
 
     /// The driver has not got the request any more.
     fn take_back(&mut self, id: u32) {
-        let slot = self.window.get_mut(id);
+        let span = &mut self.window.get_mut(id).span;
         // The issue time stays when it is the only one: every I/O needs one for its start.
-        if slot.queue_ns != NONE || slot.getrq_ns != NONE || slot.insert_ns != NONE {
-            slot.issue_ns = NONE;
+        if span.begin_ns != NONE || span.getrq_ns != NONE || span.insert_ns != NONE {
+            span.issue_ns = NONE;
         }
-        let state = if slot.insert_ns == NONE {
+        let state = if span.insert_ns == NONE {
             REQUESTED
         } else {
             INSERTED
@@ -359,7 +364,8 @@ impl Matcher {
     fn complete(&mut self, event: &BlktraceEvent) {
         let long_enough = |id: &u32| self.window.get(*id).to >= event.end();
         let issued = self.find(event, ISSUED).filter(long_enough);
-        if issued.is_none() && self.internal_flush_completed(event) {
+        // The C of a kernel's own flush ends no I/O.
+        if issued.is_none() && self.internal_flush_left(event).is_some() {
             return;
         }
         let short_enough = |id: &u32| self.window.get(*id).to <= event.end();
@@ -372,7 +378,10 @@ impl Matcher {
             return self.unmatched("completion without queue");
         };
         if event.end() < self.window.get(id).to && event.bytes > 0 {
-            return self.complete_part(id, event);
+            self.counts.partial_completions += 1;
+            self.starts.remove(&mut self.window, id);
+            self.window.get_mut(id).from = event.end();
+            return self.starts.insert(&mut self.window, id);
         }
         if self.is_data_of_sequence(id, event) {
             return self.await_last_flush(id, event);
@@ -381,45 +390,39 @@ impl Matcher {
             self.fit(id, event);
         }
         self.window.get_mut(id).category |= event.category & category::UNTIMED;
-        let issued = self.window.get(id).issue_ns != NONE;
-        let ios = self.end_request(id, |slot| {
-            slot.complete_ns = event.time;
-            slot.cpu_complete = event.cpu;
-            slot.error = event.error;
+        let issued = self.window.get(id).span.issue_ns != NONE;
+        let ios = self.end_request(id, |span| {
+            span.end_ns = event.time;
+            span.cpu_complete = event.cpu;
+            // The kernel writes the negative errno in 16 bits; other tracers write the positive.
+            span.error = -i32::from((event.error as i16).unsigned_abs());
         });
         self.counts.completed += ios;
         self.counts.without_issue += if issued { 0 } else { ios };
     }
 
-    fn complete_part(&mut self, id: u32, event: &BlktraceEvent) {
-        self.counts.partial_completions += 1;
-        self.starts.remove(&mut self.window, id);
-        self.window.get_mut(id).from = event.end();
-        self.starts.insert(&mut self.window, id);
-    }
-
     /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.
-    fn end_request(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
+    fn end_request(&mut self, id: u32, with: impl Fn(&mut Span)) -> u64 {
         self.remove_from_indexes(id);
         let number = self.window.number(id);
-        let issue = self.window.get(id).issue_ns;
+        let issue = self.window.get(id).span.issue_ns;
         let untimed = self.window.get(id).category & category::UNTIMED;
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
             // All take the carrier's issue time. As in `requeue`, an I/O keeps its issue time when
             // it has no other.
-            if issue != NONE || slot.issue_ns != slot.first_ns() {
-                slot.issue_ns = issue;
+            if issue != NONE || slot.span.issue_ns != slot.span.first_ns() {
+                slot.span.issue_ns = issue;
             }
-            with(slot);
+            with(&mut slot.span);
             slot.category |= untimed;
             if slot.state == MERGED {
-                slot.merged_into = number;
+                slot.span.merged_into = number;
             }
             self.rests -= u64::from(std::mem::take(&mut slot.rest));
             slot.state = OVER;
-            self.lanes.leave(slot.lane);
+            self.lanes.leave(slot.span.lane);
             next = if next == id { slot.first } else { slot.next };
             ios += 1;
         }
@@ -446,13 +449,12 @@ impl Matcher {
     /// and a text does not tell it.
     fn split(&mut self, event: &BlktraceEvent) {
         let at = event.split_at;
-        let first = self.starts.first(event.device, event.sector);
-        let bio = self.first_of(first, |slot| {
-            let within = (event.sector.saturating_add(1)..slot.to).contains(&at);
-            (slot.fits(event, QUEUED) && within, slot.by_start.after)
+        let bio = self.at_start(event).find(|(_, slot)| {
+            let within = event.sector.saturating_add(1)..slot.to;
+            slot.fits(event, QUEUED) && within.contains(&at)
         });
         match bio {
-            Some(id) => self.cut(id, at),
+            Some((id, _)) => self.cut(id, at),
             None => self.unmatched("split without queue"),
         }
     }

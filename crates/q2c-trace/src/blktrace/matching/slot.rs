@@ -2,8 +2,8 @@
 //! arrival.
 
 use super::super::event::{self, BlktraceEvent, category};
-use crate::span::{NONE, NONE_32, Span, first_known};
-use q2c_model::{Layer, OpFlags};
+use crate::span::{NONE, NONE_32, Span};
+use q2c_model::{Layer, Op, OpFlags};
 
 /// Name that stands for no slot.
 pub(super) const NIL: u32 = u32::MAX;
@@ -52,41 +52,26 @@ impl Default for Links {
 /// is in the indexes. Times are [`NONE`] where no event was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    pub(super) queue_ns: u64,
-    pub(super) getrq_ns: u64,
-    pub(super) insert_ns: u64,
-    pub(super) issue_ns: u64,
-    pub(super) complete_ns: u64,
+    /// The I/O; its operation, most of its flags and its id are set when it is handed out.
+    pub(super) span: Span,
     /// Sectors of the request that are not complete: the first, and the first behind the last.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// First sector of the bio; merging and partial completion leave it as it is.
-    pub(super) sector: u64,
-    pub(super) bytes: u64,
-    pub(super) cgroup: u64,
     pub(super) device: u32,
     pub(super) category: u32,
-    pub(super) pid: u32,
-    pub(super) cpu: u32,
-    pub(super) cpu_complete: u32,
-    pub(super) lane: u32,
-    pub(super) depth: u32,
     /// Number of gaps in the trace before the I/O's first event.
     pub(super) epoch: u32,
-    /// While merged: the slot of the carrier. At the end: the carrier's number, as the I/O's id.
+    /// While merged: the slot of the carrier.
     pub(super) carrier: u32,
-    pub(super) merged_into: u64,
     /// First and last slot merged into this one, and the next member of the chain it is in.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) next: u32,
     pub(super) by_start: Links,
     pub(super) by_end: Links,
-    pub(super) error: u16,
     pub(super) state: SlotStage,
     /// True for the rest of a split until its next event: older kernels report its Q again.
     pub(super) rest: bool,
-    pub(super) split: bool,
 }
 
 /// The category bits that all events of one request share: direction, discard, passthrough, zone.
@@ -97,35 +82,44 @@ pub(super) const fn kind(category: u32) -> u32 {
 impl Slot {
     pub(super) fn new(event: &BlktraceEvent, state: SlotStage, epoch: u32) -> Slot {
         Slot {
-            queue_ns: NONE,
-            getrq_ns: NONE,
-            insert_ns: NONE,
-            issue_ns: NONE,
-            complete_ns: NONE,
+            span: Span {
+                id: 0,
+                layer: Layer::Block,
+                device: event.device(),
+                op: Op::Other,
+                flags: OpFlags(0),
+                sector: event.sector,
+                bytes: u64::from(event.bytes),
+                begin_ns: NONE,
+                submit_end_ns: NONE,
+                getrq_ns: NONE,
+                insert_ns: NONE,
+                issue_ns: NONE,
+                end_ns: NONE,
+                merged_into: NONE,
+                cgroup: event.cgroup,
+                lane: 0,
+                depth_at_submit: 1,
+                pid: event.pid,
+                cpu_submit: event.cpu,
+                cpu_complete: NONE_32,
+                hctx: NONE_32,
+                tag: NONE_32,
+                error: 0,
+            },
             from: event.sector,
             to: event.end(),
-            sector: event.sector,
-            bytes: u64::from(event.bytes),
-            cgroup: event.cgroup,
             device: event.device,
             category: event.category,
-            pid: event.pid,
-            cpu: event.cpu,
-            cpu_complete: NONE_32,
-            lane: 0,
-            depth: 1,
             epoch,
             carrier: NIL,
-            merged_into: NONE,
             first: NIL,
             last: NIL,
             next: NIL,
             by_start: Links::default(),
             by_end: Links::default(),
-            error: 0,
             state,
             rest: false,
-            split: false,
         }
     }
 
@@ -135,56 +129,17 @@ impl Slot {
         self.state & states != 0
             && self.device == event.device
             && self.from == event.sector
-            && (self.bytes == 0) == (event.bytes == 0)
+            && (self.span.bytes == 0) == (event.bytes == 0)
             && kind(self.category) == kind(event.category)
     }
 
-    /// Time of the first event; [`NONE`] for a slot that is no I/O.
-    pub(super) fn first_ns(&self) -> u64 {
-        first_known([
-            self.queue_ns,
-            self.getrq_ns,
-            self.insert_ns,
-            self.issue_ns,
-            self.complete_ns,
-        ])
-    }
-
+    /// The I/O with its operation and flags. `id` is the slot's number.
     pub(super) fn span(&self, id: u64) -> Span {
         Span {
             id,
-            layer: Layer::Block,
-            device: BlktraceEvent {
-                device: self.device,
-                ..BlktraceEvent::default()
-            }
-            .device(),
-            op: event::op(self.category, self.bytes as u32),
-            flags: event::flags(self.category).union(if self.split {
-                OpFlags::SPLIT
-            } else {
-                OpFlags(0)
-            }),
-            sector: self.sector,
-            bytes: self.bytes,
-            begin_ns: self.queue_ns,
-            submit_end_ns: NONE,
-            getrq_ns: self.getrq_ns,
-            insert_ns: self.insert_ns,
-            issue_ns: self.issue_ns,
-            end_ns: self.complete_ns,
-            merged_into: self.merged_into,
-            cgroup: self.cgroup,
-            lane: self.lane,
-            depth_at_submit: self.depth,
-            pid: self.pid,
-            cpu_submit: self.cpu,
-            cpu_complete: self.cpu_complete,
-            hctx: NONE_32,
-            tag: NONE_32,
-            // The kernel writes the negative errno in 16 bits; other tracers write the positive
-            // one.
-            error: -i32::from((self.error as i16).unsigned_abs()),
+            op: event::op(self.category, self.span.bytes as u32),
+            flags: event::flags(self.category).union(self.span.flags),
+            ..self.span
         }
     }
 }
@@ -232,11 +187,12 @@ impl SlotRing {
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
             // The next name would be NIL: a slot that is over takes it.
-            self.put(Slot {
+            let mut over = Slot {
                 state: OVER,
-                queue_ns: NONE,
                 ..slot
-            });
+            };
+            over.span.begin_ns = NONE;
+            self.put(over);
         }
         self.put(slot)
     }

@@ -4,15 +4,9 @@ use crate::import::text::whole_number;
 use crate::import::{BadLine, bad};
 use q2c_model::Op;
 
-#[derive(Debug)]
-pub(super) enum BlkparseLine<'a> {
-    /// An event, and the name of its process (empty when the line has none).
-    Event(BlktraceEvent, &'a [u8]),
-    /// An event whose text has no range of sectors.
-    Nowhere(BlktraceEvent),
-    /// A message, or a line of the summary.
-    Nothing,
-}
+/// An event, and the name of its process (empty when the line has none). An event whose text has no
+/// range of sectors has no name.
+pub(super) type BlkparseLine<'a> = (BlktraceEvent, Option<&'a [u8]>);
 
 #[derive(Debug)]
 pub(super) struct BlkparseLineFormat {
@@ -22,18 +16,19 @@ pub(super) struct BlkparseLineFormat {
     pub(super) op: Option<Op>,
 }
 
+/// The event of a line; `None` for a message, or a line of the summary.
 pub(super) fn parse<'a>(
     line: &'a [u8],
     form: &BlkparseLineFormat,
-) -> Result<BlkparseLine<'a>, BadLine> {
+) -> Result<Option<BlkparseLine<'a>>, BadLine> {
     let mut parts = Parts::default();
     let split = (form.pattern).split(line, |field, text| parts.take(field, text));
     let rest = match split {
-        Err(_) if is_summary(line) => return Ok(BlkparseLine::Nothing),
+        Err(_) if is_summary(line) => return Ok(None),
         split => split?,
     };
     let Some(action) = action_number(parts.action)? else {
-        return Ok(BlkparseLine::Nothing);
+        return Ok(None);
     };
     parts.event.action = action;
     parts.event.category = match form.op {
@@ -41,10 +36,9 @@ pub(super) fn parse<'a>(
         None => kinds(parts.rwbs)?,
     };
     if form.default {
-        tail(parts, rest.trim_ascii())
-    } else {
-        parts.line()
+        tail(&mut parts, rest.trim_ascii())?;
     }
+    parts.line().map(Some)
 }
 
 const fn kind_of(op: Op) -> u32 {
@@ -117,10 +111,8 @@ impl<'a> Parts<'a> {
             comm => comm,
         };
         let event = self.event;
-        if places(event.action) && event.bytes == 0 && !self.is_of_flush() {
-            return Ok(BlkparseLine::Nowhere(event));
-        }
-        Ok(BlkparseLine::Event(event, comm))
+        let nowhere = places(event.action) && event.bytes == 0 && !self.is_of_flush();
+        Ok((event, Some(comm).filter(|_| !nowhere)))
     }
 
     /// Whether an event without a length belongs to a flush. The last completion of a flush
@@ -168,12 +160,10 @@ const fn places(action: u16) -> bool {
 
 /// Parses the text that blkparse's default format puts behind the columns. It depends on the
 /// action.
-fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<BlkparseLine<'a>, BadLine> {
+fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
     let event = &mut parts.event;
     match event.action {
-        action::PLUG | action::UNPLUG | action::UNPLUG_TIMER | action::REMAP => {
-            return parts.line();
-        }
+        action::PLUG | action::UNPLUG | action::UNPLUG_TIMER | action::REMAP => return Ok(()),
         action::SPLIT => {
             let (sector, rest) = leading(text, "sector")?;
             let rest = rest.strip_prefix(b"/").unwrap_or_default();
@@ -181,7 +171,7 @@ fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<BlkparseLine<'a>, Ba
             event.split_at = leading(rest.trim_ascii_start(), "sector of the rest")?.0;
             // The text does not tell the length; it only must not be zero.
             parts.bytes = 512;
-            return parts.line();
+            return Ok(());
         }
         _ => {}
     }
@@ -195,7 +185,7 @@ fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<BlkparseLine<'a>, Ba
     } else {
         parts.comm = last;
     }
-    parts.line()
+    Ok(())
 }
 
 /// The sector, the length in bytes, and the rest of the line. The text is `8 + 4 [...]`, or `8 + 4

@@ -13,7 +13,7 @@ use super::event_text::EventLine;
 use super::text::complete_lines;
 use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, not_told_twice};
 use crate::blktrace::{BesideEvents, BlktraceEvent, SequenceStep, Sequences, action};
-use line::{BEFORE, BlkparseLine, BlkparseLineFormat};
+use line::{BEFORE, BlkparseLineFormat};
 use pattern::BlkparsePattern;
 use q2c_model::TraceMeta;
 
@@ -46,7 +46,7 @@ fn sniff(head: &[u8]) -> bool {
     let mut first = complete_lines(head).take(FIRST_LINES as usize);
     first.all(|line| {
         let parsed = line::parse(line, &form);
-        has_event |= matches!(parsed, Ok(BlkparseLine::Event(..)));
+        has_event |= matches!(parsed, Ok(Some((_, Some(_)))));
         parsed.is_ok()
     }) && has_event
 }
@@ -102,16 +102,13 @@ impl EventLine for Blkparse {
         line: &[u8],
         told: &mut BesideEvents,
     ) -> Result<Option<BlktraceEvent>, BadLine> {
-        let (event, nowhere) = match line::parse(line, &self.form)? {
-            BlkparseLine::Nothing => return Ok(None),
-            BlkparseLine::Nowhere(event) => (event, true),
-            BlkparseLine::Event(event, comm) => {
-                if !comm.is_empty() && event.action != action::COMPLETE {
-                    told.notes.name_process(event.pid, event.time, comm);
-                }
-                (event, false)
-            }
+        let Some((event, comm)) = line::parse(line, &self.form)? else {
+            return Ok(None);
         };
+        let named = comm.filter(|comm| !comm.is_empty() && event.action != action::COMPLETE);
+        if let Some(comm) = named {
+            told.notes.name_process(event.pid, event.time, comm);
+        }
         // A remap from a partition has the disk's number, and is numbered among the partition's.
         let seen = match event.action {
             action::REMAP => SequenceStep::Next,
@@ -119,9 +116,9 @@ impl EventLine for Blkparse {
         };
         // Numbers are missing, too, in what blkparse or grep chose, or in the trace of a partition.
         told.losses.forget_lost();
-        if nowhere {
+        if comm.is_none() {
             told.losses.count("event without a place (passthrough)", 1);
         }
-        Ok((seen != SequenceStep::Again && !nowhere).then_some(event))
+        Ok((seen != SequenceStep::Again && comm.is_some()).then_some(event))
     }
 }

@@ -103,26 +103,19 @@ impl BlkparsePattern {
             b'D' => return device_length(rest),
             _ => return digits(rest, usize::from(rest.first() == Some(&b'-'))),
         }
-        let end = match self.0.get(at + 1) {
+        let after = &self.0[at + 1..];
+        let is_field = |item: &Item| matches!(item, Item::Field(_));
+        let end = match after.first() {
             // A name may hold any character. When no field follows, the name ends at the last
             // occurrence of the character behind it.
-            Some(Item::Byte(byte)) if field == b'C' && !self.field_after(at) => {
+            Some(Item::Byte(byte)) if field == b'C' && !after.iter().any(is_field) => {
                 rest.iter().rposition(|other| other == byte)
             }
             Some(Item::Byte(byte)) => memchr::memchr(*byte, rest),
-            _ if field == b'C' && self.only_blanks_after(at) => None,
+            _ if field == b'C' && after.iter().all(|item| *item == Item::Blanks) => None,
             _ => rest.iter().position(u8::is_ascii_whitespace),
         };
         end.unwrap_or(rest.len())
-    }
-
-    fn only_blanks_after(&self, at: usize) -> bool {
-        self.0[at + 1..].iter().all(|item| *item == Item::Blanks)
-    }
-
-    fn field_after(&self, at: usize) -> bool {
-        let mut after = self.0[at + 1..].iter();
-        after.any(|item| matches!(item, Item::Field(_)))
     }
 }
 

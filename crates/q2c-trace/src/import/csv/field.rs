@@ -5,7 +5,7 @@ use super::unit::Unit;
 use crate::Column;
 use crate::import::decimal;
 use crate::import::{BadLine, bad};
-use crate::process_name;
+use crate::process::kept_name;
 use q2c_model::{Bytes, IoRecord, Nanos, Op, OpFlags, Sectors};
 use std::str::FromStr;
 
@@ -63,16 +63,19 @@ impl Field {
         self.is_place() || self == LENGTH
     }
 
-    /// Whether a CSV column may hold the trace's column of this name.
-    pub(super) fn takes(column: Column) -> bool {
-        Field::by_name(column.name()).is_some()
+    /// All that a CSV column may hold, in the order of the trace's columns.
+    pub(super) fn every() -> impl Iterator<Item = Field> {
+        let columns = Column::ALL.iter().map(|column| column.name());
+        columns
+            .chain(["offset", "latency"])
+            .filter_map(Field::by_name)
     }
 
     pub(super) fn names() -> String {
-        let columns = Column::ALL.iter().map(|column| column.name());
-        let names = columns.chain(["offset", "latency"]);
-        let names = names.filter(|name| Field::by_name(name).is_some());
-        names.collect::<Vec<_>>().join(", ")
+        Field::every()
+            .map(Field::name)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -130,7 +133,7 @@ pub(super) fn set(
         Column::SleptNs => record.slept_ns = Some(time(field, cell, unit)?),
         Column::Missed => record.missed = Some(truth(cell)?),
         Column::Pid => record.pid = Some(whole_number(field, cell)?),
-        Column::Comm => record.comm = Some(process_name::kept(cell)),
+        Column::Comm => record.comm = Some(kept_name(cell)),
         Column::CpuSubmit => record.cpu_submit = Some(whole_number(field, cell)?),
         Column::CpuComplete => record.cpu_complete = Some(whole_number(field, cell)?),
         Column::Hctx => record.hctx = Some(whole_number(field, cell)?),

@@ -3,6 +3,7 @@
 
 use super::cells::CsvCells;
 use super::field::{Field, LENGTH};
+use super::unit::Mapped;
 use crate::import::TimeUnit;
 use q2c_model::parse_size;
 
@@ -38,9 +39,12 @@ pub(super) fn is_address(header: &str) -> bool {
 }
 
 /// The headers, in small letters and without a unit, that are taken as a field where no map
-/// names it; by the field's name.
-pub(super) fn usual_headers() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    fields_of(NAMES).map(|(field, headers)| (field.name(), headers.collect()))
+/// names it.
+pub(super) fn usual_headers(field: Field) -> Vec<&'static str> {
+    let mut fields = fields_of(NAMES).filter(|(known, _)| *known == field);
+    fields
+        .next()
+        .map_or_else(Vec::new, |(_, headers)| headers.collect())
 }
 
 /// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
@@ -125,8 +129,8 @@ pub(super) fn words(header: &str) -> Vec<String> {
 
 /// A map as it would be typed behind `--columns`, with `:unit` behind the header of the lengths
 /// where there is one.
-pub(super) fn typed(fields: &[(Field, usize)], header: &CsvCells, unit: Option<&str>) -> String {
-    let pair = |(field, at): &(Field, usize)| {
+pub(super) fn typed(fields: &[Mapped], header: &CsvCells, unit: Option<&str>) -> String {
+    let pair = |Mapped { field, at, .. }: &Mapped| {
         let unit = unit.filter(|_| *field == LENGTH);
         let unit = unit.map_or(String::new(), |unit| format!(":{unit}"));
         let header = header.get(*at).unwrap_or_default();

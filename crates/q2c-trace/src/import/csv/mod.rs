@@ -23,7 +23,6 @@ use super::arrange::WINDOW;
 use super::run::{Intake, read_error};
 use super::text::Lines;
 use super::{BadLine, Import, ImportError, ImportFormat, ImportOption, ImportOptions};
-use crate::Column;
 use cells::CsvCells;
 use field::Field;
 use plan::{CsvPlan, wrong_header};
@@ -64,23 +63,16 @@ pub struct CsvField {
 
 /// The fields that a CSV column may hold, in the order of the trace's columns.
 pub fn csv_fields() -> Vec<CsvField> {
-    let columns = Column::ALL.iter().filter(|column| Field::takes(**column));
-    let csv_only = [
-        (Field::Offset, "first byte, a multiple of 512; gives sector"),
-        (
-            Field::Latency,
-            "time from the start to the end; gives reap_ns or complete_ns",
-        ),
-    ];
-    let columns = columns.map(|column| (column.name(), None));
-    let csv_only = csv_only.map(|(field, meaning)| (field.name(), Some(meaning)));
-    let headers = |name| guess::usual_headers().find(|(field, _)| *field == name);
-    let field = |(name, meaning)| CsvField {
-        name,
-        meaning,
-        headers: headers(name).map_or_else(Vec::new, |(_, headers)| headers),
+    let field = |field: Field| CsvField {
+        name: field.name(),
+        meaning: match field {
+            Field::Column(_) => None,
+            Field::Offset => Some("first byte, a multiple of 512; gives sector"),
+            Field::Latency => Some("time from the start to the end; gives reap_ns or complete_ns"),
+        },
+        headers: guess::usual_headers(field),
     };
-    columns.chain(csv_only).map(field).collect()
+    Field::every().map(field).collect()
 }
 
 /// The clock's description, because the source does not tell its clock.
@@ -96,7 +88,6 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut out = CsvOutput {
         rows: Rows::new(&plan),
         intake,
-        begun: false,
     };
     let order = match (from.options.sort.is_some(), plan.by_end()) {
         (true, _) => CsvRowOrder::Any,
@@ -104,7 +95,11 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
         (false, false) => CsvRowOrder::Starts,
     };
     out.rows.is_sorted_later = order == CsvRowOrder::Any;
-    let mut window = CsvWindow::new(order);
+    let mut window = CsvWindow {
+        order,
+        waiting: Vec::new(),
+        left: Nanos::ZERO,
+    };
     while let Some(read) = lines.next_text().map_err(read_error(path))? {
         if read.as_ref().is_ok_and(|line| line.trim().is_empty()) {
             continue;
@@ -121,7 +116,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
             Err(bad) => out.intake.bad(line, bad)?,
         }
     }
-    let mut leaving = window.leave_all();
+    let mut leaving = window.leave(window.waiting.len());
     leaving.try_for_each(|request| out.take(request))?;
     out.finish(lines.number)
 }
@@ -129,7 +124,6 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
 struct CsvOutput<'a> {
     rows: Rows<'a>,
     intake: Intake<'a>,
-    begun: bool,
 }
 
 impl CsvOutput<'_> {
@@ -137,8 +131,7 @@ impl CsvOutput<'_> {
         if let Err(bad) = self.rows.place(start, &mut record) {
             return self.intake.bad(line, bad);
         }
-        if !self.begun {
-            self.begun = true;
+        if self.intake.taken == 0 {
             self.intake.origin = self.rows.origin();
             if self.rows.numbers_devices() {
                 self.intake.number_devices();
@@ -211,14 +204,6 @@ struct CsvWindow {
 }
 
 impl CsvWindow {
-    fn new(order: CsvRowOrder) -> Self {
-        CsvWindow {
-            order,
-            waiting: Vec::new(),
-            left: Nanos::ZERO,
-        }
-    }
-
     /// Takes a request. Returns those that need not wait any more, in order.
     fn push(&mut self, request: CsvRequest) -> Result<impl Iterator<Item = CsvRequest>, BadLine> {
         if request.1 < self.left {
@@ -242,10 +227,6 @@ impl CsvWindow {
             CsvRowOrder::Ends | CsvRowOrder::Any => 0,
         };
         Ok(self.leave(leaving))
-    }
-
-    fn leave_all(&mut self) -> impl Iterator<Item = CsvRequest> {
-        self.leave(self.waiting.len())
     }
 
     fn leave(&mut self, count: usize) -> impl Iterator<Item = CsvRequest> {

@@ -9,7 +9,7 @@ use super::unit::{self, Mapped, NOT_TOLD, Unit, UnitEvidence};
 use super::usual::{check_addresses, usual_columns};
 use crate::Column;
 use crate::import::error::{shown, unfit};
-use crate::import::{ImportError, ImportOptions, needed, not_told_twice};
+use crate::import::{ColumnMap, ImportError, ImportOptions, needed, not_told_twice};
 use q2c_model::facts::{COLUMNS_NOT_TAKEN, STATED_BYTES, STATED_OP, STATED_SECTOR};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
 use std::path::Path;
@@ -45,21 +45,22 @@ impl CsvPlan {
         let (header, options, path) = (of.header, of.options, of.path);
         let wrong = |wrong| of.wrong(wrong);
         let by_name = options.columns.is_empty();
-        let (named, mut units) = mapped(of, line)?;
+        let named = mapped(of, line)?;
         let usual = usual_columns(header, &named).map_err(wrong)?;
         let fields = [&named[..], &usual].concat();
-        units.resize(fields.len(), None);
         let layer = check(&fields).map_err(wrong)?;
         let instants = if layer == Layer::User { USER } else { BLOCK };
         if by_name && let Some(advice) = advice(&fields, of) {
             return Err(wrong(advice));
         }
         let has = |column: &Column| has(&fields, Field::Column(*column));
-        let stamp = instants.iter().copied().find(has).ok_or_else(no_start);
-        let stamp = stamp.map_err(wrong)?;
+        let stamp = instants.iter().copied().find(has).ok_or_else(|| {
+            let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
+            wrong((expected.to_owned(), "none".to_owned()))
+        })?;
         let end = instants[instants.len() - 1];
         let by_end = stamp == end && self::has(&fields, Field::Latency);
-        let mapped = of.with_units(&fields, &units)?;
+        let mapped = of.with_units(&fields)?;
         let is_untold = |column: &Mapped| column.field == LENGTH && column.source == NOT_TOLD;
         check_addresses(&usual, &mapped, of)?;
         let untold = mapped.iter().any(is_untold).then_some(&fields);
@@ -74,7 +75,7 @@ impl CsvPlan {
         let unused = not_taken(&fields, header);
         let (blank, mut stated) = blank(layer, &fields, options, path)?;
         let lacks = |what: &str| lacking(what, unused.as_deref());
-        let has_place = fields.iter().any(|(field, _)| field.is_place());
+        let has_place = fields.iter().any(|column| column.field.is_place());
         stated.extend((!has_place).then(|| (STATED_SECTOR, format!("0 ({})", lacks("offsets")))));
         let no_ends = format!("1 ({})", lacks("ends"));
         stated.extend(read_flag(&fields, of)?);
@@ -102,7 +103,7 @@ impl CsvPlan {
     }
 
     pub(super) fn has(&self, field: Field) -> bool {
-        self.fields.iter().any(|mapped| mapped.field == field)
+        has(&self.fields, field)
     }
 
     pub(super) fn end(&self) -> Column {
@@ -122,38 +123,29 @@ impl CsvPlan {
     }
 }
 
-/// Fields and the indexes of their cells.
-pub(super) type CsvFieldCells = Vec<(Field, usize)>;
-
 /// The fields of the column map, and the units that it states.
-fn mapped(
-    of: &UnitEvidence<'_>,
-    line: u64,
-) -> Result<(CsvFieldCells, Vec<Option<Unit>>), ImportError> {
-    let (mut fields, mut units) = (Vec::new(), Vec::new());
-    for map in &of.options.columns {
+fn mapped(of: &UnitEvidence<'_>, line: u64) -> Result<Vec<Mapped>, ImportError> {
+    let mapped = |map: &ColumnMap| {
         let unknown = || (format!("one of {}", Field::names()), shown(&map.field));
         let field = Field::by_name(&map.field).ok_or_else(|| of.wrong(unknown()))?;
         let as_it_is = of.header.iter().any(|name| name == map.header);
         let with_unit = || {
-            let (name, unit) = map.header.rsplit_once(':')?;
-            Some((name.trim(), Some(Unit::parse(field, unit)?)))
+            let (name, unit) = map.header.rsplit_once(':').filter(|_| !as_it_is)?;
+            Some((name.trim(), Unit::parse(field, unit)?))
         };
-        let plain = (map.header.as_str(), None);
-        let (name, unit) = if as_it_is {
-            plain
-        } else {
-            with_unit().unwrap_or(plain)
-        };
-        fields.push((field, place(of.header, name, line, of.path)?));
-        units.push(unit);
-    }
-    Ok((fields, units))
+        let (name, unit) = with_unit().unwrap_or((&map.header, Unit::None));
+        let at = place(of.header, name, line, of.path)?;
+        Ok(Mapped {
+            unit,
+            ..Mapped::new(field, at)
+        })
+    };
+    of.options.columns.iter().map(mapped).collect()
 }
 
 /// The headers of the columns that nothing is read of; `None` where all are read.
-fn not_taken(fields: &[(Field, usize)], header: &CsvCells) -> Option<String> {
-    let taken = |at: usize| fields.iter().any(|(_, column)| *column == at);
+fn not_taken(fields: &[Mapped], header: &CsvCells) -> Option<String> {
+    let taken = |at: usize| fields.iter().any(|column| column.at == at);
     let free = header.iter().enumerate().filter(|(at, _)| !taken(*at));
     let name =
         |(_, name): (usize, &str)| if name.is_empty() { "(unnamed)" } else { name }.to_owned();
@@ -169,13 +161,8 @@ fn lacking(what: &str, not_taken: Option<&str>) -> String {
     )
 }
 
-fn no_start() -> Wrong {
-    let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
-    (expected.to_owned(), "none".to_owned())
-}
-
-pub(super) fn has(fields: &[(Field, usize)], field: Field) -> bool {
-    fields.iter().any(|(known, _)| *known == field)
+pub(super) fn has(fields: &[Mapped], field: Field) -> bool {
+    fields.iter().any(|column| column.field == field)
 }
 
 fn place(header: &CsvCells, name: &str, line: u64, path: &Path) -> Result<usize, ImportError> {
@@ -194,20 +181,18 @@ fn place(header: &CsvCells, name: &str, line: u64, path: &Path) -> Result<usize,
 }
 
 pub(super) fn wrong_header(path: &Path, line: u64, expected: &str, found: &str) -> ImportError {
-    unfit(
-        path,
-        format_args!(
-            ", line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field"
-        ),
-    )
+    let message = format!(
+        ", line {line}, header: expected {expected}, found {found}; say with --columns which header holds which field"
+    );
+    unfit(path, message)
 }
 
 pub(super) type Wrong = (String, String);
 
 /// Finds the layer, and refuses fields that contradict each other.
-pub(super) fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
+pub(super) fn check(fields: &[Mapped]) -> Result<Layer, Wrong> {
     let wrong = |expected: &str, found: &str| Err((expected.to_owned(), shown(found)));
-    for (at, (field, _)) in fields.iter().enumerate() {
+    for (at, Mapped { field, .. }) in fields.iter().enumerate() {
         if has(&fields[..at], *field) {
             return wrong("every field once", field.name());
         }
@@ -233,14 +218,12 @@ pub(super) fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
 
 /// The flag of reads as a fact, where the first row's operation is 0 or 1.
 fn read_flag(
-    fields: &[(Field, usize)],
+    fields: &[Mapped],
     of: &UnitEvidence<'_>,
 ) -> Result<Option<(&'static str, String)>, ImportError> {
-    let is_op = |(field, _): &&(Field, usize)| *field == Field::Column(Column::Op);
-    let cell = fields
-        .iter()
-        .find(is_op)
-        .and_then(|(_, at)| of.sampled(*at));
+    let op = Field::Column(Column::Op);
+    let op = fields.iter().find(|column| column.field == op);
+    let cell = op.and_then(|column| of.sampled(column.at));
     if !matches!(cell, Some("0" | "1")) {
         let format = "a table without operations of 0 and 1";
         not_told_twice(of.options.read_flag, of.path, format, "--read-flag")?;
@@ -256,7 +239,7 @@ pub(super) type StatedFacts = Vec<(&'static str, String)>;
 /// Makes the record that holds what is stated for all rows, and the facts that list what is stated.
 fn blank(
     layer: Layer,
-    fields: &[(Field, usize)],
+    fields: &[Mapped],
     options: &ImportOptions,
     path: &Path,
 ) -> Result<(IoRecord, StatedFacts), ImportError> {

@@ -1,12 +1,11 @@
 //! Options to begin with, for a file whose headers are not all usual ones: a map that is made from
 //! the words in them. It is only told, as words say less than a usual name.
 
-use super::cells::CsvCells;
 use super::clock::ClockOrigin;
 use super::field::{self, BLOCK, Field, LENGTH};
 use super::guess::{fields_of, size_unit_of, typed, unit_of, words};
 use super::plan::{Wrong, has};
-use super::unit::{UnitEvidence, missing_unit};
+use super::unit::{Mapped, UnitEvidence, missing_unit};
 use crate::Column;
 use crate::import::TimeUnit;
 use crate::import::error::shown;
@@ -25,7 +24,7 @@ const OTHER_UNITS: [&str; 4] = ["gb", "gib", "pages", "page"];
 
 /// The error where usual names lack what an import needs: it has the options that import the file
 /// as far as its headers and first row tell. `None` where nothing lacks, or nothing tells it.
-pub(super) fn advice(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> Option<Wrong> {
+pub(super) fn advice(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<Wrong> {
     let (likely, quoted_words) = with_likely(fields, of);
     let gains = |field| has(&likely, field) && !has(fields, field);
     let lacking = if !has_instant(fields) {
@@ -57,24 +56,21 @@ pub(super) fn advice(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> Option
 
 const OP: Field = Field::Column(Column::Op);
 
-fn has_instant(fields: &[(Field, usize)]) -> bool {
-    fields.iter().any(|(field, _)| field.is_instant())
+fn has_instant(fields: &[Mapped]) -> bool {
+    fields.iter().any(|column| column.field.is_instant())
 }
 
 /// The fields with those that the words of further headers make likely, or the first row, in the
 /// order of the file; and these words in quotes.
-fn with_likely(
-    fields: &[(Field, usize)],
-    of: &UnitEvidence<'_>,
-) -> (Vec<(Field, usize)>, Vec<String>) {
+fn with_likely(fields: &[Mapped], of: &UnitEvidence<'_>) -> (Vec<Mapped>, Vec<String>) {
     let (mut fields, mut reasons) = (fields.to_vec(), Vec::new());
     for (at, name) in of.header.iter().enumerate() {
-        if fields.iter().any(|(_, taken)| *taken == at) {
+        if fields.iter().any(|column| column.at == at) {
             continue;
         }
         let likely_field = likely(name, &fields).filter(|(field, _)| may_hold(*field, at, of));
         if let Some((field, word)) = likely_field {
-            fields.push((field, at));
+            fields.push(Mapped::new(field, at));
             reasons.push(format!("`{word}`"));
         }
     }
@@ -83,23 +79,25 @@ fn with_likely(
             of.sampled(*at)
                 .is_some_and(|cell| field::op(cell, None).is_ok())
         };
-        let named = free(&fields, of.header).find(names_op);
-        fields.extend(named.map(|at| (OP, at)));
+        let is_free = |at: &usize| fields.iter().all(|column| column.at != *at);
+        let mut free = (0..of.header.count).filter(is_free);
+        let named = free.find(names_op);
+        fields.extend(named.map(|at| Mapped::new(OP, at)));
     }
     stamp_by_ends(&mut fields);
-    fields.sort_by_key(|(_, at)| *at);
+    fields.sort_by_key(|column| column.at);
     (fields, reasons)
 }
 
 /// Takes the times of a tracer as ends: it prints a row, with the process, when a request ends, as
 /// biosnoop does.
-fn stamp_by_ends(fields: &mut [(Field, usize)]) {
+fn stamp_by_ends(fields: &mut [Mapped]) {
     let column = |column| Field::Column(column);
     let tracer = [column(Column::Comm), column(Column::Pid), Field::Latency];
     if !tracer.iter().all(|field| has(fields, *field)) {
         return;
     }
-    for (field, _) in fields {
+    for Mapped { field, .. } in fields {
         if *field == column(Column::SubmitNs) {
             *field = column(Column::CompleteNs);
         }
@@ -115,7 +113,7 @@ fn may_hold(field: Field, at: usize, of: &UnitEvidence<'_>) -> bool {
 }
 
 /// The map with the unit of lengths where it is needed, and what no header says.
-fn options(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> String {
+fn options(fields: &[Mapped], of: &UnitEvidence<'_>) -> String {
     let unit = missing_unit(fields, of);
     let mut map = typed(fields, of.header, unit);
     // A column that nothing tells to be the start is not named: typed as it stands, the line would
@@ -124,11 +122,11 @@ fn options(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> String {
         map = format!("submit_ns=COLUMN,{map}");
     }
     let mut options = format!("--columns '{}'", map.trim_end_matches(','));
-    let is_bare = |(field, at): &&(Field, usize)| {
+    let is_bare = |Mapped { field, at, .. }: &&Mapped| {
         let clock = of.sampled(*at).and_then(ClockOrigin::recognise);
         field.is_time() && clock.is_none() && unit_of(of.header.get(*at).unwrap_or("")).is_none()
     };
-    if let Some((_, at)) = fields.iter().find(is_bare) {
+    if let Some(Mapped { at, .. }) = fields.iter().find(is_bare) {
         let unit = of.options.unit.or_else(|| unix_unit(of.sampled(*at)?));
         options += &format!(" --unit {}", unit.map_or("UNIT", TimeUnit::name));
     }
@@ -152,12 +150,8 @@ fn unix_unit(cell: &str) -> Option<TimeUnit> {
     }
 }
 
-fn free(fields: &[(Field, usize)], header: &CsvCells) -> impl Iterator<Item = usize> {
-    (0..header.count).filter(|at| fields.iter().all(|(_, taken)| taken != at))
-}
-
 /// The first field that a word of the header makes likely, and that goes with those there are.
-fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static str)> {
+fn likely(header: &str, fields: &[Mapped]) -> Option<(Field, &'static str)> {
     let header_words = words(header);
     let is_time = unit_of(header).is_some();
     let is_size = size_unit_of(header).is_some();
@@ -177,7 +171,7 @@ fn likely(header: &str, fields: &[(Field, usize)]) -> Option<(Field, &'static st
 }
 
 /// Whether a map may have the field beside those there are.
-fn goes_with(field: Field, fields: &[(Field, usize)]) -> bool {
+fn goes_with(field: Field, fields: &[Mapped]) -> bool {
     let column = |column| has(fields, Field::Column(column));
     let other = match field {
         Field::Latency => column(Column::ReapNs) || column(Column::CompleteNs),

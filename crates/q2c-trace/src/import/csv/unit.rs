@@ -65,13 +65,25 @@ impl Unit {
     }
 }
 
-/// A field, and where a row holds it.
-#[derive(Clone, Copy, Debug)]
+/// A field, and where a row holds it. Its unit is that of the map, if any, until
+/// [`UnitEvidence::with_units`] has found it.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mapped {
     pub(super) field: Field,
     pub(super) at: usize,
     pub(super) unit: Unit,
     pub(super) source: &'static str,
+}
+
+impl Mapped {
+    pub(super) fn new(field: Field, at: usize) -> Mapped {
+        Mapped {
+            field,
+            at,
+            unit: Unit::None,
+            source: NOT_TOLD,
+        }
+    }
 }
 
 pub(super) const NOT_TOLD: &str = "not told, the usual one";
@@ -86,25 +98,20 @@ pub(super) struct UnitEvidence<'a> {
 }
 
 impl UnitEvidence<'_> {
-    /// The fields with the unit of each. `stated` has the units of the map.
-    pub(super) fn with_units(
-        &self,
-        fields: &[(Field, usize)],
-        stated: &[Option<Unit>],
-    ) -> Result<Vec<Mapped>, ImportError> {
-        let has_place = fields.iter().any(|(field, _)| field.is_place());
+    /// The fields with the unit of each.
+    pub(super) fn with_units(&self, fields: &[Mapped]) -> Result<Vec<Mapped>, ImportError> {
+        let has_place = fields.iter().any(|column| column.field.is_place());
         if self.options.offset_unit.is_some() && !has_place {
             let expected = "a column of sectors or offsets for --offset-unit";
             return Err(self.wrong((expected.to_owned(), "none".to_owned())));
         }
         let clock = self.clock(fields);
         let is_number = |field: Field| field.is_time() && !(clock.is_some() && field.is_instant());
-        if self.options.unit.is_some() && !fields.iter().any(|(field, _)| is_number(*field)) {
+        if self.options.unit.is_some() && !fields.iter().any(|column| is_number(column.field)) {
             let expected = "a column of times that are numbers for --unit";
             return Err(self.wrong((expected.to_owned(), "none".to_owned())));
         }
-        let choices = fields.iter().zip(stated);
-        let mapped = choices.map(|(choice, stated)| self.mapped(*choice, *stated, clock));
+        let mapped = fields.iter().map(|column| self.mapped(*column, clock));
         let mapped = mapped.collect::<Result<Vec<Mapped>, _>>()?;
         let is_bare = |column: &&Mapped| column.field.is_time() && column.unit == Unit::None;
         let Some(bare) = mapped.iter().find(is_bare) else {
@@ -124,12 +131,11 @@ impl UnitEvidence<'_> {
     }
 
     /// The field with the unit that comes first of those that are told.
-    fn mapped(
-        &self,
-        (field, at): (Field, usize),
-        stated: Option<Unit>,
-        clock: Option<ClockOrigin>,
-    ) -> Result<Mapped, ImportError> {
+    fn mapped(&self, column: Mapped, clock: Option<ClockOrigin>) -> Result<Mapped, ImportError> {
+        let Mapped {
+            field, at, unit, ..
+        } = column;
+        let stated = Some(unit).filter(|unit| *unit != Unit::None);
         let clock = clock.filter(|_| stated.is_none() && field.is_instant());
         let is_number = field.is_time() && clock.is_none();
         let time = self.options.unit.filter(|_| is_number).map(Unit::Time);
@@ -165,9 +171,9 @@ impl UnitEvidence<'_> {
         })
     }
 
-    fn clock(&self, fields: &[(Field, usize)]) -> Option<ClockOrigin> {
-        let (_, at) = fields.iter().find(|(field, _)| field.is_instant())?;
-        ClockOrigin::recognise(self.sampled(*at)?)
+    fn clock(&self, fields: &[Mapped]) -> Option<ClockOrigin> {
+        let column = fields.iter().find(|column| column.field.is_instant())?;
+        ClockOrigin::recognise(self.sampled(column.at)?)
     }
 
     /// The first row's cell.
@@ -182,9 +188,10 @@ impl UnitEvidence<'_> {
 
 fn wrong_map(path: &Path, expected: &str, found: &str) -> ImportError {
     let path = path.display();
-    misused(format_args!(
+    let message = format!(
         "import {path}: column map: expected {expected}, found {found}; say with --columns which header holds which field"
-    ))
+    );
+    misused(message)
 }
 
 /// The unit of all times, or of each where they differ: `submit_ns s, latency us`.
@@ -213,27 +220,20 @@ pub(super) fn size_facts(fields: &[Mapped]) -> impl Iterator<Item = (String, Str
 const UNITS: &str = "(or :B, :KB, :MB, :512B)";
 
 /// What tells the unit of lengths, where nothing does: the whole map, or the part of a given one.
-pub(super) fn option_for_unit(fields: &[(Field, usize)], of: &UnitEvidence<'_>) -> Option<String> {
+pub(super) fn option_for_unit(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<String> {
     let unit = Some(missing_unit(fields, of)?);
     if of.options.columns.is_empty() {
         return Some(format!("--columns '{}'", typed(fields, of.header, unit)));
     }
-    let lengths = fields.iter().copied().find(is_length)?;
-    let typed = typed(&[lengths], of.header, unit);
+    let lengths = fields.iter().find(|column| column.field == LENGTH)?;
+    let typed = typed(std::slice::from_ref(lengths), of.header, unit);
     Some(format!("{typed} in --columns"))
-}
-
-fn is_length((field, _): &(Field, usize)) -> bool {
-    *field == LENGTH
 }
 
 /// The unit of lengths whose header has none: bytes if the first row has whole sectors in these,
 /// else sectors.
-pub(super) fn missing_unit(
-    fields: &[(Field, usize)],
-    of: &UnitEvidence<'_>,
-) -> Option<&'static str> {
-    let (_, at) = fields.iter().copied().find(is_length)?;
+pub(super) fn missing_unit(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<&'static str> {
+    let Mapped { at, .. } = *fields.iter().find(|column| column.field == LENGTH)?;
     if size_unit_of(of.header.get(at)?).is_some() {
         return None;
     }

@@ -4,27 +4,24 @@
 use super::cells::CsvCells;
 use super::field::{Field, USER};
 use super::guess::{field_named, is_address, typed};
-use super::plan::{CsvFieldCells, Wrong, check, has};
+use super::plan::{Wrong, check, has};
 use super::unit::{Mapped, NOT_TOLD, UnitEvidence};
 use crate::Column;
 use crate::import::error::shown;
 use crate::import::{ImportError, needed};
 
 /// The fields that usual names tell beside those of the map, with the indexes of their cells.
-pub(super) fn usual_columns(
-    header: &CsvCells,
-    map: &[(Field, usize)],
-) -> Result<CsvFieldCells, Wrong> {
-    let is_free = |(at, _): &(usize, &str)| map.iter().all(|(_, taken)| taken != at);
+pub(super) fn usual_columns(header: &CsvCells, map: &[Mapped]) -> Result<Vec<Mapped>, Wrong> {
+    let is_free = |(at, _): &(usize, &str)| map.iter().all(|column| column.at != *at);
     let columns = header.iter().enumerate().filter(is_free);
-    let columns = columns.filter_map(|(at, name)| Some((field_named(name)?, at)));
-    let mut usual: CsvFieldCells = columns.filter(|(field, _)| !has(map, *field)).collect();
+    let columns = columns.filter_map(|(at, name)| Some(Mapped::new(field_named(name)?, at)));
+    let mut usual: Vec<Mapped> = columns.filter(|column| !has(map, column.field)).collect();
     end_in_layer_of_start(&mut usual, map, header);
     leave_out_contradictions(&mut usual, map);
     if map.is_empty() {
         refuse_doubled(&usual, header)?;
     } else {
-        usual.retain(|(_, at)| !is_doubled(header, *at));
+        usual.retain(|column| !is_doubled(header, column.at));
     }
     refuse_rivals(&usual, header)?;
     Ok(usual)
@@ -32,7 +29,7 @@ pub(super) fn usual_columns(
 
 /// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of
 /// the block layer.
-fn end_in_layer_of_start(usual: &mut CsvFieldCells, map: &[(Field, usize)], header: &CsvCells) {
+fn end_in_layer_of_start(usual: &mut [Mapped], map: &[Mapped], header: &CsvCells) {
     let is_user = |column: &Column| {
         let field = Field::Column(*column);
         has(usual, field) || has(map, field)
@@ -40,7 +37,7 @@ fn end_in_layer_of_start(usual: &mut CsvFieldCells, map: &[(Field, usize)], head
     if !USER.iter().any(is_user) {
         return;
     }
-    for (field, at) in usual {
+    for Mapped { field, at, .. } in usual {
         let is_own_name = Field::by_name(header.get(*at).unwrap_or_default()).is_some();
         if *field == Field::Column(Column::CompleteNs) && !is_own_name {
             *field = Field::Column(Column::ReapNs);
@@ -49,18 +46,13 @@ fn end_in_layer_of_start(usual: &mut CsvFieldCells, map: &[(Field, usize)], head
 }
 
 /// Leaves out what contradicts the map. Fields that contradict each other stay, to be refused.
-fn leave_out_contradictions(usual: &mut CsvFieldCells, map: &[(Field, usize)]) {
+fn leave_out_contradictions(usual: &mut Vec<Mapped>, map: &[Mapped]) {
     let start = Field::Column(Column::SubmitNs);
-    let is_start = |(field, _): &&(Field, usize)| *field == start;
-    let goes_with = |others: &[(Field, usize)], choice: &(Field, usize)| {
-        check(&[others, &[*choice]].concat()).is_ok()
-    };
+    let goes_with =
+        |others: &[Mapped], choice: &Mapped| check(&[others, &[*choice]].concat()).is_ok();
     // A latency and an end contradict each other only beside a start.
-    let start = usual.iter().find(is_start).copied();
-    let start: CsvFieldCells = start
-        .filter(|start| goes_with(map, start))
-        .into_iter()
-        .collect();
+    let start = usual.iter().find(|column| column.field == start).copied();
+    let start = Vec::from_iter(start.filter(|start| goes_with(map, start)));
     let beside = [map, &start].concat();
     usual.retain(|choice| {
         start.contains(choice) || goes_with(&beside, choice) || !goes_with(&start, choice)
@@ -72,39 +64,43 @@ fn is_doubled(header: &CsvCells, at: usize) -> bool {
     (0..header.count).any(|other| other != at && header.get(other) == name)
 }
 
-fn refuse_doubled(usual: &[(Field, usize)], header: &CsvCells) -> Result<(), Wrong> {
-    let Some((_, at)) = usual.iter().find(|(_, at)| is_doubled(header, *at)) else {
+fn refuse_doubled(usual: &[Mapped], header: &CsvCells) -> Result<(), Wrong> {
+    let mut places = usual.iter().map(|column| column.at);
+    let Some(at) = places.find(|at| is_doubled(header, *at)) else {
         return Ok(());
     };
     let expected = "each header once, or a column map (field=header)".to_owned();
-    let name = header.get(*at).unwrap_or_default();
+    let name = header.get(at).unwrap_or_default();
     Err((expected, format!("{} twice", shown(name))))
 }
 
 /// Which of several headers holds a field is not guessed.
-fn refuse_rivals(usual: &[(Field, usize)], header: &CsvCells) -> Result<(), Wrong> {
-    let rival = |&(field, at): &(Field, usize)| {
-        let mut others = usual.iter().filter(|(_, other)| *other > at);
-        Some((field, at, others.find(|(other, _)| *other == field)?.1))
+fn refuse_rivals(usual: &[Mapped], header: &CsvCells) -> Result<(), Wrong> {
+    let rival = |column: &Mapped| {
+        let mut others = usual.iter().filter(|other| other.at > column.at);
+        let other = others.find(|other| other.field == column.field)?;
+        Some((*column, other.at))
     };
-    let Some((field, at, other)) = usual.iter().find_map(rival) else {
+    let Some((column, other)) = usual.iter().find_map(rival) else {
         return Ok(());
     };
     let name = |at| shown(header.get(at).unwrap_or_default());
-    let map = typed(&[(field, at)], header, None);
-    let expected = format!("one column of {}, as by --columns '{map}'", field.name());
-    Err((expected, format!("{} and {}", name(at), name(other))))
+    let map = typed(&[column], header, None);
+    let field = column.field.name();
+    let expected = format!("one column of {field}, as by --columns '{map}'");
+    Err((expected, format!("{} and {}", name(column.at), name(other))))
 }
 
 /// Asks for the unit of addresses, usual in bytes and in blocks, where no header tells it.
 pub(super) fn check_addresses(
-    usual: &[(Field, usize)],
+    usual: &[Mapped],
     mapped: &[Mapped],
     evidence: &UnitEvidence<'_>,
 ) -> Result<(), ImportError> {
     let is_bare = |column: &Mapped| {
         column.source == NOT_TOLD
-            && usual.contains(&(Field::Offset, column.at))
+            && column.field == Field::Offset
+            && usual.iter().any(|usual| usual.at == column.at)
             && is_address(evidence.header.get(column.at).unwrap_or_default())
     };
     if !mapped.iter().any(is_bare) {

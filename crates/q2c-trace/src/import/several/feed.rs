@@ -154,6 +154,11 @@ impl RecordSink for Sending {
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        self.send(Sent::Records(records.to_vec()))
+        self.take(&mut records.to_vec())
+    }
+
+    fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        let room = Vec::with_capacity(records.len());
+        self.send(Sent::Records(std::mem::replace(records, room)))
     }
 }

@@ -22,6 +22,9 @@ use std::thread;
 
 /// Most recordings at once. A merged trace can be merged again.
 const MOST: usize = 256;
+/// New numbers of devices, by recording and number in the recording.
+type NewDevices = BTreeMap<(usize, DevId), DevId>;
+
 /// Starts that lie further apart, ns, are of two clocks, even if these have the same name.
 const TEN_YEARS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
@@ -55,11 +58,9 @@ pub fn several(
             paths.iter().map(start).collect::<Result<_, _>>()?;
         let base = base(&mut feeds)?;
         let mut merged = Merged {
-            renumbering: Renumbering {
-                recordings: paths.len() as u64,
-                lanes: HashMap::new(),
-                devices: BTreeMap::new(),
-            },
+            recordings: paths.len() as u64,
+            lanes: HashMap::new(),
+            devices: BTreeMap::new(),
             batch: RecordBuffer::default(),
             sink,
         };
@@ -70,15 +71,14 @@ pub fn several(
             feed.finish().map(|meta| (source_name(path), meta))
         });
         let metas = ends.collect::<Result<Vec<_>, _>>()?;
-        Ok(describe(&metas, &base, &merged.renumbering))
+        Ok(describe(&metas, &base, &merged.devices))
     })
 }
 
 fn not_merged(path: &Path, expected: &str, found: &str) -> ImportError {
     let path = path.display();
-    misused(format_args!(
-        "merge {path}: expected {expected}, found {found}"
-    ))
+    let message = format!("merge {path}: expected {expected}, found {found}");
+    misused(message)
 }
 
 /// The clock that all recordings have in common, at the earliest of their time zeros.
@@ -125,8 +125,11 @@ fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
     Ok(base.map(|(_, origin)| origin).unwrap_or_default())
 }
 
+/// Maps ids, lanes and devices to new numbers. A single recording keeps its own.
 struct Merged<'a> {
-    renumbering: Renumbering,
+    recordings: u64,
+    lanes: HashMap<(usize, u32), u32>,
+    devices: NewDevices,
     batch: RecordBuffer,
     sink: &'a mut dyn RecordSink,
 }
@@ -153,95 +156,13 @@ impl Merged<'_> {
                 }
                 let Some(mut record) = feed.next() else { break };
                 shift(&mut record, Nanos(feed.shift));
-                self.renumbering.renumber(&mut record, at, feed)?;
+                self.renumber(&mut record, at, feed)?;
                 self.batch.push(record, self.sink)?;
             }
         }
         Ok(self.batch.flush(self.sink)?)
     }
-}
 
-/// The start of a record; `None` for a record without any time, which then follows the one before.
-fn start(record: &IoRecord) -> Option<u64> {
-    Some(Span::from_record(record).first_ns()).filter(|start| *start != NONE)
-}
-
-fn shift(record: &mut IoRecord, by: Nanos) {
-    let times = [
-        &mut record.queue_ns,
-        &mut record.getrq_ns,
-        &mut record.insert_ns,
-        &mut record.issue_ns,
-        &mut record.complete_ns,
-        &mut record.submit_ns,
-        &mut record.submit_end_ns,
-        &mut record.reap_ns,
-    ];
-    for time in times.into_iter().flatten() {
-        time.0 = time.0.saturating_add(by.0);
-    }
-}
-
-fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, renumbering: &Renumbering) -> TraceMeta {
-    let mut merged = TraceMeta {
-        start_unix_ns: base.unix.then_some(base.zero_ns),
-        ..TraceMeta::default()
-    };
-    let (mut sources, mut clocks) = (BTreeSet::new(), BTreeSet::new());
-    for (at, (path, meta)) in metas.iter().enumerate() {
-        merged.lost += meta.lost;
-        for (reason, n) in &meta.unmatched {
-            *merged.unmatched.entry(reason.clone()).or_default() += n;
-        }
-        sources.insert(meta.source.as_str());
-        clocks.insert(meta.clock.as_str());
-        let name = path.file_name().unwrap_or_default().display();
-        merged.facts.extend([fact(&format!("input.{at}"), name)]);
-        let facts = meta.facts.iter().filter(|(key, _)| *key != "imported_from");
-        let facts = facts.map(|(key, value)| (format!("input.{at}.{key}"), value.clone()));
-        merged.facts.extend(facts);
-    }
-    merged.source = joined(&sources);
-    merged.clock = joined(&clocks);
-    let zero = fact("source_time_of_zero_ns", base.zero_ns);
-    merged.facts.extend([zero]);
-    merged.facts.extend(devices(renumbering, metas));
-    merged
-}
-
-fn joined(names: &BTreeSet<&str>) -> String {
-    names.iter().copied().collect::<Vec<_>>().join(" and ")
-}
-
-/// The facts that name the devices with a new number.
-fn devices(
-    renumbering: &Renumbering,
-    metas: &[(&Path, TraceMeta)],
-) -> impl Iterator<Item = (String, String)> {
-    let name = |(at, was): &(usize, DevId)| {
-        let (path, meta) = &metas[*at];
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let facts = &meta.facts;
-        if let Some(name) = facts.get(&format!("device.{was}")) {
-            return format!("{name} ({file})");
-        }
-        let host = facts.get(&format!("device.major.{}", was.major));
-        let host = host.map_or(String::new(), |host| format!(", {host}"));
-        format!("{was} of {file}{host}")
-    };
-    let devices = renumbering.devices.iter();
-    devices.map(move |(was, now)| (format!("device.{now}"), name(was)))
-}
-
-/// Maps ids, lanes and devices to new numbers. A single recording keeps its own.
-struct Renumbering {
-    recordings: u64,
-    lanes: HashMap<(usize, u32), u32>,
-    /// New numbers of devices, by recording and number in the recording.
-    devices: BTreeMap<(usize, DevId), DevId>,
-}
-
-impl Renumbering {
     fn renumber(
         &mut self,
         record: &mut IoRecord,
@@ -268,4 +189,77 @@ impl Renumbering {
         }
         Ok(())
     }
+}
+
+/// The start of a record; `None` for a record without any time, which then follows the one before.
+fn start(record: &IoRecord) -> Option<u64> {
+    Some(Span::from_record(record).first_ns()).filter(|start| *start != NONE)
+}
+
+fn shift(record: &mut IoRecord, by: Nanos) {
+    let times = [
+        &mut record.queue_ns,
+        &mut record.getrq_ns,
+        &mut record.insert_ns,
+        &mut record.issue_ns,
+        &mut record.complete_ns,
+        &mut record.submit_ns,
+        &mut record.submit_end_ns,
+        &mut record.reap_ns,
+    ];
+    for time in times.into_iter().flatten() {
+        time.0 = time.0.saturating_add(by.0);
+    }
+}
+
+fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, devices: &NewDevices) -> TraceMeta {
+    let mut merged = TraceMeta {
+        start_unix_ns: base.unix.then_some(base.zero_ns),
+        ..TraceMeta::default()
+    };
+    let (mut sources, mut clocks) = (BTreeSet::new(), BTreeSet::new());
+    for (at, (path, meta)) in metas.iter().enumerate() {
+        merged.lost += meta.lost;
+        for (reason, n) in &meta.unmatched {
+            *merged.unmatched.entry(reason.clone()).or_default() += n;
+        }
+        sources.insert(meta.source.as_str());
+        clocks.insert(meta.clock.as_str());
+        let name = path.file_name().unwrap_or_default().display();
+        merged.facts.extend([fact(&format!("input.{at}"), name)]);
+        let facts = meta.facts.iter().filter(|(key, _)| *key != "imported_from");
+        let facts = facts.map(|(key, value)| (format!("input.{at}.{key}"), value.clone()));
+        merged.facts.extend(facts);
+    }
+    merged.source = joined(&sources);
+    merged.clock = joined(&clocks);
+    let zero = fact("source_time_of_zero_ns", base.zero_ns);
+    merged.facts.extend([zero]);
+    merged.facts.extend(device_facts(devices, metas));
+    merged
+}
+
+fn joined(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(" and ")
+}
+
+/// The facts that name the devices with a new number.
+fn device_facts(
+    devices: &NewDevices,
+    metas: &[(&Path, TraceMeta)],
+) -> impl Iterator<Item = (String, String)> {
+    let name = |(at, was): &(usize, DevId)| {
+        let (path, meta) = &metas[*at];
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let facts = &meta.facts;
+        if let Some(name) = facts.get(&format!("device.{was}")) {
+            return format!("{name} ({file})");
+        }
+        let host = facts.get(&format!("device.major.{}", was.major));
+        let host = host.map_or(String::new(), |host| format!(", {host}"));
+        format!("{was} of {file}{host}")
+    };
+    devices
+        .iter()
+        .map(move |(was, now)| (format!("device.{now}"), name(was)))
 }

@@ -96,19 +96,9 @@ fn digits(cell: &[u8]) -> Option<u64> {
         }
         return (most == 0).then_some(value);
     }
-    let mut value = 0u64;
-    for (at, byte) in cell.iter().enumerate() {
-        let digit = u64::from(byte.wrapping_sub(b'0'));
-        if digit > 9 {
-            return None;
-        }
-        value = if at < FIT {
-            value * 10 + digit
-        } else {
-            value.checked_mul(10)?.checked_add(digit)?
-        };
-    }
-    Some(value)
+    // The standard library would accept a sign.
+    let digits = str::from_utf8(cell).ok()?;
+    digits.parse().ok().filter(|_| cell[0] != b'+')
 }
 
 /// Parses a number below 2^32, such as that of a disk or a process.

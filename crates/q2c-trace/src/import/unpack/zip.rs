@@ -143,10 +143,11 @@ impl ZipMember {
         } else {
             format!("one packed by method {}", self.method)
         };
-        UnpackError::error(format!(
+        let message = format!(
             "expected a file packed by Deflate in the zip archive, found {how}: {}; unpack it, and import the file",
             self.name.escape_debug()
-        ))
+        );
+        UnpackError::error(message)
     }
 }
 

@@ -3,7 +3,7 @@
 //! `PROPTEST_CASES` sets the number of streams (`make test-long` takes 10,000).
 
 use super::encode::{DISCARD, E, FLUSH, LITTLE_7, READ, WRITE, e, file, split};
-use crate::support;
+use crate::support::{self, stating};
 use proptest::prelude::*;
 use q2c_model::IoRecord;
 use q2c_trace::blktrace::FileSet;
@@ -150,10 +150,7 @@ fn print(base: &Path, format: Option<&str>) -> Vec<u8> {
 }
 
 fn by_text(text: &[u8], format: Option<&str>) -> Vec<IoRecord> {
-    let options = ImportOptions {
-        blkparse_format: format.map(str::to_owned),
-        ..ImportOptions::default()
-    };
+    let options = stating(|o| o.blkparse_format = format.map(str::to_owned));
     let imported = support::import("blkparse", "text", text, &options);
     imported.unwrap().0
 }

@@ -3,7 +3,7 @@
 use super::{block, export, export_all, three, window};
 use crate::blktrace::encode::{DISCARD, E, LITTLE_7, WRITE, e, file, split};
 use crate::blktrace::expect::events;
-use crate::support::{self, tells};
+use crate::support::{self, stating, tells};
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
 use q2c_trace::import::ImportOptions;
 use std::process::Command;
@@ -167,10 +167,7 @@ fn blkparse_itself_tells_the_same() {
     let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
         return;
     };
-    let options = ImportOptions {
-        blkparse_format: Some(format.to_owned()),
-        ..ImportOptions::default()
-    };
+    let options = stating(|o| o.blkparse_format = Some(format.to_owned()));
     let without_splits = |records: &[IoRecord]| -> Vec<_> {
         let whole = |r: &&IoRecord| !(4096..4112).contains(&r.sector.0);
         let times = |r: &IoRecord| [r.queue_ns, r.getrq_ns, r.issue_ns, r.complete_ns];

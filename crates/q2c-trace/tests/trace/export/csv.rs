@@ -1,7 +1,7 @@
 use super::{block, export, export_all, three, window};
-use crate::support::import;
+use crate::support::{self, import};
 use q2c_model::{IoRecord, Nanos, Op, TraceMeta};
-use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
+use q2c_trace::import::{ImportOptions, TimeUnit};
 
 const HEADER: &str = "id,layer,device,op,flags,sector,bytes,lane,depth_at_submit,queue_ns,getrq_ns,insert_ns,issue_ns,\
 complete_ns,submit_ns,submit_end_ns,reap_ns,sleep_asked_ns,slept_ns,missed,pid,comm,cpu_submit,cpu_complete,hctx,tag,\
@@ -29,7 +29,7 @@ fn back(text: &str, columns: &str) -> Vec<IoRecord> {
     let maps: Vec<String> = names.map(|name| format!("{name}={name}")).collect();
     let options = ImportOptions {
         unit: Some(TimeUnit::Nanoseconds),
-        columns: ColumnMap::parse_list(&maps.join(",")).unwrap(),
+        columns: support::columns(&maps.join(",")),
         ..ImportOptions::default()
     };
     import("csv", "some", text.as_bytes(), &options).unwrap().0

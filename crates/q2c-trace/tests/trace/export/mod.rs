@@ -6,10 +6,8 @@ mod chrome;
 mod csv;
 mod fio_iolog;
 
-use crate::support::{place, tells, write};
-use q2c_model::{
-    Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta,
-};
+use crate::support::{device, place, tells, write};
+use q2c_model::{Bytes, Exit, Fault, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
 use q2c_trace::TraceReader;
 use q2c_trace::export::{ExportOptions, Exported, by_name, trace};
 
@@ -44,11 +42,8 @@ fn window(from: u64, to: u64) -> ExportOptions {
 
 /// A record of the block layer on 259:3 with the times of Q, G, I, D and C; -1 for none.
 fn block(id: u64, op: Op, sector: u64, bytes: u64, times: [i64; 5]) -> IoRecord {
-    let device = DevId {
-        major: 259,
-        minor: 3,
-    };
-    let mut record = IoRecord::new(id, Layer::Block, device, op, Sectors(sector), Bytes(bytes));
+    let (device, sector) = (device(3), Sectors(sector));
+    let mut record = IoRecord::new(id, Layer::Block, device, op, sector, Bytes(bytes));
     let [q, g, i, d, c] = times.map(|ns| u64::try_from(ns).ok().map(Nanos));
     (record.queue_ns, record.getrq_ns, record.insert_ns) = (q, g, i);
     (record.issue_ns, record.complete_ns) = (d, c);

@@ -1,12 +1,11 @@
 //! The text of blkparse: the I/Os of a file written by hand, given formats, and bad lines.
 
 use super::{import, options, skipping};
-use crate::support::{self, parts, tells};
+use crate::support::{parts, stating, tells};
 use q2c_model::{IoRecord, Nanos, Op, OpFlags};
-use q2c_trace::import::{FORMATS, ImportOptions, sniff};
-use std::io::{BufReader, Read};
+use q2c_trace::import::{ImportOptions, sniff};
 
-const TEXT: &[u8] = include_bytes!("../data/public/blkparse.txt");
+pub(super) const TEXT: &[u8] = include_bytes!("../data/public/blkparse.txt");
 
 /// Sector, bytes, and the times of Q, G, I, D and C in units of 100 ns, -1 for none.
 fn life(record: &IoRecord) -> (u64, u64, [i64; 5]) {
@@ -59,10 +58,7 @@ fn the_lives_of_a_text() {
 }
 
 fn with_format(format: &str) -> ImportOptions {
-    ImportOptions {
-        blkparse_format: Some(format.to_owned()),
-        ..options()
-    }
+    stating(|o| o.blkparse_format = Some(format.to_owned()))
 }
 
 #[test]
@@ -202,28 +198,4 @@ fn a_time_that_stands_alone_is_bad() {
         tells(&error, expected);
         assert!(!error.contains("--skip-bad"), "{error}");
     }
-}
-
-#[test]
-fn nothing_is_an_error() {
-    for text in ["", "\n \n", "CPU0 (8,0):\n Reads Queued: 0\n"] {
-        let error = import("blkparse", text.as_bytes(), &options()).unwrap_err();
-        tells(&error, "expected at least one request, found none");
-    }
-}
-
-#[test]
-fn an_endless_line_is_refused_after_a_block() {
-    let mut input = BufReader::new(std::io::repeat(b'1').take(10_000_000_000));
-    let error = support::import("blkparse", "endless", &mut input, &options()).unwrap_err();
-    let expected = "expected at most 65536 bytes and a line break";
-    tells(&error.to_string(), expected);
-    assert!(input.into_inner().limit() > 9_990_000_000);
-}
-
-#[test]
-fn no_other_format_takes_it() {
-    let names = FORMATS.iter().filter(|f| (f.sniff)(TEXT)).map(|f| f.name);
-    let names: Vec<&str> = names.collect();
-    assert_eq!(names, ["blkparse"]);
 }

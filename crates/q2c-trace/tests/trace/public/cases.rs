@@ -1,10 +1,10 @@
 //! Texts that were read wrongly, or not at all. The expected values are worked out by hand.
 
 use super::{import, in_sectors, in_unit, options, skipping};
-use crate::support::{place, tells};
+use crate::support::{columns, place, stating, tells};
 use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
 use q2c_trace::import::{
-    ColumnMap, FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff, to_trace,
+    FORMATS, ImportError, ImportOption, ImportOptions, Input, TimeUnit, sniff, to_trace,
 };
 use std::fs;
 use std::io::Cursor;
@@ -236,10 +236,7 @@ fn sizes_may_be_bytes_where_offsets_are() {
     ] {
         let read = |text: &str, unit: Option<u64>| {
             let offset_unit = unit.map(Bytes);
-            let stated = ImportOptions {
-                offset_unit,
-                ..options()
-            };
+            let stated = stating(|o| o.offset_unit = offset_unit);
             let imported = import(format, text.as_bytes(), &stated)?;
             Ok::<_, String>(places(&imported.0[..1]))
         };
@@ -309,12 +306,8 @@ const SAMPLES: [(&str, &[u8]); 16] = [
 ];
 
 /// The options that a sample needs, in values that [`variants`] change.
-fn needed(format: &str) -> ImportOptions {
-    let listed = ImportOptions {
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
-        ..options()
-    };
+pub(super) fn needed(format: &str) -> ImportOptions {
+    let listed = stating(|o| (o.op, o.bytes) = (Some(Op::Read), Some(Bytes(4096))));
     match format {
         "disksim" => in_unit(TimeUnit::Milliseconds),
         "nexus5" => in_sectors(),
@@ -332,7 +325,7 @@ fn needed(format: &str) -> ImportOptions {
         },
         "csv" => ImportOptions {
             unit: Some(TimeUnit::Microseconds),
-            columns: ColumnMap::parse_list("submit_ns=start,latency=took,sector=sector").unwrap(),
+            columns: columns("submit_ns=start,latency=took,sector=sector"),
             ..listed
         },
         _ => options(),
@@ -359,7 +352,7 @@ fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
         with(O::Bytes, |o| o.bytes = Some(Bytes(512))),
         with(O::ReadFlag, |o| o.read_flag = Some(0)),
         with(O::Columns, |o| {
-            o.columns = ColumnMap::parse_list("queue_ns=start").unwrap();
+            o.columns = columns("queue_ns=start");
         }),
         with(O::Delimiter, |o| o.delimiter = Some(b';')),
         with(O::BlkparseFormat, |o| {
@@ -424,8 +417,7 @@ fn an_option_of_one_format_names_it() {
 #[test]
 fn what_is_told_is_not_stated() {
     let mut listed = needed("csv");
-    listed.columns =
-        ColumnMap::parse_list("submit_ns=start,latency=took,op=kind,bytes=size").unwrap();
+    listed.columns = columns("submit_ns=start,latency=took,op=kind,bytes=size");
     let table = b"start,took,kind,size\n1,2,read,512\n3,4,read,512\n";
     let default = b"8,0 1 1 0.000000000 7 Q R 8 + 8 [a]\n";
     let biosnoop = &case!("15-dead-ends/biosnoop.txt")[..];
@@ -456,10 +448,7 @@ fn what_is_told_is_not_stated() {
 fn options_of_a_table_have_columns_that_they_count_for() {
     let dates =
         b"start,took_us,op,size\n2024-01-15T10:30:45Z,5,R,512\n2024-01-15T10:30:46Z,5,R,512\n";
-    let map = |map: &str| ImportOptions {
-        columns: ColumnMap::parse_list(map).unwrap(),
-        ..options()
-    };
+    let map = |map: &str| stating(|o| o.columns = columns(map));
     let row_count = |options| import("csv", dates, &options).map(|(records, _)| records.len());
     let full_map = "submit_ns=start,latency=took_us,op=op,bytes=size";
     assert_eq!(row_count(map(full_map)), Ok(2));

@@ -2,7 +2,7 @@
 //! recordings.
 
 use super::{in_unit, options};
-use crate::support::{ImportedRecords, parts, tells};
+use crate::support::{ImportedRecords, parts, stating, tells};
 use bzip2::write::BzEncoder;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
@@ -138,14 +138,16 @@ fn every_packing_is_read() {
     let line = |n: u64| format!("1,W,{},4096,{}\n", n * 512, BEGIN + n);
     let text: String = (0..100_000).map(line).collect();
     let (front, back) = text.as_bytes().split_at(1_000_000);
+    let (expected, _) = import_text("plain", text.as_bytes(), &options()).unwrap();
+    assert_eq!(expected.len(), 100_000);
     for pack in PACKERS {
         let (records, _) = import_text("packed", &pack(text.as_bytes()), &options()).unwrap();
-        assert_eq!(records.len(), 100_000);
+        assert!(records == expected);
     }
     for pack in &PACKERS[..5] {
         let packed = [pack(front), pack(back)].concat();
         let (records, _) = import_text("packed", &packed, &options()).unwrap();
-        assert_eq!(records.len(), 100_000);
+        assert!(records == expected);
     }
 }
 
@@ -302,11 +304,7 @@ fn ios_of_a_log_that_overlap_have_lanes() {
 
 #[test]
 fn a_column_of_latencies_may_have_a_name() {
-    let stated = ImportOptions {
-        op: Some(Op::Read),
-        bytes: Some(Bytes(4096)),
-        ..options()
-    };
+    let stated = stating(|o| (o.op, o.bytes) = (Some(Op::Read), Some(Bytes(4096))));
     let path = case("15-dead-ends/onecol.csv");
     let (records, meta) = import(&path, None, &stated).unwrap();
     let ends: Vec<u64> = records.iter().map(|r| r.reap_ns.unwrap().0).collect();

@@ -5,11 +5,11 @@ mod blkparse;
 mod cases;
 mod dead_ends;
 mod golden;
-mod packed;
+mod order;
 mod samples;
 mod wrong;
 
-use crate::support::{self, ImportedRecords};
+use crate::support::{self, ImportedRecords, stating};
 use q2c_model::Bytes;
 use q2c_trace::import::{ImportOptions, TimeUnit};
 
@@ -20,25 +20,16 @@ fn options() -> ImportOptions {
 
 /// Options that leave out what is bad.
 fn skipping() -> ImportOptions {
-    ImportOptions {
-        skip_bad: true,
-        ..options()
-    }
+    stating(|o| o.skip_bad = true)
 }
 
 fn in_unit(unit: TimeUnit) -> ImportOptions {
-    ImportOptions {
-        unit: Some(unit),
-        ..options()
-    }
+    stating(|o| o.unit = Some(unit))
 }
 
 /// Options for addresses in sectors.
 fn in_sectors() -> ImportOptions {
-    ImportOptions {
-        offset_unit: Some(Bytes(512)),
-        ..options()
-    }
+    stating(|o| o.offset_unit = Some(Bytes(512)))
 }
 
 fn import(format: &str, input: &[u8], options: &ImportOptions) -> ImportedRecords {

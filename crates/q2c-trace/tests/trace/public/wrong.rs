@@ -1,6 +1,7 @@
 //! Bad input. The error names line or byte, field, expected and found; or the input is counted.
 
-use super::{import, in_sectors, in_unit, options, skipping};
+use super::cases::needed;
+use super::{blkparse, import, options, skipping};
 use crate::support::{self, parts, tells};
 use q2c_trace::import::{FORMATS, ImportOptions, TimeUnit};
 use std::io::{BufReader, Read};
@@ -133,10 +134,9 @@ const CASES: &[BadLineCase] = &[
 
 fn said(format: &str) -> ImportOptions {
     match format {
-        "disksim" => in_unit(TimeUnit::Milliseconds),
-        "nexus5" => in_sectors(),
-        "fio-log" => in_unit(TimeUnit::Nanoseconds),
-        _ => options(),
+        // The cases are of the biosnoop that tells operation and length.
+        "biosnoop" => options(),
+        _ => needed(format),
     }
 }
 
@@ -187,7 +187,16 @@ fn lines_that_are_left_out_are_named() {
 fn nothing_is_an_error() {
     let texts = CASES.iter().map(|(format, ..)| (*format, "\n \n\r\n"));
     let empty = CASES.iter().map(|(format, ..)| (*format, ""));
-    for (format, text) in texts.chain(empty).chain([("vscsi", "")]) {
+    let others = [
+        ("vscsi", ""),
+        ("blkparse", ""),
+        ("blkparse", "\n \n"),
+        ("blkparse", "CPU0 (8,0):\n Reads Queued: 0\n"),
+        ("latency-list", ""),
+        ("latency-list", "\n\n"),
+        ("latency-list", "# nothing\n"),
+    ];
+    for (format, text) in texts.chain(empty).chain(others) {
         let error = import(format, text.as_bytes(), &said(format)).unwrap_err();
         tells(&error, "expected at least one request, found none");
     }
@@ -251,26 +260,29 @@ fn bad_records_are_told_with_their_byte_or_counted() {
     tells(&error, "record at byte 0, version: ");
 }
 
-/// Ten GB without a line break.
+/// Ten GB without a line break. What is read line by line is read in shorter blocks.
 #[test]
 fn an_endless_line_is_refused_after_a_block() {
     const ALL: u64 = 10_000_000_000;
-    for (format, ..) in CASES {
+    let by_block = CASES.iter().map(|(format, ..)| (*format, 1024 * 1024));
+    let by_line = ["blkparse", "latency-list", "csv"].map(|format| (format, 128 * 1024));
+    for (format, most) in by_block.chain(by_line) {
         let mut input = BufReader::new(std::io::repeat(b'1').take(ALL));
         let error = support::import(format, "endless", &mut input, &said(format)).unwrap_err();
         let expected = "expected at most 65536 bytes and a line break";
         tells(&error.to_string(), expected);
         let read = ALL - input.into_inner().limit();
-        assert!(read <= 1024 * 1024, "{format}: {read}");
+        assert!(read <= most, "{format}: {read}");
     }
 }
 
 #[test]
 fn no_format_takes_the_files_of_another() {
-    for (format, good, _) in CASES {
+    let texts = CASES.iter().map(|(format, good, _)| (*format, *good));
+    for (format, good) in texts.chain([("blkparse", str::from_utf8(blkparse::TEXT).unwrap())]) {
         let text = format!("{good}\n");
         let recognised = FORMATS.iter().filter(|f| (f.sniff)(text.as_bytes()));
         let names: Vec<&str> = recognised.map(|f| f.name).collect();
-        assert_eq!(names, [*format]);
+        assert_eq!(names, [format]);
     }
 }

@@ -1,11 +1,7 @@
-//! Sources larger than a block, packed sources, and sources out of order.
+//! Sources larger than a block, and sources out of order.
 
 use super::{import, options, skipping};
-use crate::support::{import_to_file, place, read, tells};
-use flate2::{Compression, write::GzEncoder};
-use q2c_trace::Scan;
-use std::fs;
-use std::io::Write;
+use crate::support::tells;
 
 /// More lines than the window holds, in several blocks. The sector and the time of each request are
 /// its number.
@@ -70,28 +66,4 @@ fn any_order_can_be_sorted() {
     let (records, _) = import("alibaba", text.as_bytes(), &sorting).unwrap();
     let sectors: Vec<u64> = records.iter().map(|record| record.sector.0).collect();
     assert!(sectors.into_iter().eq(0..LINES));
-}
-
-#[test]
-fn packed_files_give_the_same_trace() {
-    let text: String = (0..1_000).map(line).collect();
-    let mut gz = GzEncoder::new(Vec::new(), Compression::default());
-    gz.write_all(text.as_bytes()).unwrap();
-    let gz = gz.finish().unwrap();
-    let zst = zstd::encode_all(text.as_bytes(), 3).unwrap();
-    let (expected, _) = import("alibaba", text.as_bytes(), &options()).unwrap();
-    for packed in [&gz, &zst] {
-        let (folder, trace) = place();
-        let path = folder.path().join("packed");
-        fs::write(&path, packed).unwrap();
-        import_to_file("alibaba", &path, &options(), &trace).unwrap();
-        assert_eq!(read(&trace, &Scan::new()).unwrap(), expected);
-    }
-    let (folder, trace) = place();
-    let path = folder.path().join("cut.gz");
-    fs::write(&path, &gz[..gz.len() / 2]).unwrap();
-    let error = import_to_file("alibaba", &path, &options(), &trace).unwrap_err();
-    let place = format!("end of the file at byte {}", gz.len() / 2);
-    tells(&error.to_string(), &place);
-    assert!(!trace.exists());
 }
