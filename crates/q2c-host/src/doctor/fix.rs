@@ -30,23 +30,25 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
         if !matches!(finding.verdict, Warn | Invalidates) {
             continue;
         }
-        let mut left = |why, line| {
-            plan.left.push(LeftAsIs {
-                check: (*check).to_owned(),
-                found: finding.found.clone(),
-                why,
-                line,
-            });
-        };
-        match finding.remedy {
-            None => {}
-            Some(Remedy::Nothing(why)) => left(why, None),
-            Some(Remedy::Line(why, line)) => left(why, Some(line)),
+        let (why, line) = match finding.remedy {
+            None => continue,
+            Some(Remedy::Nothing(why)) => (why, None),
+            Some(Remedy::Line(why, line)) => (why, Some(line)),
             Some(Remedy::Set(settings, line)) if settings.is_empty() => {
-                left(WhyLeft::Program, Some(line));
+                (WhyLeft::Program, Some(line))
             }
-            Some(Remedy::Set(settings, _)) => plan.add(check, settings),
-        }
+            Some(Remedy::Set(settings, _)) => {
+                plan.add(check, settings);
+                continue;
+            }
+        };
+        let (check, found) = ((*check).to_owned(), finding.found);
+        plan.left.push(LeftAsIs {
+            check,
+            found,
+            why,
+            line,
+        });
     }
     plan
 }
@@ -88,9 +90,10 @@ impl FixPlan {
 
     /// The changes to be made. One whose file may not be written is shown as refused.
     pub fn foreseen(&self) -> Vec<SettingChange> {
-        let state = |step: &FixStep| step.open().err().map(|error| refused(&error));
-        let foreseen =
-            |step: &FixStep| step.change_in_state(state(step).unwrap_or(ChangeState::Planned));
+        let foreseen = |step: &FixStep| {
+            let state = step.open().err().map(|error| refused(&error));
+            step.change_in_state(state.unwrap_or(ChangeState::Planned))
+        };
         self.steps.iter().map(foreseen).collect()
     }
 

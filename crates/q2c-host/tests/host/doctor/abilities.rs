@@ -24,7 +24,7 @@ fn able() -> MachineAbilities {
     let maker = |fs: &str| MakerAbility {
         fs: fs.to_owned(),
         package: format!("{fs}-tools"),
-        found: Ok(()),
+        ability: Ok(()),
     };
     MachineAbilities {
         bpf: Ok(()),
