@@ -71,21 +71,17 @@ impl<T: Word> Spill<T> {
     pub fn map(self) -> io::Result<Spilled<T>> {
         let file = self.file.into_inner().map_err(|e| e.into_error())?;
         let length = self.words * size_of::<T>();
+        let words = self.words;
         if length == 0 {
-            return Ok(Spilled {
-                base: NonNull::dangling(),
-                words: 0,
-            });
+            let base = NonNull::dangling();
+            return Ok(Spilled { base, words });
         }
         let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let base =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Spilled {
-            base,
-            words: self.words,
-        })
+        Ok(Spilled { base, words })
     }
 }
 

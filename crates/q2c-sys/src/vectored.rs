@@ -77,12 +77,8 @@ impl Vectored {
                     } else {
                         durable
                     };
-                    pwritev2(
-                        file,
-                        &[IoSlice::new(&memory[..length as usize])],
-                        offset,
-                        flags,
-                    )
+                    let memory = IoSlice::new(&memory[..length as usize]);
+                    pwritev2(file, &[memory], offset, flags)
                 }
                 Operation::Flush => fdatasync(file).map(|()| 0),
                 Operation::Discard => {

@@ -35,10 +35,8 @@ where
             work(worker?, &stopped)
         });
         let thread = thread.map_err(refused)?;
-        let beside = SideThread {
-            stop,
-            thread: Some(thread),
-        };
+        let thread = Some(thread);
+        let beside = SideThread { stop, thread };
         match made.recv() {
             Ok(true) => Ok(beside),
             _ => match beside.end() {

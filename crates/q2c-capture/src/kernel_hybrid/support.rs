@@ -46,13 +46,11 @@ impl Delay {
 /// error gives the reason when it does not.
 pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
-    match of_kernel(release.trim()).or_else(|| of_disk(disk)) {
-        None => Ok(()),
-        Some(reason) => Err(ProbeError::NoHybrid {
-            disk: disk.name.clone(),
-            reason,
-        }),
-    }
+    let Some(reason) = of_kernel(release.trim()).or_else(|| of_disk(disk)) else {
+        return Ok(());
+    };
+    let disk = disk.name.clone();
+    Err(ProbeError::NoHybrid { disk, reason })
 }
 
 /// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.

@@ -140,8 +140,6 @@ impl<'a> DoctorFacts<'a> {
 fn is_root(roots: &Roots) -> bool {
     let status = attr::text(&roots.proc("self/status")).unwrap_or_default();
     let users = attr::line(&status, "Uid:").unwrap_or_default();
-    users
-        .split_whitespace()
-        .nth(1)
-        .is_none_or(|effective| effective == "0")
+    let effective = users.split_whitespace().nth(1);
+    effective.is_none_or(|user| user == "0")
 }

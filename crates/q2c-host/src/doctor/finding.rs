@@ -43,12 +43,10 @@ impl Finding {
         good: &str,
         bad: &str,
     ) -> Finding {
-        let (verdict, means) = if passes {
-            (CheckVerdict::Pass, good)
-        } else {
-            (CheckVerdict::Warn, bad)
-        };
-        Finding::new(verdict, found, means)
+        if passes {
+            return Finding::pass(found, good);
+        }
+        Finding::warn(found, bad)
     }
 
     pub(crate) fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {

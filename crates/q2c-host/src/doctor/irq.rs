@@ -24,10 +24,8 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         1 => format!("CPU {}", cpu_list::show(&cpus)),
         _ => format!("CPUs {}", cpu_list::show(&cpus)),
     };
-    let (s, irqs) = (
-        if lines.len() == 1 { "" } else { "s" },
-        lines.iter().map(|l| &l.irq).join(", "),
-    );
+    let irqs = lines.iter().map(|line| line.irq).join(", ");
+    let s = if lines.len() == 1 { "" } else { "s" };
     let reached = reached(facts);
     let finding = format!("interrupt line{s} {irqs} of {name} {how} {which}{reached}");
     Some(match cpus[..] {
@@ -98,10 +96,8 @@ fn spread(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
         return Remedy::Nothing(WhyLeft::Managed);
     }
     let setting = |(line, cpu): (&&IrqLine, &CpuId)| {
-        let (path, cpu) = (
-            format!("irq/{}/smp_affinity_list", line.irq),
-            cpu.0.to_string(),
-        );
+        let cpu = cpu.0.to_string();
+        let path = format!("irq/{}/smp_affinity_list", line.irq);
         let text = facts.write_line(&cpu, &format!("/proc/{path}"));
         (RemedySetting::new(facts.roots.proc(&path), &cpu), text)
     };

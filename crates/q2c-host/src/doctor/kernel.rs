@@ -122,9 +122,9 @@ pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
 pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
-    let mut vulnerabilities = facts.others("vulnerability ").peekable();
-    let is_told = vulnerabilities.peek().is_some();
-    let active = vulnerabilities.filter(|(_, state)| state.starts_with("Mitigation"));
+    let mut states = facts.others("vulnerability ").peekable();
+    let is_told = states.peek().is_some();
+    let active = states.filter(|(_, state)| state.starts_with("Mitigation"));
     let active = active.map(|(name, _)| name).join(", ");
     Some(if !is_told {
         Finding::unknown("the kernel does not tell", "results name no mitigations")

@@ -65,9 +65,8 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
 
 /// An attribute of the queue that should have one value.
 fn should_be(
-    wanted: &str,
     facts: &DoctorFacts,
-    attribute: &str,
+    (attribute, wanted): (&str, &str),
     good: &str,
     bad: &str,
 ) -> Option<Finding> {
@@ -79,9 +78,8 @@ fn should_be(
 
 pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
     should_be(
-        "2",
         facts,
-        "nomerges",
+        ("nomerges", "2"),
         "no merging: the device sees each request as submitted",
         "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
     )
@@ -94,9 +92,8 @@ pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
 
 pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
     should_be(
-        "1",
         facts,
-        "iostats",
+        ("iostats", "1"),
         "the device's own request count can be compared with ours, for about 1 % of a fast device's CPU",
         "the device counts no requests: that I/O reached it cannot be proved",
     )
@@ -170,12 +167,10 @@ fn counted(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let tags = tags.dedup().join(" or ");
     let (n, s) = (queues.len(), if queues.len() == 1 { "" } else { "s" });
-    let tags = if tags.is_empty() {
-        tags
-    } else {
-        format!(", {tags} tags each")
-    };
-    format!("{n} queue{s}{tags}")
+    if tags.is_empty() {
+        return format!("{n} queue{s}");
+    }
+    format!("{n} queue{s}, {tags} tags each")
 }
 
 /// The number of queues of each type, in words, from debugfs (root only); empty where debugfs

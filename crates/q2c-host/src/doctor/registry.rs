@@ -114,9 +114,8 @@ pub(super) fn has(name: &str) -> bool {
 }
 
 pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static CheckLine, Finding)> {
-    REGISTRY
-        .iter()
-        .filter_map(|line| Some((line, line.3(facts)?)))
+    let lines = REGISTRY.iter();
+    lines.filter_map(|line| Some((line, line.3(facts)?)))
 }
 
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
@@ -173,15 +172,13 @@ pub fn by_use(mut report: DoctorReport) -> DoctorReport {
 fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
     let mut checks: Vec<&Check> = checks.iter().collect();
     checks.retain(|check| check.uses.contains(&of));
-    let warned = checks
-        .iter()
-        .filter(|check| check.verdict == CheckVerdict::Warn);
+    let is_warned = |check: &&&Check| check.verdict == CheckVerdict::Warn;
     let (ready, by) = readiness(needs, &checks);
     UseState {
         of,
         ready,
         by,
-        to_improve: warned.count() as u32,
+        to_improve: checks.iter().filter(is_warned).count() as u32,
     }
 }
 
@@ -189,23 +186,20 @@ fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
 fn readiness(needs: &[&[&str]], checks: &[&Check]) -> (Ready, Vec<String>) {
     let (mut failed, mut unknown) = (Vec::new(), Vec::new());
     for need in needs {
-        let needed = checks
-            .iter()
-            .filter(|check| need.contains(&check.id.as_str()));
+        let is_needed = |check: &&&Check| need.contains(&check.id.as_str());
+        let needed = checks.iter().filter(is_needed);
         let has = |verdict| needed.clone().any(|check| check.verdict == verdict);
+        let names = needed.clone().map(|check| check.id.clone());
         if has(CheckVerdict::Pass) || has(CheckVerdict::Warn) {
             continue;
-        }
-        let lacking = if has(CheckVerdict::Unknown) {
-            &mut unknown
+        } else if has(CheckVerdict::Unknown) {
+            unknown.extend(names);
         } else {
-            &mut failed
-        };
-        lacking.extend(needed.clone().map(|check| check.id.clone()));
+            failed.extend(names);
+        }
     }
-    let refused = checks
-        .iter()
-        .filter(|check| check.verdict == CheckVerdict::Invalidates);
+    let is_refused = |check: &&&Check| check.verdict == CheckVerdict::Invalidates;
+    let refused = checks.iter().filter(is_refused);
     let limits: Vec<String> = refused.map(|check| check.id.clone()).collect();
     match (failed.is_empty(), unknown.is_empty()) {
         (false, _) => (Ready::NotReady, failed),

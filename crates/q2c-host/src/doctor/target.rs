@@ -7,6 +7,7 @@ use super::queue::{self, POLLED};
 use crate::attr;
 use crate::target::{UNASKED, never_written};
 use q2c_result::TargetKind;
+use std::path::PathBuf;
 
 pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
@@ -94,10 +95,10 @@ pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
             format!("{path}: every extent is mapped and written"),
             "reads reach the medium; refused otherwise",
         ),
-        (TargetKind::File, Some(doubt)) => {
-            let means = "holes are answered without the device: fill the file with random data";
-            Finding::unknown(doubt.as_str(), means)
-        }
+        (TargetKind::File, Some(doubt)) => Finding::unknown(
+            doubt.as_str(),
+            "holes are answered without the device: fill the file with random data",
+        ),
         _ if never_written(target).is_some() => Finding::warn(
             format!("{path}: most blocks looked at hold zeros only"),
             FRESH,
@@ -118,18 +119,15 @@ pub(super) fn mounted(facts: &DoctorFacts) -> Option<Finding> {
     let table = facts.proc("self/mountinfo")?;
     let mut partitions = attr::entries(&disk.dir);
     partitions.retain(|dir| dir.join("partition").exists());
-    let dirs = std::iter::once(&disk.dir).chain(&partitions);
-    let numbers: Vec<String> = dirs
-        .filter_map(|dir| attr::text(&dir.join("dev")))
-        .collect();
+    let number = |dir: &PathBuf| attr::text(&dir.join("dev"));
+    let dirs = partitions.iter().chain([&disk.dir]);
+    let numbers: Vec<String> = dirs.filter_map(number).collect();
     // The fields of a line: id, parent, device number, root, mount point.
     let mount_point = |line: &str| {
         let mut fields = line.split(' ').skip(2);
         let number = fields.next()?;
-        fields
-            .nth(1)
-            .filter(|_| numbers.iter().any(|n| n == number))
-            .map(str::to_owned)
+        let is_ours = numbers.iter().any(|n| n == number);
+        fields.nth(1).filter(|_| is_ours).map(str::to_owned)
     };
     let places: Vec<String> = table.lines().filter_map(mount_point).collect();
     Some(if places.is_empty() {

@@ -7,10 +7,9 @@ use std::path::Path;
 const NEAR_LIMIT: i64 = 5;
 
 pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
-    let counts: Vec<String> = ["core", "package"]
-        .iter()
-        .flat_map(|part| facts.of_cpus(&format!("thermal_throttle/{part}_throttle_count")))
-        .collect();
+    let [cores, packages] = ["core", "package"]
+        .map(|part| facts.of_cpus(&format!("thermal_throttle/{part}_throttle_count")));
+    let counts = [cores, packages].concat();
     if counts.is_empty() {
         return Some(Finding::unknown(
             "the kernel counts none (a virtual machine, or not an Intel processor)",

@@ -88,10 +88,8 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
             let means = "no killed run left a setting changed";
             return Some(Finding::pass("nothing left", means));
         }
-        return unknown(format!(
-            "damaged journal: {}",
-            left.faults.iter().format(", ")
-        ));
+        let lines = left.faults.iter().join(", ");
+        return unknown(format!("damaged journal: {lines}"));
     }
     // What the owner itself changed comes first.
     let mut changes = left.changes;

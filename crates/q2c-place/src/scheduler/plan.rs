@@ -60,7 +60,16 @@ impl<'a> ActiveTaskMap<'a> {
         if !self.are_mixed() {
             return planned;
         }
-        while let Some(next) = self.next_move(rules) {
+        loop {
+            let (tally, movable) = (&self.tally, &*self);
+            let Some(next) = (Decider {
+                tally,
+                rules,
+                movable,
+            })
+            .next_move() else {
+                break;
+            };
             for (from, to, class, why) in parts(next) {
                 let Some(task) = self.first(from, to, class) else {
                     return planned;
@@ -82,15 +91,6 @@ impl<'a> ActiveTaskMap<'a> {
         }
         planned.retain(|planned| planned.from != planned.to);
         planned
-    }
-
-    fn next_move(&self, rules: Rules) -> Option<Move> {
-        let decider = Decider {
-            tally: &self.tally,
-            rules,
-            movable: self,
-        };
-        decider.next_move()
     }
 
     fn first(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {

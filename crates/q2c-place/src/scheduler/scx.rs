@@ -90,10 +90,9 @@ pub fn check(roots: &Roots) -> Result<(), ScxError> {
         return Err(ScxError::NoJit);
     }
     if state == "disabled" {
-        Ok(())
-    } else {
-        Err(ScxError::Busy(text(roots, "root/ops").unwrap_or(state)))
+        return Ok(());
     }
+    Err(ScxError::Busy(text(roots, "root/ops").unwrap_or(state)))
 }
 
 /// Whether the kernel schedules by q2c's scheduler.

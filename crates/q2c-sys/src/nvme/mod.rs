@@ -194,12 +194,8 @@ fn parse(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
     if metadata != 0 {
         return Err(format!("its blocks carry {metadata} bytes of metadata"));
     }
-    let block = 1 << shift;
-    Ok(Namespace {
-        id,
-        block,
-        blocks: size,
-    })
+    let (block, blocks) = (1 << shift, size);
+    Ok(Namespace { id, block, blocks })
 }
 
 #[cfg(test)]

@@ -86,12 +86,7 @@ fn a_machine_that_can_do_all_is_ready_for_all() {
 fn every_check_has_a_use_and_stands_under_it() {
     let report = sorted(&machine(""), able());
     let order: Vec<Use> = report.uses.iter().map(|state| state.of).collect();
-    let place = |check: &Check| {
-        order
-            .iter()
-            .position(|used_for| *used_for == check.uses[0])
-            .unwrap()
-    };
+    let place = |check: &Check| order.iter().position(|of| *of == check.uses[0]).unwrap();
     assert!(report.checks.iter().map(place).is_sorted());
 }
 
@@ -154,7 +149,7 @@ fn a_ram_device_is_made_by_the_module_or_by_ublk() {
 #[test]
 fn a_file_system_needs_its_program_and_a_mount() {
     let mut abilities = able();
-    abilities.makers[1].found = lacks("mkfs.xfs is not installed");
+    abilities.makers[1].ability = lacks("mkfs.xfs is not installed");
     let report = sorted(&machine(""), abilities.clone());
     let (verdict, fix, check) = outcome(&report, "mkfs-xfs");
     assert_eq!(verdict, Invalidates);

@@ -42,7 +42,8 @@ fn active_threads_are_classed_by_hint_and_name() {
         polling: vec!["spin-p".into()],
         ..Hints::default()
     };
-    let mut observer = TaskObserver::begin(&Roots::live(), hints).with_itself();
+    let mut observer = TaskObserver::begin(&Roots::live(), hints);
+    observer.own = 0;
     let mut class = |comm: &str| {
         std::thread::sleep(Duration::from_millis(300));
         let active = observer.window().expect("a window");
@@ -63,7 +64,8 @@ fn a_pinned_thread_stays() {
         SpinnerThread::start("spin-pinned")
     });
     let _pinned = pinned.join().expect("a spinner");
-    let mut observer = TaskObserver::begin(&Roots::live(), Hints::default()).with_itself();
+    let mut observer = TaskObserver::begin(&Roots::live(), Hints::default());
+    observer.own = 0;
     std::thread::sleep(Duration::from_millis(300));
     let active = observer.window().expect("a window");
     let stays = |comm| seen(&active, comm).expect("an active thread").stays;

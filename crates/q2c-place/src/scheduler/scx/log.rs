@@ -1,5 +1,6 @@
 //! The words of libbpf, which are kept to tell why a load failed.
 
+use itertools::Itertools;
 use libbpf_rs::{PrintLevel, set_print};
 use std::sync::Mutex;
 
@@ -11,9 +12,8 @@ pub(super) fn begin() {
 }
 
 pub(super) fn take() -> String {
-    WORDS
-        .lock()
-        .map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
+    let words = WORDS.lock();
+    words.map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
 }
 
 #[expect(
@@ -56,33 +56,24 @@ pub(super) fn unresolved(words: &str) -> Vec<String> {
 pub(super) fn last_words(words: &str) -> String {
     let verifier = words.split("-- END PROG LOAD LOG --").next();
     let verifier = verifier.and_then(|before| before.rsplit_once("-- BEGIN PROG LOAD LOG --"));
-    let verifier = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
+    let mut said: Vec<&str> = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
     let is_count =
         |line: &str| line.starts_with("processed ") || line.starts_with("verification time");
-    let said: Vec<&str> = verifier
-        .into_iter()
-        .filter(|line| !line.trim().is_empty() && !is_count(line))
-        .collect();
+    said.retain(|line| !line.trim().is_empty() && !is_count(line));
     if !said.is_empty() {
         return last(&said, 4);
     }
-    let wrong = |line: &&str| {
-        ["fail", "error", "invalid", "not "]
-            .iter()
-            .any(|word| line.contains(word))
-    };
+    let failures = ["fail", "error", "invalid", "not "];
     let lines = words
         .lines()
         .filter_map(|line| line.strip_prefix("libbpf: "));
-    last(&lines.filter(wrong).collect::<Vec<_>>(), 3)
+    let wrong = lines.filter(|line| failures.iter().any(|word| line.contains(word)));
+    last(&wrong.collect::<Vec<_>>(), 3)
 }
 
 fn last(lines: &[&str], most: usize) -> String {
-    let kept = &lines[lines.len().saturating_sub(most)..];
-    kept.iter()
-        .map(|line| line.trim())
-        .collect::<Vec<_>>()
-        .join("; ")
+    let last_lines = &lines[lines.len().saturating_sub(most)..];
+    last_lines.iter().map(|line| line.trim()).join("; ")
 }
 
 #[cfg(test)]

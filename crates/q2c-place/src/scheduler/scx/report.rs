@@ -55,10 +55,7 @@ impl Report {
     /// Reads the report's bytes; `None` where they are too few.
     pub fn read(bytes: &[u8]) -> Option<Report> {
         let bytes = bytes.get(..SIZE)?;
-        let number = |nth: usize| {
-            let raw = bytes[8 * nth..8 * nth + 8].try_into().ok()?;
-            Some(u64::from_ne_bytes(raw))
-        };
+        let number = |nth: usize| Some(u64::from_ne_bytes(bytes[8 * nth..][..8].try_into().ok()?));
         let kind = u32::from_ne_bytes(bytes[40..44].try_into().ok()?);
         let code = i64::from_ne_bytes(bytes[32..40].try_into().ok()?);
         Some(Report {
