@@ -62,7 +62,6 @@ fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
 }
 
 /// The CPUs of tasks.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskPlacement {
     /// Of the C tasks.
     pub compute: Vec<CpuIndex>,

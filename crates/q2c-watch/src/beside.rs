@@ -7,7 +7,6 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 
 /// A thread that works until [`SideThread::end`]. Dropping it ends the thread, too.
-#[derive(Debug)]
 pub(crate) struct SideThread<T, E> {
     stop: Arc<AtomicBool>,
     /// `None` once the thread is joined.

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 
 /// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
 /// tells what the fields mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub verdict: CheckVerdict,
     pub columns: Vec<String>,
@@ -89,7 +88,6 @@ impl RemedySetting {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
     /// Settings, and the line that writes them.
     Set(Vec<RemedySetting>, String),

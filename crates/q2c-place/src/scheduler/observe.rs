@@ -51,7 +51,6 @@ const TICK_S: f64 = 0.01;
 
 type Id = (u32, u64);
 
-#[derive(Clone, Debug)]
 struct ObservedTask {
     ticks: u64,
     runnable: bool,

@@ -20,7 +20,6 @@ pub(crate) struct Planned {
 }
 
 /// Where the active tasks are.
-#[derive(Clone, Debug)]
 pub(crate) struct ActiveTaskMap<'a> {
     map: &'a SmtMap,
     tasks: &'a [Active],
