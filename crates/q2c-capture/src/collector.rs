@@ -83,11 +83,10 @@ impl<T: Send + 'static> Collector<T> {
         let by = recorder.by();
         let (ios, not_kept) = (Vec::new(), 0);
         let shared = Arc::new(Mutex::new(CollectedIos { ios, not_kept }));
-        let (kept, keep) = (Arc::clone(&shared), Box::new(keep));
         let keeping = Keeping {
-            shared: kept,
+            shared: Arc::clone(&shared),
             most,
-            keep,
+            keep: Box::new(keep),
         };
         Ok(Collector {
             by,

@@ -53,8 +53,10 @@ impl Pace {
     /// The same pause always.
     #[must_use]
     pub const fn every(pause: Duration) -> Self {
-        let (shortest, longest) = (pause, pause);
-        Pace { shortest, longest }
+        Pace {
+            shortest: pause,
+            longest: pause,
+        }
     }
 
     /// The pause after `pause`, when the fullest buffer was `fullest` percent full.

@@ -68,13 +68,12 @@ impl Buffers {
             unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, access, flags) }?;
         let base = NonNull::new(base.cast());
         let base = base.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        let (slots, reads, writes) = (count, count, 0);
         Ok(Buffers {
             base,
             size,
-            slots,
-            reads,
-            writes,
+            slots: count,
+            reads: count,
+            writes: 0,
         })
     }
 

@@ -214,9 +214,7 @@ mod tests {
             assert_eq!(samples, [i.foreground.ios as usize]);
             (i.span.0, i.span.1, i.order, ios.0, ios.1)
         };
-        std::iter::from_fn(|| gather.ready.pop_front())
-            .map(row)
-            .collect()
+        gather.ready.into_iter().map(row).collect()
     }
 
     #[test]

@@ -171,10 +171,8 @@ mod tests {
             ..WorkloadInterval::default()
         };
         let was = |method: &LaneMethod, slept, voluntary| {
-            mode(
-                method,
-                &interval(with(slept, voluntary), Means::Ring, Some(100)),
-            )
+            let stats = with(slept, voluntary);
+            mode(method, &interval(stats, Means::Ring, Some(100)))
         };
         let by = |kind| WaitMode::by(kind, Some(Means::Ring));
         assert_eq!(was(&rule, 100, 100), by(ModeKind::Hybrid));

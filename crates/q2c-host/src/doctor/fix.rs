@@ -42,10 +42,9 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
                 continue;
             }
         };
-        let (check, found) = ((*check).to_owned(), finding.found);
         plan.left.push(LeftAsIs {
-            check,
-            found,
+            check: (*check).to_owned(),
+            found: finding.found,
             why,
             line,
         });
@@ -116,18 +115,13 @@ impl FixStep {
     }
 
     fn make(&self, guard: &mut Guard) -> Result<ChangeState, RestoreError> {
-        let RemedySetting {
-            file,
-            value,
-            resets,
-        } = &self.setting;
+        let RemedySetting { file, value, .. } = &self.setting;
         // Where the file may not be written, nothing will follow it.
         if let Err(error) = self.open() {
             return Ok(refused(&error));
         }
-        let followed = resets
-            .iter()
-            .try_for_each(|reset| guard.follow(reset, file));
+        let mut resets = self.setting.resets.iter();
+        let followed = resets.try_for_each(|reset| guard.follow(reset, file));
         let failure = match followed.and_then(|()| guard.set(file, value)) {
             Ok(set) if set.now == *value => return Ok(ChangeState::Changed),
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),

@@ -131,10 +131,9 @@ impl Guard {
         if found == value {
             return Ok(());
         }
-        let (path, wanted) = (file.to_owned(), value.to_owned());
         Err(RestoreError::NotKept {
-            path,
-            wanted,
+            path: file.to_owned(),
+            wanted: value.to_owned(),
             found,
         })
     }

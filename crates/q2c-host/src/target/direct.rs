@@ -20,10 +20,9 @@ pub struct Alignment {
 
 impl Alignment {
     pub(super) fn of_blocks(block: Bytes, told: bool) -> Alignment {
-        let (memory, offset) = (block, block);
         Alignment {
-            memory,
-            offset,
+            memory: block,
+            offset: block,
             told,
         }
     }
@@ -71,10 +70,9 @@ pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<()
         Ok(n) if n == length => return Ok(()),
         Ok(n) => format!("{n} of {length} bytes came"),
         Err(source) if DEVICE_FAILED.contains(&source.raw_os_error().unwrap_or(0)) => {
-            let (path, length) = (path.to_owned(), alignment.offset);
             return Err(TargetError::Failed {
-                path,
-                length,
+                path: path.to_owned(),
+                length: alignment.offset,
                 source,
             });
         }

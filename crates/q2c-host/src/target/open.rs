@@ -250,12 +250,11 @@ pub fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
     if found >= needed {
         return Ok(());
     }
-    let (path, blocks, block) = (wanted.path.clone(), wanted.blocks, wanted.block);
     Err(TargetError::TooSmall {
-        path,
+        path: wanted.path.clone(),
         found,
-        blocks,
-        block,
+        blocks: wanted.blocks,
+        block: wanted.block,
         needed,
     })
 }
@@ -266,11 +265,10 @@ fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError>
     let Some(block) = blocks.find(|b| !fits(*b)) else {
         return Ok(());
     };
-    let (path, needed) = (wanted.path.clone(), alignment.offset);
     Err(TargetError::Misaligned {
-        path,
+        path: wanted.path.clone(),
         block,
-        needed,
+        needed: alignment.offset,
     })
 }
 

@@ -131,9 +131,8 @@ fn check_room(path: &Path, size: Bytes) -> Result<(), TargetError> {
     if size.0.saturating_add(reserve.0) <= free.0 {
         return Ok(());
     }
-    let path = path.to_owned();
     Err(TargetError::NoSpace {
-        path,
+        path: path.to_owned(),
         size,
         free,
         reserve,

@@ -87,10 +87,9 @@ fn by_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules
 }
 
 fn decider<'a>(queues: &'a SimRunQueues<'_>, rules: Rules) -> Decider<'a, Anywhere> {
-    let (tally, movable) = (&queues.seen, &Anywhere);
     Decider {
-        tally,
+        tally: &queues.seen,
         rules,
-        movable,
+        movable: &Anywhere,
     }
 }

@@ -102,12 +102,12 @@ pub(super) fn build<R: SetUp>(
 /// The error for EINVAL. It names the options if they ask for anything that a kernel may lack, else
 /// the set-up as a whole.
 fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
-    let (flags, todo) = (options.names(taskrun), options.needs());
+    let todo = options.needs();
     if todo.is_empty() {
         return RingError::Setup { depth, source };
     }
     RingError::Options {
-        flags,
+        flags: options.names(taskrun),
         source,
         todo,
     }

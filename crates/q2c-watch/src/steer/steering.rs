@@ -193,10 +193,8 @@ mod tests {
         ] {
             let refused = Steering::new(&policy.parse().expect("a rule"));
             let reason = refused.err().expect(policy).to_string();
-            assert!(
-                reason.contains(word) && reason.contains("quantile"),
-                "{reason}"
-            );
+            let is_told = reason.contains(word) && reason.contains("quantile");
+            assert!(is_told, "{reason}");
         }
     }
 
