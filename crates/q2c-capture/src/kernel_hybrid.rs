@@ -158,10 +158,8 @@ mod tests {
         assert_eq!(total.miss_rate(), Some(0.2));
         assert_eq!((total.slept, total.polled), (4, 10));
         assert_eq!(total.effective_sleep_ns(), Some(20.0));
-        assert_eq!(
-            (total.mean_asked_ns(), total.mean_slept_ns()),
-            (Some(50.0), Some(50.0))
-        );
+        let expected = (Some(50.0), Some(50.0));
+        assert_eq!((total.mean_asked_ns(), total.mean_slept_ns()), expected);
         let later = Counts {
             polled: 25,
             ..total

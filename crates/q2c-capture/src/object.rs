@@ -115,8 +115,8 @@ impl Object {
             return Ok(());
         }
         let what = format!("put a probe on the tracepoint {point}");
-        let why = "it has fewer arguments than on the kernels known to q2c".to_owned();
-        Err(ProbeError::Refused { what, why })
+        let reason = "it has fewer arguments than on the kernels known to q2c".to_owned();
+        Err(ProbeError::Refused { what, why: reason })
     }
 
     /// Loads programs that have the names of kernel functions, and puts each on the entry of its

@@ -98,10 +98,8 @@ mod tests {
         let lacking_with = |caps: &[u32], release| lacking(&status(caps), Some(release));
         assert_eq!(lacking_with(&[21], (5, 10)), None);
         assert_eq!(lacking_with(&[38, 39], (5, 10)), None);
-        assert_eq!(
-            lacking_with(&[39], (5, 10)).unwrap(),
-            "CAP_PERFMON (or CAP_SYS_ADMIN)"
-        );
+        let expected = "CAP_PERFMON (or CAP_SYS_ADMIN)";
+        assert_eq!(lacking_with(&[39], (5, 10)).unwrap(), expected);
         let both = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
         assert_eq!(lacking_with(&[], (6, 1)).unwrap(), both);
         assert_eq!(lacking("nothing here", None).unwrap(), both);

@@ -275,10 +275,8 @@ mod tests {
         );
         let (roots, mut sets) = (tree.roots(), Cpusets::default());
         let wanted = [cpus(&[2, 3]), cpus(&[0, 1, 2, 3, 4, 5, 6, 7]), None];
-        assert_eq!(
-            [7, 8, 9].map(|pid| sets.cpus_of_process(&roots, pid)),
-            wanted
-        );
+        let actual = [7, 8, 9].map(|pid| sets.cpus_of_process(&roots, pid));
+        assert_eq!(actual, wanted);
     }
 
     #[test]

@@ -87,10 +87,10 @@ pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
 
 /// Speeds that follow from published figures; `means` says what that does to the result.
 pub(crate) fn speeds_warning(from: &SpeedsFrom, means: &str) -> Option<Warning> {
-    let found = "the speeds beside neighbours follow from published figures of another machine";
+    let origin = "the speeds beside neighbours follow from published figures of another machine";
     let todo = "measure yours with q2c place calibrate, and name the file with --speeds";
     (*from == SpeedsFrom::Published)
-        .then(|| Warning::new("speeds-not-measured", found.to_owned(), means, todo))
+        .then(|| Warning::new("speeds-not-measured", origin.to_owned(), means, todo))
 }
 
 fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {

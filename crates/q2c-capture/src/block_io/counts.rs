@@ -139,10 +139,8 @@ mod tests {
     fn counts_add_up_over_cpus() {
         let one: [u64; BlockIoCounts::FIELDS] = std::array::from_fn(|n| n as u64);
         let counts = BlockIoCounts::sum(&[one, [100; BlockIoCounts::FIELDS]]);
-        assert_eq!(
-            (counts.records, counts.filtered, counts.flushes),
-            (100, 101, 111)
-        );
+        let expected = (100, 101, 111);
+        assert_eq!((counts.records, counts.filtered, counts.flushes), expected);
         assert_eq!((counts.ring_full, counts.map_full), (102, 103));
         let mut unfinished = Unfinished::default();
         unfinished.add(&[1, 0, 5, 0, 0, 0]);

@@ -151,8 +151,8 @@ pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("stat")?;
-    let words = attr::line(&text, "cpu ")?.split_whitespace();
-    let counts: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+    let columns = attr::line(&text, "cpu ")?.split_whitespace();
+    let counts: Vec<u64> = columns.map_while(|word| word.parse().ok()).collect();
     // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
     // part of user.
     let (steal, total) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());

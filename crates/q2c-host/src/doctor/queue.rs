@@ -71,8 +71,8 @@ fn should_be(
     bad: &str,
 ) -> Option<Finding> {
     let (disk, value) = facts.queue(attribute)?;
-    let found = format!("{disk}: {attribute}={value}");
-    let finding = Finding::pass_or_warn(value == wanted, found, good, bad);
+    let setting = format!("{disk}: {attribute}={value}");
+    let finding = Finding::pass_or_warn(value == wanted, setting, good, bad);
     Some(finding.mend(facts.set_queue(wanted, attribute)))
 }
 

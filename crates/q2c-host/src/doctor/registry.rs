@@ -266,10 +266,8 @@ mod tests {
             check("io-uring", &[Use::Tune, Use::Bench], Pass),
         ]);
         for one in measured {
-            assert_eq!(
-                state_of(&report, one),
-                (Ready::NotReady, vec!["busy-at-rest"], 0)
-            );
+            let expected = (Ready::NotReady, vec!["busy-at-rest"], 0);
+            assert_eq!(state_of(&report, one), expected);
         }
         assert_eq!(state_of(&report, Use::Capture).0, Ready::Ready);
     }

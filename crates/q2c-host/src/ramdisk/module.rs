@@ -202,10 +202,8 @@ mod tests {
              sys/block/rdmq0/mq/2/",
         );
         let device = devices(&roots).pop().unwrap();
-        assert_eq!(
-            (device.queues, device.poll_queues, device.depth),
-            (2, 1, 32)
-        );
+        let expected = (2, 1, 32);
+        assert_eq!((device.queues, device.poll_queues, device.depth), expected);
         assert_eq!((device.size, device.block), (Bytes(1 << 20), Bytes(4096)));
     }
 }

@@ -127,14 +127,14 @@ impl Guard {
     /// `value`.
     pub fn keep(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
         self.hold(file)?;
-        let found = self.set(file, value)?.now;
-        if found == value {
+        let now = self.set(file, value)?.now;
+        if now == value {
             return Ok(());
         }
         Err(RestoreError::NotKept {
             path: file.to_owned(),
             wanted: value.to_owned(),
-            found,
+            found: now,
         })
     }
 

@@ -161,10 +161,8 @@ mod tests {
         fs::rename(&module_folder, dir.path().join("earlier")).unwrap();
         fs::create_dir_all(&module_folder).unwrap();
         let present = module_words(&module_folder).unwrap();
-        assert_eq!(
-            guard.undo(),
-            [(module_folder, UndoOutcome::Foreign(present))]
-        );
+        let expected = [(module_folder, UndoOutcome::Foreign(present))];
+        assert_eq!(guard.undo(), expected);
         assert!(restore_all(&roots, &journal).unwrap().is_complete());
     }
 }

@@ -69,9 +69,9 @@ fn what_has_no_such_device_is_told_why() {
     };
     assert!(matches!(refused(dev(7, 0)), NoCharacterDevice::OtherDriver(name) if name == "loop0"));
     let partition = refused(dev(259, 5)).to_string();
-    let words = ["nvme0n1p1: it is a partition", "name nvme0n1"];
+    let [tried, advice] = ["nvme0n1p1: it is a partition", "name nvme0n1"];
     assert!(
-        partition.contains(words[0]) && partition.ends_with(words[1]),
+        partition.contains(tried) && partition.ends_with(advice),
         "{partition}"
     );
     // As on Linux 5.10, which shows the disk only.

@@ -102,10 +102,8 @@ fn only_allowed_cpus_and_a_lone_sibling_has_a_core() {
     // CPU 4 counts as a core, as its sibling 0 is not allowed; 6 shares a core with 2.
     assert_eq!(numbers(&cpu_order), [2, 4, 1, 6]);
     let sibling = cpu_order.borders.last().unwrap();
-    assert_eq!(
-        (sibling.jobs, sibling.next.as_str()),
-        (3, "SMT siblings of node 0, the device's")
-    );
+    let expected = (3, "SMT siblings of node 0, the device's");
+    assert_eq!((sibling.jobs, sibling.next.as_str()), expected);
     let nothing = order(&server(), None, &[]);
     assert!(nothing.cpus.is_empty() && nothing.first(3).is_empty());
 }

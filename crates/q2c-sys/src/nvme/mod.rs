@@ -287,10 +287,8 @@ mod tests {
         let most = MOST_BLOCKS * 512;
         let longest = rw_command(NAMESPACE, transfer(false, 0, most), 0).unwrap();
         assert_eq!(longest[48..52], [0xff, 0xff, 0, 0]);
-        assert_eq!(
-            rw_command(NAMESPACE, transfer(false, 0, most + 512), 0),
-            None
-        );
+        let actual = rw_command(NAMESPACE, transfer(false, 0, most + 512), 0);
+        assert_eq!(actual, None);
     }
 
     /// The structure of a namespace of 1000 blocks that uses format `n`, with `metadata` bytes and

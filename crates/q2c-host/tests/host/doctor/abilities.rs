@@ -86,7 +86,12 @@ fn a_machine_that_can_do_all_is_ready_for_all() {
 fn every_check_has_a_use_and_stands_under_it() {
     let report = sorted(&machine(""), able());
     let order: Vec<Use> = report.uses.iter().map(|state| state.of).collect();
-    let place = |check: &Check| order.iter().position(|of| *of == check.uses[0]).unwrap();
+    let place = |check: &Check| {
+        order
+            .iter()
+            .position(|used| *used == check.uses[0])
+            .unwrap()
+    };
     assert!(report.checks.iter().map(place).is_sorted());
 }
 

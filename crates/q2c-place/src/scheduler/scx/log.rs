@@ -12,8 +12,8 @@ pub(super) fn begin() {
 }
 
 pub(super) fn take() -> String {
-    let words = WORDS.lock();
-    words.map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
+    let log = WORDS.lock();
+    log.map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
 }
 
 #[expect(
@@ -91,9 +91,7 @@ mod tests {
         assert_eq!(unresolved(unknown), ["scx_bpf_kick_cpu"]);
         let refused = "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n0: R1=ctx()\n; x = y\n1: (85) call\n\
             invalid access\nprocessed 2 insns\n-- END PROG LOAD LOG --\nlibbpf: failed\n";
-        assert_eq!(
-            last_words(refused),
-            "0: R1=ctx(); ; x = y; 1: (85) call; invalid access"
-        );
+        let expected = "0: R1=ctx(); ; x = y; 1: (85) call; invalid access";
+        assert_eq!(last_words(refused), expected);
     }
 }
