@@ -208,10 +208,8 @@ mod tests {
             let before = kernel_ns();
             let reading = clock.since_boot(clock.now()).expect("no TSC");
             let after = kernel_ns();
-            assert!(
-                (before..=after).contains(&reading),
-                "{before} {reading} {after}"
-            );
+            let is_between = (before..=after).contains(&reading);
+            assert!(is_between, "{before} {reading} {after}");
         }
         let fitted = Clock { base: 0, rate: 1 };
         assert_eq!(fitted.since_boot(0), None);

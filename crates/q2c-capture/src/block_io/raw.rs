@@ -106,16 +106,9 @@ mod tests {
         let span = io.span;
         let expected = (0xffff_8880, 0, true, 43);
         assert_eq!((io.key, io.lead, io.carries, io.tid), expected);
-        assert_eq!(
-            (span.device, span.op),
-            (
-                DevId {
-                    major: 259,
-                    minor: 5
-                },
-                Op::Write
-            )
-        );
+        let (major, minor) = (259, 5);
+        assert_eq!(span.device, DevId { major, minor });
+        assert_eq!(span.op, Op::Write);
         assert_eq!(span.flags, OpFlags::SYNC.union(OpFlags::FUA));
         let expected = (1_000, 1_100, NONE);
         assert_eq!((span.begin_ns, span.getrq_ns, span.insert_ns), expected);

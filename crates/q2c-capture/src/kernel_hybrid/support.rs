@@ -106,10 +106,8 @@ mod tests {
             ("7.2.1", "does nothing"),
         ] {
             let message = of_kernel(release).expect(release);
-            assert!(
-                message.contains(word) && message.contains(release),
-                "{message}"
-            );
+            let is_told = message.contains(word) && message.contains(release);
+            assert!(is_told, "{message}");
         }
         assert_eq!(of_kernel("5.10.0-32-amd64"), None);
         assert_eq!(of_kernel("5.18.0"), None);

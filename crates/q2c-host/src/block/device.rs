@@ -215,10 +215,8 @@ mod tests {
         }
         tree.add(r"mq/10/cpu_list = \n");
         let shown = show_hardware_queues(&hardware_queues(&disk).unwrap());
-        assert!(
-            shown.starts_with("0:0,20-21 1:1,21-22 2:2,22-23 "),
-            "{shown}"
-        );
+        let begin = "0:0,20-21 1:1,21-22 2:2,22-23 ";
+        assert!(shown.starts_with(begin), "{shown}");
         assert!(shown.ends_with(" 9:9,29-30 10:"), "{shown}");
         tree.add("mq/3/cpu_list = three");
         assert_eq!(hardware_queues(&disk), None);
@@ -260,9 +258,8 @@ mod tests {
         assert_eq!(point_device(&roots, &disk).hw_queues, None);
         for (queue, kind) in ["default", "default", "poll"].iter().enumerate() {
             tree.add(&format!("sys/block/rdmq0/mq/{queue}/cpu_list = 0"));
-            tree.add(&format!(
-                "sys/kernel/debug/block/rdmq0/hctx{queue}/type = {kind}"
-            ));
+            let folder = "sys/kernel/debug/block/rdmq0";
+            tree.add(&format!("{folder}/hctx{queue}/type = {kind}"));
         }
         tree.add(
             "sys/block/rdmq0/queue/nr_requests = 32

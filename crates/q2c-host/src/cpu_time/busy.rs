@@ -179,9 +179,8 @@ mod tests {
             }
         }
         tree.add(&format!("proc/stat = {stat}\\nintr 5 0"));
-        tree.add(&format!(
-            "sys/devices/system/cpu/cpuidle/current_driver = {driver}"
-        ));
+        let cpuidle = "sys/devices/system/cpu/cpuidle";
+        tree.add(&format!("{cpuidle}/current_driver = {driver}"));
         CpuTimes::read_at(&tree.roots(), Nanos::ZERO).unwrap()
     }
 

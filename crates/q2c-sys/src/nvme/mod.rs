@@ -261,10 +261,8 @@ mod tests {
             operation: Operation::Durable,
             ..transfer(true, 1024, 512)
         };
-        let (plain, durable) = (
-            rw_command(NAMESPACE, transfer(true, 1024, 512), 7).unwrap(),
-            rw_command(NAMESPACE, durable, 7).unwrap(),
-        );
+        let [plain, durable] = [transfer(true, 1024, 512), durable]
+            .map(|transfer| rw_command(NAMESPACE, transfer, 7).unwrap());
         assert_eq!((plain[51], durable[51], durable[0]), (0, 0x40, 1));
         let flush = Transfer {
             operation: Operation::Flush,

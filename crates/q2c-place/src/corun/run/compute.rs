@@ -234,10 +234,7 @@ mod tests {
             let alone = sum(on_one_cpu(&task, 1).expect("a time"));
             let shared = sum(on_one_cpu(&task, 2).expect("times"));
             let ratio = shared / alone;
-            assert!(
-                (1.6..2.5).contains(&ratio),
-                "two take {ratio} times as long"
-            );
+            assert!((1.6..2.5).contains(&ratio), "{ratio} times as long");
         });
     }
 

@@ -89,13 +89,8 @@ mod tests {
             bytes[8 * nth..8 * nth + 8].copy_from_slice(&value.to_ne_bytes());
         }
         let report = Report::read(&bytes).unwrap();
-        let counts = [
-            report.steals,
-            report.swaps,
-            report.redirects,
-            report.classes,
-        ];
-        assert_eq!((counts, report.ended), ([3, 2, 1, 7], None));
+        let moves = (report.steals, report.swaps, report.redirects);
+        assert_eq!((moves, report.classes, report.ended), ((3, 2, 1), 7, None));
         bytes[40..44].copy_from_slice(&1026_u32.to_ne_bytes());
         bytes[REASON..REASON + 8].copy_from_slice(b"watchdog");
         bytes[MESSAGE..MESSAGE + 5].copy_from_slice(b"stall");
