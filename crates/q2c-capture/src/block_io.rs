@@ -7,7 +7,7 @@
 mod counts;
 mod raw;
 
-pub(crate) use counts::known;
+pub(crate) use counts::nonzero;
 pub use counts::{BlockIoCounts, BlockIoLosses, Unfinished};
 
 use crate::object::Object;
@@ -159,10 +159,7 @@ impl BlockIo {
 
     /// The program's counts since the queueing is watched.
     pub(crate) fn counts(&self) -> Result<BlockIoCounts, ProbeError> {
-        let cpus = self
-            .object
-            .per_cpu::<[u64; BlockIoCounts::FIELDS]>("counted")?;
-        let mut counts = BlockIoCounts::sum(&cpus);
+        let mut counts = BlockIoCounts::sum(&self.object.per_cpu("counted")?);
         let until_now = counts.unqueued - self.unqueued.before;
         counts.unqueued = self.unqueued.at_end.unwrap_or(until_now);
         Ok(counts)

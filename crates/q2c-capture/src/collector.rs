@@ -81,12 +81,10 @@ impl<T: Send + 'static> Collector<T> {
         first: impl FnOnce() + Send + 'static,
     ) -> Result<Collector<T>, ProbeError> {
         let by = recorder.by();
-        let shared = Arc::new(Mutex::new(CollectedIos {
-            ios: Vec::new(),
-            not_kept: 0,
-        }));
+        let (ios, not_kept) = (Vec::new(), 0);
+        let shared = Arc::new(Mutex::new(CollectedIos { ios, not_kept }));
         let keeping = Keeping {
-            shared: shared.clone(),
+            shared: Arc::clone(&shared),
             most,
             keep: Box::new(keep),
         };

@@ -6,7 +6,6 @@ use crate::object::Object;
 use crate::symbols::Symbols;
 use crate::{ProbeError, permission};
 use q2c_host::{Roots, machine};
-use std::process;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/cpu_profile.bpf.o"));
 
@@ -56,10 +55,7 @@ impl CpuProfile {
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let symbols = Symbols::read(roots)?;
-        let pid = process::id();
-        let mut object = Object::load_with(roots, OBJECT, |loader| {
-            loader.override_global("wanted_pid", &pid, true);
-        })?;
+        let mut object = Object::load_for_process(roots, OBJECT)?;
         let cpus = machine::online(roots);
         let by = if object.on_cycles("sample", &cpus, HERTZ)? {
             SampledBy::Cycles

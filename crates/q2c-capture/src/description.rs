@@ -33,7 +33,7 @@ impl Description {
         let unproved = &target.target_disk.unproved;
         let unproved = (!unproved.is_empty()).then(|| unproved.join("; "));
         let refused = recorder.refused().map(ToString::to_string);
-        let facts = [
+        let mut facts: BTreeMap<String, String> = [
             ("kernel", Some(machine.kernel)),
             ("cpu_model", machine.cpu_model),
             ("target", Some(target.name.clone())),
@@ -42,16 +42,16 @@ impl Description {
             ("capture", Some(recorder.by().name().to_owned())),
             ("capture.bpf_refused", refused),
             ("filter", filter),
-        ];
-        let mut facts: BTreeMap<String, String> = facts
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-            .collect();
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect();
         facts.extend(missing.facts.clone());
         facts.extend(target.disks().iter().flat_map(queue_facts));
+        let unix_of_zero = unix_of_zero();
         Description {
             missing,
-            unix_of_zero: unix_of_zero(),
+            unix_of_zero,
             facts,
         }
     }
@@ -99,13 +99,9 @@ pub fn queue_facts(disk: &Disk) -> impl Iterator<Item = (String, String)> + use<
     let map = hardware_queues(disk).map(|queues| show_hardware_queues(&queues));
     let delay = fs::read_to_string(disk.dir.join("queue/io_poll_delay")).ok();
     let delay = delay.map(|text| text.trim().to_owned());
-    let facts = [
-        (facts::queue_map(disk.dev), map),
-        (facts::poll_delay(disk.dev), delay),
-    ];
-    facts
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+    let map = map.map(|map| (facts::queue_map(disk.dev), map));
+    let delay = delay.map(|delay| (facts::poll_delay(disk.dev), delay));
+    map.into_iter().chain(delay)
 }
 
 fn unix_of_zero() -> Option<u64> {

@@ -132,9 +132,10 @@ impl<G: Gatherer> Following<G> {
         first: impl FnOnce() + Send + 'static,
     ) -> Result<Following<G>, ProbeError> {
         let over = Arc::new(AtomicBool::new(false));
+        let shared = Arc::clone(&over);
         let mut gathering = Gathering {
             gatherer,
-            over: over.clone(),
+            over: shared,
         };
         let thread = Builder::new().spawn(move || {
             let begun = Instant::now();
@@ -182,7 +183,8 @@ impl<G: Gatherer> Follower for Gathering<G> {
     fn look(&mut self, _: &Recorder) -> Result<ControlFlow<(), Duration>, ProbeError> {
         // Without an owner nobody ends the recording any more.
         let alone = Arc::strong_count(&self.over) == 1;
-        Ok(if alone || self.over.load(Ordering::Acquire) {
+        let ends = alone || self.over.load(Ordering::Acquire);
+        Ok(if ends {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(LOOK)

@@ -70,12 +70,9 @@ impl KernelHybrid {
         symbols.first_of(&DRIVERS)?;
         let drivers: Vec<&str> = DRIVERS.into_iter().filter(|d| symbols.has(d)).collect();
         let mut callers = [[0_u64; 2]; CALLERS];
-        let code = symbols.code_of(&SLEEPERS)?;
-        callers
-            .iter_mut()
-            .zip(code)
-            .for_each(|(to, from)| *to = from);
-
+        for (caller, code) in callers.iter_mut().zip(symbols.code_of(&SLEEPERS)?) {
+            *caller = code;
+        }
         let mut object = Object::load(roots, OBJECT, disk.dev, Some(&callers))?;
         object.on_known_tracepoint("complete", "block_rq_complete")?;
         object.on_functions("driver_poll", &drivers)?;
@@ -86,8 +83,7 @@ impl KernelHybrid {
 
     /// The counts since the probe was attached, summed over all CPUs.
     pub fn read(&self) -> Result<Counts, ProbeError> {
-        let cpus = self.object.per_cpu::<[u64; Counts::FIELDS]>("counted")?;
-        Ok(Counts::sum(&cpus))
+        Ok(Counts::sum(&self.object.per_cpu("counted")?))
     }
 
     /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 and drops
@@ -162,10 +158,8 @@ mod tests {
         assert_eq!(total.miss_rate(), Some(0.2));
         assert_eq!((total.slept, total.polled), (4, 10));
         assert_eq!(total.effective_sleep_ns(), Some(20.0));
-        assert_eq!(
-            (total.mean_asked_ns(), total.mean_slept_ns()),
-            (Some(50.0), Some(50.0))
-        );
+        let expected = (Some(50.0), Some(50.0));
+        assert_eq!((total.mean_asked_ns(), total.mean_slept_ns()), expected);
         let later = Counts {
             polled: 25,
             ..total

@@ -79,12 +79,12 @@ impl LatencyProbe {
 
     /// Counts of requests that were not seen since the probe was attached.
     pub fn lost(&self) -> Result<Lost, ProbeError> {
-        let cpus = self.object.per_cpu::<[u64; 2]>("losses")?;
-        let sum = |n: usize| cpus.iter().map(|cpu| cpu[n]).sum();
-        Ok(Lost {
-            no_room: sum(0),
-            unpaired: sum(1),
-        })
+        let mut lost = Lost::default();
+        for [no_room, unpaired] in self.object.per_cpu::<[u64; 2]>("losses")?.iter() {
+            lost.no_room += no_room;
+            lost.unpaired += unpaired;
+        }
+        Ok(lost)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::object::Object;
 use crate::permission;
 use crate::symbols::Symbols;
 use q2c_host::Roots;
-use std::process;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/lock_waits.bpf.o"));
 
@@ -53,10 +52,7 @@ impl LockWaits {
     pub fn attach(roots: &Roots) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let symbols = Symbols::read(roots)?;
-        let pid = process::id();
-        let mut object = Object::load_with(roots, OBJECT, |loader| {
-            loader.override_global("wanted_pid", &pid, true);
-        })?;
+        let mut object = Object::load_for_process(roots, OBJECT)?;
         object.on_known_tracepoint("contention_end", "contention_end")?;
         object.on_known_tracepoint("contention_begin", "contention_begin")?;
         Ok(LockWaits { object, symbols })

@@ -9,10 +9,12 @@ use aya::programs::perf_event::{
 };
 use aya::programs::{FEntry, KProbe, PerfEvent, Program, ProgramError, RawTracePoint};
 use aya::{Btf, BtfError, Ebpf, EbpfLoader, Pod};
+use itertools::Itertools;
 use q2c_host::Roots;
 use q2c_model::{CpuId, DevId};
 use std::error::Error;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// A compiled BPF object: its maps are made, its programs are loaded and attached one by one.
@@ -40,6 +42,14 @@ impl Object {
         })
     }
 
+    /// Makes an object's maps for programs that watch the threads of this process.
+    pub(crate) fn load_for_process(roots: &Roots, bytes: &[u8]) -> Result<Object, ProbeError> {
+        let pid = std::process::id();
+        Self::load_with(roots, bytes, |loader| {
+            loader.override_global("wanted_pid", &pid, true);
+        })
+    }
+
     /// Makes an object's maps. `set` sets the program's constants and the sizes of its maps first.
     pub(crate) fn load_with<'a>(
         roots: &Roots,
@@ -51,10 +61,8 @@ impl Object {
         set(&mut loader);
         let ebpf = loader.load(bytes);
         let ebpf = ebpf.map_err(|e| refused(roots, "make the maps of a BPF program", &e))?;
-        Ok(Object {
-            ebpf,
-            roots: roots.clone(),
-        })
+        let roots = roots.clone();
+        Ok(Object { ebpf, roots })
     }
 
     pub(crate) fn on_functions(
@@ -86,7 +94,9 @@ impl Object {
         }
         match probe.attach(point) {
             Ok(_) => Ok(true),
-            Err(ProgramError::SyscallError(e)) if is_invalid(&e.io_error) => Ok(false),
+            Err(ProgramError::SyscallError(e)) if e.io_error.kind() == ErrorKind::InvalidInput => {
+                Ok(false)
+            }
             Err(error) => {
                 let what = format!("put a probe on the tracepoint {point}");
                 Err(refused(&self.roots, &what, &error))
@@ -102,13 +112,11 @@ impl Object {
         point: &str,
     ) -> Result<(), ProbeError> {
         if self.on_tracepoint(program, point)? {
-            Ok(())
-        } else {
-            Err(ProbeError::Refused {
-                what: format!("put a probe on the tracepoint {point}"),
-                why: "it has fewer arguments than on the kernels known to q2c".to_owned(),
-            })
+            return Ok(());
         }
+        let what = format!("put a probe on the tracepoint {point}");
+        let reason = "it has fewer arguments than on the kernels known to q2c".to_owned();
+        Err(ProbeError::Refused { what, why: reason })
     }
 
     /// Loads programs that have the names of kernel functions, and puts each on the entry of its
@@ -296,13 +304,8 @@ fn misses(info: &str) -> Option<u64> {
 /// `ENOENT`, `ENODEV` or `EOPNOTSUPP`: the kernel knows the counter, and this machine has none.
 fn has_no_counter(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
-    let none = [Errno::NOENT, Errno::NODEV, Errno::OPNOTSUPP];
-    let none = none.map(|errno| Some(errno.raw_os_error()));
-    none.contains(&error.raw_os_error())
-}
-
-fn is_invalid(error: &std::io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error())
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP))
 }
 
 /// Puts an error and the chain of its sources into words. A source repeats no words that are there
@@ -317,16 +320,15 @@ fn refused(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
             reason += &format!(": {message}");
         }
         let io = source.downcast_ref::<std::io::Error>();
-        denied |= io.is_some_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied);
+        denied |= io.is_some_and(|e| e.kind() == ErrorKind::PermissionDenied);
         next = source.source();
     }
     if denied {
         reason += &format!(" ({})", permission::hints(roots));
     }
-    let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     ProbeError::Refused {
         what: what.to_owned(),
-        why: reason,
+        why: reason.split_whitespace().join(" "),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether this process may load BPF programs, and possible reasons when the kernel refuses.
 
 use crate::ProbeError;
+use itertools::Itertools;
 use q2c_host::Roots;
 use q2c_host::capabilities::{BPF, PERFMON, SYS_ADMIN, has, remedy};
 use q2c_host::kernel_config::KernelConfig;
@@ -18,11 +19,11 @@ pub(crate) fn check(roots: &Roots) -> Result<(), ProbeError> {
         let todo = remedy(rustix::process::geteuid().is_root());
         return Err(ProbeError::Capability { lacking, todo });
     }
-    let types = roots.sys("kernel/btf/vmlinux");
-    if types.exists() {
+    let path = roots.sys("kernel/btf/vmlinux");
+    if path.exists() {
         Ok(())
     } else {
-        Err(ProbeError::NoTypes { path: types })
+        Err(ProbeError::NoTypes { path })
     }
 }
 
@@ -41,22 +42,18 @@ fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
     if release.is_some_and(|r| r < BPF_CAPABILITIES) {
         return Some("CAP_SYS_ADMIN".to_owned());
     }
-    let missing: Vec<&str> = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")]
-        .into_iter()
-        .filter(|(number, _)| !has(status, *number))
-        .map(|(_, name)| name)
-        .collect();
-    (!missing.is_empty()).then(|| format!("{} (or CAP_SYS_ADMIN)", missing.join(" and ")))
+    let needed = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")].into_iter();
+    let missing = needed.filter(|(number, _)| !has(status, *number));
+    let missing = missing.map(|(_, name)| name).join(" and ");
+    (!missing.is_empty()).then(|| format!("{missing} (or CAP_SYS_ADMIN)"))
 }
 
 /// Raises the process's limit of locked memory where it may, because before Linux 5.11 the memory
 /// of BPF maps counts as locked. A refusal is ignored here; making the maps fails then.
 pub(crate) fn raise_memlock(roots: &Roots) {
     if release(roots).is_some_and(|r| r < BPF_MAPS_UNLOCKED) {
-        let unlimited = Rlimit {
-            current: None,
-            maximum: None,
-        };
+        let (current, maximum) = (None, None);
+        let unlimited = Rlimit { current, maximum };
         setrlimit(Resource::Memlock, unlimited).ok();
     }
 }
@@ -73,15 +70,13 @@ pub(crate) fn hints(roots: &Roots) -> String {
     }
     let config = KernelConfig::read(roots);
     let lacks = |option: &str| config.as_ref().is_some_and(|config| !config.has(option));
-    let missing: Vec<String> = ["FUNCTION_TRACER", "KPROBES"]
-        .into_iter()
-        .filter(|option| lacks(option))
+    let missing = ["FUNCTION_TRACER", "KPROBES"].into_iter();
+    let missing = missing.filter(|option| lacks(option));
+    let missing = missing
         .map(|option| format!("CONFIG_{option}"))
-        .collect();
-    let untraced = format!(
-        "this kernel is built without {}, and may refuse programs on its functions",
-        missing.join(" and ")
-    );
+        .join(" and ");
+    let untraced =
+        format!("this kernel is built without {missing}, and may refuse programs on its functions");
     if !missing.is_empty() {
         hints.push(&untraced);
     }
@@ -103,10 +98,8 @@ mod tests {
         let lacking_with = |caps: &[u32], release| lacking(&status(caps), Some(release));
         assert_eq!(lacking_with(&[21], (5, 10)), None);
         assert_eq!(lacking_with(&[38, 39], (5, 10)), None);
-        assert_eq!(
-            lacking_with(&[39], (5, 10)).unwrap(),
-            "CAP_PERFMON (or CAP_SYS_ADMIN)"
-        );
+        let expected = "CAP_PERFMON (or CAP_SYS_ADMIN)";
+        assert_eq!(lacking_with(&[39], (5, 10)).unwrap(), expected);
         let both = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
         assert_eq!(lacking_with(&[], (6, 1)).unwrap(), both);
         assert_eq!(lacking("nothing here", None).unwrap(), both);

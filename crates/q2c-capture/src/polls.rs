@@ -26,15 +26,14 @@ impl Polls {
         permission::check(roots)?;
         let mut object = Object::load_with(roots, OBJECT, |_| ())?;
         let functions = object.on_entries(&FUNCTIONS)?;
-        if functions.is_empty() {
-            Err(ProbeError::Symbol {
-                wanted: FUNCTIONS.join(" or "),
-                path: roots.sys("kernel/btf/vmlinux"),
-                found: "the kernel's type information has none of them".to_owned(),
-            })
-        } else {
-            Ok(Polls { object, functions })
+        if !functions.is_empty() {
+            return Ok(Polls { object, functions });
         }
+        Err(ProbeError::Symbol {
+            wanted: FUNCTIONS.join(" or "),
+            path: roots.sys("kernel/btf/vmlinux"),
+            found: "the kernel's type information has none of them".to_owned(),
+        })
     }
 
     /// The functions that are watched.

@@ -2,6 +2,7 @@
 
 use crate::ProbeError;
 use crate::lock_waits::Function;
+use itertools::Itertools;
 use q2c_host::Roots;
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub(crate) fn need_kprobes(roots: &Roots) -> Result<(), ProbeError> {
 pub(crate) struct Symbols {
     path: PathBuf,
     /// Address and name, sorted by address.
-    all: Vec<(u64, String)>,
+    functions: Vec<(u64, String)>,
     /// Addresses of functions in modules, with the module's name; sorted.
     modules: Vec<(u64, String)>,
 }
@@ -33,21 +34,17 @@ impl Symbols {
             Ok(text) => text,
             Err(source) => return Err(ProbeError::Read { path, source }),
         };
-        let mut functions: Vec<(u64, String)> = text.lines().filter_map(function).collect();
-        functions.sort();
-        let mut modules: Vec<(u64, String)> = text.lines().filter_map(module).collect();
-        modules.sort();
         Ok(Symbols {
             path,
-            all: functions,
-            modules,
+            functions: text.lines().filter_map(function).sorted().collect(),
+            modules: text.lines().filter_map(module).sorted().collect(),
         })
     }
 
     /// The function that the code at this address belongs to; `None` for an address below all.
     pub(crate) fn function_at(&self, address: u64) -> Option<Function> {
-        let after = self.all.partition_point(|(at, _)| *at <= address);
-        let (start, name) = self.all.get(after.checked_sub(1)?)?;
+        let after = self.functions.partition_point(|(at, _)| *at <= address);
+        let (start, name) = self.functions.get(after.checked_sub(1)?)?;
         let module = self.modules.binary_search_by_key(start, |(at, _)| *at);
         Some(Function {
             name: name.split('.').next().unwrap_or(name).to_owned(),
@@ -58,16 +55,12 @@ impl Symbols {
     /// The first of `names` that is a function of this kernel; an error when none is.
     pub(crate) fn first_of(&self, names: &[&'static str]) -> Result<&'static str, ProbeError> {
         let first = names.iter().find(|name| self.has(name));
-        first.copied().ok_or_else(|| {
-            self.missing(
-                names,
-                "it is not there; is the kernel too old or too new, or its driver not loaded?",
-            )
-        })
+        let absent = "it is not there; is the kernel too old or too new, or its driver not loaded?";
+        first.copied().ok_or_else(|| self.missing(names, absent))
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.all.iter().any(|(_, other)| other == name)
+        self.functions.iter().any(|(_, other)| other == name)
     }
 
     /// The code ranges of the functions of these names: a function's first address, and that of the
@@ -75,21 +68,19 @@ impl Symbols {
     /// that name.
     pub(crate) fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
         let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
-        let starts = self.all.iter().filter(|(_, name)| is_one(name));
+        let starts = self.functions.iter().filter(|(_, name)| is_one(name));
         let code: Vec<[u64; 2]> = starts.filter_map(|(at, _)| self.range(*at)).collect();
+        let hidden = "addresses are hidden: it needs kernel.kptr_restrict=0, or 1 and CAP_SYSLOG";
         if code.is_empty() {
-            Err(self.missing(
-                names,
-                "addresses are hidden: it needs kernel.kptr_restrict=0, or 1 and CAP_SYSLOG",
-            ))
+            Err(self.missing(names, hidden))
         } else {
             Ok(code)
         }
     }
 
     fn range(&self, start: u64) -> Option<[u64; 2]> {
-        let after = self.all.partition_point(|(at, _)| *at <= start);
-        let end = self.all.get(after)?.0;
+        let after = self.functions.partition_point(|(at, _)| *at <= start);
+        let end = self.functions.get(after)?.0;
         (start != 0).then_some([start, end])
     }
 

@@ -13,7 +13,7 @@ mod page;
 mod sieve;
 mod source;
 
-use crate::block_io::known;
+use crate::block_io::nonzero;
 use crate::recorder::{Drained, PATIENCE, ring_size};
 use crate::wanted::numbers;
 use crate::{CaptureFilter, Missing, ProbeError};
@@ -136,8 +136,7 @@ impl Tracefs {
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
     ) -> Result<Drained, E> {
-        let known = kernel_ns().saturating_sub(LATE);
-        self.drain_until(known, take)
+        self.drain_until(kernel_ns().saturating_sub(LATE), take)
     }
 
     fn drain_until<E: From<ProbeError>>(
@@ -232,23 +231,19 @@ impl Tracefs {
     pub(crate) fn missing(&self) -> Result<Missing, ProbeError> {
         let lost = self.overruns()?;
         let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
-        let unmatched = &counts.unmatched;
         let unqueued = self.unqueued();
-        let others = unmatched
-            .iter()
-            .filter(|(reason, _)| !COUNTED_HERE.contains(*reason));
+        let unmatched = counts.unmatched.iter();
+        let others = unmatched.filter(|(reason, _)| !COUNTED_HERE.contains(*reason));
         let others = others.map(|(reason, n)| ((*reason).to_owned(), *n));
         let unknown = self.sieve.perhaps_wanted;
-        let own_reasons = known([
+        let malformed = self.pipes.malformed;
+        let own_reasons = nonzero([
             ("process not known, as its thread was gone", unknown),
             ("completion without queue", unqueued),
             ("never completed", self.sieve.unfinished),
             ("never had a request", self.sieve.refused),
             ("lost: event overwritten in the kernel's buffer", lost),
-            (
-                "malformed page of the kernel's buffer",
-                self.pipes.malformed,
-            ),
+            ("malformed page of the kernel's buffer", malformed),
         ]);
         Ok(Missing {
             lost,
@@ -262,8 +257,7 @@ impl Tracefs {
     fn overruns(&self) -> Result<u64, ProbeError> {
         let mut sum = 0;
         for cpu in &self.cpus {
-            let stats = self.instance.read(&format!("per_cpu/cpu{cpu}/stats"));
-            sum += overruns(&stats?);
+            sum += overruns(&self.instance.read(&format!("per_cpu/cpu{cpu}/stats"))?);
         }
         Ok(sum)
     }
@@ -286,7 +280,7 @@ fn overruns(stats: &str) -> u64 {
 }
 
 fn facts(counts: &MatcherCounts, sieve: &Sieve) -> BTreeMap<String, String> {
-    let facts = known([
+    let facts = nonzero([
         ("capture.filtered_out", sieve.filtered),
         ("capture.process_unread", sieve.of_unread),
         ("capture.merged", counts.merged),

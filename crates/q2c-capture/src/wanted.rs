@@ -1,6 +1,7 @@
 //! The choice of I/Os to record, the same for BPF and tracefs.
 
 use crate::ProbeError;
+use itertools::Itertools;
 use q2c_host::Roots;
 use q2c_host::block::{Disk, NoDisk, TargetDisk, of_path_or_name};
 use q2c_model::{Bytes, DevId, Nanos, Op};
@@ -61,10 +62,8 @@ pub(crate) fn has_requests(disk: &Disk) -> bool {
 pub(crate) fn numbers(disks: &[Disk]) -> Result<[u32; DISKS], ProbeError> {
     let none = DevId::default();
     if disks.is_empty() || disks.len() > DISKS || disks.iter().any(|disk| disk.dev == none) {
-        let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
-        return Err(ProbeError::Disks {
-            names: names.join(", "),
-        });
+        let names = disks.iter().map(|disk| &disk.name).join(", ");
+        return Err(ProbeError::Disks { names });
     }
     let mut numbers = [0; DISKS];
     for (number, disk) in numbers.iter_mut().zip(disks) {
@@ -99,6 +98,6 @@ impl CaptureTarget {
     /// Names and numbers of the disks, separated by commas.
     pub fn names(&self) -> String {
         let name = |disk: &Disk| format!("{} ({})", disk.name, disk.dev);
-        self.disks().iter().map(name).collect::<Vec<_>>().join(", ")
+        self.disks().iter().map(name).join(", ")
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::cpu_list;
 use q2c_model::CpuId;
-use std::fs;
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -55,6 +58,13 @@ pub(crate) fn sort(paths: &mut [PathBuf]) {
         let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
         (digits.parse::<u64>().ok(), name)
     });
+}
+
+/// Opens a file for reading, and for writing if `write`, with further flags.
+pub(crate) fn open(path: &Path, write: bool, flags: OFlags) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(write);
+    options.custom_flags(flags.bits() as i32).open(path)
 }
 
 pub fn name(path: &Path) -> String {

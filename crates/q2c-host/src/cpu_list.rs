@@ -1,5 +1,6 @@
 //! CPU lists as the kernel writes them: `0-3,8,10-11`.
 
+use itertools::Itertools;
 use q2c_model::CpuId;
 
 /// No machine has a CPU with a greater number: Linux is built for at most 8192 CPUs so far.
@@ -29,14 +30,14 @@ pub fn show(cpus: &[CpuId]) -> String {
             _ => runs.push((n, n)),
         }
     }
-    let shown = runs.iter().map(|&(a, b)| {
+    let shown = |&(a, b): &(u32, u32)| {
         if a == b {
             a.to_string()
         } else {
             format!("{a}-{b}")
         }
-    });
-    shown.collect::<Vec<_>>().join(",")
+    };
+    runs.iter().map(shown).join(",")
 }
 
 #[cfg(test)]

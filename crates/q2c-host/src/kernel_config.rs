@@ -82,10 +82,8 @@ mod tests {
         let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
         packer.write_all(b"CONFIG_HZ=1000\n").unwrap();
         packer.finish().unwrap();
-        assert_eq!(
-            KernelConfig::read(&roots).unwrap().value("HZ"),
-            Some("1000")
-        );
+        let expected = Some("1000");
+        assert_eq!(KernelConfig::read(&roots).unwrap().value("HZ"), expected);
         tree.add("proc/config.gz = no gzip");
         assert_eq!(KernelConfig::read(&roots).unwrap().value("HZ"), Some("100"));
     }

@@ -1,6 +1,7 @@
 //! Facts about the machine. A fact that cannot be read is `None`, never guessed.
 
 use crate::{Roots, attr};
+use itertools::Itertools;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::Machine;
 use q2c_service::SimMachine;
@@ -89,7 +90,7 @@ pub fn online(roots: &Roots) -> Vec<CpuId> {
 fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
     let governor = |&cpu: &CpuId| attr::text(&roots.cpu(cpu, "cpufreq/scaling_governor"));
     let set: BTreeSet<String> = cpus.iter().filter_map(governor).collect();
-    (!set.is_empty()).then(|| set.into_iter().collect::<Vec<_>>().join(", "))
+    (!set.is_empty()).then(|| set.iter().join(", "))
 }
 
 /// Name and exit latency, in microseconds, of a CPU's idle states, the shallowest first.
@@ -128,10 +129,8 @@ fn field(text: &str, name: &str) -> Option<String> {
 
 fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
     let siblings = |&cpu: &CpuId| attr::cpus(&roots.cpu(cpu, "topology/thread_siblings_list"));
-    cpus.iter()
-        .filter_map(siblings)
-        .map(|list| list.len() as u32)
-        .max()
+    let lists = cpus.iter().filter_map(siblings);
+    lists.map(|list| list.len() as u32).max()
 }
 
 pub(crate) fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
@@ -159,9 +158,8 @@ fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let groups = upwards.take_while(move |group| group.starts_with(&root));
     groups.filter_map(|group| {
         let most: u64 = attr::value(&group.join("memory.max"))?;
-        Some(Bytes(
-            most.saturating_sub(attr::value(&group.join("memory.current"))?),
-        ))
+        let used = attr::value(&group.join("memory.current"))?;
+        Some(Bytes(most.saturating_sub(used)))
     })
 }
 

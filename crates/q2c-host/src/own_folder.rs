@@ -1,6 +1,7 @@
 //! Folders that only their owner and root can change: what is kept there was written by this user,
 //! and nobody can put a link in its way.
 
+use itertools::Itertools;
 use rustix::process::geteuid;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -56,8 +57,7 @@ pub(crate) fn check_file(file: &fs::File) -> io::Result<()> {
 fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     let owner = meta.uid();
     if owner != 0 && !users.contains(&owner) {
-        let users: Vec<String> = users.iter().map(ToString::to_string).collect();
-        let (path, users) = (path.display(), users.join(" or "));
+        let (path, users) = (path.display(), users.iter().join(" or "));
         return denied(format!(
             "{path} belongs to user {owner}, expected {users} or root: another user could put links there"
         ));
@@ -65,10 +65,8 @@ fn check_one(path: &Path, meta: &Metadata, users: &[u32]) -> io::Result<()> {
     let sticky = meta.is_dir() && meta.mode() & STICKY != 0;
     let open = (meta.is_dir() || meta.is_file()) && meta.mode() & OTHERS_WRITE != 0;
     if open && !sticky {
-        let path = path.display();
-        return denied(format!(
-            "everybody may write to {path}: what is there may be another user's"
-        ));
+        let what = "what is there may be another user's";
+        return denied(format!("everybody may write to {}: {what}", path.display()));
     }
     Ok(())
 }

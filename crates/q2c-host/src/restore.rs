@@ -26,7 +26,7 @@ mod task_affinity;
 pub use entry::{ChangeKind, Followed, Owner, RestoreChange, RestoreError};
 pub use guard::{Guard, SetOutcome};
 pub use journal::DamagedLine;
-pub(crate) use made::{delete_device, is_gone, wait_until_gone};
+pub(crate) use made::{delete_device, is_gone, patiently, wait_until_gone};
 pub use setting_file::UndoOutcome;
 pub(crate) use setting_file::read as value_of;
 pub use sweep::{Pending, RestoreItem, RestoreReport, pending, restore_all};
@@ -47,9 +47,6 @@ pub fn default_folder(
     }
     let absolute = |folder: Option<&Path>| Some(folder.filter(|p| p.is_absolute())?.to_owned());
     let below_home = || Some(absolute(home)?.join(".local/state"));
-    Some(
-        absolute(xdg_state_home)
-            .or_else(below_home)?
-            .join("q2c/restore"),
-    )
+    let state = absolute(xdg_state_home).or_else(below_home)?;
+    Some(state.join("q2c/restore"))
 }

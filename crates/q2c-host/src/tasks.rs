@@ -98,8 +98,7 @@ fn parse(text: &str, pid: u32, tid: u32) -> Option<Thread> {
 /// The CPUs that a thread may run on; `None` when it is gone.
 pub fn allowed(roots: &Roots, pid: u32, tid: u32) -> Option<Vec<CpuId>> {
     let text = fs::read_to_string(roots.proc(&format!("{pid}/task/{tid}/status"))).ok()?;
-    let mut lines = text.lines();
-    cpu_list::parse(lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
+    cpu_list::parse(attr::line(&text, "Cpus_allowed_list:")?)
 }
 
 /// CPUs by control group, read once for each group.
@@ -134,22 +133,17 @@ fn folder(roots: &Roots, groups: &str) -> Option<PathBuf> {
 
 /// The effective CPUs of the nearest group that has the controller.
 fn effective(folder: &Path, root: &Path) -> Option<Vec<CpuId>> {
-    let names = [
-        "cpuset.cpus.effective",
-        "cpuset.effective_cpus",
-        "cpuset.cpus",
-    ];
+    let names = ["cpus.effective", "effective_cpus", "cpus"];
     let groups = folder
         .ancestors()
         .take_while(|group| group.starts_with(root));
-    let mut files = groups.flat_map(|group| names.map(|name| group.join(name)));
-    files.find_map(|file| cpu_list::parse(&attr::text(&file)?))
+    let mut files = groups.flat_map(|group| names.map(|name| group.join(format!("cpuset.{name}"))));
+    files.find_map(|file| attr::cpus(&file))
 }
 
 /// The CPUs that the kernel keeps from tasks that are not placed there by hand (`isolcpus=`).
 pub fn isolated(roots: &Roots) -> Vec<CpuId> {
-    let text = attr::text(&roots.sys("devices/system/cpu/isolated")).unwrap_or_default();
-    cpu_list::parse(&text).unwrap_or_default()
+    attr::cpus(&roots.sys("devices/system/cpu/isolated")).unwrap_or_default()
 }
 
 /// How a process is related to the first one of a family.
@@ -214,10 +208,7 @@ impl ProcessFamily {
 
     fn process_and_parent(&self, id: u32) -> Option<(u32, u32)> {
         let text = fs::read_to_string(self.roots.proc(&format!("{id}/status"))).ok()?;
-        let field = |name: &str| {
-            let value = text.lines().find_map(|line| line.strip_prefix(name))?;
-            value.trim().parse().ok()
-        };
+        let field = |name: &str| attr::line(&text, name)?.parse().ok();
         Some((field("Tgid:")?, field("PPid:")?))
     }
 }
@@ -225,6 +216,7 @@ impl ProcessFamily {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::SysProcTree;
 
     /// A line of a real machine (field 9 is 0x4208060, field 39 is 3, field 41 is 0), with another
     /// name.
@@ -268,74 +260,51 @@ mod tests {
         assert!(cpus.contains(&own_thread.cpu), "{own_thread:?} {cpus:?}");
     }
 
-    fn made(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let roots = Roots::under(dir.path());
-        (dir, roots)
-    }
-
     fn cpus(numbers: &[u32]) -> Option<Vec<CpuId>> {
         Some(numbers.iter().copied().map(CpuId).collect())
     }
 
     #[test]
     fn the_nearest_group_with_the_controller_decides() {
-        let (_dir, roots) = made(&[
-            ("proc/7/cgroup", "0::/a.slice/b.service\n"),
-            ("sys/fs/cgroup/cpuset.cpus.effective", "0-7\n"),
-            ("sys/fs/cgroup/a.slice/cpuset.cpus.effective", "2-3\n"),
-            ("sys/fs/cgroup/a.slice/b.service/cgroup.procs", "7\n"),
-            ("proc/8/cgroup", "0::/\n"),
-        ]);
-        let mut sets = Cpusets::default();
-        assert_eq!(sets.cpus_of_process(&roots, 7), cpus(&[2, 3]));
-        assert_eq!(
-            sets.cpus_of_process(&roots, 8),
-            cpus(&[0, 1, 2, 3, 4, 5, 6, 7])
+        let tree = SysProcTree::new(
+            "proc/7/cgroup = 0::/a.slice/b.service
+             sys/fs/cgroup/cpuset.cpus.effective = 0-7
+             sys/fs/cgroup/a.slice/cpuset.cpus.effective = 2-3
+             sys/fs/cgroup/a.slice/b.service/cgroup.procs = 7
+             proc/8/cgroup = 0::/",
         );
-        assert_eq!(sets.cpus_of_process(&roots, 9), None);
+        let (roots, mut sets) = (tree.roots(), Cpusets::default());
+        let wanted = [cpus(&[2, 3]), cpus(&[0, 1, 2, 3, 4, 5, 6, 7]), None];
+        let actual = [7, 8, 9].map(|pid| sets.cpus_of_process(&roots, pid));
+        assert_eq!(actual, wanted);
     }
 
     #[test]
     fn version_1_has_a_folder_for_the_controller() {
-        let (_dir, roots) = made(&[
-            ("proc/7/cgroup", "3:cpuset:/x\n0::/y\n"),
-            ("sys/fs/cgroup/cpuset/x/cpuset.cpus", "1\n"),
-            ("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n"),
-        ]);
+        let tree = SysProcTree::new(
+            r"proc/7/cgroup = 3:cpuset:/x\n0::/y
+             sys/fs/cgroup/cpuset/x/cpuset.cpus = 1
+             sys/fs/cgroup/cpuset/cpuset.cpus = 0-1",
+        );
+        let roots = tree.roots();
         assert_eq!(Cpusets::default().cpus_of_process(&roots, 7), cpus(&[1]));
         assert_eq!(isolated(&roots), []);
     }
 
     #[test]
     fn descendants_and_their_threads_are_told_from_others() {
-        let folder = tempfile::tempdir().unwrap();
-        let roots = Roots::under(folder.path());
-        for (id, process, parent) in [
-            (1, 1, 0),
-            (10, 10, 1),
-            (11, 11, 10),
-            (12, 12, 11),
-            (13, 12, 11),
-            (20, 20, 1),
-        ] {
-            let path = roots.proc(&id.to_string());
-            fs::create_dir_all(&path).unwrap();
-            let text = format!("Name:\tx\nTgid:\t{process}\nPPid:\t{parent}\n");
-            fs::write(path.join("status"), text).unwrap();
+        let tree = SysProcTree::new("");
+        let roots = tree.roots();
+        let processes = [
+            "1 1 0", "10 10 1", "11 11 10", "12 12 11", "13 12 11", "20 20 1",
+        ];
+        for ids in processes.map(|line| line.split(' ').collect::<Vec<_>>()) {
+            let status = format!(r"Name:	x\nTgid:	{}\nPPid:	{}", ids[1], ids[2]);
+            tree.add(&format!("proc/{}/status = {status}", ids[0]));
         }
         let mut family = ProcessFamily::new(&roots, 10);
-        for id in [10, 11, 12, 13] {
-            assert_eq!(family.kin(id), Kin::Of, "{id}");
-        }
-        for id in [0, 1, 20] {
-            assert_eq!(family.kin(id), Kin::Other, "{id}");
-        }
+        assert_eq!([10, 11, 12, 13].map(|id| family.kin(id)), [Kin::Of; 4]);
+        assert_eq!([0, 1, 20].map(|id| family.kin(id)), [Kin::Other; 3]);
         assert_eq!(family.kin(30), Kin::Gone);
         // What was told stays told when the process is gone.
         fs::remove_dir_all(roots.proc("12")).unwrap();

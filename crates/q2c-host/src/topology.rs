@@ -5,6 +5,4 @@ mod choice;
 mod read;
 
 pub use choice::{AllowedCpus, ChosenCpus, UnnamedCpus, interrupted_cpus};
-pub use read::{
-    Border, CpuOrder, CpuPosition, NumaNode, Topology, TopologyCpu, cpu_order, device_node,
-};
+pub use read::{Border, NumaNode, Topology, TopologyCpu, cpu_order, device_node};

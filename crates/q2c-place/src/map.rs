@@ -59,9 +59,8 @@ impl SmtMap {
             of_cache[*cache] += cpus.len();
         }
         let cores = map.cores.iter().zip(&map.cache_of);
-        map.within = cores
-            .map(|(cpus, cache)| [cpus.len(), of_cache[*cache]])
-            .collect();
+        let within = cores.map(|(cpus, cache)| [cpus.len(), of_cache[*cache]]);
+        map.within = within.collect();
         map
     }
 

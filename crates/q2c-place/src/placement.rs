@@ -31,9 +31,9 @@ pub(crate) fn place_tasks(
     };
     let polling: Vec<CpuIndex> = (0..polling as usize).map(cpu_of).collect();
     let mut tally = Tally::new(map);
-    polling
-        .iter()
-        .for_each(|cpu| tally.add(*cpu, Class::Polling));
+    for cpu in &polling {
+        tally.add(*cpu, Class::Polling);
+    }
     let place = |_| {
         let cpu = least_loaded(&tally);
         tally.add(cpu, Class::Compute);
@@ -62,7 +62,6 @@ fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
 }
 
 /// The CPUs of tasks.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskPlacement {
     /// Of the C tasks.
     pub compute: Vec<CpuIndex>,

@@ -92,10 +92,9 @@ pub(crate) enum Move {
 impl<M: Movable> Decider<'_, M> {
     /// The next move: a steal by the first CPU that has one to make, else a swap.
     pub(crate) fn next_move(&self) -> Option<Move> {
-        let steal = (0..self.tally.map.cpus()).find_map(|cpu| self.steal(cpu));
-        steal
-            .map(Move::Steal)
-            .or_else(|| self.swap().map(Move::Swap))
+        let mut cpus = 0..self.tally.map.cpus();
+        let steal = cpus.find_map(|cpu| self.steal(cpu).map(Move::Steal));
+        steal.or_else(|| self.swap().map(Move::Swap))
     }
 }
 

@@ -41,7 +41,6 @@ pub struct CacheTerm {
 }
 
 /// What is simulated.
-#[derive(Clone, Debug)]
 pub(crate) struct PlaceSim<'a> {
     pub map: &'a SmtMap,
     pub tasks: &'a [Task],

@@ -58,24 +58,17 @@ fn effect(speeds: &Speeds, own: Class, neighbour: RunQueueCounts) -> f64 {
 /// Speed of a task while it runs on `cpu`, 0 to 1: neighbours' effects on the core multiply.
 pub(crate) fn while_running(speeds: &Speeds, tally: &Tally<'_>, cpu: usize, class: Class) -> f64 {
     let map = tally.map;
-    let others = map
-        .cpus_of(map.core_of(cpu))
-        .iter()
-        .filter(|other| **other != cpu);
-    others
-        .map(|&other| effect(speeds, class, tally.cpus[other]))
-        .product()
+    let core = map.cpus_of(map.core_of(cpu)).iter();
+    let others = core.filter(|other| **other != cpu);
+    let effect = |&other: &usize| effect(speeds, class, tally.cpus[other]);
+    others.map(effect).product()
 }
 
 /// Mean run time of the C tasks, over one alone, when all tasks stay where they are.
 pub(crate) fn c_slowdown(speeds: &Speeds, tally: &Tally<'_>) -> Option<f64> {
     let (mut tasks, mut time) = (0.0, 0.0);
-    for (cpu, counts) in tally
-        .cpus
-        .iter()
-        .enumerate()
-        .filter(|(_, counts)| counts.compute > 0)
-    {
+    let cpus = tally.cpus.iter().enumerate();
+    for (cpu, counts) in cpus.filter(|(_, counts)| counts.compute > 0) {
         let speed = while_running(speeds, tally, cpu, Class::Compute);
         tasks += f64::from(counts.compute);
         time += f64::from(counts.compute) * f64::from(counts.load()) / speed;

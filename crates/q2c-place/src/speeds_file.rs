@@ -21,14 +21,14 @@ pub fn read(text: &str) -> Result<Speeds, Fault> {
         ("polling_beside_compute", speeds.polling_beside_compute),
         ("polling_beside_polling", speeds.polling_beside_polling),
     ];
-    let outside = |(_, speed): &&(_, f64)| !(LEAST..=MOST).contains(speed);
-    entries
-        .iter()
-        .find(outside)
-        .map_or(Ok(speeds), |(key, speed)| {
-            let text = format!("expected {key} from {LEAST} to {MOST}, found {speed}");
-            Err(wrong(text))
-        })
+    for (key, speed) in entries {
+        if !(LEAST..=MOST).contains(&speed) {
+            return Err(wrong(format!(
+                "expected {key} from {LEAST} to {MOST}, found {speed}"
+            )));
+        }
+    }
+    Ok(speeds)
 }
 
 /// The text of a file with these speeds.

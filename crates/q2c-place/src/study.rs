@@ -63,6 +63,9 @@ pub struct PlaceStudyRequest {
     pub seed: u64,
 }
 
+const ASSUMPTION: &str =
+    "gains are those of that machine; where CPUs are idle they also rest on an assumption";
+
 /// Simulates every set-up under every policy.
 ///
 /// # Errors
@@ -78,26 +81,16 @@ pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
         speeds: request.speeds,
         speeds_from: request.speeds_from.clone(),
         setups: setups.collect::<Result<_, _>>()?,
-        warnings: speeds_warning(
-            &request.speeds_from,
-            "gains are those of that machine; where CPUs are idle they also rest on an assumption",
-        )
-        .into_iter()
-        .collect(),
+        warnings: Vec::from_iter(speeds_warning(&request.speeds_from, ASSUMPTION)),
     })
 }
 
 /// Speeds that follow from published figures; `means` says what that does to the result.
 pub(crate) fn speeds_warning(from: &SpeedsFrom, means: &str) -> Option<Warning> {
-    (*from == SpeedsFrom::Published).then(|| {
-        Warning::new(
-            "speeds-not-measured",
-            "the speeds beside neighbours follow from published figures of another machine"
-                .to_owned(),
-            means,
-            "measure yours with q2c place calibrate, and name the file with --speeds",
-        )
-    })
+    let origin = "the speeds beside neighbours follow from published figures of another machine";
+    let todo = "measure yours with q2c place calibrate, and name the file with --speeds";
+    (*from == SpeedsFrom::Published)
+        .then(|| Warning::new("speeds-not-measured", origin.to_owned(), means, todo))
 }
 
 fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
@@ -118,12 +111,8 @@ fn setup(of: &SetupOf, request: &PlaceStudyRequest) -> Result<Setup, Fault> {
         request,
     };
     let policies = POLICIES.into_iter().map(|policy| runs.run_policy(policy));
-    Ok(answer(
-        of,
-        request,
-        &map,
-        policies.collect::<Result<_, _>>()?,
-    ))
+    let policies = policies.collect::<Result<_, _>>()?;
+    Ok(answer(of, request, &map, policies))
 }
 
 fn answer(
@@ -136,11 +125,8 @@ fn answer(
     let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
     let plain = constant && request.cache.is_none();
     let search = || extremes(map, of.compute, of.polling, &request.speeds);
-    let (best, worst) = plain
-        .then(search)
-        .flatten()
-        .map(|e| (e.best, e.worst))
-        .unzip();
+    let extremes = if plain { search() } else { None };
+    let (best, worst) = extremes.map(|e| (e.best, e.worst)).unzip();
     let (best_time, worst_time) = (best.as_ref().map(|b| b.1), worst.as_ref().map(|w| w.1));
     let unit = best_time.unwrap_or(1.0);
     let slowdown = |name: PolicyName| {

@@ -58,22 +58,16 @@ impl Buffers {
     }
 
     fn mapped(count: usize, size: usize) -> io::Result<Self> {
-        let length = count
-            .checked_mul(size)
-            .filter(|&n| n > 0 && size.is_multiple_of(512));
+        let length = count.checked_mul(size);
+        let length = length.filter(|&n| n > 0 && size.is_multiple_of(512));
         let length = length.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
         let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            rustix::mm::mmap_anonymous(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                flags,
-            )
-        }?;
         let base =
-            NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+            unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, access, flags) }?;
+        let base = NonNull::new(base.cast());
+        let base = base.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         Ok(Buffers {
             base,
             size,

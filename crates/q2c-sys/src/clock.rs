@@ -88,10 +88,8 @@ impl Clock {
     /// Makes a clock by CLOCK_MONOTONIC, for times that are set beside those of the kernel.
     /// [`Clock::since_boot`] is exact with it, and a time stamp costs more.
     pub fn monotonic() -> Self {
-        Clock {
-            base: monotonic_ns(),
-            rate: 0,
-        }
+        let (base, rate) = (monotonic_ns(), 0);
+        Clock { base, rate }
     }
 
     /// The kernel's own time of CLOCK_MONOTONIC ([`kernel_ns`]) at which this clock shows `ns`;
@@ -104,11 +102,9 @@ impl Clock {
         let (tsc0, ns0) = pair();
         std::thread::sleep(Duration::from_millis(FIT_MS));
         let (tsc1, ns1) = pair();
-        let rate = (u128::from(ns1 - ns0) << SHIFT) / u128::from(tsc1 - tsc0);
-        Clock {
-            base: tsc::read(),
-            rate: rate as u64,
-        }
+        let rate = ((u128::from(ns1 - ns0) << SHIFT) / u128::from(tsc1 - tsc0)) as u64;
+        let base = tsc::read();
+        Clock { base, rate }
     }
 
     /// Nanoseconds since the clock was made.
@@ -212,10 +208,8 @@ mod tests {
             let before = kernel_ns();
             let reading = clock.since_boot(clock.now()).expect("no TSC");
             let after = kernel_ns();
-            assert!(
-                (before..=after).contains(&reading),
-                "{before} {reading} {after}"
-            );
+            let is_between = (before..=after).contains(&reading);
+            assert!(is_between, "{before} {reading} {after}");
         }
         let fitted = Clock { base: 0, rate: 1 };
         assert_eq!(fitted.since_boot(0), None);

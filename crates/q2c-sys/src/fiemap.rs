@@ -90,9 +90,8 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     loop {
         let start = extents.last().map_or(0, Extent::end);
         let batch = ask(file, start)?;
-        let done = batch
-            .last()
-            .is_none_or(|e| e.has(Extent::LAST) || e.end() <= start);
+        let ends = |last: &Extent| last.has(Extent::LAST) || last.end() <= start;
+        let done = batch.last().is_none_or(ends);
         extents.extend(batch);
         if done {
             return Ok(extents);
@@ -115,18 +114,13 @@ fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
     // by `extent_count` extents, all owned by this frame: the kernel writes nowhere else.
     check(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) })?;
     let mapped = (request.mapped_extents as usize).min(BATCH);
-    Ok(request.extents[..mapped].iter().map(Extent::from).collect())
-}
-
-impl From<&RawExtent> for Extent {
-    fn from(raw: &RawExtent) -> Extent {
-        Extent {
-            logical: raw.logical,
-            physical: raw.physical,
-            length: raw.length,
-            flags: raw.flags,
-        }
-    }
+    let extent = |raw: &RawExtent| Extent {
+        logical: raw.logical,
+        physical: raw.physical,
+        length: raw.length,
+        flags: raw.flags,
+    };
+    Ok(request.extents[..mapped].iter().map(extent).collect())
 }
 
 #[cfg(test)]

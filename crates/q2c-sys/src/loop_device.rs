@@ -32,8 +32,9 @@ pub struct Backing {
     pub rdev: u64,
 }
 
-/// `struct loop_info64`.
+/// `struct loop_info64`, whose last fields are bytes that nobody here reads.
 #[repr(C)]
+#[derive(Default)]
 struct LoopStatus {
     device: u64,
     inode: u64,
@@ -44,33 +45,13 @@ struct LoopStatus {
     encrypt_type: u32,
     encrypt_key_size: u32,
     flags: u32,
-    file_name: [u8; 64],
-    crypt_name: [u8; 64],
-    encrypt_key: [u8; 32],
+    file_name: [u64; 8],
+    crypt_name: [u64; 8],
+    encrypt_key: [u64; 4],
     init: [u64; 2],
 }
 
 const _: () = assert!(size_of::<LoopStatus>() == 232);
-
-impl LoopStatus {
-    fn with_flags(flags: u32) -> Self {
-        LoopStatus {
-            device: 0,
-            inode: 0,
-            rdevice: 0,
-            offset: 0,
-            size_limit: 0,
-            number: 0,
-            encrypt_type: 0,
-            encrypt_key_size: 0,
-            flags,
-            file_name: [0; 64],
-            crypt_name: [0; 64],
-            encrypt_key: [0; 32],
-            init: [0; 2],
-        }
-    }
-}
 
 /// `struct loop_config`.
 #[repr(C)]
@@ -118,7 +99,10 @@ fn configure(device: &File, backing: &File) -> io::Result<()> {
     let config = LoopConfig {
         fd: backing.as_raw_fd() as u32,
         block_size: 0,
-        status: LoopStatus::with_flags(AUTOCLEAR | DIRECT_IO),
+        status: LoopStatus {
+            flags: AUTOCLEAR | DIRECT_IO,
+            ..LoopStatus::default()
+        },
         reserved: [0; 8],
     };
     // SAFETY: both descriptors are open during the call, and the kernel only reads the whole
@@ -128,7 +112,7 @@ fn configure(device: &File, backing: &File) -> io::Result<()> {
 
 /// The file behind the open loop device. `ENXIO`: it has none; `ENOTTY`: `device` is none.
 pub fn backing(device: &File) -> io::Result<Backing> {
-    let mut status = LoopStatus::with_flags(0);
+    let mut status = LoopStatus::default();
     // SAFETY: the descriptor is open during the call, and the status is a whole `loop_info64` that
     // this frame owns: the kernel writes nowhere else.
     check(unsafe { libc::ioctl(device.as_raw_fd(), GET_STATUS64 as _, &raw mut status) })?;

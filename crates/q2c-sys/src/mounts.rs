@@ -42,9 +42,8 @@ impl Mounted {
     pub fn mount(device: &Path, path: &Path, kind: &str) -> io::Result<Self> {
         let none: Option<&std::ffi::CStr> = None;
         rustix::mount::mount(device, path, kind, MountFlags::NOATIME, none)?;
-        Ok(Mounted {
-            path: path.to_owned(),
-        })
+        let path = path.to_owned();
+        Ok(Mounted { path })
     }
 
     /// Where it is mounted.

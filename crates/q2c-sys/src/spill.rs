@@ -71,21 +71,19 @@ impl<T: Word> Spill<T> {
     pub fn map(self) -> io::Result<Spilled<T>> {
         let file = self.file.into_inner().map_err(|e| e.into_error())?;
         let length = self.words * size_of::<T>();
+        let spilled = |base| Spilled {
+            base,
+            words: self.words,
+        };
         if length == 0 {
-            return Ok(Spilled {
-                base: NonNull::dangling(),
-                words: 0,
-            });
+            return Ok(spilled(NonNull::dangling()));
         }
         let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let base =
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Spilled {
-            base,
-            words: self.words,
-        })
+        Ok(spilled(base))
     }
 }
 

@@ -145,10 +145,7 @@ mod tests {
         let cpu_ns = crate::clock::thread_cpu_ns();
         let other = std::thread::spawn(move || cpu_ns_of(tid)).join().unwrap();
         let other = other.unwrap();
-        assert!(
-            other >= cpu_ns,
-            "own {cpu_ns} ns, later from outside {other} ns"
-        );
+        assert!(other >= cpu_ns, "{cpu_ns} ns, later {other} ns");
         cpu_ns_of(u32::MAX >> 4).expect_err("a thread that does not exist");
     }
 

@@ -77,12 +77,8 @@ impl Vectored {
                     } else {
                         durable
                     };
-                    pwritev2(
-                        file,
-                        &[IoSlice::new(&memory[..length as usize])],
-                        offset,
-                        flags,
-                    )
+                    let memory = IoSlice::new(&memory[..length as usize]);
+                    pwritev2(file, &[memory], offset, flags)
                 }
                 Operation::Flush => fdatasync(file).map(|()| 0),
                 Operation::Discard => {
@@ -160,9 +156,7 @@ mod tests {
     fn an_error_is_a_result() {
         let (mut target, _) = target(&[], VectoredFlags::default());
         target.file = File::options().write(true).open("/dev/null").unwrap();
-        assert_eq!(
-            target.transfer(transfer(false, 0, 512)).result,
-            -libc::EBADF
-        );
+        let expected = -libc::EBADF;
+        assert_eq!(target.transfer(transfer(false, 0, 512)).result, expected);
     }
 }

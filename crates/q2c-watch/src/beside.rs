@@ -7,7 +7,6 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 
 /// A thread that works until [`SideThread::end`]. Dropping it ends the thread, too.
-#[derive(Debug)]
 pub(crate) struct SideThread<T, E> {
     stop: Arc<AtomicBool>,
     /// `None` once the thread is joined.
@@ -35,10 +34,8 @@ where
             work(worker?, &stopped)
         });
         let thread = thread.map_err(refused)?;
-        let beside = SideThread {
-            stop,
-            thread: Some(thread),
-        };
+        let thread = Some(thread);
+        let beside = SideThread { stop, thread };
         match made.recv() {
             Ok(true) => Ok(beside),
             _ => match beside.end() {

@@ -53,10 +53,6 @@ impl SliceGatherer {
         }
     }
 
-    pub(crate) fn interval(&mut self) -> Option<WorkloadInterval> {
-        self.ready.pop_front()
-    }
-
     pub(crate) fn take(&mut self, slice: LiveSlice) {
         self.waiting[slice.lane].push_back(slice);
         while let Some(step) = self.step() {
@@ -151,7 +147,7 @@ pub(super) struct DeviceCounters<'a> {
     site: &'a Site,
     last: Boundary,
     /// Whether a slice was heard since the last reading.
-    heard: bool,
+    pub heard: bool,
 }
 
 impl<'a> DeviceCounters<'a> {
@@ -161,10 +157,6 @@ impl<'a> DeviceCounters<'a> {
             last: Boundary::read(site),
             heard: false,
         }
-    }
-
-    pub(crate) fn hear(&mut self) {
-        self.heard = true;
     }
 
     /// Of several intervals that are complete at once (`more`) the counts of each are not known.
@@ -222,7 +214,7 @@ mod tests {
             assert_eq!(samples, [i.foreground.ios as usize]);
             (i.span.0, i.span.1, i.order, ios.0, ios.1)
         };
-        std::iter::from_fn(|| gather.interval()).map(row).collect()
+        gather.ready.into_iter().map(row).collect()
     }
 
     #[test]

@@ -92,15 +92,10 @@ impl KernelWatch {
 
     /// All intervals so far as one. Its number of threads is the largest of any interval.
     pub fn total(&self) -> KernelInterval {
-        let total = self.between(&self.first, &self.last);
-        KernelInterval {
-            threads: self.threads.most,
-            rates: Rates {
-                cpu_pct: self.threads.pct(),
-                ..total.rates
-            },
-            ..total
-        }
+        let mut total = self.between(&self.first, &self.last);
+        total.threads = self.threads.most;
+        total.rates.cpu_pct = self.threads.pct();
+        total
     }
 
     /// Whether the device still exists.

@@ -172,7 +172,7 @@ impl Watch<'_, '_> {
             let left = until.saturating_sub(Duration::from_nanos(self.live.now()));
             match self.live.hear(left) {
                 LiveAnswer::Slice(slice) => {
-                    self.counters.hear();
+                    self.counters.heard = true;
                     self.gather.take(*slice);
                 }
                 LiveAnswer::Nothing => return WatchEvent::Nothing,
@@ -197,7 +197,7 @@ impl Watch<'_, '_> {
 
     /// The next complete interval with the device's counts, before its requests have come.
     fn gathered(&mut self) -> Option<WorkloadInterval> {
-        let mut interval = self.gather.interval()?;
+        let mut interval = self.gather.ready.pop_front()?;
         let more = !self.gather.ready.is_empty();
         self.counters.note(&mut interval, more);
         Some(interval)
@@ -206,17 +206,15 @@ impl Watch<'_, '_> {
     /// Lets the foreground go on by `method`. Returns the number of the order.
     pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
         let mut activities = Step::By(method.clone()).activities(&self.workload.cpus);
-        let background = self.background().map(|_| Activity::Continue);
-        activities.extend(background);
+        activities.extend(self.background().map(|_| Activity::Continue));
         self.live.order(activities)
     }
 
     /// Lets the background work or rest. Returns the number of the order.
     pub fn switch_background(&mut self, on: bool) -> Result<u64, RunError> {
         let foreground = self.workload.cpus.iter().map(|_| Activity::Continue);
-        let background = self
-            .background()
-            .map(|job| if on { job.at_work() } else { Activity::Idle });
+        let background = self.background();
+        let background = background.map(|job| if on { job.at_work() } else { Activity::Idle });
         let activities = foreground.chain(background).collect();
         self.live.order(activities)
     }

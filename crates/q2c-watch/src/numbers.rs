@@ -13,6 +13,7 @@ use q2c_result::watch::{WatchCounts, WatchNumbers};
 pub fn numbers(interval: &WorkloadInterval) -> WatchNumbers {
     let front = &interval.foreground;
     let when = |there: bool, value: f64| there.then_some(value);
+    let per_io = |interrupts: u64| interrupts as f64 / front.ios as f64;
     let latency = |q| when(!front.latencies.is_empty(), percentile(&front.latencies, q));
     WatchNumbers {
         rates: Rates {
@@ -25,10 +26,7 @@ pub fn numbers(interval: &WorkloadInterval) -> WatchNumbers {
         p50_ns: latency(0.50),
         p99_ns: latency(0.99),
         switches_per_io: front.switches_per_io(),
-        interrupts_per_io: interval
-            .interrupts
-            .filter(|_| front.ios > 0)
-            .map(|interrupts| interrupts as f64 / front.ios as f64),
+        interrupts_per_io: interval.interrupts.filter(|_| front.ios > 0).map(per_io),
         background_iops: when(interval.background.lanes > 0, interval.background.iops()),
         late: interval.late,
     }
@@ -80,10 +78,9 @@ pub fn mode(method: &LaneMethod, interval: &WorkloadInterval) -> WaitMode {
     let mode = seen.mode(&method.clone().into());
     // Only a watched method is told to have waited for interrupts without leaving its CPU.
     if mode.kind == ModeKind::Interrupt && seen.stayed_on_cpu() {
-        mode.noted(ModeNote::StayedOnCpu)
-    } else {
-        mode
+        return mode.noted(ModeNote::StayedOnCpu);
     }
+    mode
 }
 
 #[cfg(test)]
@@ -174,10 +171,8 @@ mod tests {
             ..WorkloadInterval::default()
         };
         let was = |method: &LaneMethod, slept, voluntary| {
-            mode(
-                method,
-                &interval(with(slept, voluntary), Means::Ring, Some(100)),
-            )
+            let stats = with(slept, voluntary);
+            mode(method, &interval(stats, Means::Ring, Some(100)))
         };
         let by = |kind| WaitMode::by(kind, Some(Means::Ring));
         assert_eq!(was(&rule, 100, 100), by(ModeKind::Hybrid));

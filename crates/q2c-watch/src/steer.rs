@@ -19,6 +19,6 @@ pub(crate) use daemon::{SteerSource, look_time};
 pub use held::HeldPolling;
 pub use log::Log;
 pub use steering::Steering;
-pub(crate) use steering::class_of;
 #[cfg(test)]
 pub(crate) use steering::polled_read;
+pub(crate) use steering::{ANY, class_of};

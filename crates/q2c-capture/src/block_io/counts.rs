@@ -88,12 +88,10 @@ impl BlockIoLosses {
     /// that did not occur are left out.
     pub fn reasons(&self) -> BTreeMap<String, u64> {
         let counts = &self.counts;
-        known([
+        let without_request = self.unfinished.queued + counts.refused;
+        nonzero([
             ("completion without queue", counts.unqueued),
-            (
-                "never had a request",
-                self.unfinished.queued + counts.refused,
-            ),
+            ("never had a request", without_request),
             ("never issued", self.unfinished.requested),
             ("never completed", self.unfinished.issued),
             ("queued again, its end not seen", counts.unended),
@@ -111,7 +109,7 @@ impl BlockIoLosses {
         let counts = &self.counts;
         let note = "not counted by this kernel (Linux 5.12 does)";
         let skipped = ("capture.skipped_events".to_owned(), note.to_owned());
-        let facts = known([
+        let facts = nonzero([
             ("capture.filtered_out", counts.filtered),
             ("capture.merged", counts.merges),
             ("capture.splits", counts.splits),
@@ -120,18 +118,17 @@ impl BlockIoLosses {
             ("capture.internal_flushes", counts.flushes),
         ]);
         let facts = facts.map(|(name, n)| (name, n.to_string()));
-        facts
-            .chain(self.missed.is_none().then_some(skipped))
-            .collect()
+        let skipped = self.missed.is_none().then_some(skipped);
+        facts.chain(skipped).collect()
     }
 }
 
 /// The counts that are not zero, by their names.
-pub(crate) fn known<const N: usize>(
+pub(crate) fn nonzero<const N: usize>(
     counts: [(&str, u64); N],
 ) -> impl Iterator<Item = (String, u64)> {
-    let some = counts.into_iter().filter(|(_, n)| *n > 0);
-    some.map(|(name, n)| (name.to_owned(), n))
+    let counts = counts.into_iter().filter(|(_, n)| *n > 0);
+    counts.map(|(name, n)| (name.to_owned(), n))
 }
 
 #[cfg(test)]
@@ -142,10 +139,8 @@ mod tests {
     fn counts_add_up_over_cpus() {
         let one: [u64; BlockIoCounts::FIELDS] = std::array::from_fn(|n| n as u64);
         let counts = BlockIoCounts::sum(&[one, [100; BlockIoCounts::FIELDS]]);
-        assert_eq!(
-            (counts.records, counts.filtered, counts.flushes),
-            (100, 101, 111)
-        );
+        let expected = (100, 101, 111);
+        assert_eq!((counts.records, counts.filtered, counts.flushes), expected);
         assert_eq!((counts.ring_full, counts.map_full), (102, 103));
         let mut unfinished = Unfinished::default();
         unfinished.add(&[1, 0, 5, 0, 0, 0]);
@@ -164,11 +159,8 @@ mod tests {
         assert_eq!(reasons["never completed"], 2);
         assert_eq!(reasons["queued again, its end not seen"], 105);
         assert_eq!(reasons["completion without queue"], 104);
-        assert!(BlockIoLosses::default().reasons().is_empty());
-        assert!(
-            BlockIoLosses::default()
-                .facts()
-                .contains_key("capture.skipped_events")
-        );
+        let nothing = BlockIoLosses::default();
+        assert!(nothing.reasons().is_empty());
+        assert!(nothing.facts().contains_key("capture.skipped_events"));
     }
 }

@@ -104,25 +104,14 @@ mod tests {
         assert_eq!(raw.len(), SIZE);
         let io = decoded(&raw).expect("whole");
         let span = io.span;
-        assert_eq!(
-            (io.key, io.lead, io.carries, io.tid),
-            (0xffff_8880, 0, true, 43)
-        );
-        assert_eq!(
-            (span.device, span.op),
-            (
-                DevId {
-                    major: 259,
-                    minor: 5
-                },
-                Op::Write
-            )
-        );
+        let expected = (0xffff_8880, 0, true, 43);
+        assert_eq!((io.key, io.lead, io.carries, io.tid), expected);
+        let (major, minor) = (259, 5);
+        assert_eq!(span.device, DevId { major, minor });
+        assert_eq!(span.op, Op::Write);
         assert_eq!(span.flags, OpFlags::SYNC.union(OpFlags::FUA));
-        assert_eq!(
-            (span.begin_ns, span.getrq_ns, span.insert_ns),
-            (1_000, 1_100, NONE)
-        );
+        let expected = (1_000, 1_100, NONE);
+        assert_eq!((span.begin_ns, span.getrq_ns, span.insert_ns), expected);
         assert_eq!((span.issue_ns, span.end_ns), (1_300, 9_000));
         assert_eq!((span.sector, span.bytes, span.cgroup), (2048, 8192, 77));
         assert_eq!((span.pid, span.cpu_submit, span.cpu_complete), (42, 1, 3));

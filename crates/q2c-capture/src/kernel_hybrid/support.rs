@@ -46,13 +46,11 @@ impl Delay {
 /// error gives the reason when it does not.
 pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
-    match of_kernel(release.trim()).or_else(|| of_disk(disk)) {
-        None => Ok(()),
-        Some(reason) => Err(ProbeError::NoHybrid {
-            disk: disk.name.clone(),
-            reason,
-        }),
-    }
+    let Some(reason) = of_kernel(release.trim()).or_else(|| of_disk(disk)) else {
+        return Ok(());
+    };
+    let disk = disk.name.clone();
+    Err(ProbeError::NoHybrid { disk, reason })
 }
 
 /// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.
@@ -108,10 +106,8 @@ mod tests {
             ("7.2.1", "does nothing"),
         ] {
             let message = of_kernel(release).expect(release);
-            assert!(
-                message.contains(word) && message.contains(release),
-                "{message}"
-            );
+            let is_told = message.contains(word) && message.contains(release);
+            assert!(is_told, "{message}");
         }
         assert_eq!(of_kernel("5.10.0-32-amd64"), None);
         assert_eq!(of_kernel("5.18.0"), None);

@@ -14,7 +14,6 @@ pub(super) const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "bloc
 
 /// A tracepoint: its number, its action and the places of its fields. Optional fields are those
 /// that some tracepoints or kernels lack.
-#[derive(Clone, Debug)]
 pub(super) struct Tracepoint {
     pub(super) id: u16,
     action: u16,

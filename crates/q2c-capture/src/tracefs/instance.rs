@@ -34,8 +34,7 @@ impl Instance {
         let (root, mount) = root(roots)?;
         let instances = root.join("instances");
         sweep(roots, &instances);
-        let owner = Owner::current(roots);
-        let owner = owner.map_err(|error| io::Error::other(error.to_string()));
+        let owner = Owner::current(roots).map_err(|error| io::Error::other(error.to_string()));
         let owner = owner.map_err(failed("find out who this process is"))?;
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("{NAME}{}-{}-{number}", owner.pid, owner.start_time);

@@ -160,9 +160,7 @@ mod tests {
     fn page(time: u64, flags: u64, events: &[u32]) -> Vec<u8> {
         let mut page = time.to_le_bytes().to_vec();
         page.extend(((events.len() as u64 * 4) | flags).to_le_bytes());
-        events
-            .iter()
-            .for_each(|word| page.extend(word.to_le_bytes()));
+        page.extend(events.iter().flat_map(|word| word.to_le_bytes()));
         page.resize(4096, 0);
         page
     }
@@ -237,11 +235,8 @@ mod tests {
     #[test]
     fn lengths_beyond_the_page_are_refused() {
         for page_words in [&[head(3, 1), 0][..], &[head(0, 1), 4000], &[head(30, 1)]] {
-            assert_eq!(
-                events(&page(5, 0, page_words)).1,
-                Err(Malformed),
-                "{page_words:?}"
-            );
+            let (_, read) = events(&page(5, 0, page_words));
+            assert_eq!(read, Err(Malformed), "{page_words:?}");
         }
         let mut long = page(5, 0, &[]);
         long[8..12].copy_from_slice(&5000_u32.to_le_bytes());

@@ -92,21 +92,19 @@ impl Sieve {
         let is_of_size = (least..=most).contains(&span.bytes);
         let has_queue = span.begin_ns != NONE || span.op == Op::Other;
         let latency = span.end_ns.wrapping_sub(span.first_ns());
-        match (span.end_ns != NONE, is_of_size, has_queue) {
-            (true, true, true)
-                if latency > self.wanted.latency_above.0 || self.wanted.latency_above.0 == 0 => {}
-            (true, true, false) => {
-                self.unqueued += 1;
-                return None;
-            }
-            (true, _, _) => {
-                self.filtered += 1;
-                return None;
-            }
-            (false, _, _) => {
-                self.unfinished += u64::from(is_of_size);
-                return None;
-            }
+        let above = self.wanted.latency_above.0;
+        let is_of_latency = above == 0 || latency > above;
+        if span.end_ns == NONE {
+            self.unfinished += u64::from(is_of_size);
+            return None;
+        }
+        if !is_of_size || has_queue && !is_of_latency {
+            self.filtered += 1;
+            return None;
+        }
+        if !has_queue {
+            self.unqueued += 1;
+            return None;
         }
         let lead = span.merged_into;
         self.of_unread += u64::from(thread.process.is_none());

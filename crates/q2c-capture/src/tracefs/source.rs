@@ -6,6 +6,7 @@ use super::instance::Instance;
 use super::page::PageLayout;
 use crate::ProbeError;
 use crate::wanted::{has_requests, number};
+use itertools::Itertools;
 use q2c_host::block::Disk;
 use q2c_trace::blktrace::{BlktraceEvent, TRACEPOINTS};
 use std::fs::File;
@@ -51,7 +52,7 @@ impl Points {
     pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), ProbeError> {
         for (name, _) in &self.points {
             let is_of_bios = *name == OF_BIOS;
-            let tests = disks.iter().map(|disk| {
+            let mut tests = disks.iter().map(|disk| {
                 // On a disk with requests the completion is seen from the request; the bio's
                 // would be a second one. Only a bio that might not wait ends without a request.
                 if is_of_bios && has_requests(disk) {
@@ -60,8 +61,7 @@ impl Points {
                     format!("dev == {}", number(disk.dev))
                 }
             });
-            let filter = tests.collect::<Vec<_>>().join(" || ");
-            instance.write(&format!("events/block/{name}/filter"), &filter)?;
+            instance.write(&format!("events/block/{name}/filter"), &tests.join(" || "))?;
             instance.write(&format!("events/block/{name}/enable"), "1")?;
         }
         Ok(())
@@ -136,10 +136,8 @@ impl Pipes {
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(source) => {
-                        return Err(ProbeError::Tracefs {
-                            what: format!("read the events of CPU {cpu}"),
-                            source,
-                        });
+                        let what = format!("read the events of CPU {cpu}");
+                        return Err(ProbeError::Tracefs { what, source });
                     }
                 }
             }

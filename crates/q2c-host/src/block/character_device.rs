@@ -68,13 +68,14 @@ impl CharacterDevice {
         if let Some(partition) = target_disk.partition.clone() {
             return Err(NoCharacterDevice::Partition { partition, disk });
         }
+        let block = (disk, *dev);
         match siblings(dir).find_map(|other| is_of(&other, "ng", namespace)) {
-            Some((name, number)) => Ok(CharacterDevice {
+            Some((name, dev)) => Ok(CharacterDevice {
                 name,
-                dev: number,
-                block: Some((disk, *dev)),
+                dev,
+                block: Some(block),
             }),
-            None => Err(NoCharacterDevice::NotThere(disk)),
+            None => Err(NoCharacterDevice::NotThere(block.0)),
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::{Disk, Interrupts, TargetDisk};
 use crate::{Roots, attr, cpu_list};
+use itertools::Itertools;
 use q2c_model::{Bytes, CpuId, Sectors};
 use q2c_result::Device;
 use q2c_result::bench::{DeviceKind, PointDevice, QueueTypes};
@@ -33,9 +34,7 @@ pub fn read(roots: &Roots, target_disk: &TargetDisk) -> Device {
         },
         nomerges: attr::value(&queue("nomerges")),
         write_cache: attr::text(&queue("write_cache")),
-        irq_cpus: Interrupts::read(roots, target_disk)
-            .map(|i| i.busiest())
-            .unwrap_or_default(),
+        irq_cpus: Interrupts::read(roots, target_disk).map_or_else(|_| Vec::new(), |i| i.busiest()),
     }
 }
 
@@ -68,25 +67,21 @@ pub(super) fn count_hardware_queues(disk: &Path) -> Option<u32> {
 /// which.
 pub fn hardware_queues(disk: &Disk) -> Option<Vec<(u32, Vec<CpuId>)>> {
     let queue = |folder: &PathBuf| {
+        let text = fs::read_to_string(folder.join("cpu_list")).ok()?;
         // The kernel separates the CPUs by a comma and a blank.
-        let text = fs::read_to_string(folder.join("cpu_list"))
-            .ok()?
-            .replace(' ', "");
-        let mut cpus = cpu_list::parse(&text)?;
+        let mut cpus = cpu_list::parse(&text.replace(' ', ""))?;
         cpus.sort_unstable();
         Some((attr::name(folder).parse().ok()?, cpus))
     };
-    let queues: Option<Vec<_>> = attr::entries(&disk.dir.join("mq"))
-        .iter()
-        .map(queue)
-        .collect();
+    let folders = attr::entries(&disk.dir.join("mq"));
+    let queues: Option<Vec<_>> = folders.iter().map(queue).collect();
     queues.filter(|queues| !queues.is_empty())
 }
 
 /// The text of a disk's hardware queues: `0:0-3 1:4-7`.
 pub fn show_hardware_queues(queues: &[(u32, Vec<CpuId>)]) -> String {
-    let one = |(number, cpus): &(u32, Vec<CpuId>)| format!("{number}:{}", cpu_list::show(cpus));
-    queues.iter().map(one).collect::<Vec<_>>().join(" ")
+    let queue = |(number, cpus): &(u32, Vec<CpuId>)| format!("{number}:{}", cpu_list::show(cpus));
+    queues.iter().map(queue).join(" ")
 }
 
 /// The facts of a disk now.
@@ -181,9 +176,8 @@ fn null_blk_folder(roots: &Roots, disk: &Disk) -> Option<PathBuf> {
         let powered = attr::text(&folder.join("power")).as_deref() == Some("1");
         powered && number.is_some() && attr::text(&folder.join("index")).as_deref() == number
     };
-    let by_name = folders
-        .iter()
-        .find(|folder| attr::name(folder) == disk.name);
+    let is_named = |folder: &&PathBuf| attr::name(folder) == disk.name;
+    let by_name = folders.iter().find(is_named);
     by_name.or_else(|| folders.iter().find(of_index)).cloned()
 }
 
@@ -221,10 +215,8 @@ mod tests {
         }
         tree.add(r"mq/10/cpu_list = \n");
         let shown = show_hardware_queues(&hardware_queues(&disk).unwrap());
-        assert!(
-            shown.starts_with("0:0,20-21 1:1,21-22 2:2,22-23 "),
-            "{shown}"
-        );
+        let begin = "0:0,20-21 1:1,21-22 2:2,22-23 ";
+        assert!(shown.starts_with(begin), "{shown}");
         assert!(shown.ends_with(" 9:9,29-30 10:"), "{shown}");
         tree.add("mq/3/cpu_list = three");
         assert_eq!(hardware_queues(&disk), None);
@@ -266,9 +258,8 @@ mod tests {
         assert_eq!(point_device(&roots, &disk).hw_queues, None);
         for (queue, kind) in ["default", "default", "poll"].iter().enumerate() {
             tree.add(&format!("sys/block/rdmq0/mq/{queue}/cpu_list = 0"));
-            tree.add(&format!(
-                "sys/kernel/debug/block/rdmq0/hctx{queue}/type = {kind}"
-            ));
+            let folder = "sys/kernel/debug/block/rdmq0";
+            tree.add(&format!("{folder}/hctx{queue}/type = {kind}"));
         }
         tree.add(
             "sys/block/rdmq0/queue/nr_requests = 32

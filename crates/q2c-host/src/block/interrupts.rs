@@ -33,9 +33,8 @@ impl Interrupts {
         let no_header = || io::Error::other("no CPU header in interrupts");
         let mut lines = parse(&text).ok_or_else(no_header)?;
         let disks = target_disk.disks().iter();
-        let chosen: Vec<u32> = disks
-            .flat_map(|disk| lines_of(roots, disk, &lines))
-            .collect();
+        let chosen = disks.flat_map(|disk| lines_of(roots, disk, &lines));
+        let chosen: Vec<u32> = chosen.collect();
         lines.retain(|line| chosen.contains(&line.irq));
         Ok(Interrupts { lines })
     }

@@ -76,14 +76,14 @@ impl DiskStats {
 
     /// The difference between this reading and an `earlier` one of the same disk.
     pub fn since(&self, earlier: &DiskStats) -> DiskStats {
+        let flush = |(now, before): ((u64, u64), (u64, u64))| {
+            (moved(now.0, before.0), moved(now.1, before.1))
+        };
         DiskStats {
             read: self.read.since(earlier.read),
             write: self.write.since(earlier.write),
             discard: self.discard.zip(earlier.discard).map(|(b, a)| b.since(a)),
-            flush: self
-                .flush
-                .zip(earlier.flush)
-                .map(|(b, a)| (moved(b.0, a.0), moved(b.1, a.1))),
+            flush: self.flush.zip(earlier.flush).map(flush),
             in_flight: self.in_flight,
             busy_ms: moved(self.busy_ms, earlier.busy_ms),
             queue_ms: moved(self.queue_ms, earlier.queue_ms),

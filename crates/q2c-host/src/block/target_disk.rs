@@ -1,4 +1,5 @@
 use crate::{Roots, attr};
+use itertools::Itertools;
 use q2c_model::DevId;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -118,11 +119,10 @@ pub fn of_disk_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
 
 fn of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
     let partition = dir.join("partition").exists().then(|| attr::name(&dir));
-    let disk_dir = match (&partition, dir.parent()) {
-        (Some(_), Some(parent)) => parent.to_owned(),
-        _ => dir,
+    let disk = match (&partition, dir.parent()) {
+        (Some(_), Some(parent)) => disk(parent.to_owned()),
+        _ => disk(dir),
     };
-    let disk = disk(disk_dir);
     let below = below(roots, &disk);
     let unproved = unproved(&disk, &below);
     TargetDisk {
@@ -181,18 +181,15 @@ fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
         let is_one = !middle.is_empty() && middle.bytes().all(|b| b.is_ascii_digit());
         fs::canonicalize(path).ok().filter(|_| is_one).map(disk)
     };
-    attr::entries(&roots.sys("block"))
-        .iter()
-        .filter_map(hidden_path)
-        .collect()
+    let disks = attr::entries(&roots.sys("block"));
+    disks.iter().filter_map(hidden_path).collect()
 }
 
 fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
     let name = &disk.name;
     let mut statements = Vec::new();
     if !below.is_empty() {
-        let names: Vec<&str> = below.iter().map(|d| d.name.as_str()).collect();
-        let names = names.join(", ");
+        let names = below.iter().map(|disk| &disk.name).join(", ");
         statements.push(format!(
             "{name} stands on {names}: its requests may be split or spread, and which disk served one is not known"
         ));
@@ -225,10 +222,8 @@ pub fn is_pci_address(text: &str) -> bool {
 /// that are not on PCI.
 pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
     let nearest_address = |disk: &Disk| {
-        disk.dir
-            .ancestors()
-            .map(attr::name)
-            .find(|name| is_pci_address(name))
+        let mut names = disk.dir.ancestors().map(attr::name);
+        names.find(|name| is_pci_address(name))
     };
     let below = || target_disk.below.iter().find_map(nearest_address);
     nearest_address(&target_disk.disk).or_else(below)

@@ -63,10 +63,10 @@ impl CpuTimes {
         let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
         let mut counters = self.cpus.values().chain(earlier.cpus.values());
         let complete = counters.all(|c| c.cpuidle.is_some());
-        let trusted = short && complete && self.handlers_outside;
-        let by_cpuidle = || self.busy_since_by(earlier, BusySource::CpuIdle);
-        by_cpuidle()
-            .filter(|_| trusted)
+        let is_trusted = short && complete && self.handlers_outside;
+        let by_cpuidle = self.busy_since_by(earlier, BusySource::CpuIdle);
+        by_cpuidle
+            .filter(|_| is_trusted)
             .unwrap_or_else(|| self.by_stat(earlier))
     }
 
@@ -87,9 +87,9 @@ impl CpuTimes {
 
     fn by_stat(&self, earlier: &CpuTimes) -> Busy {
         let window = self.at - earlier.at;
-        let cpus = self.cpus.iter();
-        let busy =
-            cpus.filter_map(|(&c, now)| Some(cpu_busy(c, earlier.cpus.get(&c)?, now, window)));
+        let busy = |(&cpu, now): (&CpuId, &CpuCounters)| {
+            Some(cpu_busy(cpu, earlier.cpus.get(&cpu)?, now, window))
+        };
         Busy {
             window,
             source: BusySource::ProcStat,
@@ -97,7 +97,7 @@ impl CpuTimes {
             // count.
             resolution: STAT_UNIT,
             own_user: self.own_user.zip(earlier.own_user).map(|(b, a)| b - a),
-            cpus: busy.collect(),
+            cpus: self.cpus.iter().filter_map(busy).collect(),
         }
     }
 }
@@ -136,15 +136,8 @@ impl Busy {
     /// not be read, or for an empty window. Interrupts and the kernel's threads run in the kernel,
     /// so that none of this is a cost of this process's I/O.
     pub fn other_programs(&self) -> Option<f64> {
-        share(
-            self.sum(|c| c.user) - self.own_user?,
-            self.window.as_secs_f64(),
-        )
-    }
-
-    /// Stolen time, summed over all CPUs.
-    pub(crate) fn steal(&self) -> Nanos {
-        self.sum(|c| c.steal)
+        let others = self.sum(|c| c.user) - self.own_user?;
+        share(others, self.window.as_secs_f64())
     }
 
     /// Softirq time of all CPUs divided by their busy time, 0..=1; `None` when no CPU was busy.
@@ -156,10 +149,8 @@ impl Busy {
 
     /// Stolen time divided by the window of all CPUs together, 0..=1; `None` for an empty window.
     pub fn steal_share(&self) -> Option<f64> {
-        share(
-            self.steal(),
-            self.window.as_secs_f64() * self.cpus.len() as f64,
-        )
+        let all_cpus = self.window.as_secs_f64() * self.cpus.len() as f64;
+        share(self.sum(|c| c.steal), all_cpus)
     }
 }
 
@@ -188,9 +179,8 @@ mod tests {
             }
         }
         tree.add(&format!("proc/stat = {stat}\\nintr 5 0"));
-        tree.add(&format!(
-            "sys/devices/system/cpu/cpuidle/current_driver = {driver}"
-        ));
+        let cpuidle = "sys/devices/system/cpu/cpuidle";
+        tree.add(&format!("{cpuidle}/current_driver = {driver}"));
         CpuTimes::read_at(&tree.roots(), Nanos::ZERO).unwrap()
     }
 
@@ -208,7 +198,7 @@ mod tests {
         assert_eq!(busy.source, BusySource::ProcStat);
         let busy_ms: Vec<u64> = busy.cpus.iter().map(|c| c.busy.0 / 1_000_000).collect();
         assert_eq!(busy_ms, [1_650, 1_900]);
-        assert_eq!(busy.steal(), Nanos::from_millis(100));
+        assert_eq!(busy.sum(|c| c.steal), Nanos::from_millis(100));
         assert!((busy.cpus_busy().unwrap() - 1.775).abs() < 1e-12);
         // CPU 0: 13 - 10 counts of irq, 26 - 20 of softirq.
         let interrupts = (busy.cpus[0].irq, busy.cpus[0].softirq);
@@ -261,7 +251,7 @@ mod tests {
         let busy = now.busy_since_by(&before, BusySource::ProcStat).unwrap();
         // At least the time of one CPU, less the rounding of the counts and the time that was
         // stolen or preempted.
-        let most = busy.total() + busy.steal() + busy.resolution;
+        let most = busy.total() + busy.sum(|c| c.steal) + busy.resolution;
         assert!(most >= Nanos::from_millis(280), "{busy:?}");
         assert!(busy.total() <= Nanos(busy.window.0 * busy.cpus.len() as u64));
     }

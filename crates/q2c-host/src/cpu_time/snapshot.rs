@@ -3,6 +3,7 @@ use crate::{Roots, attr};
 use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
 use q2c_result::Warning;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The time that one count in `/proc/stat` stands for: USER_HZ is 100 on every architecture in use.
@@ -115,9 +116,8 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
 /// tells its time.
 fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     let states = attr::entries(&roots.cpu(cpu, "cpuidle"));
-    let times = states
-        .iter()
-        .map(|state| attr::value(&state.join("time")).map(Nanos::from_micros));
+    let time = |state: &PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
+    let times = states.iter().map(time);
     times.sum::<Option<Nanos>>().filter(|_| !states.is_empty())
 }
 

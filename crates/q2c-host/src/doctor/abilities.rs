@@ -36,13 +36,13 @@ pub struct MakerAbility {
     pub fs: String,
     /// Debian's package that has the program.
     pub package: String,
-    /// Whether it was found.
-    pub found: Ability,
+    /// Whether the program is there.
+    pub ability: Ability,
 }
 
-fn finding(ability: &Ability, found: &str, means: &str, column: &str, without: &str) -> Finding {
+fn finding(ability: &Ability, able: &str, means: &str, column: &str, without: &str) -> Finding {
     match ability {
-        Ok(()) => Finding::pass(found, means),
+        Ok(()) => Finding::pass(able, means),
         Err(reason) => Finding::invalidates(&[column], reason.as_str(), without),
     }
 }
@@ -77,22 +77,21 @@ pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn tracefs(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
-    let seen = ["kernel/tracing", "kernel/debug/tracing"].map(|place| {
-        let instances = facts.roots.sys(place).join("instances");
-        (place, std::fs::metadata(instances).map_err(|e| e.kind()))
-    });
-    if let Some((place, _)) = seen.iter().find(|(_, seen)| seen.is_ok()) {
-        let means = "I/Os can be recorded where BPF is refused";
-        return Some(Finding::pass(format!("/sys/{place}"), means));
+    let mut is_denied = false;
+    for place in ["kernel/tracing", "kernel/debug/tracing"] {
+        match std::fs::metadata(facts.roots.sys(place).join("instances")) {
+            Ok(_) => {
+                let means = "I/Os can be recorded where BPF is refused";
+                return Some(Finding::pass(format!("/sys/{place}"), means));
+            }
+            Err(error) => is_denied |= error.kind() == PermissionDenied,
+        }
     }
     let lacking = |found| {
         let means = "where BPF is refused, nothing can be recorded";
         Finding::invalidates(&["tracefs"], found, means)
     };
-    if seen
-        .iter()
-        .any(|(_, seen)| matches!(seen, Err(PermissionDenied)))
-    {
+    if is_denied {
         return Some(lacking("this user may not read it").mend(facts.as_root("q2c doctor")));
     }
     Some(if !facts.roots.sys("kernel/tracing").exists() {
@@ -141,7 +140,7 @@ pub(super) fn maker(facts: &DoctorFacts, fs: &str) -> Option<Finding> {
     let mut makers = facts.abilities.as_ref()?.makers.iter();
     let maker = makers.find(|maker| maker.fs == fs)?;
     let result = finding(
-        &maker.found,
+        &maker.ability,
         "its program is installed",
         "the file system can be made for a run",
         fs,
@@ -168,17 +167,13 @@ pub(super) fn ublk(facts: &DoctorFacts) -> Option<Finding> {
         "ublk",
         "RAM devices are made by the module, if at all: with constant service times only",
     );
-    let is_module = facts
-        .config
-        .as_ref()
-        .is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
-    let remedy = if facts.roots.dev.join("ublk-control").exists() {
-        facts.as_root("q2c ramdisk create")
-    } else {
-        let loads = is_module && facts.roots.proc("modules").exists();
-        loads.then(|| facts.program("modprobe ublk_drv"))
-    };
-    Some(result.mend(remedy))
+    if facts.roots.dev.join("ublk-control").exists() {
+        return Some(result.mend(facts.as_root("q2c ramdisk create")));
+    }
+    let config = facts.config.as_ref();
+    let is_module = config.is_none_or(|config| config.value("BLK_DEV_UBLK") == Some("m"));
+    let loads = is_module && facts.roots.proc("modules").exists();
+    Some(result.mend(loads.then(|| facts.program("modprobe ublk_drv"))))
 }
 
 pub(super) fn spdk(facts: &DoctorFacts) -> Option<Finding> {
@@ -212,7 +207,7 @@ pub(super) fn settings(facts: &DoctorFacts) -> Option<Finding> {
         )
         .mend(Remedy::Line(
             WhyLeft::Program,
-            "sudo q2c doctor --fix".to_owned(),
+            "sudo q2c doctor --fix".into(),
         ))
     })
 }

@@ -10,17 +10,13 @@ const PREFERENCE: &str = "cpufreq/energy_performance_preference";
 
 pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
     let Some(governor) = &facts.machine.governor else {
-        return Some(Finding::unknown(
-            "no cpufreq driver",
-            "the frequency is set elsewhere (firmware or hypervisor) and cannot be told",
-        ));
+        let means = "the frequency is set elsewhere (firmware or hypervisor) and cannot be told";
+        return Some(Finding::unknown("no cpufreq driver", means));
     };
     if let Some(clock) = fixed_clock(facts) {
         let finding = format!("{governor}, and every CPU is held at {clock} kHz");
-        return Some(Finding::pass(
-            finding,
-            "the frequency cannot follow the load",
-        ));
+        let means = "the frequency cannot follow the load";
+        return Some(Finding::pass(finding, means));
     }
     let finding = Finding::pass_or_warn(
         governor == "performance",
@@ -56,13 +52,12 @@ pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
-    let switches = [
+    let (is_on, off) = [
         ("devices/system/cpu/intel_pstate/no_turbo", "0", "1"),
         ("devices/system/cpu/cpufreq/boost", "1", "0"),
-    ];
-    let mut switches = switches.into_iter();
-    let (is_on, off) = switches
-        .find_map(|(file, on, off)| Some((facts.sys(file)? == on, facts.set_sys(off, file))))?;
+    ]
+    .into_iter()
+    .find_map(|(file, on, off)| Some((facts.sys(file)? == on, facts.set_sys(off, file))))?;
     let finding = Finding::pass_or_warn(
         !is_on,
         if is_on { "boost is on" } else { "boost is off" },
@@ -95,17 +90,12 @@ pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
 
 /// Whether jobs' CPUs are named and no two of them are on one core.
 fn apart(facts: &DoctorFacts) -> bool {
-    let lone = |job: &CpuId| {
-        let on_core = |cpu: &crate::topology::TopologyCpu| {
-            facts
-                .jobs
-                .iter()
-                .filter(|j| cpu.siblings.contains(j))
-                .count()
-        };
-        facts.topology.cpu(*job).map(on_core) == Some(1)
+    let jobs = &facts.jobs;
+    let is_alone = |&job: &CpuId| {
+        let core = facts.topology.cpu(job);
+        core.is_some_and(|core| jobs.iter().filter(|j| core.siblings.contains(j)).count() == 1)
     };
-    !facts.jobs.is_empty() && facts.jobs.iter().all(lone)
+    !jobs.is_empty() && jobs.iter().all(is_alone)
 }
 
 pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
@@ -115,18 +105,13 @@ pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
         (!cpus.is_empty()).then(|| cpu_list::show(&cpus))
     });
     if isolated.is_none() && tickless.is_none() {
-        return Some(Finding::pass(
-            "no CPU is isolated",
-            "every CPU takes ticks and other tasks: pinned jobs share theirs when the machine is busy",
-        ));
+        let means = "every CPU takes ticks and other tasks: pinned jobs share theirs when the machine is busy";
+        return Some(Finding::pass("no CPU is isolated", means));
     }
     let shown = |cpus: Option<String>| cpus.unwrap_or_else(|| "none".to_owned());
+    let (isolated, tickless) = (shown(isolated), shown(tickless));
     Some(Finding::warn(
-        format!(
-            "isolcpus: {}; nohz_full: {}",
-            shown(isolated),
-            shown(tickless)
-        ),
+        format!("isolcpus: {isolated}; nohz_full: {tickless}"),
         "CPUs differ: jobs on and off the isolated ones are not comparable, and the machine's idle baseline is uneven",
     ))
 }
@@ -166,11 +151,8 @@ pub(super) fn at_rest(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("stat")?;
-    let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
-    let counts: Vec<u64> = line
-        .split_whitespace()
-        .map_while(|w| w.parse().ok())
-        .collect();
+    let columns = attr::line(&text, "cpu ")?.split_whitespace();
+    let counts: Vec<u64> = columns.map_while(|word| word.parse().ok()).collect();
     // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
     // part of user.
     let (steal, total) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());
@@ -195,10 +177,8 @@ pub(super) fn idle_states(facts: &DoctorFacts) -> Option<Finding> {
     let off = switched_off(facts);
     let open = states.iter().filter(|(name, _)| !off.contains(name));
     let Some((deepest, latency)) = open.max_by_key(|(_, latency)| *latency) else {
-        return Some(Finding::pass(
-            "every idle state is switched off",
-            "an idle CPU spins",
-        ));
+        let finding = "every idle state is switched off";
+        return Some(Finding::pass(finding, "an idle CPU spins"));
     };
     let finding = Finding::pass_or_warn(
         *latency <= SHALLOW,
@@ -233,12 +213,8 @@ fn switched_off(facts: &DoctorFacts) -> Vec<String> {
         both.retain(|name| one.contains(name));
         both
     };
-    facts
-        .online()
-        .iter()
-        .map(off)
-        .reduce(on_both)
-        .unwrap_or_default()
+    let by_cpu = facts.online().iter().map(off);
+    by_cpu.reduce(on_both).unwrap_or_default()
 }
 
 pub(super) fn idle_governor(facts: &DoctorFacts) -> Option<Finding> {

@@ -139,7 +139,7 @@ impl<'a> DoctorFacts<'a> {
 /// tell.
 fn is_root(roots: &Roots) -> bool {
     let status = attr::text(&roots.proc("self/status")).unwrap_or_default();
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    let effective = users.and_then(|users| users.split_whitespace().nth(1));
+    let users = attr::line(&status, "Uid:").unwrap_or_default();
+    let effective = users.split_whitespace().nth(1);
     effective.is_none_or(|user| user == "0")
 }

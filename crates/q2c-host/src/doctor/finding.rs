@@ -8,7 +8,6 @@ use std::path::PathBuf;
 
 /// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
 /// tells what the fields mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub verdict: CheckVerdict,
     pub columns: Vec<String>,
@@ -44,10 +43,9 @@ impl Finding {
         bad: &str,
     ) -> Finding {
         if passes {
-            Finding::pass(found, good)
-        } else {
-            Finding::warn(found, bad)
+            return Finding::pass(found, good);
         }
+        Finding::warn(found, bad)
     }
 
     pub(crate) fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {
@@ -90,7 +88,6 @@ impl RemedySetting {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
     /// Settings, and the line that writes them.
     Set(Vec<RemedySetting>, String),
@@ -100,7 +97,7 @@ pub(super) enum Remedy {
 }
 
 impl Remedy {
-    pub(crate) fn line(&self) -> Option<&str> {
+    pub(crate) fn line(self) -> Option<String> {
         match self {
             Remedy::Set(_, line) | Remedy::Line(_, line) => Some(line),
             Remedy::Nothing(_) => None,
@@ -166,8 +163,8 @@ impl DoctorFacts<'_> {
                 ..RemedySetting::new(self.roots.cpu(cpu, attribute), value)
             }
         };
-        let settings = self.online().iter().map(setting);
-        let settings = settings.filter(|setting| setting.file.exists()).collect();
+        let mut settings: Vec<_> = self.online().iter().map(setting).collect();
+        settings.retain(|setting| setting.file.exists());
         let tee = self.run_line(&format!("tee /sys/devices/system/cpu/cpu*/{attribute}"));
         Remedy::Set(settings, format!("echo {value} | {tee}"))
     }
@@ -179,27 +176,19 @@ impl DoctorFacts<'_> {
         let queue = disk.dir.join("queue");
         let mut setting = RemedySetting::new(queue.join(attribute), value);
         if attribute == "scheduler" {
+            setting.resets = attr::entries(&queue.join("iosched"));
             let fixed = ["nr_requests", "wbt_lat_usec"].map(|name| queue.join(name));
-            let files = fixed
-                .into_iter()
-                .chain(attr::entries(&queue.join("iosched")));
-            setting.resets = files.filter(|file| attr::text(file).is_some()).collect();
+            setting.resets.splice(..0, fixed);
+            setting.resets.retain(|file| attr::text(file).is_some());
         }
-        Some(self.set(
-            setting,
-            &format!("/sys/block/{}/queue/{attribute}", disk.name),
-        ))
+        let path = format!("/sys/block/{}/queue/{attribute}", disk.name);
+        Some(self.set(setting, &path))
     }
 
     /// What shows a fact that stands in debugfs alone; `None` where debugfs can be read.
     pub(super) fn show_debugfs(&self) -> Option<Remedy> {
         let readable = !attr::entries(&self.roots.sys("kernel/debug")).is_empty();
-        (!readable).then(|| {
-            self.program(if self.root {
-                "mount -t debugfs none /sys/kernel/debug"
-            } else {
-                "q2c doctor"
-            })
-        })
+        let mount = "mount -t debugfs none /sys/kernel/debug";
+        (!readable).then(|| self.program(if self.root { mount } else { "q2c doctor" }))
     }
 }

@@ -30,23 +30,24 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
         if !matches!(finding.verdict, Warn | Invalidates) {
             continue;
         }
-        let mut left = |why, line| {
-            plan.left.push(LeftAsIs {
-                check: (*check).to_owned(),
-                found: finding.found.clone(),
-                why,
-                line,
-            });
-        };
-        match finding.remedy {
-            None => {}
-            Some(Remedy::Nothing(why)) => left(why, None),
-            Some(Remedy::Line(why, line)) => left(why, Some(line)),
+        let (why, line) = match finding.remedy {
+            None => continue,
+            Some(Remedy::Nothing(why)) => (why, None),
+            Some(Remedy::Line(why, line)) => (why, Some(line)),
             Some(Remedy::Set(settings, line)) if settings.is_empty() => {
-                left(WhyLeft::Program, Some(line));
+                (WhyLeft::Program, Some(line))
             }
-            Some(Remedy::Set(settings, _)) => plan.add(check, settings),
-        }
+            Some(Remedy::Set(settings, _)) => {
+                plan.add(check, settings);
+                continue;
+            }
+        };
+        plan.left.push(LeftAsIs {
+            check: (*check).to_owned(),
+            found: finding.found,
+            why,
+            line,
+        });
     }
     plan
 }
@@ -88,9 +89,10 @@ impl FixPlan {
 
     /// The changes to be made. One whose file may not be written is shown as refused.
     pub fn foreseen(&self) -> Vec<SettingChange> {
-        let state = |step: &FixStep| step.open().err().map(|error| refused(&error));
-        let foreseen =
-            |step: &FixStep| step.change_in_state(state(step).unwrap_or(ChangeState::Planned));
+        let foreseen = |step: &FixStep| {
+            let state = step.open().err().map(|error| refused(&error));
+            step.change_in_state(state.unwrap_or(ChangeState::Planned))
+        };
         self.steps.iter().map(foreseen).collect()
     }
 
@@ -113,18 +115,13 @@ impl FixStep {
     }
 
     fn make(&self, guard: &mut Guard) -> Result<ChangeState, RestoreError> {
-        let RemedySetting {
-            file,
-            value,
-            resets,
-        } = &self.setting;
+        let RemedySetting { file, value, .. } = &self.setting;
         // Where the file may not be written, nothing will follow it.
         if let Err(error) = self.open() {
             return Ok(refused(&error));
         }
-        let followed = resets
-            .iter()
-            .try_for_each(|reset| guard.follow(reset, file));
+        let mut resets = self.setting.resets.iter();
+        let followed = resets.try_for_each(|reset| guard.follow(reset, file));
         let failure = match followed.and_then(|()| guard.set(file, value)) {
             Ok(set) if set.now == *value => return Ok(ChangeState::Changed),
             Ok(set) if set.now != set.old => return Ok(ChangeState::Rounded { now: set.now }),

@@ -5,15 +5,17 @@ use super::finding::{Finding, Remedy, RemedySetting};
 use crate::block::{Interrupts, IrqLine};
 use crate::topology::device_node;
 use crate::{attr, cpu_list};
+use itertools::Itertools;
 use q2c_model::CpuId;
 use q2c_result::doctor::WhyLeft;
 
 pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
     let name = &facts.target_disk.as_ref()?.disk.name;
     let Some(lines) = lines_of(facts) else {
+        let means = "whether polled I/O was interrupted cannot be proved by counting";
         return Some(Finding::unknown(
             format!("no interrupt line of {name} was found"),
-            "whether polled I/O was interrupted cannot be proved by counting",
+            means,
         ));
     };
     let (cpus, how) = routed(facts, &lines);
@@ -22,8 +24,8 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
         1 => format!("CPU {}", cpu_list::show(&cpus)),
         _ => format!("CPUs {}", cpu_list::show(&cpus)),
     };
-    let irqs: Vec<String> = lines.iter().map(|l| l.irq.to_string()).collect();
-    let (s, irqs) = (if irqs.len() == 1 { "" } else { "s" }, irqs.join(", "));
+    let irqs = lines.iter().map(|line| line.irq).join(", ");
+    let s = if lines.len() == 1 { "" } else { "s" };
     let reached = reached(facts);
     let finding = format!("interrupt line{s} {irqs} of {name} {how} {which}{reached}");
     Some(match cpus[..] {
@@ -39,10 +41,8 @@ pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 fn lines_of(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
-    let lines = Interrupts::read(facts.roots, facts.target_disk.as_ref()?)
-        .ok()?
-        .lines;
-    (!lines.is_empty()).then_some(lines)
+    let interrupts = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok()?;
+    Some(interrupts.lines).filter(|lines| !lines.is_empty())
 }
 
 pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
@@ -91,21 +91,18 @@ fn spread(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
     if used.len() < 2 {
         return Remedy::Nothing(WhyLeft::OneLine);
     }
-    if used
-        .iter()
-        .all(|line| is_managed(facts, line) == Some(true))
-    {
+    let is_fixed = |line: &&IrqLine| is_managed(facts, line) == Some(true);
+    if used.iter().all(is_fixed) {
         return Remedy::Nothing(WhyLeft::Managed);
     }
+    let setting = |(line, cpu): (&&IrqLine, &CpuId)| {
+        let cpu = cpu.0.to_string();
+        let path = format!("irq/{}/smp_affinity_list", line.irq);
+        let text = facts.write_line(&cpu, &format!("/proc/{path}"));
+        (RemedySetting::new(facts.roots.proc(&path), &cpu), text)
+    };
     let pairs = used.iter().zip(facts.online().iter().cycle());
-    let (settings, texts): (Vec<RemedySetting>, Vec<String>) = pairs
-        .map(|(line, cpu)| {
-            let path = format!("irq/{}/smp_affinity_list", line.irq);
-            let text = facts.write_line(&cpu.0.to_string(), &format!("/proc/{path}"));
-            let file = facts.roots.proc(&path);
-            (RemedySetting::new(file, &cpu.0.to_string()), text)
-        })
-        .unzip();
+    let (settings, texts): (Vec<_>, Vec<_>) = pairs.map(setting).unzip();
     Remedy::Set(settings, texts.join("; "))
 }
 
@@ -144,20 +141,17 @@ pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
         "1" => "on a CPU that shares a cache with the submitter's",
         "2" => "on the submitter's own CPU",
         _ => {
-            return Some(Finding::unknown(
-                finding,
-                "where completions run is not known",
-            ));
+            let means = "where completions run is not known";
+            return Some(Finding::unknown(finding, means));
         }
     };
     Some(Finding::pass(finding, &format!("completions run {place}")))
 }
 
 pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
-    let lines = used_lines(facts)?;
-    let managed_lines: Option<Vec<bool>> =
-        lines.iter().map(|line| is_managed(facts, line)).collect();
-    Some(match managed_lines {
+    let lines = used_lines(facts)?.into_iter();
+    let managed: Option<Vec<bool>> = lines.map(|line| is_managed(facts, &line)).collect();
+    Some(match managed {
         None => Finding::unknown(
             "shown by debugfs only, where the kernel has it (GENERIC_IRQ_DEBUGFS)",
             "whether interrupts can be moved is not known; those of NVMe queues usually cannot",
@@ -177,14 +171,14 @@ pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
     let lines = used_lines(facts)?;
     let shared = lines.iter().filter(|l| l.name.contains(", "));
-    let shared: Vec<String> = shared.map(|l| format!("{} ({})", l.irq, l.name)).collect();
+    let shared = shared.map(|l| format!("{} ({})", l.irq, l.name)).join("; ");
     Some(if shared.is_empty() {
         let finding = "no line is shared with another device";
         Finding::pass(finding, "counted interrupts are the device's")
     } else {
         Finding::invalidates(
             &["effective-mode"],
-            format!("lines shared with other devices: {}", shared.join("; ")),
+            format!("lines shared with other devices: {}", shared),
             "other devices' interrupts count as this one's: that polling was not interrupted cannot be proved",
         )
     })
@@ -217,29 +211,23 @@ pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
             "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
         ));
     };
-    let is_local = |&cpu: &CpuId| {
+    let is_local = |cpu: &CpuId| {
         facts
             .topology
-            .cpu(cpu)
+            .cpu(*cpu)
             .is_some_and(|c| c.node == Some(node))
     };
-    let remote: Vec<CpuId> = facts
-        .jobs
-        .iter()
-        .copied()
-        .filter(|job| !is_local(job))
-        .collect();
+    let mut remote = facts.jobs.clone();
+    remote.retain(|job| !is_local(job));
     let local: Vec<CpuId> = facts.online().iter().copied().filter(is_local).collect();
     let device_location = format!("{name} is on node {node} (CPUs {})", cpu_list::show(&local));
     Some(if remote.is_empty() {
         let means = "jobs there reach it without crossing sockets; further ones do";
         Finding::pass(device_location, means)
     } else {
+        let remote = cpu_list::show(&remote);
         Finding::warn(
-            format!(
-                "{device_location}; jobs on CPUs {}",
-                cpu_list::show(&remote)
-            ),
+            format!("{device_location}; jobs on CPUs {remote}"),
             "those jobs reach device and buffers over the link between nodes: higher latency, less bandwidth",
         )
     })

@@ -2,8 +2,9 @@
 
 use super::facts::{DoctorFacts, RingProbe};
 use super::finding::{Finding, Remedy};
-use crate::kernel_config::KernelConfig;
+use crate::attr;
 use crate::kernel_version::{DEFER_TASKRUN, HYBRID_IOPOLL, HybridSupport, IO_URING};
+use itertools::Itertools;
 use q2c_result::doctor::WhyLeft;
 
 /// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
@@ -14,10 +15,9 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
     const URING: &[&str] = &["io_uring", "io_uring_cmd"];
     let by_sysctl = facts.by_hand("0", "/proc/sys/kernel/io_uring_disabled");
     let sysctl = facts.proc("sys/kernel/io_uring_disabled");
-    let shown = match &sysctl {
-        Some(value) => format!("io_uring_disabled={value}"),
-        None => "no sysctl".to_owned(),
-    };
+    let shown = sysctl.as_deref().map_or("no sysctl".to_owned(), |value| {
+        format!("io_uring_disabled={value}")
+    });
     Some(match (&facts.ring, sysctl.as_deref()) {
         (Some(RingProbe::Works), _) => Finding::pass(
             format!("a ring came up ({shown})"),
@@ -53,10 +53,9 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
     /// Enough for 1024 buffers of 64 KiB.
     const ENOUGH: u64 = 64 << 20;
     let limits = facts.proc("self/limits")?;
-    let line = limits
-        .lines()
-        .find_map(|l| l.strip_prefix("Max locked memory"))?;
-    let soft = line.split_whitespace().next()?;
+    let soft = attr::line(&limits, "Max locked memory")?
+        .split_whitespace()
+        .next()?;
     if soft == "unlimited" || soft.parse::<u64>().ok()? >= ENOUGH {
         let finding = format!("locked memory: {soft}");
         return Some(Finding::pass(finding, "buffers can be registered"));
@@ -123,10 +122,11 @@ pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
 pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
-    let known: Vec<_> = facts.others("vulnerability ").collect();
-    let active = known.iter().filter(|(_, v)| v.starts_with("Mitigation"));
-    let active: Vec<&str> = active.map(|(k, _)| *k).collect();
-    Some(if known.is_empty() {
+    let mut states = facts.others("vulnerability ").peekable();
+    let is_told = states.peek().is_some();
+    let active = states.filter(|(_, state)| state.starts_with("Mitigation"));
+    let active = active.map(|(name, _)| name).join(", ");
+    Some(if !is_told {
         Finding::unknown("the kernel does not tell", "results name no mitigations")
     } else if active.is_empty() {
         Finding::pass(
@@ -135,7 +135,7 @@ pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
         )
     } else {
         Finding::pass(
-            format!("in force: {}", active.join(", ")),
+            format!("in force: {active}"),
             "system calls and switches cost more; compare only with machines that have the same ones",
         )
     })
@@ -160,76 +160,59 @@ const LIGHT: [&str; 5] = [
     "DEBUG_ATOMIC_SLEEP",
 ];
 
-/// A check of the kernel's build options. Without them its answer is not known, as `unknown` says.
-fn by_config(
-    facts: &DoctorFacts,
-    unknown: &str,
-    check: impl FnOnce(&KernelConfig) -> Finding,
-) -> Option<Finding> {
+fn no_config(means: &str) -> Option<Finding> {
     const NO_CONFIG: &str = "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules";
-    let unknown = || Finding::unknown(NO_CONFIG, unknown);
-    Some(facts.config.as_ref().map_or_else(unknown, check))
+    Some(Finding::unknown(NO_CONFIG, means))
 }
 
 pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
-    by_config(
-        facts,
-        "whether it checks itself at every I/O cannot be told",
-        |config| {
-            let on = |names: &[&str]| {
-                let on: Vec<&str> = names.iter().copied().filter(|n| config.has(n)).collect();
-                (!on.is_empty()).then(|| on.join(", "))
-            };
-            match (on(&HEAVY), on(&LIGHT)) {
-                (Some(heavy), _) => Finding::invalidates(
-                    &["iops", "latency", "cpu", "kiops-per-core"],
-                    heavy,
-                    "the kernel checks itself at every access or lock: no number compares with another kernel's",
-                ),
-                (None, Some(light)) => {
-                    Finding::warn(light, "locks cost more than in other kernels")
-                }
-                (None, None) => Finding::pass(
-                    "no debug option that costs",
-                    "I/O costs what it costs elsewhere",
-                ),
-            }
-        },
-    )
+    let Some(config) = &facts.config else {
+        return no_config("whether it checks itself at every I/O cannot be told");
+    };
+    let set = |names: &[&str]| {
+        let set = names.iter().filter(|name| config.has(name)).join(", ");
+        (!set.is_empty()).then_some(set)
+    };
+    Some(if let Some(heavy) = set(&HEAVY) {
+        Finding::invalidates(
+            &["iops", "latency", "cpu", "kiops-per-core"],
+            heavy,
+            "the kernel checks itself at every access or lock: no number compares with another kernel's",
+        )
+    } else if let Some(light) = set(&LIGHT) {
+        Finding::warn(light, "locks cost more than in other kernels")
+    } else {
+        let means = "I/O costs what it costs elsewhere";
+        Finding::pass("no debug option that costs", means)
+    })
 }
 
 pub(super) fn tick(facts: &DoctorFacts) -> Option<Finding> {
-    by_config(
-        facts,
-        "how often the tick interrupts a busy CPU is not known",
-        |config| {
-            let periodic = config.has("HZ_PERIODIC");
-            let hz = config.value("HZ").unwrap_or("not told");
-            Finding::pass_or_warn(
-                !periodic,
-                format!("HZ={hz}{}", if periodic { ", periodic" } else { "" }),
-                "a busy CPU is interrupted so often per second, an idle one is not",
-                "idle CPUs are woken at every tick: idle states and accounting differ from other kernels",
-            )
-        },
-    )
+    let Some(config) = &facts.config else {
+        return no_config("how often the tick interrupts a busy CPU is not known");
+    };
+    let periodic = config.has("HZ_PERIODIC");
+    let hz = config.value("HZ").unwrap_or("not told");
+    Some(Finding::pass_or_warn(
+        !periodic,
+        format!("HZ={hz}{}", if periodic { ", periodic" } else { "" }),
+        "a busy CPU is interrupted so often per second, an idle one is not",
+        "idle CPUs are woken at every tick: idle states and accounting differ from other kernels",
+    ))
 }
 
 pub(super) fn irq_time(facts: &DoctorFacts) -> Option<Finding> {
-    by_config(
-        facts,
-        "whether interrupt time is measured or sampled is not known",
-        |config| {
-            let exact = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
-            let option = exact.into_iter().find(|option| config.has(option));
-            Finding::pass_or_warn(
-                option.is_some(),
-                option.unwrap_or("no IRQ_TIME_ACCOUNTING"),
-                "time in interrupts and softirqs is measured by the clock",
-                "time in interrupts and softirqs is sampled by the tick, an estimate, and counts as the thread's that it hit",
-            )
-        },
-    )
+    let Some(config) = &facts.config else {
+        return no_config("whether interrupt time is measured or sampled is not known");
+    };
+    let exact = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
+    let option = exact.into_iter().find(|option| config.has(option));
+    Some(Finding::pass_or_warn(
+        option.is_some(),
+        option.unwrap_or("no IRQ_TIME_ACCOUNTING"),
+        "time in interrupts and softirqs is measured by the clock",
+        "time in interrupts and softirqs is sampled by the tick, an estimate, and counts as the thread's that it hit",
+    ))
 }
 
 pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
@@ -273,12 +256,8 @@ fn preemption_model(facts: &DoctorFacts) -> Option<String> {
         let (_, model) = options.into_iter().find(|(name, _)| config.has(name))?;
         Some(model.to_owned())
     };
-    Some(
-        facts
-            .command_line("preempt")
-            .or_else(built)
-            .unwrap_or(machine_model),
-    )
+    let chosen = facts.command_line("preempt").or_else(built);
+    Some(chosen.unwrap_or(machine_model))
 }
 
 pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
@@ -286,15 +265,13 @@ pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
         let equals = if value.is_empty() { "" } else { "=" };
         format!("{key}{equals}{value}")
     };
-    let items: Vec<String> = facts.others("command line ").map(item).collect();
-    let options = if items.is_empty() {
-        "nothing that changes what is measured".to_owned()
-    } else {
-        items.join(" ")
-    };
+    let mut items = facts.others("command line ").map(item).join(" ");
+    if items.is_empty() {
+        items.push_str("nothing that changes what is measured");
+    }
     Some(Finding::pass_or_warn(
         facts.command_line("idle").as_deref() != Some("poll"),
-        options,
+        items,
         "on record; compare only with machines that were told the same",
         "idle CPUs spin and never sleep: interrupts look faster than elsewhere, siblings are slowed",
     ))
@@ -302,10 +279,7 @@ pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
 
 pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|l| l.strip_prefix("HugePages_Total:"))?;
-    let number: u64 = line.trim().parse().ok()?;
+    let number: u64 = attr::line(&text, "HugePages_Total:")?.parse().ok()?;
     let reserved_pages = format!("{number} huge pages set aside");
     Some(if number > 0 {
         Finding::pass(reserved_pages, "SPDK can take its memory from them")

@@ -5,6 +5,7 @@ use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy, RemedySetting};
 use crate::attr;
 use crate::kernel_version::IOPOLL_REFUSED;
+use itertools::Itertools;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -31,7 +32,7 @@ pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
 /// The line that tells a disk's driver to make poll queues. It takes effect when the driver is
 /// loaded again, or at the next boot.
 fn driver_option(disk: &str) -> Option<&'static str> {
-    let lines = [
+    [
         (
             "nvme",
             "nvme.poll_queues=2 on the kernel command line, or options nvme poll_queues=2 in /etc/modprobe.d",
@@ -41,11 +42,9 @@ fn driver_option(disk: &str) -> Option<&'static str> {
             "virtio_blk.poll_queues=1 on the kernel command line; the device needs at least two queues",
         ),
         ("nullb", "modprobe null_blk poll_queues=2"),
-    ];
-    let (_, line) = lines
-        .into_iter()
-        .find(|(prefix, _)| disk.starts_with(prefix))?;
-    Some(line)
+    ]
+    .into_iter()
+    .find_map(|(prefix, line)| disk.starts_with(prefix).then_some(line))
 }
 
 pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
@@ -64,15 +63,26 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding.mend(facts.set_queue("none", "scheduler")))
 }
 
+/// An attribute of the queue that should have one value.
+fn should_be(
+    facts: &DoctorFacts,
+    (attribute, wanted): (&str, &str),
+    good: &str,
+    bad: &str,
+) -> Option<Finding> {
+    let (disk, value) = facts.queue(attribute)?;
+    let setting = format!("{disk}: {attribute}={value}");
+    let finding = Finding::pass_or_warn(value == wanted, setting, good, bad);
+    Some(finding.mend(facts.set_queue(wanted, attribute)))
+}
+
 pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
-    let (disk, value) = facts.queue("nomerges")?;
-    let finding = Finding::pass_or_warn(
-        value == "2",
-        format!("{disk}: nomerges={value}"),
+    should_be(
+        facts,
+        ("nomerges", "2"),
         "no merging: the device sees each request as submitted",
         "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
-    );
-    Some(finding.mend(facts.set_queue("2", "nomerges")))
+    )
 }
 
 /// Whether requests of the device are counted. A kernel without the switch counts them.
@@ -81,14 +91,12 @@ pub(super) fn requests_are_counted(facts: &DoctorFacts) -> bool {
 }
 
 pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
-    let (disk, value) = facts.queue("iostats")?;
-    let finding = Finding::pass_or_warn(
-        value == "1",
-        format!("{disk}: iostats={value}"),
+    should_be(
+        facts,
+        ("iostats", "1"),
         "the device's own request count can be compared with ours, for about 1 % of a fast device's CPU",
         "the device counts no requests: that I/O reached it cannot be proved",
-    );
-    Some(finding.mend(facts.set_queue("1", "iostats")))
+    )
 }
 
 pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
@@ -157,14 +165,12 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
 /// a sweep asked for, it shows here.
 fn counted(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
-    let mut tags: Vec<String> = tags.collect();
-    tags.dedup();
+    let tags = tags.dedup().join(" or ");
     let (n, s) = (queues.len(), if queues.len() == 1 { "" } else { "s" });
     if tags.is_empty() {
-        format!("{n} queue{s}")
-    } else {
-        format!("{n} queue{s}, {} tags each", tags.join(" or "))
+        return format!("{n} queue{s}");
     }
+    format!("{n} queue{s}, {tags} tags each")
 }
 
 /// The number of queues of each type, in words, from debugfs (root only); empty where debugfs
@@ -172,18 +178,15 @@ fn counted(queues: &[PathBuf]) -> String {
 fn types(facts: &DoctorFacts, disk: &str, queues: &[PathBuf]) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for number in queues.iter().map(|queue| attr::name(queue)) {
-        let kind = facts.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type"));
-        kind.into_iter()
-            .for_each(|kind| *kinds.entry(kind).or_insert(0) += 1);
+        if let Some(kind) = facts.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type")) {
+            *kinds.entry(kind).or_default() += 1;
+        }
     }
     if kinds.is_empty() {
         return String::new();
     }
-    let counts: Vec<String> = kinds
-        .iter()
-        .map(|(kind, n)| format!("{n} {kind}"))
-        .collect();
-    format!(" ({})", counts.join(", "))
+    let counts = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
+    format!(" ({})", counts.format(", "))
 }
 
 const ON_BOOT: &str = "on the kernel command line, and reboot";

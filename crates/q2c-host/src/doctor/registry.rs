@@ -1,3 +1,4 @@
+use super::abilities::maker;
 use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy};
 use super::{abilities, cpu, irq, kernel, queue, target, thermal, tool};
@@ -31,6 +32,7 @@ const CPUS: &[Use] = &[Measuring, Placement];
 /// What probes in the kernel are used for.
 const PROBES: &[Use] = &[Capture, KernelPolling, Bench, Placement];
 const RAM: &[Use] = &[RamDevices];
+const FS: &[Use] = &[FileSystems];
 
 const REGISTRY: &[CheckLine] = &[
     ("kernel", "io-uring", METHODS, kernel::io_uring),
@@ -96,19 +98,11 @@ const REGISTRY: &[CheckLine] = &[
     ("record", "btf", &[Capture, KernelPolling], abilities::types),
     ("record", "tracefs", &[Capture], abilities::tracefs),
     ("spdk", "spdk-program", &[Spdk], abilities::spdk),
-    ("fs", "mkfs-ext4", &[FileSystems], |facts| {
-        abilities::maker(facts, "ext4")
-    }),
-    ("fs", "mkfs-xfs", &[FileSystems], |facts| {
-        abilities::maker(facts, "xfs")
-    }),
-    ("fs", "mkfs-btrfs", &[FileSystems], |facts| {
-        abilities::maker(facts, "btrfs")
-    }),
-    ("fs", "mkfs-f2fs", &[FileSystems], |facts| {
-        abilities::maker(facts, "f2fs")
-    }),
-    ("fs", "mounting", &[FileSystems], abilities::mounting),
+    ("fs", "mkfs-ext4", FS, |facts| maker(facts, "ext4")),
+    ("fs", "mkfs-xfs", FS, |facts| maker(facts, "xfs")),
+    ("fs", "mkfs-btrfs", FS, |facts| maker(facts, "btrfs")),
+    ("fs", "mkfs-f2fs", FS, |facts| maker(facts, "f2fs")),
+    ("fs", "mounting", FS, abilities::mounting),
     ("ramdisk", "ramdisk-module", RAM, abilities::ramdisk_module),
     ("ramdisk", "ublk", RAM, abilities::ublk),
     ("place", "scx", &[Placement], abilities::scx),
@@ -120,9 +114,8 @@ pub(super) fn has(name: &str) -> bool {
 }
 
 pub(super) fn findings(facts: &DoctorFacts) -> impl Iterator<Item = (&'static CheckLine, Finding)> {
-    REGISTRY
-        .iter()
-        .filter_map(|line| Some((line, line.3(facts)?)))
+    let lines = REGISTRY.iter();
+    lines.filter_map(|line| Some((line, line.3(facts)?)))
 }
 
 /// Runs every check on `facts`. Checks that do not apply are not in the report.
@@ -132,11 +125,7 @@ pub fn run(facts: &DoctorFacts) -> DoctorReport {
         group: (*group).to_owned(),
         uses: uses.to_vec(),
         verdict: finding.verdict,
-        fix: finding
-            .remedy
-            .as_ref()
-            .and_then(Remedy::line)
-            .map(str::to_owned),
+        fix: finding.remedy.and_then(Remedy::line),
         columns: finding.columns,
         found: finding.found,
         means: finding.means,
@@ -151,25 +140,20 @@ pub fn run(facts: &DoctorFacts) -> DoctorReport {
 /// The uses in the order of the report, each with what it cannot do without: of every list one
 /// check must not fail. A check that does not apply is not asked.
 const USES: &[(Use, &[&[&str]])] = &[
-    (Use::Measuring, &[&["busy-at-rest"]]),
-    (Use::Tune, &[&["io-uring"], &["busy-at-rest"]]),
-    (Use::Bench, &[&["busy-at-rest"]]),
-    (Use::Capture, &[&["bpf", "tracefs"]]),
+    (Measuring, &[&["busy-at-rest"]]),
+    (Tune, &[&["io-uring"], &["busy-at-rest"]]),
+    (Bench, &[&["busy-at-rest"]]),
+    (Capture, &[&["bpf", "tracefs"]]),
     (
-        Use::KernelPolling,
+        KernelPolling,
         &[&["hybrid-kernel"], &["poll-queues"], &["bpf"]],
     ),
-    (Use::Spdk, &[&["spdk-program"], &["hugepages"]]),
-    (
-        Use::FileSystems,
-        &[
-            &["mkfs-ext4", "mkfs-xfs", "mkfs-btrfs", "mkfs-f2fs"],
-            &["mounting"],
-        ],
-    ),
-    (Use::RamDevices, &[&["ramdisk-module", "ublk"]]),
-    (Use::Placement, &[]),
+    (Spdk, &[&["spdk-program"], &["hugepages"]]),
+    (FileSystems, &[MAKERS, &["mounting"]]),
+    (RamDevices, &[&["ramdisk-module", "ublk"]]),
+    (Placement, &[]),
 ];
+const MAKERS: &[&str] = &["mkfs-ext4", "mkfs-xfs", "mkfs-btrfs", "mkfs-f2fs"];
 
 /// Sorts a report's checks by use, and adds the state of each use. Checks of one use keep their
 /// order.
@@ -177,53 +161,45 @@ const USES: &[(Use, &[&[&str]])] = &[
 pub fn by_use(mut report: DoctorReport) -> DoctorReport {
     let state = |(used_for, needs): &(Use, &[&[&str]])| state(*used_for, needs, &report.checks);
     report.uses = USES.iter().map(state).collect();
-    let place = |check: &Check| {
-        USES.iter()
-            .position(|(of, _)| check.uses.first() == Some(of))
-    };
-    report
-        .checks
-        .sort_by_key(|check| place(check).unwrap_or(USES.len()));
+    report.checks.sort_by_key(|check| {
+        let mut uses = USES.iter();
+        let position = uses.position(|(used_for, _)| check.uses.first() == Some(used_for));
+        position.unwrap_or(USES.len())
+    });
     report
 }
 
 fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
-    let checks: Vec<&Check> = checks
-        .iter()
-        .filter(|check| check.uses.contains(&of))
-        .collect();
-    let warned = checks
-        .iter()
-        .filter(|check| check.verdict == CheckVerdict::Warn);
-    let (ready, by) = decided(needs, &checks);
+    let mut checks: Vec<&Check> = checks.iter().collect();
+    checks.retain(|check| check.uses.contains(&of));
+    let is_warned = |check: &&&Check| check.verdict == CheckVerdict::Warn;
+    let (ready, by) = readiness(needs, &checks);
     UseState {
         of,
         ready,
         by,
-        to_improve: warned.count() as u32,
+        to_improve: checks.iter().filter(is_warned).count() as u32,
     }
 }
 
-fn decided(needs: &[&[&str]], checks: &[&Check]) -> (Ready, Vec<String>) {
+/// The readiness, with the checks that decide it.
+fn readiness(needs: &[&[&str]], checks: &[&Check]) -> (Ready, Vec<String>) {
     let (mut failed, mut unknown) = (Vec::new(), Vec::new());
     for need in needs {
-        let asked = checks
-            .iter()
-            .filter(|check| need.contains(&check.id.as_str()));
-        let has = |verdict| asked.clone().any(|check| check.verdict == verdict);
-        let names = asked.clone().map(|check| check.id.clone());
+        let is_needed = |check: &&&Check| need.contains(&check.id.as_str());
+        let needed = checks.iter().filter(is_needed);
+        let has = |verdict| needed.clone().any(|check| check.verdict == verdict);
+        let names = needed.clone().map(|check| check.id.clone());
         if has(CheckVerdict::Pass) || has(CheckVerdict::Warn) {
             continue;
-        }
-        if has(CheckVerdict::Unknown) {
+        } else if has(CheckVerdict::Unknown) {
             unknown.extend(names);
         } else {
             failed.extend(names);
         }
     }
-    let refused = checks
-        .iter()
-        .filter(|check| check.verdict == CheckVerdict::Invalidates);
+    let is_refused = |check: &&&Check| check.verdict == CheckVerdict::Invalidates;
+    let refused = checks.iter().filter(is_refused);
     let limits: Vec<String> = refused.map(|check| check.id.clone()).collect();
     match (failed.is_empty(), unknown.is_empty()) {
         (false, _) => (Ready::NotReady, failed),
@@ -290,10 +266,8 @@ mod tests {
             check("io-uring", &[Use::Tune, Use::Bench], Pass),
         ]);
         for one in measured {
-            assert_eq!(
-                state_of(&report, one),
-                (Ready::NotReady, vec!["busy-at-rest"], 0)
-            );
+            let expected = (Ready::NotReady, vec!["busy-at-rest"], 0);
+            assert_eq!(state_of(&report, one), expected);
         }
         assert_eq!(state_of(&report, Use::Capture).0, Ready::Ready);
     }

@@ -7,6 +7,7 @@ use super::queue::{self, POLLED};
 use crate::attr;
 use crate::target::{UNASKED, never_written};
 use q2c_result::TargetKind;
+use std::path::PathBuf;
 
 pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
@@ -51,28 +52,25 @@ pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
         return Some(Finding::warn(format!("not proved: {unproved}"), means));
     }
     let finding = format!("its I/O goes to {}", device.name);
-    Some(
-        match (irq::are_counted(facts), queue::requests_are_counted(facts)) {
-            (true, true) => Finding::pass(
-                finding,
-                "interrupts and requests of the device can be counted against ours",
-            ),
-            (false, true) => Finding::warn(
-                finding,
-                "requests of the device can be counted against ours, its interrupts cannot: no line of it was found",
-            ),
-            (true, false) => Finding::warn(
-                finding,
-                "interrupts of the device can be counted against ours, its requests cannot: iostats is off",
-            ),
-            (false, false) => Finding::invalidates(
-                &["effective-mode"],
-                finding,
-                "neither interrupts nor requests of the device are counted: that I/O happened, and how it completed, cannot \
+    let (irqs, requests) = (irq::are_counted(facts), queue::requests_are_counted(facts));
+    if !irqs && !requests {
+        return Some(Finding::invalidates(
+            &["effective-mode"],
+            finding,
+            "neither interrupts nor requests of the device are counted: that I/O happened, and how it completed, cannot \
              be proved",
-            ),
+        ));
+    }
+    Some(Finding::pass_or_warn(
+        irqs && requests,
+        finding,
+        "interrupts and requests of the device can be counted against ours",
+        if requests {
+            "requests of the device can be counted against ours, its interrupts cannot: no line of it was found"
+        } else {
+            "interrupts of the device can be counted against ours, its requests cannot: iostats is off"
         },
-    )
+    ))
 }
 
 pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
@@ -121,20 +119,17 @@ pub(super) fn mounted(facts: &DoctorFacts) -> Option<Finding> {
     let table = facts.proc("self/mountinfo")?;
     let mut partitions = attr::entries(&disk.dir);
     partitions.retain(|dir| dir.join("partition").exists());
-    let dirs = std::iter::once(&disk.dir).chain(&partitions);
-    let numbers: Vec<String> = dirs
-        .filter_map(|dir| attr::text(&dir.join("dev")))
-        .collect();
+    let number = |dir: &PathBuf| attr::text(&dir.join("dev"));
+    let dirs = partitions.iter().chain([&disk.dir]);
+    let numbers: Vec<String> = dirs.filter_map(number).collect();
     // The fields of a line: id, parent, device number, root, mount point.
-    let place = |line: &str| {
+    let mount_point = |line: &str| {
         let mut fields = line.split(' ').skip(2);
         let number = fields.next()?;
-        numbers
-            .iter()
-            .any(|n| n == number)
-            .then(|| fields.nth(1).map(str::to_owned))?
+        let is_ours = numbers.iter().any(|n| n == number);
+        fields.nth(1).filter(|_| is_ours).map(str::to_owned)
     };
-    let places: Vec<String> = table.lines().filter_map(place).collect();
+    let places: Vec<String> = table.lines().filter_map(mount_point).collect();
     Some(if places.is_empty() {
         let finding = format!("no file system of {} is mounted", disk.name);
         Finding::pass(finding, "the device serves nobody else")

@@ -7,10 +7,9 @@ use std::path::Path;
 const NEAR_LIMIT: i64 = 5;
 
 pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
-    let counts: Vec<String> = ["core", "package"]
-        .iter()
-        .flat_map(|part| facts.of_cpus(&format!("thermal_throttle/{part}_throttle_count")))
-        .collect();
+    let [cores, packages] = ["core", "package"]
+        .map(|part| facts.of_cpus(&format!("thermal_throttle/{part}_throttle_count")));
+    let counts = [cores, packages].concat();
     if counts.is_empty() {
         return Some(Finding::unknown(
             "the kernel counts none (a virtual machine, or not an Intel processor)",
@@ -39,20 +38,20 @@ pub(super) fn device(facts: &DoctorFacts) -> Option<Finding> {
         numbered && path.join("temp1_input").exists()
     };
     let Some(sensor) = entries.find(|path| is_sensor(path)) else {
-        let finding = format!("{name} tells no temperature");
+        let means = "whether it throttles by heat cannot be told";
         return Some(Finding::unknown(
-            finding,
-            "whether it throttles by heat cannot be told",
+            format!("{name} tells no temperature"),
+            means,
         ));
     };
     // The files hold thousandths of a degree Celsius.
     let degrees = |name: &str| attr::value::<i64>(&sensor.join(name)).map(|t| t / 1000);
     let now = degrees("temp1_input")?;
     let Some(limit) = degrees("temp1_max").or_else(|| degrees("temp1_crit")) else {
-        let finding = format!("{name}: {now} C, limit not told");
+        let means = "whether it is near to throttling cannot be told";
         return Some(Finding::unknown(
-            finding,
-            "whether it is near to throttling cannot be told",
+            format!("{name}: {now} C, limit not told"),
+            means,
         ));
     };
     Some(Finding::pass_or_warn(
@@ -74,17 +73,16 @@ pub(super) fn link(facts: &DoctorFacts) -> Option<Finding> {
     let link_speed = format!("{speed} x{width} of {best_speed} x{best_width}");
     let rate = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
     let at_best = |now: &str, best: &str| Some(rate(now)? >= rate(best)?);
-    Some(
-        match (at_best(&speed, &best_speed), at_best(&width, &best_width)) {
-            (Some(true), Some(true)) => {
-                Finding::pass(link_speed, "the link is as fast as the device")
-            }
-            (Some(false), _) | (_, Some(false)) => Finding::warn(
-                link_speed,
-                "the link is slower than the device: a ceiling of throughput that is not the medium's (slot, cable, or a \
+    let at_best = [at_best(&speed, &best_speed), at_best(&width, &best_width)];
+    Some(if at_best.contains(&Some(false)) {
+        Finding::warn(
+            link_speed,
+            "the link is slower than the device: a ceiling of throughput that is not the medium's (slot, cable, or a \
              link that saves power while idle)",
-            ),
-            _ => Finding::unknown(link_speed, "how fast the link is cannot be told"),
-        },
-    )
+        )
+    } else if at_best.contains(&None) {
+        Finding::unknown(link_speed, "how fast the link is cannot be told")
+    } else {
+        Finding::pass(link_speed, "the link is as fast as the device")
+    })
 }

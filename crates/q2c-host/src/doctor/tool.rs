@@ -5,6 +5,7 @@ use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy};
 use crate::machine;
 use crate::restore;
+use itertools::Itertools;
 use q2c_result::doctor::WhyLeft;
 
 pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
@@ -78,34 +79,29 @@ pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
         let means = "whether a killed run left settings changed is not known";
         Some(Finding::unknown(found, means))
     };
-    let mut left = match restore::pending(facts.roots, facts.journal.as_ref()?) {
+    let left = match restore::pending(facts.roots, facts.journal.as_ref()?) {
         Ok(left) => left,
         Err(e) => return unknown(e.to_string()),
     };
     if left.changes.is_empty() {
         if left.faults.is_empty() {
-            return Some(Finding::pass(
-                "nothing left",
-                "no killed run left a setting changed",
-            ));
+            let means = "no killed run left a setting changed";
+            return Some(Finding::pass("nothing left", means));
         }
-        let lines: Vec<String> = left.faults.iter().map(ToString::to_string).collect();
-        return unknown(format!("damaged journal: {}", lines.join(", ")));
+        let lines = left.faults.iter().join(", ");
+        return unknown(format!("damaged journal: {lines}"));
     }
     // What the owner itself changed comes first.
-    left.changes
-        .sort_by_key(|(change, _)| change.follows.is_some());
-    let files = left
-        .changes
-        .iter()
-        .map(|(c, _)| c.file.display().to_string());
-    let named = files.take(SHOWN).collect::<Vec<_>>().join(", ");
-    let more = match left.changes.len().saturating_sub(SHOWN) {
+    let mut changes = left.changes;
+    changes.sort_by_key(|(change, _)| change.follows.is_some());
+    let files = changes.iter().map(|(c, _)| c.file.display().to_string());
+    let first_files = files.take(SHOWN).join(", ");
+    let more = match changes.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let finding = Finding::warn(
-        format!("changed by `doctor --fix` or a killed run: {named}{more}"),
+        format!("changed by `doctor --fix` or a killed run: {first_files}{more}"),
         "the machine is not as its owner set it",
     );
     Some(finding.mend(Remedy::Line(WhyLeft::Program, "q2c restore".to_owned())))

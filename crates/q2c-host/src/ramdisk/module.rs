@@ -3,6 +3,7 @@
 use crate::ramdisk::RamdiskShape;
 use crate::ramdisk::record::{block, sectors};
 use crate::{Roots, attr};
+use itertools::Itertools;
 use q2c_model::{Exit, Fault, Nanos, OrFault};
 use q2c_result::ramdisk::{RamDevice, State, Via};
 use q2c_service::ServiceTimes;
@@ -86,19 +87,17 @@ pub fn load(
     command.args(parameters.filter_map(|(name, value)| Some(format!("{name}={}", value?))));
     run(&mut command, "load")?;
     let none = "make a RAM device: the module is loaded and has made no device; dmesg says why";
-    devices(roots)
-        .pop()
-        .ok_or_else(|| Fault::new(Exit::Environment, none))
+    let device = devices(roots).pop();
+    device.ok_or_else(|| Fault::new(Exit::Environment, none))
 }
 
 /// Unloads the module, which deletes all its devices.
 pub(crate) fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
     let devices = devices(roots);
     if devices.len() > 1 {
-        let others: Vec<&str> = devices.iter().map(|d| d.name.as_str()).collect();
+        let names = devices.iter().map(|d| &d.name).join(", ");
         let text = format!(
-            "delete {name}: the module deletes all its devices at a time ({}); unload it by rmmod {MODULE}",
-            others.join(", ")
+            "delete {name}: the module deletes all its devices at a time ({names}); unload it by rmmod {MODULE}"
         );
         return Err(Fault::new(Exit::Target, text));
     }
@@ -203,10 +202,8 @@ mod tests {
              sys/block/rdmq0/mq/2/",
         );
         let device = devices(&roots).pop().unwrap();
-        assert_eq!(
-            (device.queues, device.poll_queues, device.depth),
-            (2, 1, 32)
-        );
+        let expected = (2, 1, 32);
+        assert_eq!((device.queues, device.poll_queues, device.depth), expected);
         assert_eq!((device.size, device.block), (Bytes(1 << 20), Bytes(4096)));
     }
 }

@@ -26,10 +26,9 @@ pub(crate) fn run(
     // Requests that are served, by the time at which they are complete, with tag and result.
     let mut waiting: BinaryHeap<Reverse<(u64, u16, i32)>> = BinaryHeap::new();
     loop {
-        let longest = waiting.peek().map(|Reverse((end, ..))| {
-            let left = end.saturating_sub(monotonic_ns());
-            Duration::from_nanos(left)
-        });
+        let longest = waiting
+            .peek()
+            .map(|Reverse((end, ..))| Duration::from_nanos(end.saturating_sub(monotonic_ns())));
         let goes_on = queue.wait(longest, &mut new)?;
         for request in new.drain(..) {
             let end = service.as_mut().and_then(|service| service.end(&request));
@@ -60,10 +59,8 @@ impl RamdiskService<'_> {
             Wish::Write => Direction::Write,
             _ => return None,
         };
-        let time = self.draws.next(Io {
-            direction,
-            bytes: request.bytes,
-        });
+        let bytes = request.bytes;
+        let time = self.draws.next(Io { direction, bytes });
         Some(self.servers.arrive(Nanos(monotonic_ns()), time).0)
     }
 }

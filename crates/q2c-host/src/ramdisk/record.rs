@@ -11,11 +11,10 @@ use q2c_sys::ublk::{Control, DeviceInfo};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
-use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// A ublk device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,9 +104,8 @@ impl Record {
         let mut records = Record::read_all(folder)?.into_iter();
         let there = "q2c ramdisk list names those that there are";
         let unknown = || Fault::new(Exit::Target, format!("find the RAM device {name}: {there}"));
-        records
-            .find(|record| record.name() == short)
-            .ok_or_else(unknown)
+        let record = records.find(|record| record.name() == short);
+        record.ok_or_else(unknown)
     }
 }
 
@@ -129,10 +127,8 @@ pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
             None => record.remove(folder),
         }
     }
-    Ok(RamDevices {
-        schema: SCHEMA.to_owned(),
-        devices,
-    })
+    let schema = SCHEMA.to_owned();
+    Ok(RamDevices { schema, devices })
 }
 
 fn served(roots: &Roots, record: &Record, info: DeviceInfo) -> RamDevice {
@@ -201,10 +197,7 @@ fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), Fault> {
     let in_use = |reason: String| Fault::new(Exit::Target, format!("delete {name}: {reason}"));
     let id = FileId::Device(device_number(meta.rdev()));
     refuse_occupied(roots, &path, id).map_err(|e| in_use(e.to_string()))?;
-    let exclusive = OFlags::EXCL.bits() as i32;
-    let mut options = OpenOptions::new();
-    let mut opened = || options.read(true).custom_flags(exclusive).open(&path);
-    match open.then(&mut opened) {
+    match open.then(|| attr::open(&path, false, OFlags::EXCL)) {
         Some(Err(e)) => Err(in_use(format!("open it exclusively: {e}"))),
         _ => Ok(()),
     }

@@ -1,18 +1,18 @@
 //! The server of a ublk device, from its making or recovery to its end.
 
-use crate::Roots;
 use crate::ramdisk::queue::{self, RamdiskService};
 use crate::ramdisk::{RamdiskShape, Record};
-use crate::restore::{Guard, Owner, RestoreError};
+use crate::restore::{Guard, Owner, RestoreError, patiently};
+use crate::{Roots, attr};
 use q2c_model::{Exit, Fault, OrFault};
 use q2c_service::{Draws, Servers, ServiceTimes};
 use q2c_sys::thread::{least_timer_slack, pin};
 use q2c_sys::ublk::{Control, Queue, UblkMemory, UblkShape};
-use rustix::fs::{FallocateFlags, MemfdFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, OFlags};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -59,24 +59,35 @@ pub fn serve(
 ) -> Result<(), Fault> {
     // It fails for the first process of a group, which is as good.
     rustix::process::setsid().ok();
-    let mut control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
+    let control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
     let roots = Roots::live();
-    let mut guard = Guard::new(&roots, &request.journal)?;
-    let made = match &request.work {
-        ServerWork::Make(wanted) => make(&roots, &mut control, &mut guard, request, *wanted)?,
-        ServerWork::Recover(name) => {
-            recover(&roots, &mut control, &mut guard, &request.folder, name)?
-        }
+    let guard = Guard::new(&roots, &request.journal)?;
+    let mut server = Server {
+        roots,
+        control,
+        guard,
+        request,
     };
-    let served = run(&mut control, &made, request, stop, ready);
+    let device = match &request.work {
+        ServerWork::Make(shape) => server.make(*shape)?,
+        ServerWork::Recover(name) => server.recover(name)?,
+    };
+    let served = server.run(&device, stop, ready);
     // The device is deleted before its holder ends and the record goes.
-    guard.undo();
-    made.record.remove(&request.folder);
-    if let Some(mut holder) = made.holder {
+    server.guard.undo();
+    device.record.remove(&request.folder);
+    if let Some(mut holder) = device.holder {
         holder.kill().ok();
         holder.wait().ok();
     }
     served
+}
+
+struct Server<'a> {
+    guard: Guard,
+    control: Control,
+    roots: Roots,
+    request: &'a ServeRequest,
 }
 
 /// A device that is added or is to be taken over.
@@ -85,43 +96,173 @@ struct ServedDevice {
     memory: UblkMemory,
     /// The file of the data, which stays open here as well.
     _data: File,
+    /// The process that keeps the data, where this server started it. Whoever takes a device over
+    /// finds one.
     holder: Option<Child>,
-    recovers: bool,
 }
 
-fn make(
-    roots: &Roots,
-    control: &mut Control,
-    guard: &mut Guard,
-    request: &ServeRequest,
-    wanted: RamdiskShape,
-) -> Result<ServedDevice, Fault> {
-    let data = data(&wanted).or_fault(
-        Exit::Environment,
-        format_args!("reserve {} of memory", wanted.size),
-    )?;
-    let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
-    let token = crate::ramdisk::token();
-    let id = add(control, guard, &wanted, token)?;
-    let holder = queue::start_holder(id, token)
-        .or_fault(Exit::Environment, "start the process that keeps data")?;
-    let record = Record {
-        id,
-        token,
-        wanted,
-        service: request.service.clone(),
-        journal: request.journal.clone(),
-        server: Owner::current(roots)?,
-        holder: Owner::of_process(roots, holder.id())?,
-        fd: data.as_raw_fd(),
-    };
-    Ok(ServedDevice {
-        record,
-        memory,
-        _data: data,
-        holder: Some(holder),
-        recovers: false,
-    })
+impl Server<'_> {
+    fn make(&mut self, shape: RamdiskShape) -> Result<ServedDevice, Fault> {
+        let tried = format_args!("reserve {} of memory", shape.size);
+        let data = data(&shape).or_fault(Exit::Environment, tried)?;
+        let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
+        let token = crate::ramdisk::token();
+        let id = self.add(&shape, token)?;
+        let holder = queue::start_holder(id, token)
+            .or_fault(Exit::Environment, "start the process that keeps data")?;
+        let record = Record {
+            id,
+            token,
+            wanted: shape,
+            service: self.request.service.clone(),
+            journal: self.request.journal.clone(),
+            server: Owner::current(&self.roots)?,
+            holder: Owner::of_process(&self.roots, holder.id())?,
+            fd: data.as_raw_fd(),
+        };
+        Ok(ServedDevice {
+            record,
+            memory,
+            _data: data,
+            holder: Some(holder),
+        })
+    }
+
+    /// Adds the device under the first number that is free.
+    fn add(&mut self, wanted: &RamdiskShape, token: u64) -> Result<u32, Fault> {
+        let shape = UblkShape {
+            bytes: wanted.size.0,
+            block: wanted.block.0 as u32,
+            queues: wanted.queues as u16,
+            depth: wanted.depth as u16,
+            token,
+        };
+        for id in (0..MOST_DEVICES).filter(|id| !path('c', *id).exists()) {
+            // Another server that is just making this number holds its lock.
+            match self.guard.device(&path('c', id), token) {
+                Err(RestoreError::Busy { .. }) => continue,
+                other => other?,
+            }
+            match self.control.add(id, &shape) {
+                Err(e) if e.raw_os_error() == Some(17) => self.guard.not_made()?,
+                added => {
+                    let tried = format_args!("add the ublk device {id}");
+                    return added.map(|()| id).or_fault(Exit::Environment, tried);
+                }
+            }
+        }
+        let text = format!(
+            "make a RAM device: expected a free number of a ublk device below {MOST_DEVICES}, found none"
+        );
+        Err(Fault::new(Exit::Environment, text))
+    }
+
+    fn recover(&mut self, name: &str) -> Result<ServedDevice, Fault> {
+        let mut record = Record::find(&self.request.folder, name)?;
+        let refused =
+            |reason: String| Fault::new(Exit::Target, format!("recover {name}: {reason}"));
+        let lost = |reason: &str| {
+            refused(format!(
+                "{reason}; the data are lost, and `q2c ramdisk delete {name}` removes the device"
+            ))
+        };
+        if record.is_served(&self.roots) {
+            return Err(refused(format!("process {} serves it", record.server.pid)));
+        }
+        match self.control.info(record.id) {
+            Ok(info) if info.token == record.token => {}
+            _ => return Err(lost("the kernel has no such device any more")),
+        }
+        if !record.holder.is_alive(&self.roots) {
+            return Err(lost("the process that kept its data has ended"));
+        }
+        let data = attr::open(&record.data(), true, OFlags::CLOEXEC);
+        let data = data.map_err(|e| lost(&e.to_string()))?;
+        let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
+        // EBUSY as long as the kernel still ends the old server.
+        let begun = patiently(Instant::now() + PATIENCE, || {
+            self.control.begin_recovery(record.id)
+        });
+        begun.or_fault(Exit::Environment, format_args!("take over {name}"))?;
+        // From here on an error deletes the device.
+        self.guard.device(&path('c', record.id), record.token)?;
+        record.server = Owner::current(&self.roots)?;
+        Ok(ServedDevice {
+            record,
+            memory,
+            _data: data,
+            holder: None,
+        })
+    }
+
+    fn run(
+        &mut self,
+        served: &ServedDevice,
+        stop: &AtomicBool,
+        ready: impl FnOnce(&Record),
+    ) -> Result<(), Fault> {
+        let (id, control, request) = (served.record.id, &mut self.control, self.request);
+        let file = path('c', id);
+        let open = || attr::open(&file, true, OFlags::CLOEXEC);
+        let device = patiently(Instant::now() + PATIENCE, open)
+            .or_fault(Exit::Environment, format_args!("open {}", file.display()))?;
+        let device = Arc::new(device);
+        let info = control
+            .info(id)
+            .or_fault(Exit::Environment, "ask about the device")?;
+        let servers = Servers::new(request.times.as_ref().map_or(1, |(_, servers)| *servers));
+        thread::scope(|scope| {
+            let (sender, opened) = mpsc::channel();
+            let mut threads = Vec::new();
+            for number in 0..info.queues {
+                let cpu = control.cpu_of_queue(id, number);
+                let (device, sender) = (Arc::clone(&device), sender.clone());
+                let service = request.times.as_ref().map(|(times, _)| RamdiskService {
+                    draws: Draws::new(times.clone(), u64::from(number) + 1),
+                    servers: &servers,
+                });
+                let memory = &served.memory;
+                threads.push(scope.spawn(move || {
+                    cpu.map(pin);
+                    least_timer_slack().ok();
+                    let queue = Queue::open(&device, number, info.depth);
+                    drop(device);
+                    let (opened, queue) = match queue {
+                        Ok(queue) => (Ok(()), Some(queue)),
+                        Err(e) => (Err(e), None),
+                    };
+                    sender.send(opened).ok();
+                    drop(sender);
+                    queue.map_or(Ok(()), |queue| queue::run(queue, memory, service))
+                }));
+            }
+            drop(sender);
+            let up = opened.iter().collect::<io::Result<()>>();
+            let up = up.and_then(|()| match served.holder {
+                Some(_) => control.start(id),
+                None => control.end_recovery(id),
+            });
+            let up = up
+                .or_fault(Exit::Environment, format_args!("start the device {id}"))
+                .and_then(|()| served.record.write(&request.folder));
+            if up.is_ok() {
+                ready(&served.record);
+                while !stop.load(Ordering::Acquire) && !threads.iter().any(|t| t.is_finished()) {
+                    thread::sleep(LOOK);
+                }
+            }
+            // Queues end when the kernel takes their requests back.
+            control.stop(id).ok();
+            let ended = threads.into_iter().try_for_each(|one| match one.join() {
+                Ok(ended) => ended.or_fault(Exit::Environment, "serve a queue"),
+                Err(_) => {
+                    let text = "make a RAM device: the thread of a queue failed";
+                    Err(Fault::new(Exit::Environment, text))
+                }
+            });
+            up.and(ended)
+        })
+    }
 }
 
 /// A file without a name in memory, all of which is reserved. It is not closed on exec, so that the
@@ -132,173 +273,6 @@ fn data(wanted: &RamdiskShape) -> io::Result<File> {
     Ok(File::from(data))
 }
 
-/// Adds the device under the first number that is free.
-fn add(
-    control: &mut Control,
-    guard: &mut Guard,
-    wanted: &RamdiskShape,
-    token: u64,
-) -> Result<u32, Fault> {
-    let shape = UblkShape {
-        bytes: wanted.size.0,
-        block: wanted.block.0 as u32,
-        queues: wanted.queues as u16,
-        depth: wanted.depth as u16,
-        token,
-    };
-    let free = |id: &u32| !path('c', *id).exists();
-    for id in (0..MOST_DEVICES).filter(free) {
-        // Another server that is just making this number holds its lock.
-        match guard.device(&path('c', id), token) {
-            Err(RestoreError::Busy { .. }) => continue,
-            other => other?,
-        }
-        match control.add(id, &shape) {
-            Ok(()) => return Ok(id),
-            Err(e) if e.raw_os_error() == Some(17) => guard.not_made()?,
-            Err(e) => {
-                return Err(e)
-                    .or_fault(Exit::Environment, format_args!("add the ublk device {id}"));
-            }
-        }
-    }
-    let text = format!(
-        "make a RAM device: expected a free number of a ublk device below {MOST_DEVICES}, found none"
-    );
-    Err(Fault::new(Exit::Environment, text))
-}
-
 fn path(kind: char, id: u32) -> PathBuf {
     format!("/dev/ublk{kind}{id}").into()
-}
-
-fn recover(
-    roots: &Roots,
-    control: &mut Control,
-    guard: &mut Guard,
-    folder: &Path,
-    name: &str,
-) -> Result<ServedDevice, Fault> {
-    let mut record = Record::find(folder, name)?;
-    let lost = |reason: &str| {
-        let text = format!(
-            "recover {name}: {reason}; the data are lost, and `q2c ramdisk delete {name}` removes the device"
-        );
-        Fault::new(Exit::Target, text)
-    };
-    if record.is_served(roots) {
-        let server = record.server.pid;
-        let text = format!("recover {name}: process {server} serves it");
-        return Err(Fault::new(Exit::Target, text));
-    }
-    match control.info(record.id) {
-        Ok(info) if info.token == record.token => {}
-        _ => return Err(lost("the kernel has no such device any more")),
-    }
-    if !record.holder.is_alive(roots) {
-        return Err(lost("the process that kept its data has ended"));
-    }
-    let data = File::options().read(true).write(true).open(record.data());
-    let data = data.map_err(|e| lost(&e.to_string()))?;
-    let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
-    let until = Instant::now() + PATIENCE;
-    // EBUSY as long as the kernel still ends the old server.
-    let begun = patiently(until, || control.begin_recovery(record.id));
-    begun.or_fault(Exit::Environment, format_args!("take over {name}"))?;
-    // From here on an error deletes the device.
-    guard.device(&path('c', record.id), record.token)?;
-    record.server = Owner::current(roots)?;
-    Ok(ServedDevice {
-        record,
-        memory,
-        _data: data,
-        holder: None,
-        recovers: true,
-    })
-}
-
-fn patiently<T>(until: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match step() {
-            Err(e) if Instant::now() >= until => return Err(e),
-            Err(_) => thread::sleep(LOOK),
-            done => return done,
-        }
-    }
-}
-
-fn run(
-    control: &mut Control,
-    made: &ServedDevice,
-    request: &ServeRequest,
-    stop: &AtomicBool,
-    ready: impl FnOnce(&Record),
-) -> Result<(), Fault> {
-    let id = made.record.id;
-    let file = path('c', id);
-    let open = || File::options().read(true).write(true).open(&file);
-    let device = patiently(Instant::now() + PATIENCE, open)
-        .or_fault(Exit::Environment, format_args!("open {}", file.display()))?;
-    let device = Arc::new(device);
-    let info = control
-        .info(id)
-        .or_fault(Exit::Environment, "ask about the device")?;
-    let servers = Servers::new(request.times.as_ref().map_or(1, |(_, servers)| *servers));
-    thread::scope(|scope| {
-        let (sender, opened) = mpsc::channel();
-        let mut threads = Vec::new();
-        for number in 0..info.queues {
-            let cpu = control.cpu_of_queue(id, number);
-            let (device, sender) = (Arc::clone(&device), sender.clone());
-            let service = request.times.as_ref().map(|(times, _)| RamdiskService {
-                draws: Draws::new(times.clone(), u64::from(number) + 1),
-                servers: &servers,
-            });
-            let memory = &made.memory;
-            threads.push(scope.spawn(move || {
-                cpu.map(pin);
-                least_timer_slack().ok();
-                let queue = Queue::open(&device, number, info.depth);
-                drop(device);
-                match queue {
-                    Ok(queue) => {
-                        sender.send(Ok(())).ok();
-                        drop(sender);
-                        queue::run(queue, memory, service)
-                    }
-                    Err(e) => {
-                        sender.send(Err(e)).ok();
-                        Ok(())
-                    }
-                }
-            }));
-        }
-        drop(sender);
-        let up = opened.iter().collect::<io::Result<()>>().and_then(|()| {
-            if made.recovers {
-                control.end_recovery(id)
-            } else {
-                control.start(id)
-            }
-        });
-        let up = up
-            .or_fault(Exit::Environment, format_args!("start the device {id}"))
-            .and_then(|()| made.record.write(&request.folder));
-        if up.is_ok() {
-            ready(&made.record);
-            while !stop.load(Ordering::Acquire) && !threads.iter().any(|t| t.is_finished()) {
-                thread::sleep(LOOK);
-            }
-        }
-        // Queues end when the kernel takes their requests back.
-        control.stop(id).ok();
-        let ended = threads.into_iter().try_for_each(|one| match one.join() {
-            Ok(ended) => ended.or_fault(Exit::Environment, "serve a queue"),
-            Err(_) => Err(Fault::new(
-                Exit::Environment,
-                "make a RAM device: the thread of a queue failed",
-            )),
-        });
-        up.and(ended)
-    })
 }

@@ -29,11 +29,7 @@ pub struct RamdiskShape {
 /// Refuses what cannot be made on this machine.
 pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Fault> {
     let RamdiskShape {
-        size,
-        block,
-        queues,
-        poll_queues,
-        depth,
+        size, block, depth, ..
     } = *wanted;
     let refused =
         |exit, reason: String| Err(Fault::new(exit, format!("make a RAM device{reason}")));
@@ -46,63 +42,59 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
     if size.0 == 0 || !size.0.is_multiple_of(block.0) {
         return wrong(format!("a size in whole blocks of {block}, found {size}"));
     }
-    if queues == 0 {
+    if wanted.queues == 0 {
         return wrong("at least one hardware queue, found --queues 0".into());
     }
     if !(1..=DEEPEST).contains(&depth) {
         return wrong(format!("a depth from 1 to {DEEPEST}, found {depth}"));
     }
-    if queues > cpus || poll_queues > cpus {
-        let most = queues.max(poll_queues);
+    let most = wanted.queues.max(wanted.poll_queues);
+    if most > cpus {
         let reason = format!(
             ": expected at most one hardware queue per CPU, found {most} for {cpus} CPUs; name fewer"
         );
         return refused(Exit::Environment, reason);
     }
-    match machine::of_memory(roots, "MemAvailable") {
-        Some(available) if size > available => {
-            let reason = format!(
-                " of {size}: expected at most the memory that is available, found {available}; name a smaller --size"
-            );
-            refused(Exit::Environment, reason)
-        }
-        _ => Ok(()),
+    if let Some(available) = machine::of_memory(roots, "MemAvailable").filter(|left| size > *left) {
+        let reason = format!(
+            " of {size}: expected at most the memory that is available, found {available}; name a smaller --size"
+        );
+        return refused(Exit::Environment, reason);
     }
+    Ok(())
 }
 
 /// Refuses where this kernel has no ublk that fits.
 pub fn check_ublk() -> Result<(), Fault> {
-    let lacking = |reason: String| {
-        let text = format!("make a RAM device: {reason}");
-        Err(Fault::new(Exit::Environment, text))
-    };
-    let config = || KernelConfig::read(&Roots::live());
-    match Control::open() {
+    let reason = match Control::open() {
         Ok(mut control) => {
             if control.fits() {
                 return Ok(());
             }
-            lacking("expected a ublk with USER_COPY and USER_RECOVERY_REISSUE (Linux 6.5 and later), found an older one".into())
+            "expected a ublk with USER_COPY and USER_RECOVERY_REISSUE (Linux 6.5 and later), found an older one".to_owned()
         }
-        Err(e) if e.kind() == io::ErrorKind::NotFound => lacking(
-            if config().is_some_and(|config| !config.has("BLK_DEV_UBLK")) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let config = KernelConfig::read(&Roots::live());
+            if config.is_some_and(|config| !config.has("BLK_DEV_UBLK")) {
                 "this kernel is built without ublk (CONFIG_BLK_DEV_UBLK)".to_owned()
             } else {
                 format!(
                     "expected {CONTROL}, found none: this kernel has no ublk, or its module is not loaded (modprobe ublk_drv; CONFIG_BLK_DEV_UBLK, Linux 6.5 and later)"
                 )
-            },
-        ),
+            }
+        }
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             let todo = if rustix::process::geteuid().is_root() {
                 "the container withholds the device: run q2c outside of it"
             } else {
                 "run as root"
             };
-            lacking(format!("open {CONTROL}: {e}; {todo}"))
+            format!("open {CONTROL}: {e}; {todo}")
         }
-        Err(e) => lacking(format!("open {CONTROL}: {e}")),
-    }
+        Err(e) => format!("open {CONTROL}: {e}"),
+    };
+    let text = format!("make a RAM device: {reason}");
+    Err(Fault::new(Exit::Environment, text))
 }
 
 /// A number by which a device is known again.

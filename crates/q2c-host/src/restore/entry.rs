@@ -85,11 +85,8 @@ impl fmt::Display for RestoreChange {
         let file = self.file.display();
         match (self.kind, &self.follows) {
             (ChangeKind::UblkDevice, _) => {
-                write!(
-                    f,
-                    "{file}, a ublk device made by process {}",
-                    self.owner.pid
-                )
+                let owner = self.owner.pid;
+                write!(f, "{file}, a ublk device made by process {owner}")
             }
             (ChangeKind::Folder, _) => write!(f, "{file}, a folder made for a mount"),
             (ChangeKind::TaskAffinity, _) => {

@@ -47,10 +47,8 @@ struct Applied {
 pub struct SetOutcome {
     /// The value before the call.
     pub old: String,
-    /// The value that was to be set.
-    pub asked: String,
-    /// The value read back. Compare it with `asked`: some settings round, and some take any value
-    /// and do nothing.
+    /// The value read back. Compare it with the one that was to be set: some settings round, and
+    /// some take any value and do nothing.
     pub now: String,
 }
 
@@ -89,13 +87,11 @@ impl Guard {
         let lock = self.lock(&file)?;
         // Read under the lock: until then another run may have been putting its old value back.
         let old = setting_file::read(&file)?;
-        let outcome = |old: String, now: String| SetOutcome {
-            old,
-            asked: value.into(),
-            now,
-        };
         if old == value {
-            return Ok(outcome(old.clone(), old));
+            return Ok(SetOutcome {
+                now: old.clone(),
+                old,
+            });
         }
         self.apply(self.change(ChangeKind::Setting, &file, &old, value), lock)?;
         if let Err(refused) = setting_file::write(&file, value) {
@@ -104,7 +100,7 @@ impl Guard {
         }
         let now = setting_file::read(&file)?;
         self.settle(&now, value)?;
-        Ok(outcome(old, now))
+        Ok(SetOutcome { old, now })
     }
 
     /// Notes in the journal that the kernel may reset the setting in `file` when this guard sets
@@ -114,13 +110,9 @@ impl Guard {
         let (file, leader) = (find(file)?, find(leader)?);
         let lock = self.lock(&file)?;
         let old = setting_file::read(&file)?;
-        let change = RestoreChange {
-            follows: Some(Followed {
-                old: setting_file::read(&leader)?,
-                file: leader,
-            }),
-            ..self.change(ChangeKind::Setting, &file, &old, &old)
-        };
+        let mut change = self.change(ChangeKind::Setting, &file, &old, &old);
+        let old = setting_file::read(&leader)?;
+        change.follows = Some(Followed { file: leader, old });
         self.apply(change, lock)
     }
 
@@ -135,16 +127,15 @@ impl Guard {
     /// `value`.
     pub fn keep(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
         self.hold(file)?;
-        let set = self.set(file, value)?;
-        if set.now == value {
-            Ok(())
-        } else {
-            Err(RestoreError::NotKept {
-                path: file.to_owned(),
-                wanted: set.asked,
-                found: set.now,
-            })
+        let now = self.set(file, value)?.now;
+        if now == value {
+            return Ok(());
         }
+        Err(RestoreError::NotKept {
+            path: file.to_owned(),
+            wanted: value.to_owned(),
+            found: now,
+        })
     }
 
     /// Sets the setting in `file` to `value`, for callers that do so again and again. The journal
@@ -176,10 +167,8 @@ impl Guard {
     /// Notes in the journal that an empty folder is about to be made for a mount that only this
     /// process sees, under a name that nobody else uses. [`Guard::undo`] removes it.
     pub fn folder(&mut self, folder: &Path) -> Result<(), RestoreError> {
-        self.apply(
-            self.change(ChangeKind::Folder, folder, "absent", "made"),
-            None,
-        )
+        let change = self.change(ChangeKind::Folder, folder, "absent", "made");
+        self.apply(change, None)
     }
 
     /// Notes, under its lock, that something which is not there is about to be made.
@@ -192,14 +181,15 @@ impl Guard {
     fn apply(
         &mut self,
         change: RestoreChange,
-        lock: Option<SettingLock>,
+        _lock: Option<SettingLock>,
     ) -> Result<(), RestoreError> {
         self.log(&RestoreLine::Change(change.clone()))?;
         self.next += 1;
+        let others = Vec::new();
         self.applied.push(Applied {
             change,
-            others: Vec::new(),
-            _lock: lock,
+            others,
+            _lock,
         });
         Ok(())
     }
@@ -278,13 +268,11 @@ impl Guard {
             return Ok(None);
         }
         let lock = SettingLock::take(&self.dir, file)?;
-        let left = sweep::pending(&self.roots, &self.dir)?;
-        let mut changes = left.changes.into_iter();
+        let mut changes = sweep::pending(&self.roots, &self.dir)?.changes.into_iter();
         match changes.find(|(change, _)| change.file == file) {
-            Some((change, journal)) => Err(RestoreError::Pending {
-                path: change.file,
-                journal,
-            }),
+            Some((RestoreChange { file: path, .. }, journal)) => {
+                Err(RestoreError::Pending { path, journal })
+            }
             None => Ok(Some(lock)),
         }
     }

@@ -25,8 +25,7 @@ impl Journal {
         make_folder(dir)?;
         let mut n = 0;
         loop {
-            let name = format!("{}-{}-{n}.jsonl", owner.pid, owner.start_time);
-            let path = dir.join(name);
+            let path = dir.join(format!("{}-{}-{n}.jsonl", owner.pid, owner.start_time));
             match create_locked(&path) {
                 Ok(Some(file)) => return Ok(Journal { file, path }),
                 Ok(None) => n += 1,
@@ -96,13 +95,8 @@ impl fmt::Display for DamagedLine {
         } else {
             "not understood"
         };
-        let DamagedLine {
-            journal,
-            line,
-            text,
-            ..
-        } = self;
-        write!(f, "{} line {line} is {how}: {text:?}", journal.display())
+        let (journal, line) = (self.journal.display(), self.line);
+        write!(f, "{journal} line {line} is {how}: {:?}", self.text)
     }
 }
 
@@ -136,7 +130,7 @@ impl Contents {
             let complete = row.ends_with('\n');
             match serde_json::from_str::<RestoreLine>(row) {
                 Ok(RestoreLine::Change(c)) if complete => {
-                    drop(changes.insert(c.seq, (c, Vec::new())))
+                    changes.insert(c.seq, (c, Vec::new()));
                 }
                 Ok(RestoreLine::Settled { seq, value }) if complete => {
                     changes.entry(seq).and_modify(|c| c.1.push(value));
@@ -150,21 +144,14 @@ impl Contents {
                 }),
             }
         }
-        Contents {
-            open: changes.into_values().collect(),
-            faults,
-        }
+        let open = changes.into_values().collect();
+        Contents { open, faults }
     }
 }
 
 /// Opens a journal that this user wrote, to read it: what it says is written to settings.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    let file = options
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)?;
+    let file = attr::open(path, false, OFlags::NOFOLLOW | OFlags::NONBLOCK)?;
     own_folder::check_file(&file)?;
     Ok(file)
 }
@@ -226,23 +213,17 @@ impl SettingLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let holder = attr::text(&path).unwrap_or_else(|| "unknown".into());
-                return Err(RestoreError::Busy {
-                    path: setting.to_owned(),
-                    holder,
-                });
+                let path = setting.to_owned();
+                return Err(RestoreError::Busy { path, holder });
             }
             Err(TryLockError::Error(source)) => return Err(journal(source)),
         }
-        sign(&mut file).map_err(journal)?;
+        // The message that another run gives names this process.
+        let emptied = file.set_len(0).and_then(|()| file.rewind());
+        let signed = emptied.and_then(|()| writeln!(file, "{}", std::process::id()));
+        signed.map_err(journal)?;
         Ok(SettingLock { file })
     }
-}
-
-/// Writes this process's id into the file, for the message that another run gives.
-fn sign(file: &mut File) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "{}", std::process::id())
 }
 
 /// The lock file of a setting. Its name is a hash of the path, because paths can be longer than a

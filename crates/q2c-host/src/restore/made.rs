@@ -1,6 +1,6 @@
 use super::{RestoreChange, UndoOutcome};
 use crate::Roots;
-use q2c_sys::ublk::{Control, DeviceInfo};
+use q2c_sys::ublk::Control;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -37,9 +37,22 @@ pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
         Err(e) => return UndoOutcome::failed(&e),
         Ok(info) => info,
     };
-    match not_ours(roots, change, &info) {
-        Some(outcome) => outcome,
-        None => delete_ours(&mut control, id, &change.file),
+    let present = words(info.token);
+    if present != change.written {
+        return UndoOutcome::Foreign(present);
+    }
+    if let Some(server) = info
+        .server
+        .filter(|&pid| info.live && pid != change.owner.pid)
+        && roots.proc(&format!("{server}/stat")).exists()
+    {
+        return UndoOutcome::Served(server);
+    }
+    let end = Instant::now() + PATIENCE;
+    match delete_device(&mut control, id, end) {
+        Ok(()) if wait_until_gone(&change.file, end) => UndoOutcome::Deleted,
+        Ok(()) => UndoOutcome::failed("some process still has its file open"),
+        Err(e) => UndoOutcome::failed(&e),
     }
 }
 
@@ -48,35 +61,24 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(19 | 22))
 }
 
-/// Why the device is left as it is: it is not the one of `change`, or has another server now.
-fn not_ours(roots: &Roots, change: &RestoreChange, info: &DeviceInfo) -> Option<UndoOutcome> {
-    let present = words(info.token);
-    if present != change.written {
-        return Some(UndoOutcome::Foreign(present));
-    }
-    let server = info.server.filter(|&pid| pid != change.owner.pid)?;
-    let lives = roots.proc(&format!("{server}/stat")).exists();
-    (info.live && lives).then_some(UndoOutcome::Served(server))
-}
-
-fn delete_ours(control: &mut Control, id: u32, file: &Path) -> UndoOutcome {
-    let end = Instant::now() + PATIENCE;
-    match delete_device(control, id, end) {
-        Ok(()) if wait_until_gone(file, end) => UndoOutcome::Deleted,
-        Ok(()) => UndoOutcome::failed("some process still has its file open"),
-        Err(e) => UndoOutcome::failed(&e),
-    }
-}
-
 /// Deletes a ublk device, also one whose server the kernel is still ending: it refuses to stop the
 /// device until then.
 pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io::Result<()> {
-    loop {
+    patiently(end, || {
         match control.stop(id).and_then(|()| control.delete(id)) {
-            Err(e) if is_gone(&e) => return Ok(()),
+            Err(e) if is_gone(&e) => Ok(()),
+            done => done,
+        }
+    })
+}
+
+/// Tries a step again and again until it succeeds, or `end` has come.
+pub(crate) fn patiently<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match step() {
             Err(e) if Instant::now() >= end => return Err(e),
             Err(_) => thread::sleep(LOOK),
-            Ok(()) => return Ok(()),
+            done => return done,
         }
     }
 }
@@ -114,17 +116,15 @@ pub(super) fn unload(change: &RestoreChange, others: &[String]) -> UndoOutcome {
     let Some(name) = change.file.file_name() else {
         return UndoOutcome::failed("the journal names no module");
     };
-    let end = Instant::now() + OTHERS;
-    loop {
-        let reason = match Command::new("rmmod").arg(name).output() {
-            Err(error) => format!("run rmmod: {error}"),
-            Ok(done) if done.status.success() => return UndoOutcome::Deleted,
-            Ok(done) => String::from_utf8_lossy(&done.stderr).trim().to_owned(),
-        };
-        if Instant::now() >= end {
-            return UndoOutcome::failed(&reason);
-        }
-        thread::sleep(LOOK);
+    let removed = patiently(Instant::now() + OTHERS, || {
+        let done = Command::new("rmmod").arg(name).output();
+        let done = done.map_err(|error| io::Error::other(format!("run rmmod: {error}")))?;
+        let complaint = || io::Error::other(String::from_utf8_lossy(&done.stderr).trim());
+        done.status.success().then_some(()).ok_or_else(complaint)
+    });
+    match removed {
+        Ok(()) => UndoOutcome::Deleted,
+        Err(reason) => UndoOutcome::failed(&reason),
     }
 }
 
@@ -161,10 +161,8 @@ mod tests {
         fs::rename(&module_folder, dir.path().join("earlier")).unwrap();
         fs::create_dir_all(&module_folder).unwrap();
         let present = module_words(&module_folder).unwrap();
-        assert_eq!(
-            guard.undo(),
-            [(module_folder, UndoOutcome::Foreign(present))]
-        );
+        let expected = [(module_folder, UndoOutcome::Foreign(present))];
+        assert_eq!(guard.undo(), expected);
         assert!(restore_all(&roots, &journal).unwrap().is_complete());
     }
 }

@@ -39,28 +39,27 @@ pub enum UndoOutcome {
 
 impl fmt::Display for UndoOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UndoOutcome::Restored => f.write_str("restored"),
-            UndoOutcome::Deleted => f.write_str("deleted; its data are lost"),
+        let text = match self {
             UndoOutcome::Served(server) => {
-                write!(f, "left alone: process {server} serves it now")
+                return write!(f, "left alone: process {server} serves it now");
             }
-            UndoOutcome::AlreadyOld => f.write_str("has its old value already"),
             UndoOutcome::Foreign(present) => {
-                write!(f, "left alone: somebody else set {present:?} since")
+                return write!(f, "left alone: somebody else set {present:?} since");
             }
-            UndoOutcome::Gone => f.write_str("gone with its device or module"),
-            UndoOutcome::Ended => f.write_str("the task has ended"),
             UndoOutcome::Busy(holder) => {
-                write!(f, "in use by {holder}: try again when it has ended")
+                return write!(f, "in use by {holder}: try again when it has ended");
             }
-            UndoOutcome::OwnerAlive => f.write_str("its run still goes on and will restore it"),
-            UndoOutcome::AtWork => {
-                f.write_str("left to another q2c restore, which is at work on it")
-            }
-            UndoOutcome::OtherBoot => f.write_str("reset by the reboot since"),
-            UndoOutcome::Failed(why) => write!(f, "could not be restored: {why}"),
-        }
+            UndoOutcome::Failed(reason) => return write!(f, "could not be restored: {reason}"),
+            UndoOutcome::Restored => "restored",
+            UndoOutcome::Deleted => "deleted; its data are lost",
+            UndoOutcome::AlreadyOld => "has its old value already",
+            UndoOutcome::Gone => "gone with its device or module",
+            UndoOutcome::Ended => "the task has ended",
+            UndoOutcome::OwnerAlive => "its run still goes on and will restore it",
+            UndoOutcome::AtWork => "left to another q2c restore, which is at work on it",
+            UndoOutcome::OtherBoot => "reset by the reboot since",
+        };
+        f.write_str(text)
     }
 }
 
@@ -80,12 +79,12 @@ impl UndoOutcome {
 pub(crate) fn read(path: &Path) -> Result<String, RestoreError> {
     let text = fs::read_to_string(path).map_err(RestoreError::setting("read", path))?;
     let is_choice = text.contains('[');
-    Ok(if is_choice {
+    let value = if is_choice {
         attr::selected(&text)
     } else {
         text.trim()
-    }
-    .to_owned())
+    };
+    Ok(value.to_owned())
 }
 
 /// Writes `value` in one call. The file must exist.

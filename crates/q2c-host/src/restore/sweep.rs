@@ -138,8 +138,9 @@ fn finish(
         if change.kind == ChangeKind::UblkDevice && outcome == UndoOutcome::OwnerAlive {
             continue;
         }
+        let journal = path.to_owned();
         report.items.push(RestoreItem {
-            journal: path.to_owned(),
+            journal,
             change,
             outcome,
         });
@@ -147,16 +148,16 @@ fn finish(
     task_affinity::free_heirs(roots, &tasks);
     // The last line of a live owner's journal may have been read before it was fully written.
     let damaged = faults.iter().any(|f| !f.truncated);
-    report
-        .faults
-        .extend(faults.into_iter().filter(|f| free || !f.truncated));
-    match (all_final, damaged) {
-        (true, false) => journal::remove(path),
-        (true, true) => fs::rename(path, path.with_extension("damaged"))
-            .and_then(|()| journal::sync_folder(path.parent().unwrap_or(path)))
-            .map_err(fail),
-        (false, _) => Ok(()),
+    let faults = faults.into_iter().filter(|f| free || !f.truncated);
+    report.faults.extend(faults);
+    if !all_final {
+        return Ok(());
     }
+    if !damaged {
+        return journal::remove(path);
+    }
+    fs::rename(path, path.with_extension("damaged")).map_err(fail)?;
+    journal::sync_folder(path.parent().unwrap_or(path)).map_err(fail)
 }
 
 fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) -> UndoOutcome {
@@ -195,8 +196,8 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
             if let Some(followed) = &change.follows {
                 return setting_file::put_back_after(followed, &change.file, &change.old);
             }
-            let mut ours = vec![change.written.as_str()];
-            ours.extend(others.iter().map(String::as_str));
+            let ours = others.iter().chain([&change.written]);
+            let ours: Vec<&str> = ours.map(String::as_str).collect();
             setting_file::put_back(&change.file, &change.old, &ours)
         }
     }

@@ -96,10 +96,10 @@ fn is_ours(present: &str, change: &RestoreChange, others: &[String], online: &[C
 /// children that a task made while it had other CPUs than its own. A task whose parents ended
 /// before cannot be told from one that somebody placed there, and is left alone.
 pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]) {
-    let by_process = changes
+    let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = changes
         .iter()
-        .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)));
-    let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = by_process.collect();
+        .filter_map(|one| Some((TaskId::read(&one.0)?.pid, one)))
+        .collect();
     if of_process.is_empty() {
         return;
     }
@@ -108,17 +108,13 @@ pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]
     let parents: HashMap<u32, u32> = all_threads.iter().map(|t| (t.pid, t.parent)).collect();
     for thread in &all_threads {
         let ancestors = std::iter::successors(Some(thread.pid), |pid| parents.get(pid).copied());
-        let mut known = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
-        let Some((change, others)) = known.next() else {
-            continue;
-        };
-        let present = allowed(roots, thread.pid, thread.tid).map(|cpus| cpu_list::show(&cpus));
-        let is_later = change
-            .started
-            .is_some_and(|start| thread.start_time >= start);
-        let inherited = present.is_some_and(|cpus| is_ours(&cpus, change, others, &online));
-        if is_later
-            && inherited
+        let mut changed = ancestors.take(64).filter_map(|pid| of_process.get(&pid));
+        if let Some((change, others)) = changed.next()
+            && change
+                .started
+                .is_some_and(|start| thread.start_time >= start)
+            && let Some(present) = allowed(roots, thread.pid, thread.tid)
+            && is_ours(&cpu_list::show(&present), change, others, &online)
             && let Some(old) = cpu_list::parse(&change.old)
         {
             allow(TaskId::from_thread(thread), &old).ok();

@@ -18,6 +18,16 @@ pub struct Alignment {
     pub told: bool,
 }
 
+impl Alignment {
+    pub(super) fn of_blocks(block: Bytes, told: bool) -> Alignment {
+        Alignment {
+            memory: block,
+            offset: block,
+            told,
+        }
+    }
+}
+
 /// An alignment that is safe where nothing is known: no sector or page in use is larger.
 const SAFE: Bytes = Bytes(4096);
 
@@ -30,10 +40,10 @@ pub(super) fn alignment(
 ) -> Result<Alignment, TargetError> {
     let asked = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     match asked.filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
-        Some(s) if s.stx_dio_offset_align == 0 => Err(TargetError::NoDirect(
-            path.to_owned(),
-            "the file system does not offer it for this file".into(),
-        )),
+        Some(s) if s.stx_dio_offset_align == 0 => {
+            let reason = "the file system does not offer it for this file".into();
+            Err(TargetError::NoDirect(path.to_owned(), reason))
+        }
         Some(s) => Ok(Alignment {
             memory: Bytes(s.stx_dio_mem_align.into()),
             offset: Bytes(s.stx_dio_offset_align.into()),
@@ -41,11 +51,7 @@ pub(super) fn alignment(
         }),
         None => {
             let block = device.and_then(|d| d.logical_block).unwrap_or(SAFE);
-            Ok(Alignment {
-                memory: block,
-                offset: block,
-                told: false,
-            })
+            Ok(Alignment::of_blocks(block, false))
         }
     }
 }

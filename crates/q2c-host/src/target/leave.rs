@@ -28,13 +28,12 @@ pub enum FileId {
 /// The text by which a run's folder knows its target.
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device =
-            |DevId { major, minor }: &DevId| format!("DevId {{ major: {major}, minor: {minor} }}");
-        match self {
-            FileId::Device(dev) => write!(f, "Device({})", device(dev)),
-            FileId::Character(dev) => write!(f, "Character({})", device(dev)),
-            FileId::File { dev, ino } => write!(f, "File {{ dev: {dev}, ino: {ino} }}"),
-        }
+        let (kind, DevId { major, minor }) = match self {
+            FileId::Device(dev) => ("Device", dev),
+            FileId::Character(dev) => ("Character", dev),
+            FileId::File { dev, ino } => return write!(f, "File {{ dev: {dev}, ino: {ino} }}"),
+        };
+        write!(f, "{kind}(DevId {{ major: {major}, minor: {minor} }})")
     }
 }
 
@@ -42,13 +41,11 @@ impl FileId {
     /// The identity of the file that `stat` described by `meta`.
     pub(crate) fn from_metadata(meta: &Metadata) -> FileId {
         let kind = meta.file_type();
-        match () {
-            () if kind.is_block_device() => FileId::Device(device_number(meta.rdev())),
-            () if kind.is_char_device() => FileId::Character(device_number(meta.rdev())),
-            () => FileId::File {
-                dev: meta.dev(),
-                ino: meta.ino(),
-            },
+        let (dev, ino) = (meta.dev(), meta.ino());
+        match device_number(meta.rdev()) {
+            device if kind.is_block_device() => FileId::Device(device),
+            device if kind.is_char_device() => FileId::Character(device),
+            _ => FileId::File { dev, ino },
         }
     }
 
@@ -74,9 +71,10 @@ impl WriteLeave {
 
     /// Leave to write the paths of `--allow-write`.
     pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave, TargetError> {
-        let id = |path: &PathBuf| match fs::metadata(path) {
-            Ok(meta) => Ok(FileId::from_metadata(&meta)),
-            Err(e) => Err(call("find the target of --allow-write", path, e.kind())),
+        let id = |path: &PathBuf| {
+            let meta = fs::metadata(path);
+            let id = meta.as_ref().map(FileId::from_metadata);
+            id.map_err(|e| call("find the target of --allow-write", path, e.kind()))
         };
         let granted = paths.iter().map(id).collect::<Result<_, _>>()?;
         Ok(WriteLeave { granted })

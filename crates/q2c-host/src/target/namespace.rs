@@ -12,8 +12,7 @@ use crate::{Roots, attr};
 use q2c_model::{Bytes, DevId, Sectors};
 use q2c_sys::nvme::{Namespace, namespace};
 use rustix::fs::OFlags;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::Path;
 
 /// The open character device of a namespace, checked against the namespace's block device.
@@ -61,9 +60,8 @@ pub fn open_namespace(
     target_disk: Option<&TargetDisk>,
     write: bool,
 ) -> Result<OpenNamespace, TargetError> {
-    let target_disk = match (id, target_disk) {
-        (FileId::Device(_), Some(target_disk)) => target_disk,
-        _ => return Err(TargetError::NoNamespace(path.into())),
+    let (FileId::Device(_), Some(target_disk)) = (id, target_disk) else {
+        return Err(TargetError::NoNamespace(path.into()));
     };
     let character_device = CharacterDevice::of_disk(target_disk)?;
     let path = character_device.path();
@@ -91,13 +89,7 @@ fn hold_exclusively(
 
 fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError> {
     // Without O_DIRECT: character devices refuse it, and commands do not use the page cache.
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(write)
-        .custom_flags(OFlags::CLOEXEC.bits() as i32);
-    let file = options
-        .open(path)
+    let file = attr::open(path, write, OFlags::CLOEXEC)
         .map_err(|e| open::call("open for NVMe commands", path, e))?;
     open::check_same(&file, path, FileId::Character(dev))?;
     Ok(file)
@@ -111,11 +103,10 @@ fn checked(
     character_device: CharacterDevice,
     held_device: Option<File>,
 ) -> Result<OpenNamespace, TargetError> {
-    let namespace = namespace(&file).map_err(|e| TargetError::Nvme(path.to_owned(), e))?;
     let open = OpenNamespace {
+        namespace: namespace(&file).map_err(|e| TargetError::Nvme(path.to_owned(), e))?,
         file,
         character_device,
-        namespace,
         held_device,
     };
     match difference(roots, &open) {
@@ -132,15 +123,11 @@ fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
     let id: Option<u32> = attr::value(&dir.join("nsid"));
     let bytes = attr::value(&dir.join("size")).map(|n| Sectors(n).bytes().0);
     let (own_id, own_bytes) = (open.namespace.id, open.size().0);
-    match (id, bytes) {
-        (Some(id), _) if id != own_id => Some(format!(
-            "it is namespace {own_id}, and {name} beside it is {id}"
-        )),
-        (_, Some(bytes)) if bytes != own_bytes => Some(format!(
-            "it has {own_bytes} bytes, and {name} beside it {bytes}"
-        )),
-        _ => None,
-    }
+    let other_id = id.filter(|id| *id != own_id);
+    let other_id =
+        other_id.map(|id| format!("it is namespace {own_id}, and {name} beside it is {id}"));
+    let other_size = |bytes| format!("it has {own_bytes} bytes, and {name} beside it {bytes}");
+    other_id.or_else(|| bytes.filter(|bytes| *bytes != own_bytes).map(other_size))
 }
 
 /// The disk of the namespace's block device, for counters and facts.

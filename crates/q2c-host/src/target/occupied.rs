@@ -21,17 +21,14 @@ use std::path::{Path, PathBuf};
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
     users.loops.refuse_unclear(path, id)?;
-    let usage = match id {
-        FileId::Device(dev) => {
-            refuse_read_only(roots, path, dev)?;
-            match users.of_family(&family(roots, path, dev)?) {
-                Some(used) => Some(used),
-                None => below(roots, path, dev, users)?,
-            }
+    let usage = if let FileId::Device(dev) = id {
+        refuse_read_only(roots, path, dev)?;
+        match users.of_family(&family(roots, path, dev)?) {
+            None => below(roots, path, dev, users)?,
+            used => used,
         }
-        FileId::File { .. } | FileId::Character(_) => {
-            users.of_file(id).map(|used| format!("it {used}"))
-        }
+    } else {
+        users.of_file(id).map(|used| format!("it {used}"))
     };
     usage.map_or(Ok(()), |usage| {
         Err(TargetError::Occupied(path.to_owned(), usage))
@@ -113,9 +110,8 @@ impl Users {
 
     fn of_device(&self, dev: DevId) -> Option<String> {
         let mount = self.mounts.iter().find(|(d, _)| *d == dev);
-        mount
-            .map(|(_, used)| used.clone())
-            .or_else(|| self.of_file(FileId::Device(dev)))
+        let used = mount.map(|(_, used)| used.clone());
+        used.or_else(|| self.of_file(FileId::Device(dev)))
     }
 
     /// The use of one of these devices, in words.
@@ -125,10 +121,10 @@ impl Users {
     }
 
     fn of_file(&self, id: FileId) -> Option<String> {
-        let is_swap = self.swaps.contains(&id);
-        is_swap
-            .then(|| "is in use as swap".to_owned())
-            .or_else(|| self.loops.over(id))
+        if self.swaps.contains(&id) {
+            return Some("is in use as swap".to_owned());
+        }
+        self.loops.over(id)
     }
 }
 
@@ -165,11 +161,9 @@ fn unescape(text: &str) -> String {
     while let Some((&first, tail)) = rest.split_first() {
         let escaped = || {
             let digits = std::str::from_utf8(tail.get(..3)?).ok()?;
-            u8::from_str_radix(digits, 8)
-                .ok()
-                .filter(|_| first == b'\\')
+            u8::from_str_radix(digits, 8).ok()
         };
-        let byte = escaped();
+        let byte = escaped().filter(|_| first == b'\\');
         out.push(byte.unwrap_or(first));
         rest = if byte.is_some() { &tail[3..] } else { tail };
     }
@@ -183,11 +177,9 @@ fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), Target
         return Ok(());
     };
     let mut dirs = std::iter::once(dir.as_path()).chain(disk_of_partition(&dir));
-    let read_only = dirs
-        .find(|dir| attr::value(&dir.join("ro")) == Some(1))
-        .map(attr::name);
-    read_only.map_or(Ok(()), |device| {
-        Err(TargetError::ReadOnly(path.to_owned(), device))
+    let read_only = dirs.find(|dir| attr::value(&dir.join("ro")) == Some(1));
+    read_only.map_or(Ok(()), |dir| {
+        Err(TargetError::ReadOnly(path.to_owned(), attr::name(dir)))
     })
 }
 
@@ -215,8 +207,7 @@ fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String
 fn join_holders(dir: &Path, members: &mut Vec<(DevId, String)>) {
     let holders = attr::entries(&dir.join("holders"));
     for holder in holders.iter().filter_map(|h| fs::canonicalize(h).ok()) {
-        let known = number(&holder).filter(|m| !members.contains(m));
-        if let Some(member) = known {
+        if let Some(member) = number(&holder).filter(|member| !members.contains(member)) {
             members.push(member);
             join_holders(&holder, members);
         }
@@ -240,15 +231,15 @@ const REMOVED: &[u8] = b" (deleted)";
 
 /// The loop devices that have a file, and what is known of it.
 #[derive(Default)]
-pub(super) struct Loops {
-    known: Vec<Known>,
+struct Loops {
+    devices: Vec<LoopDevice>,
     /// Loop devices that may not be asked, over a file whose name was removed, and which may have
     /// another name still; with the least size of that file, bytes.
     unclear: Vec<(String, u64)>,
 }
 
 /// A loop device over a file or device that is known.
-struct Known {
+struct LoopDevice {
     under: FileId,
     name: String,
     dev: Option<DevId>,
@@ -259,20 +250,20 @@ impl Loops {
     ///
     /// A device is asked itself, as the numbers of a file hold where its name was removed. Where it
     /// may not be opened, which takes root, the name that sysfs has is looked up.
-    pub(crate) fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
+    fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
         let mut loops = Loops::default();
         for disk in disks {
             // White space belongs to the name, but for the line's end.
-            let Ok(named) = fs::read(disk.join("loop/backing_file")) else {
+            let Ok(backing) = fs::read(disk.join("loop/backing_file")) else {
                 continue;
             };
-            let named = named.strip_suffix(b"\n").unwrap_or(&named);
+            let backing = backing.strip_suffix(b"\n").unwrap_or(&backing);
             let name = attr::name(disk);
-            let by_name = || FileId::from_path(Path::new(OsStr::from_bytes(named)));
+            let by_name = || FileId::from_path(Path::new(OsStr::from_bytes(backing)));
             let dev = number_of(disk);
             match ask(roots, dev, &name).or_else(by_name) {
-                Some(under) => loops.known.push(Known { under, name, dev }),
-                None if named.ends_with(REMOVED) => loops.unclear.push((name, least(disk))),
+                Some(under) => loops.devices.push(LoopDevice { under, name, dev }),
+                None if backing.ends_with(REMOVED) => loops.unclear.push((name, least(disk))),
                 // The name is one of another mount namespace.
                 None => {}
             }
@@ -281,23 +272,24 @@ impl Loops {
     }
 
     /// The use of a file or device by a loop device, in words; `None` if there is none.
-    pub(crate) fn over(&self, id: FileId) -> Option<String> {
-        let over = self.known.iter().find(|known| known.under == id)?;
+    fn over(&self, id: FileId) -> Option<String> {
+        let over = self.devices.iter().find(|device| device.under == id)?;
         Some(format!("backs the loop device {}", over.name))
     }
 
     /// The file or device under the loop device `dev`; `None` for any other device.
-    pub(crate) fn under(&self, dev: DevId) -> Option<FileId> {
-        let known = self.known.iter().find(|known| known.dev == Some(dev))?;
-        Some(known.under)
+    fn under(&self, dev: DevId) -> Option<FileId> {
+        let mut devices = self.devices.iter();
+        let device = devices.find(|device| device.dev == Some(dev))?;
+        Some(device.under)
     }
 
-    pub(crate) fn forget(&mut self, dev: DevId) {
-        self.known.retain(|known| known.dev != Some(dev));
+    fn forget(&mut self, dev: DevId) {
+        self.devices.retain(|device| device.dev != Some(dev));
     }
 
     /// Refuses a file that may be the one under a loop device that cannot be asked.
-    pub(crate) fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
+    fn refuse_unclear(&self, path: &Path, id: FileId) -> Result<(), TargetError> {
         let FileId::File { .. } = id else {
             return Ok(());
         };

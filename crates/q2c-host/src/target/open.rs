@@ -6,9 +6,9 @@ use crate::{Roots, attr};
 use q2c_model::Bytes;
 use q2c_result::{Target, TargetKind};
 use rustix::fs::OFlags;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// What a run needs of a target.
@@ -91,8 +91,9 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
         facts.file_system = file_system(roots, &meta);
         facts.unproved.extend(written::check(&file, path, size.0)?);
     } else if !wanted.write {
-        let zeros = written::zeros(&file, size.0, alignment);
-        facts.unproved.extend(zeros);
+        facts
+            .unproved
+            .extend(written::zeros(&file, size.0, alignment));
     }
     Ok(OpenTarget {
         file,
@@ -113,11 +114,7 @@ fn open_namespace(
     let open = namespace::of_path(roots, wanted, character_device, leave)?;
     check_size(wanted, open.size())?;
     let block = Bytes(open.namespace.block.into());
-    let alignment = Alignment {
-        memory: block,
-        offset: block,
-        told: true,
-    };
+    let alignment = Alignment::of_blocks(block, true);
     check_block(wanted, alignment)?;
     let target_disk = namespace::target_disk(roots, &open.character_device);
     let facts = Target {
@@ -180,10 +177,10 @@ fn kind(path: &Path, meta: &Metadata) -> Result<TargetKind, TargetError> {
 fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), TargetError> {
     match file.try_lock() {
         // A comparison may open one file several times.
-        Err(TryLockError::WouldBlock) if !locked_here(roots, meta) => Err(TargetError::Occupied(
-            path.to_owned(),
-            "another run of q2c, or another program, has locked it".to_owned(),
-        )),
+        Err(TryLockError::WouldBlock) if !locked_here(roots, meta) => {
+            let user = "another run of q2c, or another program, has locked it".to_owned();
+            Err(TargetError::Occupied(path.to_owned(), user))
+        }
         _ => Ok(()),
     }
 }
@@ -209,18 +206,13 @@ fn open_direct(wanted: &Wanted, kind: TargetKind) -> Result<File, TargetError> {
         // exclusive user has it.
         flags |= OFlags::EXCL;
     }
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(wanted.write)
-        .custom_flags(flags.bits() as i32);
     let path = &wanted.path;
-    options.open(path).map_err(|e| match e.kind() {
+    attr::open(path, wanted.write, flags).map_err(|e| match e.kind() {
         io::ErrorKind::InvalidInput => TargetError::NoDirect(path.clone(), e.to_string()),
-        io::ErrorKind::ResourceBusy => TargetError::Occupied(
-            path.clone(),
-            format!("the kernel has it in exclusive use ({e})"),
-        ),
+        io::ErrorKind::ResourceBusy => {
+            let user = format!("the kernel has it in exclusive use ({e})");
+            TargetError::Occupied(path.clone(), user)
+        }
         _ if wanted.write => call("open for reading and writing", path, e),
         _ => call("open for reading", path, e),
     })
@@ -233,16 +225,11 @@ pub(super) fn hold_exclusively(
     id: FileId,
 ) -> Result<File, TargetError> {
     let flags = OFlags::CLOEXEC | OFlags::EXCL;
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .custom_flags(flags.bits() as i32);
-    let file = options.open(device).map_err(|e| match e.kind() {
-        io::ErrorKind::ResourceBusy => TargetError::Occupied(
-            target.to_owned(),
-            format!("the kernel has {} in exclusive use ({e})", device.display()),
-        ),
+    let file = attr::open(device, true, flags).map_err(|e| match e.kind() {
+        io::ErrorKind::ResourceBusy => {
+            let user = format!("the kernel has {} in exclusive use ({e})", device.display());
+            TargetError::Occupied(target.to_owned(), user)
+        }
         _ => call("open for an exclusive hold", device, e),
     })?;
     check_same(&file, device, id)?;
@@ -275,14 +262,14 @@ pub fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
 fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError> {
     let fits = |b: Bytes| b.0 > 0 && b.0.is_multiple_of(alignment.offset.0);
     let mut blocks = [wanted.smallest_block, wanted.block].into_iter();
-    match blocks.find(|b| !fits(*b)) {
-        None => Ok(()),
-        Some(block) => Err(TargetError::Misaligned {
-            path: wanted.path.clone(),
-            block,
-            needed: alignment.offset,
-        }),
-    }
+    let Some(block) = blocks.find(|b| !fits(*b)) else {
+        return Ok(());
+    };
+    Err(TargetError::Misaligned {
+        path: wanted.path.clone(),
+        block,
+        needed: alignment.offset,
+    })
 }
 
 /// The type of the file system that holds a file, from the line of the mount table with the file's

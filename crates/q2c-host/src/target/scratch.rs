@@ -19,10 +19,10 @@ const ALIGNMENT: Bytes = Bytes(4096);
 /// A file that this run made and filled with random data. When the last clone of the value is
 /// dropped, the file is removed, unless [`Scratch::keep`] was called on one of them.
 #[derive(Clone, Debug)]
-pub struct Scratch(Arc<Made>);
+pub struct Scratch(Arc<ScratchFile>);
 
 #[derive(Debug)]
-struct Made {
+struct ScratchFile {
     path: PathBuf,
     id: FileId,
     kept: AtomicBool,
@@ -46,7 +46,7 @@ impl Scratch {
         let file = create_new(path).map_err(|e| call("create the scratch file", path, e))?;
         let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
         // From here on every error drops the value, which removes the file.
-        let scratch = Scratch(Arc::new(Made {
+        let scratch = Scratch(Arc::new(ScratchFile {
             path: path.to_owned(),
             id: FileId::from_metadata(&meta),
             kept: AtomicBool::new(false),
@@ -98,7 +98,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Made {
+impl Drop for ScratchFile {
     fn drop(&mut self) {
         // Only the file made here is removed: somebody may have put another one under the name.
         let kept = self.kept.load(Ordering::Relaxed);
@@ -124,20 +124,19 @@ fn create_new(path: &Path) -> io::Result<File> {
 fn check_room(path: &Path, size: Bytes) -> Result<(), TargetError> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    let stat =
-        rustix::fs::statvfs(parent).map_err(|e| call("ask for the free space of", parent, e))?;
+    let stat = rustix::fs::statvfs(parent);
+    let stat = stat.map_err(|e| call("ask for the free space of", parent, e))?;
     let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
     let reserve = Bytes((stat.f_blocks.saturating_mul(stat.f_frsize) / 20).min(1 << 30));
     if size.0.saturating_add(reserve.0) <= free.0 {
-        Ok(())
-    } else {
-        Err(TargetError::NoSpace {
-            path: path.to_owned(),
-            size,
-            free,
-            reserve,
-        })
+        return Ok(());
     }
+    Err(TargetError::NoSpace {
+        path: path.to_owned(),
+        size,
+        free,
+        reserve,
+    })
 }
 
 /// splitmix64 (Steele, Lea and Flood, 2014): fast, and no device compresses or deduplicates its

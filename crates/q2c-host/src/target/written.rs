@@ -33,8 +33,9 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
     let extents = match extents {
         Ok(extents) => extents,
         Err(e) => {
-            let text = format!("{UNASKED}: its file system does not tell where it lies ({e})");
-            return Ok(vec![text]);
+            return Ok(vec![format!(
+                "{UNASKED}: its file system does not tell where it lies ({e})"
+            )]);
         }
     };
     let Some((what, at)) = gap(&extents, size) else {
@@ -86,10 +87,8 @@ fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
             return hole(covered, extent.logical);
         }
         if let Some(what) = unfit(extent) {
-            return Some((
-                format!("{what} of {}", Bytes(extent.length)),
-                extent.logical,
-            ));
+            let what = format!("{what} of {}", Bytes(extent.length));
+            return Some((what, extent.logical));
         }
         covered = extent.end();
     }
@@ -98,13 +97,11 @@ fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
 
 /// What makes an extent unfit as a target, in words; `None` for a fit one.
 fn unfit(extent: &Extent) -> Option<&'static str> {
+    const NO_PLACE: &str = "data without a place on the device, even after a write-back,";
     let kinds = [
         (Extent::UNWRITTEN, "an unwritten extent"),
         (ELSEWHERE, "data within the metadata"),
-        (
-            UNPLACED,
-            "data without a place on the device, even after a write-back,",
-        ),
+        (UNPLACED, NO_PLACE),
     ];
     // An encoded extent's place is "unknown" on some file systems although it is written.
     let encoded = extent.has(Extent::ENCODED | Extent::ENCRYPTED) && !extent.has(Extent::DELALLOC);

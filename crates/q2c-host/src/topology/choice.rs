@@ -1,7 +1,7 @@
-use super::{Border, CpuOrder, Topology, cpu_order};
-use crate::Roots;
+use super::{Border, Topology, cpu_order};
 use crate::block::{Interrupts, TargetDisk};
-use crate::cpu_list;
+use crate::{Roots, cpu_list};
+use itertools::Itertools;
 use q2c_model::{CpuId, Exit, Fault, OrFault};
 
 /// The CPUs that this process may run on, by ascending number. Every command takes the CPUs of its
@@ -38,11 +38,6 @@ pub struct ChosenCpus {
     /// Numbers of jobs at which the order goes on to CPUs of another kind. Empty except for an
     /// order by topology.
     pub borders: Vec<Border>,
-}
-
-fn numbers(cpus: &[CpuId]) -> String {
-    let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-    numbers.join(", ")
 }
 
 impl AllowedCpus {
@@ -88,7 +83,7 @@ impl AllowedCpus {
         Ok(ChosenCpus {
             cpus: named.to_vec(),
             words: "as asked".to_owned(),
-            borders: Vec::new(),
+            ..ChosenCpus::default()
         })
     }
 
@@ -97,7 +92,7 @@ impl AllowedCpus {
         if self.0.contains(&cpu) {
             return Ok(());
         }
-        let allowed = numbers(&self.0);
+        let allowed = self.0.iter().map(|cpu| cpu.0).join(", ");
         let text =
             format!("use {cpu}: q2c may run on CPUs {allowed} here; name some of them with --cpus");
         Err(Fault::new(Exit::Usage, text))
@@ -115,14 +110,12 @@ impl AllowedCpus {
     fn unnamed(&self, order: UnnamedCpus<'_>) -> ChosenCpus {
         match order {
             UnnamedCpus::AwayFrom(interrupted) => {
-                let last_first = self.0.iter().rev().copied();
-                let (last, mut cpus): (Vec<CpuId>, Vec<CpuId>) =
-                    last_first.partition(|cpu| interrupted.contains(cpu));
-                cpus.extend(last);
+                let mut cpus: Vec<CpuId> = self.0.iter().rev().copied().collect();
+                cpus.sort_by_key(|cpu| interrupted.contains(cpu));
                 ChosenCpus {
                     cpus,
                     words: "from the last to the first, CPUs with interrupts last".to_owned(),
-                    borders: Vec::new(),
+                    ..ChosenCpus::default()
                 }
             }
             UnnamedCpus::ByTopology {
@@ -133,30 +126,23 @@ impl AllowedCpus {
         }
     }
 
-    fn by_topology(&self, order: CpuOrder) -> ChosenCpus {
-        let mut cpus: Vec<CpuId> = order.cpus.iter().map(|placed| placed.cpu).collect();
-        let CpuOrder {
-            words: mut description,
-            borders,
-            ..
-        } = order;
-        // The kernel lets this process run on them, whether sysfs tells of them or not.
-        let unplaced = self.0.iter().filter(|cpu| !cpus.contains(cpu));
-        let unplaced: Vec<CpuId> = unplaced.copied().collect();
+    /// Adds the CPUs that sysfs does not tell of: the kernel lets this process run on them, too.
+    fn by_topology(&self, mut order: ChosenCpus) -> ChosenCpus {
+        let mut unplaced = self.0.clone();
+        unplaced.retain(|cpu| !order.cpus.contains(cpu));
         if !unplaced.is_empty() {
             let shown = cpu_list::show(&unplaced);
-            description = if cpus.is_empty() {
+            order.words = if order.cpus.is_empty() {
                 format!("{shown} by number, as sysfs tells no topology")
             } else {
-                format!("{description}; then {shown}, of which sysfs does not tell")
+                format!(
+                    "{}; then {shown}, of which sysfs does not tell",
+                    order.words
+                )
             };
-            cpus.extend(unplaced);
+            order.cpus.extend(unplaced);
         }
-        ChosenCpus {
-            cpus,
-            words: description,
-            borders,
-        }
+        order
     }
 
     /// The CPUs that are worth a short trial, at most `most`: the allowed ones where there are no

@@ -1,10 +1,13 @@
+use super::ChosenCpus;
 use crate::block::TargetDisk;
 use crate::{Roots, attr, cpu_list, machine};
+use itertools::Itertools;
 use q2c_model::CpuId;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// One online CPU (hardware thread).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopologyCpu {
     /// The CPU's number.
     pub id: CpuId,
@@ -69,8 +72,7 @@ impl Topology {
             siblings: vec![id],
             core: Some(id.0),
             package: Some(0),
-            node: None,
-            cache: None,
+            ..TopologyCpu::default()
         };
         Topology {
             cpus: cpus.iter().map(core).collect(),
@@ -107,7 +109,7 @@ pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
 }
 
 fn nodes(roots: &Roots) -> BTreeMap<u32, NumaNode> {
-    let read = |dir: &std::path::PathBuf| {
+    let read = |dir: &PathBuf| {
         let number = attr::name(dir).strip_prefix("node")?.parse().ok()?;
         let distances = attr::text(&dir.join("distance")).unwrap_or_default();
         let distances = distances.split_whitespace();
@@ -140,10 +142,9 @@ fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, NumaNode>) -> TopologyCpu
 }
 
 fn last_level_cache(roots: &Roots, id: CpuId) -> Option<CpuId> {
-    let level = |dir: &std::path::PathBuf| {
+    let level = |dir: &PathBuf| {
         let level: u32 = attr::value(&dir.join("level"))?;
-        let shared = cpu_list::parse(&attr::text(&dir.join("shared_cpu_list"))?)?;
-        Some((level, *shared.first()?))
+        Some((level, *attr::cpus(&dir.join("shared_cpu_list"))?.first()?))
     };
     let dirs = attr::entries(&roots.cpu(id, "cache"));
     let levels = dirs.iter().filter_map(level);
@@ -167,18 +168,11 @@ fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// A CPU and its place in the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CpuPosition {
-    /// The CPU's number.
-    pub cpu: CpuId,
-    /// How many usable CPUs of the same core come before it in the order: 0 for the core's first
-    /// CPU, 1 for its SMT sibling.
-    pub sibling: u32,
-    /// NUMA node; `None` where the kernel does not tell.
-    pub node: Option<u32>,
-    /// Socket; `None` where the kernel does not tell.
-    pub package: Option<u32>,
+/// A usable CPU, and how many usable CPUs of the same core come before it in the order: 0 for the
+/// core's first CPU, 1 for its SMT sibling.
+struct CpuPlace<'a> {
+    cpu: &'a TopologyCpu,
+    sibling: u32,
 }
 
 /// A number of jobs after which the next job's CPU is of another kind (sibling, node or socket). A
@@ -191,17 +185,6 @@ pub struct Border {
     pub next: String,
 }
 
-/// The order in which jobs 1, 2, 3 and so on are given CPUs. [`cpu_order`] makes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CpuOrder {
-    /// Every usable CPU once. Job n takes the n-th; beyond the last the order starts again.
-    pub cpus: Vec<CpuPosition>,
-    /// The order in words.
-    pub words: String,
-    /// The borders between kinds of CPUs, by ascending number of jobs.
-    pub borders: Vec<Border>,
-}
-
 /// Orders the CPUs that are online and `allowed`: every core comes before any SMT sibling. Within
 /// the cores, and within the siblings, those of the device's node come first, then those of the
 /// other nodes by distance from it; then sockets and CPU numbers decide. A CPU whose sibling is not
@@ -212,35 +195,25 @@ pub fn cpu_order(
     device_node: Option<u32>,
     allowed: &[CpuId],
     first: Option<CpuId>,
-) -> CpuOrder {
+) -> ChosenCpus {
     let usable = topology.cpus.iter().filter(|c| allowed.contains(&c.id));
     let usable: Vec<&TopologyCpu> = usable.collect();
-    let placed = |cpu: &&TopologyCpu| CpuPosition {
-        cpu: cpu.id,
-        sibling: earlier_siblings(cpu, &usable, first),
-        node: cpu.node,
-        package: cpu.package,
-    };
-    let mut cpus: Vec<CpuPosition> = usable.iter().map(placed).collect();
-    cpus.sort_by_key(|p| {
-        let distance = distance(topology, device_node, p.node);
-        let is_later = Some(p.cpu) != first;
-        (p.sibling, is_later, distance, p.node, p.package, p.cpu)
+    let sibling = |cpu| earlier_siblings(cpu, &usable, first);
+    let places = usable.iter().map(|&cpu| CpuPlace {
+        cpu,
+        sibling: sibling(cpu),
     });
-    let groups: Vec<&[CpuPosition]> = cpus.chunk_by(same_kind).collect();
-    let description = describe(&groups, device_node, topology);
-    let borders = borders(&groups, device_node);
-    CpuOrder {
-        words: description,
-        borders,
-        cpus,
-    }
-}
-
-impl CpuOrder {
-    /// The CPUs of the first `jobs` jobs; empty when no CPU may be used.
-    pub fn first(&self, jobs: usize) -> Vec<CpuId> {
-        self.cpus.iter().map(|p| p.cpu).cycle().take(jobs).collect()
+    let mut places: Vec<CpuPlace> = places.collect();
+    places.sort_by_key(|CpuPlace { cpu, sibling }| {
+        let distance = distance(topology, device_node, cpu.node);
+        let is_later = Some(cpu.id) != first;
+        (*sibling, is_later, distance, cpu.node, cpu.package, cpu.id)
+    });
+    let groups: Vec<&[CpuPlace]> = places.chunk_by(same_kind).collect();
+    ChosenCpus {
+        words: describe(&groups, device_node, topology),
+        borders: borders(&groups, device_node),
+        cpus: places.iter().map(|place| place.cpu.id).collect(),
     }
 }
 
@@ -254,27 +227,26 @@ fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu], first: Option<Cp
 /// The distance of `node` from the device's node, with 0 for that node itself. When the device's
 /// node is not known, all nodes have 0.
 fn distance(topology: &Topology, device_node: Option<u32>, node: Option<u32>) -> u32 {
-    match (device_node, node) {
-        (None, _) => 0,
-        (Some(device), Some(cpu_node)) if device == cpu_node => 0,
-        (Some(device), cpu_node) => cpu_node
-            .and_then(|cpu_node| topology.distance(device, cpu_node))
-            .unwrap_or(u32::MAX),
+    if device_node.is_none() || device_node == node {
+        return 0;
     }
+    let distance = |(device, node)| topology.distance(device, node);
+    device_node.zip(node).and_then(distance).unwrap_or(u32::MAX)
 }
 
-fn same_kind(a: &CpuPosition, b: &CpuPosition) -> bool {
-    (a.sibling, a.node, a.package) == (b.sibling, b.node, b.package)
+fn same_kind(a: &CpuPlace, b: &CpuPlace) -> bool {
+    let kind = |place: &CpuPlace| (place.sibling, place.cpu.node, place.cpu.package);
+    kind(a) == kind(b)
 }
 
 /// The order in words: `0-3 (cores of node 0, the device's), then 8-11 (SMT siblings of node 0, the
 /// device's)`.
-fn describe(groups: &[&[CpuPosition]], device_node: Option<u32>, topology: &Topology) -> String {
-    let group = |g: &&[CpuPosition]| {
-        let cpus: Vec<CpuId> = g.iter().map(|p| p.cpu).collect();
+fn describe(groups: &[&[CpuPlace]], device_node: Option<u32>, topology: &Topology) -> String {
+    let group = |g: &&[CpuPlace]| {
+        let cpus: Vec<CpuId> = g.iter().map(|place| place.cpu.id).collect();
         format!("{} ({})", cpu_list::show(&cpus), kind(&g[0], device_node))
     };
-    let mut parts: Vec<String> = vec![groups.iter().map(group).collect::<Vec<_>>().join(", then ")];
+    let mut parts: Vec<String> = vec![groups.iter().map(group).join(", then ")];
     if device_node.is_none() && topology.nodes.len() > 1 {
         parts.push("the device's node is not known".to_owned());
     }
@@ -284,12 +256,13 @@ fn describe(groups: &[&[CpuPosition]], device_node: Option<u32>, topology: &Topo
     parts.join("; ")
 }
 
-fn kind(place: &CpuPosition, device_node: Option<u32>) -> String {
-    let what = match place.sibling {
-        0 => "cores",
-        _ => "SMT siblings",
+fn kind(place: &CpuPlace, device_node: Option<u32>) -> String {
+    let what = if place.sibling == 0 {
+        "cores"
+    } else {
+        "SMT siblings"
     };
-    let place_words = match (place.node, place.package) {
+    let place_words = match (place.cpu.node, place.cpu.package) {
         (Some(n), _) if device_node == Some(n) => format!(" of node {n}, the device's"),
         (Some(n), Some(p)) => format!(" of node {n}, socket {p}"),
         (Some(n), None) => format!(" of node {n}"),
@@ -299,9 +272,9 @@ fn kind(place: &CpuPosition, device_node: Option<u32>) -> String {
     format!("{what}{place_words}")
 }
 
-fn borders(groups: &[&[CpuPosition]], device_node: Option<u32>) -> Vec<Border> {
+fn borders(groups: &[&[CpuPlace]], device_node: Option<u32>) -> Vec<Border> {
     let mut jobs = 0;
-    let border = |pair: &[&[CpuPosition]]| {
+    let border = |pair: &[&[CpuPlace]]| {
         jobs += pair[0].len() as u32;
         let next = kind(&pair[1][0], device_node);
         Border { jobs, next }

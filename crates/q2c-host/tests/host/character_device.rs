@@ -69,10 +69,8 @@ fn what_has_no_such_device_is_told_why() {
     };
     assert!(matches!(refused(dev(7, 0)), NoCharacterDevice::OtherDriver(name) if name == "loop0"));
     let partition = refused(dev(259, 5)).to_string();
-    assert!(
-        partition.contains("nvme0n1p1: it is a partition"),
-        "{partition}"
-    );
+    let reason = "nvme0n1p1: it is a partition";
+    assert!(partition.contains(reason), "{partition}");
     assert!(partition.ends_with("name nvme0n1"), "{partition}");
     // As on Linux 5.10, which shows the disk only.
     std::fs::remove_dir_all(tree.path("sys/devices/pci0/nvme/nvme0/ng0n1")).unwrap();

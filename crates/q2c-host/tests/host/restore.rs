@@ -1,8 +1,8 @@
 use crate::tree::SysProcTree;
 use q2c_host::Roots;
 use q2c_host::restore::{
-    ChangeKind, Guard, Owner, Pending, RestoreChange, RestoreError, RestoreReport, UndoOutcome,
-    default_folder, pending, restore_all,
+    Guard, Owner, Pending, RestoreError, RestoreReport, UndoOutcome, default_folder, pending,
+    restore_all,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,18 +55,11 @@ impl RestoreBench {
     fn leave(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
             let file = fs::canonicalize(self.tree.path(name)).unwrap();
-            let change = RestoreChange {
-                kind: ChangeKind::Setting,
-                seq: seq as u64,
-                owner: owner.clone(),
-                file,
-                old: (*old).into(),
-                written: (*written).into(),
-                started: None,
-                follows: None,
-            };
-            let mut json = serde_json::to_value(change).unwrap();
+            let mut json = serde_json::to_value(owner).unwrap();
             json["event"] = "change".into();
+            json["seq"] = seq.into();
+            json["object"] = file.to_str().into();
+            (json["old"], json["written"]) = ((*old).into(), (*written).into());
             format!("{json}\n")
         };
         let name = format!("{}-{}.jsonl", owner.pid, owner.start_time);

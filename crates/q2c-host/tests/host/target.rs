@@ -5,7 +5,7 @@ use q2c_result::{Exit, TargetKind};
 use rustix::fs::FallocateFlags;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A folder on the disk that the build is on, as the usual temporary folder may be in memory.
 fn folder() -> tempfile::TempDir {
@@ -109,13 +109,13 @@ fn things_that_are_no_target() {
     let dir = folder();
     let fifo = dir.path().join("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
-    let cases = [
-        (dir.path().to_owned(), "folder"),
-        (fifo, "fifo"),
-        (PathBuf::from("/dev/null"), "character device"),
-    ];
-    for (path, name) in cases {
-        let refused = read(&path).unwrap_err();
+    let null = Path::new("/dev/null");
+    for (path, name) in [
+        (dir.path(), "folder"),
+        (&fifo, "fifo"),
+        (null, "character device"),
+    ] {
+        let refused = read(path).unwrap_err();
         let message = refused.to_string();
         assert!(message.contains(&format!("it is a {name}")), "{message}");
         assert_eq!(Fault::from(refused).exit(), Exit::Target);

@@ -87,10 +87,8 @@ fn a_task_that_ended_or_was_placed_by_somebody_else_is_left_alone() {
     assert!(matches!(foreign, Some(UndoOutcome::Foreign { .. })));
     assert_eq!(cpus(task), own_cpus[1..2]);
     drop(shell);
-    assert!(
-        !guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap(),
-        "it has ended"
-    );
+    let is_alive = guard.allow(task, &own_cpus, &own_cpus[..1]).unwrap();
+    assert!(!is_alive);
 }
 
 /// A child that the task made meanwhile has inherited its CPUs.

@@ -2,7 +2,7 @@
 //! by hand.
 
 use crate::tree::SysProcTree;
-use q2c_host::topology::{CpuOrder, Topology, cpu_order, device_node};
+use q2c_host::topology::{ChosenCpus, Topology, cpu_order, device_node};
 use q2c_host::{Roots, block};
 use q2c_model::CpuId;
 
@@ -10,12 +10,12 @@ fn cpus(numbers: &[u32]) -> Vec<CpuId> {
     numbers.iter().copied().map(CpuId).collect()
 }
 
-fn order(tree: &SysProcTree, node: Option<u32>, allowed: &[u32]) -> CpuOrder {
+fn order(tree: &SysProcTree, node: Option<u32>, allowed: &[u32]) -> ChosenCpus {
     cpu_order(&Topology::read(&tree.roots()), node, &cpus(allowed), None)
 }
 
-fn numbers(order: &CpuOrder) -> Vec<u32> {
-    order.cpus.iter().map(|p| p.cpu.0).collect()
+fn numbers(order: &ChosenCpus) -> Vec<u32> {
+    order.cpus.iter().map(|cpu| cpu.0).collect()
 }
 
 /// Adds the topology files of one CPU.
@@ -101,7 +101,9 @@ fn only_allowed_cpus_and_a_lone_sibling_has_a_core() {
     let cpu_order = order(&server(), Some(0), &[4, 2, 6, 1, 99]);
     // CPU 4 counts as a core, as its sibling 0 is not allowed; 6 shares a core with 2.
     assert_eq!(numbers(&cpu_order), [2, 4, 1, 6]);
-    assert_eq!(cpu_order.cpus[3].sibling, 1);
+    let sibling = cpu_order.borders.last().unwrap();
+    let expected = (3, "SMT siblings of node 0, the device's");
+    assert_eq!((sibling.jobs, sibling.next.as_str()), expected);
     let nothing = order(&server(), None, &[]);
     assert!(nothing.cpus.is_empty() && nothing.first(3).is_empty());
 }

@@ -45,11 +45,12 @@ pub fn siblings(roots: &Roots, allowed: &[CpuId], trial: Duration) -> Result<Sib
         );
         return Err(Fault::new(Exit::Environment, text));
     }
+    let device = None;
     Ok(Siblings {
         own,
         other,
         trial,
-        device: None,
+        device,
     })
 }
 
@@ -89,8 +90,8 @@ pub fn measure(
 ) -> Result<(Vec<Pair>, Speeds), Fault> {
     let cells = cells(&machine.polling());
     let pairs = pairs(machine, &cells, cpus, plan, stop)?;
-    let table = table(&pairs);
-    Ok((pairs, table))
+    let speeds = table(&pairs);
+    Ok((pairs, speeds))
 }
 
 /// Checks that the logical CPUs share a pipeline. Returns the speed beside its own kind of the
@@ -108,9 +109,8 @@ pub fn shared_pipeline(
     let cells: Vec<PairCell> = Work::COMPUTE.into_iter().flat_map(both).collect();
     let pairs = pairs(machine, &cells, cpus, plan, stop)?;
     let speeds = pairs.into_iter().map(|pair| pair.speed);
-    Ok(speeds
-        .min_by(|a, b| a.max.total_cmp(&b.max))
-        .unwrap_or_default())
+    let slowest = speeds.min_by(|a, b| a.max.total_cmp(&b.max));
+    Ok(slowest.unwrap_or_default())
 }
 
 /// The cells with a neighbour, measured. Fails where the CPUs cannot be told apart.
@@ -138,22 +138,24 @@ fn pairs(
             rates[cell] = rate.or_fault(Exit::Environment, tried)?;
         }
         for (cell, (work, ..)) in cells.iter().enumerate() {
+            let is_alone = |other: &PairCell| *other == (*work, None, false);
             let alone = cells
                 .iter()
-                .position(|other| *other == (*work, None, false));
-            let alone = alone.map_or(f64::NAN, |at| rates[at]);
+                .position(is_alone)
+                .map_or(f64::NAN, |at| rates[at]);
             speeds[cell].push(rates[cell] / alone);
         }
     }
-    let measured = cells
-        .iter()
-        .zip(&speeds)
-        .filter(|((_, neighbour, _), _)| neighbour.is_some());
-    let pairs = measured.map(|(&(own, neighbour, same_cpu), speeds)| Pair {
-        own,
-        neighbour,
-        same_cpu,
-        speed: Interval::from_samples(speeds),
+    let measured = cells.iter().zip(&speeds);
+    let pairs = measured.filter(|((_, neighbour, _), _)| neighbour.is_some());
+    let pairs = pairs.map(|(&(own, neighbour, same_cpu), speeds)| {
+        let speed = Interval::from_samples(speeds);
+        Pair {
+            own,
+            neighbour,
+            same_cpu,
+            speed,
+        }
     });
     let pairs: Vec<Pair> = pairs.collect();
     tell_apart(&pairs)?;

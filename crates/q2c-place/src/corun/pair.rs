@@ -68,9 +68,9 @@ impl PairMachine for Siblings {
                 let device = self.device.as_ref();
                 scope.spawn(move || run_neighbour((work, device), other, both, over))
             });
-            let rate = scope
-                .spawn(|| measured((own, self.device.as_ref()), self.own, self.trial, &both))
-                .join();
+            let measures =
+                scope.spawn(|| measured((own, self.device.as_ref()), self.own, self.trial, &both));
+            let rate = measures.join();
             over.store(true, Ordering::Relaxed);
             let beside = beside.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
             let panicked = |_| io::Error::other("a measuring thread panicked");

@@ -40,11 +40,9 @@ impl<M: Movable> Decider<'_, M> {
         }
         let by_polling = self.cores_by_polling();
         let scattered = by_polling.iter().find_map(|&from| {
-            let poorer = by_polling
-                .iter()
-                .rev()
-                .take_while(|&&to| self.uneven(from, to));
-            poorer.copied().find_map(|to| self.scatter(from, to))
+            let poorest_first = by_polling.iter().rev().copied();
+            let mut poorer = poorest_first.take_while(|&to| self.uneven(from, to));
+            poorer.find_map(|to| self.scatter(from, to))
         });
         scattered.or_else(|| (0..self.tally.map.cores()).find_map(|core| self.gather(core)))
     }

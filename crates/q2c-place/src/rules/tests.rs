@@ -27,11 +27,10 @@ fn all_moves(tally: &mut Tally<'_>, rules: Rules) -> Vec<Move> {
 }
 
 fn decider<'a>(tally: &'a Tally<'a>, rules: Rules) -> Decider<'a, Anywhere> {
-    let movable = &Anywhere;
     Decider {
         tally,
         rules,
-        movable,
+        movable: &Anywhere,
     }
 }
 
@@ -120,15 +119,11 @@ fn pinned_tasks_stay() {
         rules: Rules::WithSwap,
         movable,
     };
-    let taken = with_pinned(&tally, &pinned[0])
-        .steal(0)
-        .expect("another source");
+    let taken = with_pinned(&tally, &pinned[0]).steal(0).unwrap();
     assert_eq!((taken.from, taken.class), (3, Class::Compute));
     let tally = Tally::from_counts(&map, &counts(&["PC|PC", "C|C"]));
     for (pinned, other) in pinned[1..].iter().zip([0, 1]) {
-        let swapped = with_pinned(&tally, pinned)
-            .swap()
-            .expect("the other P task");
+        let swapped = with_pinned(&tally, pinned).swap().unwrap();
         assert_eq!((swapped.from, swapped.why), (other, SwapReason::Scatter));
     }
 }

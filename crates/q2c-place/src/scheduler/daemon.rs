@@ -88,11 +88,9 @@ impl PlacementDaemon {
     }
 
     /// Moves tasks of this process as well, which are left alone otherwise.
-    pub(crate) fn with_itself(self) -> PlacementDaemon {
-        PlacementDaemon {
-            observer: self.observer.with_itself(),
-            ..self
-        }
+    pub(crate) fn with_itself(mut self) -> PlacementDaemon {
+        self.observer.own = 0;
+        self
     }
 
     /// Whether tasks of other users can be moved, too.
@@ -126,9 +124,7 @@ impl PlacementDaemon {
         for task in &mut active {
             self.recognise(task)?;
         }
-        let wanted = targets(&self.map, &active);
-        let due = self.wishes.window(wanted);
-        for (task, cpus) in due {
+        for (task, cpus) in self.wishes.window(targets(&self.map, &active)) {
             self.give(task, &cpus, &active)?;
         }
         self.free_silent(&active)?;
@@ -195,11 +191,9 @@ impl PlacementDaemon {
             return Ok(());
         };
         // The kernel shows no CPUs that are offline, whoever chose them.
-        let online = |cpus: &[CpuId]| -> Vec<CpuId> {
-            let online = cpus.iter().filter(|cpu| self.online.contains(cpu));
-            online.copied().collect()
-        };
-        if online(&held.now) != online(&task.allowed) {
+        let online = |cpu: &&CpuId| self.online.contains(cpu);
+        let allowed_now = task.allowed.iter().filter(online);
+        if !held.now.iter().filter(online).eq(allowed_now) {
             // A CPU about to go is left out of the task's before it is offline; procfs still shows
             // it. The next window gives all CPUs back.
             if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&held.now)
@@ -209,10 +203,9 @@ impl PlacementDaemon {
                 return Ok(());
             }
             // Somebody chose other CPUs since: theirs stay.
-            let (name, cpus) = (&task.thread.comm, list(&task.allowed));
+            let (name, tid, cpus) = (&task.thread.comm, id.tid, list(&task.allowed));
             self.log(format!(
-                "{name} ({}): left alone: somebody else gave it CPUs {cpus}",
-                id.tid
+                "{name} ({tid}): left alone: somebody else gave it CPUs {cpus}"
             ));
             self.held.remove(&id);
             return Ok(self.guard.forget(id)?);
@@ -231,9 +224,10 @@ impl PlacementDaemon {
         let Some((_, maker)) = self.held.iter().find(made_by) else {
             return Ok(());
         };
+        let (name, silent) = (task.thread.comm.clone(), 0);
         let held = MovedTask {
-            name: task.thread.comm.clone(),
-            silent: 0,
+            name,
+            silent,
             ..maker.clone()
         };
         if self.guard.allow(id, &held.old, &held.now)? {
@@ -267,33 +261,31 @@ impl PlacementDaemon {
                 return Ok(());
             }
             Err(refused) => {
-                let name = &task.thread.comm;
-                self.log(format!(
-                    "{name} ({}): not moved: failed to {refused}",
-                    id.tid
-                ));
+                let (name, tid) = (&task.thread.comm, id.tid);
+                self.log(format!("{name} ({tid}): not moved: failed to {refused}"));
                 self.refused.insert(id);
                 self.wishes.forget(id);
-                return if self.held.contains_key(&id) {
-                    self.free(id, "the kernel refused to give it other CPUs")
-                } else {
-                    Ok(self.guard.forget(id)?)
-                };
+                if self.held.contains_key(&id) {
+                    return self.free(id, "the kernel refused to give it other CPUs");
+                }
+                return Ok(self.guard.forget(id)?);
             }
         }
         // A control group may have taken CPUs away since they were read.
         let now = allowed_of(id.tid).unwrap_or_else(|_| cpus.to_vec());
-        let (name, reason) = (&task.thread.comm, reason(task));
+        let (name, reason) = (task.thread.comm.clone(), reason(task));
         let (before, to) = (list(&before), list(&now));
         let text = format!("{name} ({}): CPUs {before} -> {to}: {reason}", id.tid);
         self.events.push(DaemonEvent { text, moved: true });
-        let held = MovedTask {
-            old,
-            now,
-            name: task.thread.comm.clone(),
-            silent: 0,
-        };
-        self.held.insert(id, held);
+        self.held.insert(
+            id,
+            MovedTask {
+                old,
+                now,
+                name,
+                silent: 0,
+            },
+        );
         Ok(())
     }
 
@@ -309,8 +301,8 @@ impl PlacementDaemon {
                 over.push((*id, "no task polls any more, or none computes"));
             }
         }
-        let mut over = over.into_iter();
-        over.try_for_each(|(id, reason)| self.free(id, reason))
+        over.into_iter()
+            .try_for_each(|(id, reason)| self.free(id, reason))
     }
 
     /// Gives a task its own CPUs back, for this reason.
@@ -319,8 +311,7 @@ impl PlacementDaemon {
             return Ok(());
         };
         self.wishes.forget(id);
-        let outcome = self.guard.give_back(id)?;
-        let outcome = outcome.unwrap_or(UndoOutcome::AlreadyOld);
+        let outcome = self.guard.give_back(id)?.unwrap_or(UndoOutcome::AlreadyOld);
         let (name, tid, cpus) = (&held.name, id.tid, list(&held.old));
         self.log(format!(
             "{name} ({tid}): CPUs {cpus} again: {reason}; {outcome}"

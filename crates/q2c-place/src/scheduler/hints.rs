@@ -53,13 +53,11 @@ pub(crate) fn is_known_poller(comm: &str) -> bool {
 }
 
 fn fits_any(rules: &[impl AsRef<str>], comm: &str) -> bool {
-    rules
-        .iter()
-        .map(AsRef::as_ref)
-        .any(|rule| match rule.strip_suffix('*') {
-            Some(begin) => comm.starts_with(begin),
-            None => comm == rule,
-        })
+    let mut rules = rules.iter().map(AsRef::as_ref);
+    rules.any(|rule| match rule.strip_suffix('*') {
+        Some(begin) => comm.starts_with(begin),
+        None => comm == rule,
+    })
 }
 
 #[cfg(test)]

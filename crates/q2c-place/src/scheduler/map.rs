@@ -16,17 +16,13 @@ pub fn of_machine(roots: &Roots) -> SmtMap {
 pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMap {
     // A core is known by its first CPU, which all its siblings name.
     let first = |cpu: &&TopologyCpu| cpu.siblings.first() == Some(&cpu.id);
-    let cores = topology.cpus.iter().filter(first).map(|cpu| Core {
-        cpus: cpu
-            .siblings
-            .iter()
-            .copied()
-            .filter(|cpu| usable(*cpu))
-            .collect(),
+    let cores = topology.cpus.iter().filter(first).map(|cpu| {
+        let siblings = cpu.siblings.iter().copied();
+        let cpus = siblings.filter(|cpu| usable(*cpu)).collect();
         // Without word of the cache, the cores of a socket share one.
-        llc: cpu
-            .cache
-            .map_or(u32::MAX - cpu.package.unwrap_or(0), |first| first.0),
+        let by_socket = u32::MAX - cpu.package.unwrap_or(0);
+        let llc = cpu.cache.map_or(by_socket, |first| first.0);
+        Core { cpus, llc }
     });
     SmtMap::new(&cores.collect::<Vec<_>>())
 }

@@ -51,7 +51,6 @@ const TICK_S: f64 = 0.01;
 
 type Id = (u32, u64);
 
-#[derive(Clone, Debug)]
 struct ObservedTask {
     ticks: u64,
     runnable: bool,
@@ -71,8 +70,8 @@ pub struct TaskObserver {
     window: u64,
     began_ns: u64,
     isolated: Vec<CpuId>,
-    /// The process id that is left out.
-    own: u32,
+    /// The process that is left out: q2c's own, or 0 for none.
+    pub(crate) own: u32,
 }
 
 impl TaskObserver {
@@ -93,12 +92,6 @@ impl TaskObserver {
             observer.remember(&thread);
         }
         observer
-    }
-
-    /// Counts this process like any other.
-    pub(crate) fn with_itself(mut self) -> TaskObserver {
-        self.own = 0;
-        self
     }
 
     /// The functions of the kernel that are watched.
@@ -143,13 +136,14 @@ impl TaskObserver {
                 continue;
             };
             let pinned = self.is_pinned(&thread, &allowed, &mut cpusets);
+            let (stays, share) = (self.stays(&thread, pinned), share.min(1.0));
             active.push(Active {
-                stays: self.stays(&thread, pinned),
                 thread,
-                share: share.min(1.0),
+                share,
                 class,
                 by,
                 allowed,
+                stays,
             });
         }
         let window = self.window;
@@ -232,16 +226,15 @@ impl TaskObserver {
     }
 
     fn stays(&self, thread: &Thread, pinned: bool) -> Option<Stays> {
-        let reasons = [
+        [
             (thread.bound, Stays::PerCpu),
             (thread.kernel, Stays::Kernel),
             (thread.scheduling == Scheduling::RealTime, Stays::RealTime),
             (self.hints.leaves(&thread.comm), Stays::Hint),
             (pinned, Stays::Pinned),
-        ];
-        reasons
-            .into_iter()
-            .find_map(|(holds, reason)| holds.then_some(reason))
+        ]
+        .into_iter()
+        .find_map(|(holds, reason)| holds.then_some(reason))
     }
 }
 

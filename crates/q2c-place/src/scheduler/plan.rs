@@ -20,7 +20,6 @@ pub(crate) struct Planned {
 }
 
 /// Where the active tasks are.
-#[derive(Clone, Debug)]
 pub(crate) struct ActiveTaskMap<'a> {
     map: &'a SmtMap,
     tasks: &'a [Active],
@@ -60,7 +59,16 @@ impl<'a> ActiveTaskMap<'a> {
         if !self.are_mixed() {
             return planned;
         }
-        while let Some(next) = self.next_move(rules) {
+        loop {
+            let (tally, movable) = (&self.tally, &*self);
+            let Some(next) = (Decider {
+                tally,
+                rules,
+                movable,
+            })
+            .next_move() else {
+                break;
+            };
             for (from, to, class, why) in parts(next) {
                 let Some(task) = self.first(from, to, class) else {
                     return planned;
@@ -82,15 +90,6 @@ impl<'a> ActiveTaskMap<'a> {
         }
         planned.retain(|planned| planned.from != planned.to);
         planned
-    }
-
-    fn next_move(&self, rules: Rules) -> Option<Move> {
-        let decider = Decider {
-            tally: &self.tally,
-            rules,
-            movable: self,
-        };
-        decider.next_move()
     }
 
     fn first(&self, from: CpuIndex, to: CpuIndex, class: Class) -> Option<usize> {

@@ -90,10 +90,9 @@ pub fn check(roots: &Roots) -> Result<(), ScxError> {
         return Err(ScxError::NoJit);
     }
     if state == "disabled" {
-        Ok(())
-    } else {
-        Err(ScxError::Busy(text(roots, "root/ops").unwrap_or(state)))
+        return Ok(());
     }
+    Err(ScxError::Busy(text(roots, "root/ops").unwrap_or(state)))
 }
 
 /// Whether the kernel schedules by q2c's scheduler.
@@ -112,7 +111,8 @@ fn text(roots: &Roots, file: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn made(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
+    /// Whether the scheduler can be loaded, and whether it is in force.
+    fn state(files: &[(&str, &str)]) -> (Result<(), String>, bool) {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = dir.path().join(path);
@@ -120,18 +120,15 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let roots = Roots::under(dir.path());
-        (dir, roots)
+        let checked = check(&roots).map_err(|error| error.to_string());
+        (checked, in_force(&roots))
     }
 
     const OFF: (&str, &str) = ("sys/kernel/sched_ext/state", "disabled\n");
 
     #[test]
     fn each_obstacle_has_its_words() {
-        let obstacle = |files: &[(&str, &str)]| {
-            let (_dir, roots) = made(files);
-            check(&roots).map_err(|error| error.to_string())
-        };
-        assert_eq!(obstacle(&[OFF]), Ok(()));
+        assert_eq!(state(&[OFF]).0, Ok(()));
         let isolated = ("sys/devices/system/cpu/isolated", "2-3\n");
         let jit = ("proc/sys/net/core/bpf_jit_enable", "0\n");
         let on = [
@@ -139,13 +136,12 @@ mod tests {
             ("sys/kernel/sched_ext/root/ops", "scx_lavd\n"),
         ];
         let assert_obstacle = |files: &[(&str, &str)], words: &str| {
-            assert!(obstacle(files).unwrap_err().contains(words), "{words}");
+            assert!(state(files).0.unwrap_err().contains(words), "{words}");
         };
         assert_obstacle(&[], "no sched_ext");
         assert_obstacle(&[OFF, isolated], "isolcpus=2-3");
         assert_obstacle(&[OFF, jit], "bpf_jit_enable");
         assert_obstacle(&on, "`scx_lavd` is loaded");
-        let (_dir, roots) = made(&on);
-        assert!(!in_force(&roots));
+        assert!(!state(&on).1);
     }
 }

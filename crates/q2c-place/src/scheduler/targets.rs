@@ -122,9 +122,7 @@ mod tests {
         assert_eq!(target_cpus(&["PC|", "C|"], &[0]), ["1-3", "1-3"]);
         assert_eq!(target_cpus(&["P|P", "|"], &[]), Vec::<String>::new());
         // The pinned C task shares CPU 0 with a P task; the other C tasks do not come there.
-        assert_eq!(
-            target_cpus(&["CP|C", "C|C"], &[0]),
-            ["0", "1-3", "1-3", "1-3"]
-        );
+        let expected = ["0", "1-3", "1-3", "1-3"];
+        assert_eq!(target_cpus(&["CP|C", "C|C"], &[0]), expected);
     }
 }

@@ -44,7 +44,8 @@ impl PlaceWatchBasis {
         let cores = (0..self.map.cores()).map(core).collect();
         let before = speed::c_slowdown(&self.speeds, &places.tally);
         // Without SMT the kernel's own balancing is enough, as q2c place start says.
-        let planned = if self.map.cpus() > self.map.cores() {
+        let has_smt = self.map.cpus() > self.map.cores();
+        let planned = if has_smt {
             places.settle(Rules::Proposed)
         } else {
             Vec::new()
@@ -77,9 +78,8 @@ impl PlaceWatchBasis {
                 c_slowdown: (counts.compute > 0).then(|| f64::from(counts.load()) / running),
             }
         };
-        WatchedCore {
-            cpus: self.map.cpus_of(core).iter().map(cpu).collect(),
-        }
+        let cpus = self.map.cpus_of(core).iter().map(cpu).collect();
+        WatchedCore { cpus }
     }
 
     fn advised(&self, planned: &Planned, tasks: &[Active]) -> AdvisedMove {

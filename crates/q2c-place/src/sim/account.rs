@@ -32,16 +32,12 @@ impl Account {
         self.seconds += dt;
         self.polling_s += dt * f64::from(tally.polling);
         *state(tally, &mut self.states) += dt;
-        for (cpu, counts) in tally.cpus.iter().enumerate() {
-            let polling = counts.polling;
-            if polling == 0 {
-                continue;
-            }
+        let cpus = tally.cpus.iter().enumerate();
+        for (cpu, counts) in cpus.filter(|(_, counts)| counts.polling > 0) {
             let load = counts.load() as usize;
-            if self.sharing.len() < load {
-                self.sharing.resize(load, PollSharing::default());
-            }
-            let ran = dt * f64::from(polling) / load as f64;
+            let most = self.sharing.len().max(load);
+            self.sharing.resize(most, PollSharing::default());
+            let ran = dt * f64::from(counts.polling) / load as f64;
             self.sharing[load - 1].ran_s += ran;
             self.sharing[load - 1].work_s += ran * speed(cpu);
         }

@@ -6,7 +6,6 @@ use crate::map::{CpuIndex, Distance};
 use crate::predictor::Class;
 use crate::rules::{Anywhere, Decider, Rules};
 
-#[derive(Clone, Debug)]
 pub(super) struct Balancer {
     due_s: Vec<[f64; LEVELS.len()]>,
     rests: Vec<[bool; LEVELS.len()]>,

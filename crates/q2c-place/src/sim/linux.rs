@@ -27,11 +27,8 @@ pub(super) fn fork(tally: &Tally<'_>, rng: &mut Rng) -> CpuIndex {
     let per_cpu =
         |core: usize| (tally.load_of_core[core] as usize * 1024) / map.cpus_of(core).len();
     let core = least((0..map.cores()).collect(), per_cpu, rng);
-    least(
-        map.cpus_of(core).to_vec(),
-        |cpu| tally.cpus[cpu].load() as usize,
-        rng,
-    )
+    let load = |cpu: usize| tally.cpus[cpu].load() as usize;
+    least(map.cpus_of(core).to_vec(), load, rng)
 }
 
 pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuIndex {
@@ -43,14 +40,10 @@ pub(super) fn wake(tally: &Tally<'_>, before: CpuIndex, rng: &mut Rng) -> CpuInd
     let near = (0..map.cpus()).filter(|cpu| map.distance(before, *cpu) <= Distance::Cache);
     let idle: Vec<CpuIndex> = near.filter(idle).collect();
     if idle.is_empty() {
-        before
-    } else {
-        least(
-            idle,
-            |cpu| tally.load_of_core[map.core_of(cpu)] as usize,
-            rng,
-        )
+        return before;
     }
+    let load = |cpu| tally.load_of_core[map.core_of(cpu)] as usize;
+    least(idle, load, rng)
 }
 
 /// The value with the least key; of several one by chance.

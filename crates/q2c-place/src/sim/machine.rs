@@ -241,10 +241,10 @@ impl<'a> PlaceSimMachine<'a> {
         self.next_window_s = self.queues.now_s + WINDOW_S;
         for running in &mut self.queues.tasks {
             let before = running.predictor.class();
+            let ran = std::mem::take(&mut running.ran);
             running
                 .predictor
-                .window(running.ran && running.of.class == Class::Polling);
-            running.ran = false;
+                .window(ran && running.of.class == Class::Polling);
             let after = running.predictor.class();
             if before != after && running.wakes_at_s.is_none() {
                 self.queues.seen.remove(running.cpu, before);

@@ -26,16 +26,18 @@ pub struct Phases {
 impl Task {
     /// A C task with this much work, which never sleeps.
     pub(crate) fn compute(work_s: f64) -> Task {
+        let work_s = Some(work_s);
         Task {
-            work_s: Some(work_s),
+            work_s,
             ..Task::default()
         }
     }
 
     /// A P task that always polls.
     pub(crate) fn polling() -> Task {
+        let class = Class::Polling;
         Task {
-            class: Class::Polling,
+            class,
             ..Task::default()
         }
     }

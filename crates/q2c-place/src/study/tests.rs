@@ -38,10 +38,7 @@ fn the_published_figures_are_predicted() {
         };
         assert!(nearest(published) <= allowed, "{published:?}");
         let alone = published.figure == PublishedFigure::ScatterOverBunch;
-        assert_eq!(
-            published.fitted, alone,
-            "the speeds are fitted to one figure only"
-        );
+        assert_eq!(published.fitted, alone, "fitted to one figure only");
     }
 }
 
@@ -62,10 +59,7 @@ fn polling_tasks_lose_nothing_by_the_rules() {
     let four_cores = &result.setups[2];
     let policies = &four_cores.policies;
     let figures_of = |name| policies.iter().find(|p| p.policy == name).unwrap();
-    let (free, proposed) = (
-        figures_of(PolicyName::Free),
-        figures_of(PolicyName::Proposed),
-    );
+    let [free, proposed] = [PolicyName::Free, PolicyName::Proposed].map(figures_of);
     // Two tasks on each CPU, whatever the policy.
     assert!((proposed.p_bandwidth / free.p_bandwidth - 1.0).abs() < 0.024);
     assert!(proposed.states.colocate > 0.97, "{:?}", proposed.states);

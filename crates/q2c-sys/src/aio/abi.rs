@@ -161,10 +161,8 @@ impl UserRing {
             && known.incompatible == 0
             && known.length as usize == size_of::<Header>()
             && known.entries > 0;
-        fits.then_some(UserRing {
-            header,
-            entries: known.entries,
-        })
+        let entries = known.entries;
+        fits.then_some(UserRing { header, entries })
     }
 
     /// Takes as many events as are there and fit into `events`, and returns their number. It never

@@ -117,9 +117,8 @@ impl Aio {
             return self.refused.push(RingCompletion { slot, result });
         }
         let slot = transfer.slot as usize;
-        let buffer = self
-            .buffers
-            .index_of(transfer.slot, transfer.operation.writes());
+        let writes = transfer.operation.writes();
+        let buffer = self.buffers.index_of(transfer.slot, writes);
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits && self.queued.len() < self.queued.capacity());
         let common = Iocb {
@@ -127,17 +126,15 @@ impl Aio {
             fd: self.file.as_raw_fd() as u32,
             ..Iocb::default()
         };
+        let is_durable = transfer.operation == Operation::Durable;
         self.blocks[slot] = match transfer.operation {
             Operation::Flush => Iocb {
                 opcode: FDSYNC,
                 ..common
             },
-            operation => Iocb {
-                opcode: if operation.writes() { WRITE } else { READ },
-                key_and_flags: match operation {
-                    Operation::Durable => DSYNC,
-                    _ => [0, 0],
-                },
+            _ => Iocb {
+                opcode: if writes { WRITE } else { READ },
+                key_and_flags: if is_durable { DSYNC } else { [0, 0] },
                 buffer: self.buffers.address(buffer) as u64,
                 bytes: u64::from(transfer.length),
                 offset: transfer.offset as i64,
@@ -176,8 +173,7 @@ impl Aio {
     fn refuse(&mut self, index: usize, why: Option<io::Error>) {
         let base = self.blocks.as_ptr() as usize;
         let slot = ((self.queued[index] as usize - base) / size_of::<Iocb>()) as u16;
-        let errno = why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
-        let result = -errno;
+        let result = -why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
         self.refused.push(RingCompletion { slot, result });
     }
 

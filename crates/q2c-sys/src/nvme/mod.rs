@@ -194,12 +194,8 @@ fn parse(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
     if metadata != 0 {
         return Err(format!("its blocks carry {metadata} bytes of metadata"));
     }
-    let block = 1 << shift;
-    Ok(Namespace {
-        id,
-        block,
-        blocks: size,
-    })
+    let (block, blocks) = (1 << shift, size);
+    Ok(Namespace { id, block, blocks })
 }
 
 #[cfg(test)]
@@ -265,10 +261,8 @@ mod tests {
             operation: Operation::Durable,
             ..transfer(true, 1024, 512)
         };
-        let (plain, durable) = (
-            rw_command(NAMESPACE, transfer(true, 1024, 512), 7).unwrap(),
-            rw_command(NAMESPACE, durable, 7).unwrap(),
-        );
+        let [plain, durable] = [transfer(true, 1024, 512), durable]
+            .map(|transfer| rw_command(NAMESPACE, transfer, 7).unwrap());
         assert_eq!((plain[51], durable[51], durable[0]), (0, 0x40, 1));
         let flush = Transfer {
             operation: Operation::Flush,
@@ -291,10 +285,8 @@ mod tests {
         let most = MOST_BLOCKS * 512;
         let longest = rw_command(NAMESPACE, transfer(false, 0, most), 0).unwrap();
         assert_eq!(longest[48..52], [0xff, 0xff, 0, 0]);
-        assert_eq!(
-            rw_command(NAMESPACE, transfer(false, 0, most + 512), 0),
-            None
-        );
+        let actual = rw_command(NAMESPACE, transfer(false, 0, most + 512), 0);
+        assert_eq!(actual, None);
     }
 
     /// The structure of a namespace of 1000 blocks that uses format `n`, with `metadata` bytes and

@@ -8,6 +8,7 @@ use io_uring::{IoUring, cqueue, squeue, types};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
 
 // IORING_ENTER_* (include/uapi/linux/io_uring.h).
 const GETEVENTS: u32 = 1;
@@ -84,10 +85,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
         // SAFETY: the caller keeps the memory valid; the descriptor in the entry is registered with
         // this ring.
         let pushed = unsafe { self.ring.submission().push(entry) };
-        assert!(
-            pushed.is_ok(),
-            "the submission queue has entries for every slot"
-        );
+        pushed.expect("the submission queue has entries for every slot");
         self.in_flight += 1;
     }
 
@@ -171,9 +169,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
 
     /// Sleeps until a completion arrives, `left_ns` have passed, or a signal comes.
     fn wait_for(&mut self, left_ns: u64) -> Result<(), RingError> {
-        let left = types::Timespec::new()
-            .sec(left_ns / 1_000_000_000)
-            .nsec((left_ns % 1_000_000_000) as u32);
+        let left = types::Timespec::from(Duration::from_nanos(left_ns));
         let argument = types::SubmitArgs::new().timespec(&left);
         // With SQPOLL the helper may sleep although entries are in its queue.
         let wakeup = match self.options.sqpoll {

@@ -64,8 +64,8 @@ where
     /// Sets up a ring of `depth` entries with `options`, and the second ring that belongs to them.
     pub(crate) fn new(depth: u32, options: RingOptions, file: File) -> Result<Self, RingError> {
         let core = RingCore::new(depth, options)?;
-        let interrupting = options.interrupting();
-        let interrupting = interrupting.map(|beside| RingCore::new(depth, beside));
+        let second = options.interrupting();
+        let interrupting = second.map(|options| RingCore::new(depth, options));
         let interrupting = interrupting.transpose()?;
         let file = OwnedFd::from(file);
         for core in [Some(&core), interrupting.as_ref()].into_iter().flatten() {
@@ -151,10 +151,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     #[inline]
     fn only(&mut self) -> Option<&mut RingCore<E::Submission, E::Completion>> {
         match &mut self.interrupting {
-            Some(core) if core.in_flight > 0 => match self.core.in_flight {
-                0 => Some(core),
-                _ => None,
-            },
+            Some(core) if core.in_flight > 0 => (self.core.in_flight == 0).then_some(core),
             _ => Some(&mut self.core),
         }
     }
@@ -172,9 +169,8 @@ impl<E: RingEncoding> EncodedRing<E> {
     pub fn queue(&mut self, transfer: Transfer, path: CompletionPath) {
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits || transfer.operation == Operation::Discard);
-        let buffer = self
-            .buffers
-            .index_of(transfer.slot, transfer.operation.writes());
+        let writes = transfer.operation.writes();
+        let buffer = self.buffers.index_of(transfer.slot, writes);
         let address = self.buffers.address(buffer);
         let Some(entry) = self.encoding.entry(transfer, buffer, address) else {
             assert!(self.refused.len() < self.refused.capacity());
@@ -358,8 +354,10 @@ fn done(user_data: u64, result: i32) -> RingCompletion {
         1.. => -libc::EIO,
         errno => errno,
     };
-    let slot = user_data as u16;
-    RingCompletion { slot, result }
+    RingCompletion {
+        slot: user_data as u16,
+        result,
+    }
 }
 
 /// The encoding for files and block devices.
@@ -393,15 +391,17 @@ impl RingEncoding for FileEncoding {
 
     #[inline]
     fn completion(entry: cqueue::Entry) -> RingCompletion {
-        let (data, result) = (entry.user_data(), entry.result());
-        let result = match result {
+        let data = entry.user_data();
+        let result = match entry.result() {
             // A discard completes with 0: its length stands above the slot in the user data. For
             // the others these bits are 0.
             0 => (data >> u16::BITS) as i32,
             result => result,
         };
-        let slot = data as u16;
-        RingCompletion { slot, result }
+        RingCompletion {
+            slot: data as u16,
+            result,
+        }
     }
 }
 
@@ -433,10 +433,8 @@ fn entry(transfer: Transfer, buffer: usize, address: *mut u8) -> squeue::Entry {
             .mode(PUNCH_HOLE)
             .build(),
     };
-    let discarded = match transfer.operation {
-        Operation::Discard => length,
-        _ => 0,
-    };
+    let is_discard = transfer.operation == Operation::Discard;
+    let discarded = if is_discard { length } else { 0 };
     entry.user_data(u64::from(transfer.slot) | u64::from(discarded) << u16::BITS)
 }
 

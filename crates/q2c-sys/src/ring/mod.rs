@@ -177,10 +177,12 @@ fn sq_thread(ring: &impl AsRawFd) -> Option<u32> {
 /// The id in `fdinfo`. `None` without the line, or while the ring is busy: then the kernel prints
 /// -1.
 fn parse(fdinfo: &str) -> Option<u32> {
-    let line = fdinfo
-        .lines()
-        .find_map(|line| line.strip_prefix("SqThread:"))?;
-    line.trim().parse().ok()
+    let mut lines = fdinfo.lines();
+    lines
+        .find_map(|line| line.strip_prefix("SqThread:"))?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Whether `tid` is an SQPOLL thread: before it has run once, the line names the thread that made

@@ -114,17 +114,15 @@ impl RingOptions {
     /// The options of the second ring, whose completions interrupt; `None` where these options poll
     /// nothing, sleep in the kernel, or have a helper.
     pub(super) fn interrupting(&self) -> Option<RingOptions> {
-        (self.polls_in_call() && !self.hybrid).then_some(RingOptions {
-            iopoll: false,
-            ..*self
-        })
+        let iopoll = false;
+        (self.polls_in_call() && !self.hybrid).then_some(RingOptions { iopoll, ..*self })
     }
 
     /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
     pub(crate) fn names(&self, taskrun: TaskRun) -> &'static str {
         let bits = self.bits(taskrun);
-        let known = ALL.iter().find(|(set, _)| *set == bits);
-        known.map_or("unknown", |(_, names)| names)
+        let set = ALL.iter().find(|(set, _)| *set == bits);
+        set.map_or("unknown", |(_, names)| names)
     }
 
     /// The needs of these options that the kernel or the machine may not meet, for an error

@@ -104,13 +104,12 @@ pub(super) fn build<R: SetUp>(
 fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
     let todo = options.needs();
     if todo.is_empty() {
-        RingError::Setup { depth, source }
-    } else {
-        RingError::Options {
-            flags: options.names(taskrun),
-            source,
-            todo,
-        }
+        return RingError::Setup { depth, source };
+    }
+    RingError::Options {
+        flags: options.names(taskrun),
+        source,
+        todo,
     }
 }
 
@@ -152,18 +151,18 @@ where
 
 fn memlock_limit() -> String {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
-    limit.map_or("unlimited".to_owned(), |bytes| {
-        format!("{} KiB", bytes / 1024)
-    })
+    let limit = limit.map(|bytes| format!("{} KiB", bytes / 1024));
+    limit.unwrap_or_else(|| "unlimited".to_owned())
 }
 
 /// Registers the ring's own descriptor, so that the kernel need not look it up in every call.
 /// Returns its index, or `None` before Linux 5.18 and when all 16 places of the thread are taken.
 pub(super) fn register_ring(fd: &impl AsRawFd) -> Option<u32> {
+    let (offset, data) = (u32::MAX, fd.as_raw_fd() as u64);
     let mut update = RsrcUpdate {
-        offset: u32::MAX,
+        offset,
         resv: 0,
-        data: fd.as_raw_fd() as u64,
+        data,
     };
     let done = register(fd, REGISTER_RING_FDS, &mut update);
     (done == 1).then_some(update.offset)
@@ -171,12 +170,16 @@ pub(super) fn register_ring(fd: &impl AsRawFd) -> Option<u32> {
 
 /// Gives the thread's place back. Without that the ring would outlive its descriptor.
 pub(super) fn unregister_ring(fd: &impl AsRawFd, index: u32) {
-    let mut update = RsrcUpdate {
-        offset: index,
-        resv: 0,
-        data: 0,
-    };
-    register(fd, UNREGISTER_RING_FDS, &mut update);
+    let (offset, data) = (index, 0);
+    register(
+        fd,
+        UNREGISTER_RING_FDS,
+        &mut RsrcUpdate {
+            offset,
+            resv: 0,
+            data,
+        },
+    );
 }
 
 /// `struct io_uring_rsrc_update`.

@@ -48,7 +48,6 @@ pub(super) const PARAMS_TYPES: u32 = 3;
 
 /// `struct ublksrv_io_desc`.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub(super) struct Descriptor {
     pub op_flags: u32,
     pub sectors: u32,

@@ -46,6 +46,8 @@ pub struct DeviceInfo {
     pub token: u64,
 }
 
+/// A server that copies data itself, and recovery.
+const NEEDED: u64 = abi::USER_COPY | abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE;
 /// The largest request, bytes.
 const MAX_IO: u32 = 512 * 1024;
 /// The largest discard, sectors.
@@ -79,10 +81,8 @@ impl Control {
                 other => drop(other?),
             }
             if let Some(done) = self.ring.completion().next() {
-                return match done.result() {
-                    n if n < 0 => Err(io::Error::from_raw_os_error(-n)),
-                    _ => Ok(()),
-                };
+                let failed = Some(done.result()).filter(|result| *result < 0);
+                return failed.map_or(Ok(()), |errno| Err(io::Error::from_raw_os_error(-errno)));
             }
         }
     }
@@ -94,16 +94,14 @@ impl Control {
     /// The features of this kernel's ublk, as bits; 0 where it tells none.
     pub(crate) fn features(&mut self) -> u64 {
         let mut features = 0_u64;
-        let place = (&raw mut features as u64, 8);
-        let asked = self.call(abi::GET_FEATURES, 0, 0, place);
-        asked.map_or(0, |()| features)
+        let answered = self.call(abi::GET_FEATURES, 0, 0, (&raw mut features as u64, 8));
+        answered.map_or(0, |()| features)
     }
 
     /// Whether this kernel's ublk has what [`Control::add`] asks for: a server that copies data
     /// itself, and recovery.
     pub fn fits(&mut self) -> bool {
-        let wanted = abi::USER_COPY | abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE;
-        self.features() & wanted == wanted
+        self.features() & NEEDED == NEEDED
     }
 
     /// Adds the device `id`; `AlreadyExists` if the number is taken. Its requests wait for a server
@@ -114,16 +112,13 @@ impl Control {
             depth: shape.depth,
             max_io_bytes: MAX_IO,
             dev_id: id,
-            flags: abi::USER_COPY
-                | abi::USER_RECOVERY
-                | abi::USER_RECOVERY_REISSUE
-                | abi::CMD_IOCTL_ENCODE,
+            flags: NEEDED | abi::CMD_IOCTL_ENCODE,
             server_flags: shape.token,
             server: std::process::id() as i32,
             ..Info::default()
         };
-        let place = (&raw mut info as u64, size_of::<Info>() as u16);
-        self.call(abi::ADD_DEV, id, 0, place)?;
+        let memory = (&raw mut info as u64, size_of::<Info>() as u16);
+        self.call(abi::ADD_DEV, id, 0, memory)?;
         self.set_params(id, shape)
     }
 
@@ -144,15 +139,15 @@ impl Control {
             max_discard_segments: 1,
             ..Params::default()
         };
-        let place = (&raw mut params as u64, abi::PARAMS_LEN as u16);
-        self.call(abi::SET_PARAMS, id, 0, place)
+        let memory = (&raw mut params as u64, abi::PARAMS_LEN as u16);
+        self.call(abi::SET_PARAMS, id, 0, memory)
     }
 
     /// What the kernel says about the device `id`.
     pub fn info(&mut self, id: u32) -> io::Result<DeviceInfo> {
         let mut info = Info::default();
-        let place = (&raw mut info as u64, size_of::<Info>() as u16);
-        self.call(abi::GET_DEV_INFO, id, 0, place)?;
+        let memory = (&raw mut info as u64, size_of::<Info>() as u16);
+        self.call(abi::GET_DEV_INFO, id, 0, memory)?;
         Ok(DeviceInfo {
             queues: info.queues,
             depth: info.depth,
@@ -166,9 +161,9 @@ impl Control {
     /// The first of the CPUs whose requests go to the queue; `None` where the kernel names none.
     pub fn cpu_of_queue(&mut self, id: u32, queue: u16) -> Option<CpuId> {
         let mut mask = [0_u64; 128];
-        let place = (mask.as_mut_ptr() as u64, 1024);
-        let asked = self.call(abi::GET_QUEUE_AFFINITY, id, queue.into(), place);
-        asked.ok()?;
+        let memory = (mask.as_mut_ptr() as u64, 1024);
+        self.call(abi::GET_QUEUE_AFFINITY, id, queue.into(), memory)
+            .ok()?;
         let word = mask.iter().position(|&word| word != 0)?;
         Some(CpuId(word as u32 * 64 + mask[word].trailing_zeros()))
     }

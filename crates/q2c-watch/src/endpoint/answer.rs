@@ -165,10 +165,8 @@ mod tests {
         assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/x\r\n"));
         assert!(head.contains("Content-Length: 4\r\n"), "{head}");
         assert_eq!(body, "a 1\n");
-        assert_eq!(
-            HttpRequest::Page(false).answer("text/x", "a 1\n"),
-            format!("{head}\r\n\r\n")
-        );
+        let expected = format!("{head}\r\n\r\n");
+        assert_eq!(HttpRequest::Page(false).answer("text/x", "a 1\n"), expected);
         let wrong = HttpRequest::Method.answer("text/x", "a 1\n");
         assert!(wrong.contains("405 ") && wrong.contains("\r\nAllow: GET, HEAD\r\n"));
     }

@@ -42,11 +42,11 @@ impl CpuReading {
     /// The CPU used since `earlier`, which was read `length_s` seconds before.
     pub(crate) fn since(&self, earlier: &CpuReading, length_s: f64) -> CpuUsage {
         let percent = |ns: u64| ns as f64 / 1e9 / length_s.max(f64::MIN_POSITIVE) * 100.0;
-        let both = self.threads.iter().filter_map(|(tid, (polling, now))| {
+        let used = |(tid, (polling, now)): (&u32, &(Polling, Nanos))| {
             let (polled, before) = earlier.threads.get(tid)?;
             (polled != polling).then(|| (*now - *before).0)
-        });
-        let both: Vec<u64> = both.collect();
+        };
+        let both: Vec<u64> = self.threads.iter().filter_map(used).collect();
         let busy = self.machine.as_ref().zip(earlier.machine.as_ref());
         CpuUsage {
             threads: both.len() as u64,

@@ -13,11 +13,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `io_poll_delay` of a disk as a method needs it, until this value is dropped.
-pub struct HeldPolling(PollingKeeper);
-
-enum PollingKeeper {
-    Value(#[expect(dead_code, reason = "it puts the setting back when it is dropped")] Box<Guard>),
-    Daemon(SideThread<(), Fault>),
+pub struct HeldPolling {
+    /// It puts the setting back when it is dropped.
+    _guard: Option<Box<Guard>>,
+    /// It follows a rule, and puts the setting back itself.
+    daemon: Option<SideThread<(), Fault>>,
 }
 
 impl HeldPolling {
@@ -36,20 +36,23 @@ impl HeldPolling {
                 turn,
                 |source| ProbeError::Thread { source }.into(),
             )?;
-            return Ok(HeldPolling(PollingKeeper::Daemon(daemon)));
+            return Ok(HeldPolling {
+                _guard: None,
+                daemon: Some(daemon),
+            });
         }
         let wanted = sleep.and_then(Delay::from_sleep).unwrap_or(Delay::CLASSIC);
         let mut guard = Guard::new(roots, journal)?;
         guard.keep(&Delay::path(disk), &wanted.0.to_string())?;
-        Ok(HeldPolling(PollingKeeper::Value(Box::new(guard))))
+        Ok(HeldPolling {
+            _guard: Some(Box::new(guard)),
+            daemon: None,
+        })
     }
 
     /// Puts the setting back.
     pub fn end(self) -> Result<(), Fault> {
-        match self.0 {
-            PollingKeeper::Value(_) => Ok(()),
-            PollingKeeper::Daemon(daemon) => daemon.end(),
-        }
+        self.daemon.map_or(Ok(()), SideThread::end)
     }
 }
 

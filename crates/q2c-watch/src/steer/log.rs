@@ -19,7 +19,6 @@ use std::fmt;
 use std::io::{self, Write};
 
 /// One line of the log, with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SteerLogEntry {
     /// A completion that counts, under the time at which the rule counts it.
     Complete(Nanos, Completion),

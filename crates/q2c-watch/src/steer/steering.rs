@@ -11,7 +11,7 @@ use std::mem::take;
 /// Rules that need nothing but the times of a window, as the file's one value can carry out.
 const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
 /// Given to the rule in place of every request: the file has one value, so there is one class.
-const ANY: Io = Io {
+pub(crate) const ANY: Io = Io {
     direction: q2c_model::Direction::Read,
     bytes: 4_096,
 };
@@ -42,11 +42,8 @@ pub(crate) fn class_of(done: &Completion) -> Option<usize> {
 
 /// The class of a read or write of a sector or more, whether it was polled or not.
 fn transfer(done: &Completion) -> Option<usize> {
-    let io = Io {
-        direction: done.op.direction(),
-        bytes: done.bytes,
-    };
-    bucket_of(io).filter(|_| matches!(done.op, Op::Read | Op::Write))
+    let (direction, bytes) = (done.op.direction(), done.bytes);
+    bucket_of(Io { direction, bytes }).filter(|_| matches!(done.op, Op::Read | Op::Write))
 }
 
 impl Steering {
@@ -67,8 +64,9 @@ impl Steering {
                 unpolled: 0,
             });
         };
+        let policy = policy.to_string();
         Err(UnfitRule {
-            policy: policy.to_string(),
+            policy,
             why: reason,
         })
     }
@@ -195,10 +193,8 @@ mod tests {
         ] {
             let refused = Steering::new(&policy.parse().expect("a rule"));
             let reason = refused.err().expect(policy).to_string();
-            assert!(
-                reason.contains(word) && reason.contains("quantile"),
-                "{reason}"
-            );
+            let is_told = reason.contains(word) && reason.contains("quantile");
+            assert!(is_told, "{reason}");
         }
     }
 

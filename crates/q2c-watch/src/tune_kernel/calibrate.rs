@@ -145,11 +145,12 @@ impl KernelSleepPoint {
         let (mut low, mut high) = (-longest, self.asked + longest);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
-            if share(middle) > self.miss_rate() {
-                low = middle;
+            let bound = if share(middle) > self.miss_rate() {
+                &mut low
             } else {
-                high = middle;
-            }
+                &mut high
+            };
+            *bound = middle;
         }
         f64::midpoint(low, high)
     }
@@ -189,12 +190,11 @@ fn fit(points: &[KernelSleepPoint]) -> CostModel {
         return CostModel::delayed(Nanos::ZERO);
     };
     let is_clear = |point: &&KernelSleepPoint| point.miss_rate() <= MOST_MISSES;
-    let clear: Vec<&KernelSleepPoint> = shorter.iter().filter(is_clear).collect();
     let late = lateness(outlives);
     // The lateness less the probe's delay: the time from the hand-over to the begin of the sleep,
     // and the look itself. It does not depend on the sleep's length.
     let around = mean(&outlives.late()) - outlives.delay();
-    let sleep_cpu_clear = |point: &&KernelSleepPoint| {
+    let sleep_cpu_clear = |point: &KernelSleepPoint| {
         let (classic, slept) = (point.classic, point.levels);
         let polled = (slept.wait - point.asked - point.delay() - around).max(0.0);
         let cost = slept.cpu - (classic.cpu - classic.wait) - polled;
@@ -220,7 +220,8 @@ fn fit(points: &[KernelSleepPoint]) -> CostModel {
     };
     let added = shorter.iter().filter_map(|p| Some((p.asked, added(p)?)));
     let added_latency_ns = curve(added.collect());
-    let clear_cpu: Vec<(f64, f64)> = clear.iter().map(sleep_cpu_clear).collect();
+    let clear = shorter.iter().filter(is_clear);
+    let clear_cpu: Vec<(f64, f64)> = clear.map(sleep_cpu_clear).collect();
     CostModel {
         bs: Bytes(0),
         wake_clear,

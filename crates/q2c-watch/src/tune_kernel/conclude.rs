@@ -1,74 +1,31 @@
 //! Medians over the trials, figures over those of classic polling, the verdict.
 
-use super::calibrate::Calibrated;
-use super::tune::{KernelCandidate, KernelTrial, TuneKernel};
+use super::tune::{KernelCandidate, KernelTrial, TuneKernelSpec};
 use q2c_advice::{Goal, KernelWay, best_of_kernel};
 use q2c_model::stats::{Interval, percentile, sorted};
 use q2c_model::{Rates, SimulatedFigures};
 use q2c_policy::Method;
 use q2c_result::Warning;
-use q2c_result::kernel_tune::{
-    KernelMeasured, KernelMethod, KernelTuneJob, KernelTuneResult, SCHEMA,
-};
+use q2c_result::kernel_tune::{KernelMeasured, KernelMethod, KernelPoint};
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::sweep::SweepInput;
 use q2c_result::tune::{PerCore, Relative, Verdict};
 
-pub(crate) struct KernelTuneData {
-    pub recorded: SweepInput,
-    pub calibrated: Calibrated,
-    pub simulated: u64,
-    pub not_followed: u64,
-    pub best: Option<String>,
-    /// Classic polling first.
-    pub tried: Vec<KernelCandidate>,
-    pub own_cpu_pct: f64,
-    pub lost: u64,
-    pub started_unix_s: u64,
-    pub seconds: f64,
-}
-
-pub(crate) fn conclude(tune: &TuneKernel<'_>, of: KernelTuneData) -> KernelTuneResult {
-    let spec = tune.spec;
-    let methods: Vec<KernelMethod> = of.tried.iter().map(method).collect();
-    let goal = Goal {
-        objective: spec.objective,
-        limits: spec.limits,
-    };
-    let poll_iops = methods[0].measured.rates.iops.median;
-    let floor = goal.floor(poll_iops);
-    let (verdict, recommended) = decide(&methods, floor, &goal);
-    KernelTuneResult {
-        schema: SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: of.started_unix_s,
-        seconds: of.seconds,
-        job: KernelTuneJob {
-            command: tune.command.to_vec(),
-            record_ns: spec.record,
-            trial_ns: spec.trial,
-            trials: spec.trials,
-            objective: spec.objective.to_string(),
-            limits: spec.limits.in_words(),
-            seed: spec.seed,
-        },
-        machine: tune.machine.clone(),
-        device: tune.device.clone(),
-        warnings: warnings(&of),
-        recorded: of.recorded,
-        points: of.calibrated.points,
-        cost: of.calibrated.cost,
-        simulated: of.simulated,
-        not_followed: of.not_followed,
-        best: of.best,
-        methods,
-        verdict,
-        recommended,
-        floor,
-        lost: of.lost,
-        own_cpu_pct: of.own_cpu_pct,
-        restored: String::new(),
-    }
+/// The verdict on the methods, classic polling first, with the method that is recommended and the
+/// least IOPS that it had to keep.
+pub(super) fn verdict(spec: &TuneKernelSpec, methods: &[KernelMethod]) -> (Verdict, Method, f64) {
+    let (objective, limits) = (spec.objective, spec.limits);
+    let goal = Goal { objective, limits };
+    let floor = goal.floor(methods[0].measured.rates.iops.median);
+    let ways = methods[1..].iter().map(|m| KernelWay {
+        method: &m.method,
+        relative: &m.relative,
+        cpu_pct: m.measured.rates.cpu_pct.median,
+        p99_ns: m.measured.d2c_p99_ns.median,
+    });
+    let ways: Vec<KernelWay<'_>> = ways.collect();
+    let (verdict, best) = best_of_kernel(&ways, floor, &goal);
+    (verdict, best.cloned().unwrap_or(Method::POLL), floor)
 }
 
 fn totals(tried: &KernelCandidate) -> impl Iterator<Item = &KernelInterval> {
@@ -76,7 +33,7 @@ fn totals(tried: &KernelCandidate) -> impl Iterator<Item = &KernelInterval> {
 }
 
 /// Each trial is compared with the mean of the classic polling before and after it.
-fn method(tried: &KernelCandidate) -> KernelMethod {
+pub(super) fn method(tried: &KernelCandidate) -> KernelMethod {
     let interval_of_totals = |value: &dyn Fn(&KernelInterval) -> f64| {
         Interval::from_samples(&totals(tried).map(value).collect::<Vec<_>>())
     };
@@ -166,29 +123,21 @@ fn series(tried: &KernelCandidate) -> Vec<KernelInterval> {
     middle.map_or_else(Vec::new, |trial| trial.stretch.series.clone())
 }
 
-fn decide(methods: &[KernelMethod], floor: f64, goal: &Goal) -> (Verdict, Method) {
-    let ways = methods[1..].iter().map(|m| KernelWay {
-        method: &m.method,
-        relative: &m.relative,
-        cpu_pct: m.measured.rates.cpu_pct.median,
-        p99_ns: m.measured.d2c_p99_ns.median,
-    });
-    let ways: Vec<KernelWay<'_>> = ways.collect();
-    let (verdict, best) = best_of_kernel(&ways, floor, goal);
-    (verdict, best.cloned().unwrap_or(Method::POLL))
-}
-
-fn warnings(of: &KernelTuneData) -> Vec<Warning> {
+pub(super) fn warnings(
+    recorded: &SweepInput,
+    points: &[KernelPoint],
+    tried: &[KernelCandidate],
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if of.recorded.sizes.len() > 1 {
+    if recorded.sizes.len() > 1 {
         warnings.push(Warning::new(
             "one-sleep-for-all-sizes",
-            format!("{} sizes of requests", of.recorded.sizes.len()),
+            format!("{} sizes of requests", recorded.sizes.len()),
             "a steered rule has one sleep for all of them: a rule on the shortest sleeps too short for the longer ones",
             "compare with the kernel's own sleep, which has one for each size",
         ));
     }
-    let unknown: u64 = of.tried.iter().flat_map(totals).map(|t| t.unknown).sum();
+    let unknown: u64 = tried.iter().flat_map(totals).map(|t| t.unknown).sum();
     if unknown > 0 {
         warnings.push(Warning::new(
             "unknown-outcomes",
@@ -199,7 +148,7 @@ fn warnings(of: &KernelTuneData) -> Vec<Warning> {
             "run fewer threads on the device, or take the miss rate with that doubt",
         ));
     }
-    let outlived = of.calibrated.points.last().map_or(1.0, |p| p.miss_rate);
+    let outlived = points.last().map_or(1.0, |p| p.miss_rate);
     if outlived < 0.85 {
         let percent = outlived * 100.0;
         warnings.push(Warning::new(

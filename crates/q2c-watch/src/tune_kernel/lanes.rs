@@ -1,16 +1,10 @@
 //! Completions of the block layer as lanes that can be simulated.
 
-use crate::steer::{class_of, look_time};
+use crate::steer::{ANY, class_of, look_time};
 use q2c_capture::latency::Completion;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, OpFlags, Sectors, TakenAs};
 use q2c_policy::{Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Token};
 use q2c_sim::{LaneRecording, Recordings, Taking};
-
-/// The request that stands for every other one where the kernel has one sleep for all.
-const ANY: Io = Io {
-    direction: q2c_model::Direction::Read,
-    bytes: 4_096,
-};
 
 /// The polled reads and writes as lanes of depth 1, and how they were taken: one lane or more for
 /// each thread, device time from the hand-over to the driver to the completion. Threads poll in

@@ -97,14 +97,13 @@ impl<'a> Rig<'a> {
         }
         let total = self.watch.total();
         if total.polled < ENOUGH {
-            Err(self.no_load(doing, total.polled, length))
-        } else {
-            Ok(Stretch {
-                total,
-                series,
-                completions,
-            })
+            return Err(self.no_load(doing, total.polled, length));
         }
+        Ok(Stretch {
+            total,
+            series,
+            completions,
+        })
     }
 
     /// Puts the setting back. Returns each setting's file with the outcome.
@@ -140,9 +139,8 @@ impl<'a> Rig<'a> {
 
     fn turn(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Fault::stopped(
-                "tune the kernel's polling: stopped by a signal",
-            ));
+            let text = "tune the kernel's polling: stopped by a signal";
+            return Err(Fault::stopped(text));
         }
         self.daemon.turn_with(seen)
     }

@@ -1,7 +1,7 @@
 //! The phases of a run.
 
 use super::calibrate::calibrate;
-use super::conclude::{KernelTuneData, conclude};
+use super::conclude::{method, verdict, warnings};
 use super::lanes::{lanes, looked, of_one_class};
 use super::rig::{Rig, Stretch};
 use crate::steer::Steering;
@@ -9,7 +9,7 @@ use q2c_advice::{PUBLISHED, settling};
 use q2c_model::stats::{Rng, percentile, sorted};
 use q2c_model::{Bytes, CostModel, Exit, Fault, Nanos, SimulatedFigures};
 use q2c_policy::{KernelSleep, LINUX, Method, PolicySpec};
-use q2c_result::kernel_tune::KernelTuneResult;
+use q2c_result::kernel_tune::{KernelMethod, KernelTuneJob, KernelTuneResult, SCHEMA};
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::role::Role;
 use q2c_result::sweep::SweepInput;
@@ -89,19 +89,40 @@ impl TuneKernel<'_> {
         let best = self.best(&recorded, &calibrated.cost, &policies)?;
         let mut tried = self.methods(&recorded, &calibrated.cost, best.as_ref());
         let own_cpu_pct = self.verify(rig, &calibrated.cost, &mut tried, told)?;
-        let gathered = KernelTuneData {
+        let lost = rig.take_lost()?;
+        let methods: Vec<KernelMethod> = tried.iter().map(method).collect();
+        let (verdict, recommended, floor) = verdict(spec, &methods);
+        Ok(KernelTuneResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_s: started.map_or(0, |t| t.as_secs()),
+            seconds: begun.elapsed().as_secs_f64(),
+            job: KernelTuneJob {
+                command: self.command.to_vec(),
+                record_ns: spec.record,
+                trial_ns: spec.trial,
+                trials: spec.trials,
+                objective: spec.objective.to_string(),
+                limits: spec.limits.in_words(),
+                seed: spec.seed,
+            },
+            machine: self.machine.clone(),
+            device: self.device.clone(),
+            warnings: warnings(&recorded.input, &calibrated.points, &tried),
             recorded: recorded.input,
-            calibrated,
+            points: calibrated.points,
+            cost: calibrated.cost,
             simulated: policies.len() as u64,
             not_followed: not_followed as u64,
             best: best.map(|policy| policy.to_string()),
-            tried,
+            methods,
+            verdict,
+            recommended,
+            floor,
+            lost,
             own_cpu_pct,
-            lost: rig.take_lost()?,
-            started_unix_s: started.map_or(0, |t| t.as_secs()),
-            seconds: begun.elapsed().as_secs_f64(),
-        };
-        Ok(conclude(self, gathered))
+            restored: String::new(),
+        })
     }
 
     /// The best rule by simulation; `None` when none keeps the limits.
@@ -180,9 +201,7 @@ impl TuneKernel<'_> {
         for round in 0..self.spec.trials {
             told(&format!("trial {} of {}", round + 1, self.spec.trials));
             let mut order: Vec<usize> = (1..tried.len()).collect();
-            for last in (1..order.len()).rev() {
-                order.swap(last, rng.below(last as u64 + 1) as usize);
-            }
+            rng.shuffle(&mut order);
             for at in order {
                 let method = tried[at].method.clone();
                 let stretch = self.trial(rig, &method)?;
@@ -326,9 +345,10 @@ pub(crate) fn candidates(
     named: &[PolicySpec],
     p50: Nanos,
 ) -> Result<(Vec<PolicySpec>, usize), Fault> {
-    let mut policies = match named {
-        [] => standard_grid(p50),
-        named => named.to_vec(),
+    let mut policies = if named.is_empty() {
+        standard_grid(p50)
+    } else {
+        named.to_vec()
     };
     let count = policies.len();
     policies.retain(can_be_followed);

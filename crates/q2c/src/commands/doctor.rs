@@ -169,7 +169,7 @@ fn abilities(roots: &Roots) -> MachineAbilities {
             .map(|maker| MakerAbility {
                 fs: maker.fs.to_string(),
                 package: maker.package.to_owned(),
-                found: ability(maker.program),
+                ability: ability(maker.program),
             })
             .collect(),
     }

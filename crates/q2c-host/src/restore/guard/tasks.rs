@@ -1,10 +1,9 @@
-use super::super::entry::{RestoreChange, RestoreLine};
-use super::super::journal::Journal;
-use super::super::journal::SettingLock;
-use super::super::task_affinity::{self, TaskId};
-use super::super::{ChangeKind, RestoreError, UndoOutcome, sweep};
 use super::{Applied, Guard};
 use crate::cpu_list;
+use crate::restore::entry::RestoreLine;
+use crate::restore::journal::{Journal, SettingLock};
+use crate::restore::task_affinity::{self, TaskId};
+use crate::restore::{ChangeKind, RestoreError, UndoOutcome, sweep};
 use q2c_model::CpuId;
 
 /// A journal is written anew when it has this many lines, and four for each change in force.
@@ -33,11 +32,9 @@ impl Guard {
         match self.place_of(task) {
             Some(at) => self.add_value(at, &value)?,
             None => {
-                let (kind, old) = (ChangeKind::TaskAffinity, cpu_list::show(old));
-                let change = RestoreChange {
-                    started: Some(task.start_time),
-                    ..self.change(kind, &folder, &old, &value)
-                };
+                let old = cpu_list::show(old);
+                let mut change = self.change(ChangeKind::TaskAffinity, &folder, &old, &value);
+                change.started = Some(task.start_time);
                 self.apply(change, None)?;
             }
         }
@@ -47,10 +44,10 @@ impl Guard {
                 self.forget(task)?;
                 Ok(false)
             }
-            Err(e) => Err(RestoreError::setting(
-                format!("give CPUs {value} to"),
-                &folder,
-            )(e)),
+            Err(e) => {
+                let what = format!("give CPUs {value} to");
+                Err(RestoreError::setting(what, &folder)(e))
+            }
         }
     }
 
@@ -96,13 +93,11 @@ impl Guard {
         self.lines = 0;
         for at in 0..self.applied.len() {
             let Applied { change, others, .. } = &self.applied[at];
-            let seq = change.seq;
-            let change = RestoreLine::Change(change.clone());
-            let settled = others.clone().into_iter();
-            let settled = settled.map(|value| RestoreLine::Settled { seq, value });
-            std::iter::once(change)
-                .chain(settled)
-                .try_for_each(|line| self.log(&line))?;
+            let (seq, others) = (change.seq, others.clone());
+            self.log(&RestoreLine::Change(change.clone()))?;
+            for value in others {
+                self.log(&RestoreLine::Settled { seq, value })?;
+            }
         }
         old.map_or(Ok(()), Journal::remove)
     }

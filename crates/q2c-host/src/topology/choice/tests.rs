@@ -13,6 +13,14 @@ fn chosen(allowed: &[u32], named: Option<&[u32]>, interrupted: &[u32]) -> Vec<Cp
     allowed.choose(named.as_deref(), order).unwrap().cpus
 }
 
+fn by_topology(topology: &Topology, node: Option<u32>, first: Option<CpuId>) -> UnnamedCpus<'_> {
+    UnnamedCpus::ByTopology {
+        topology,
+        node,
+        first,
+    }
+}
+
 #[test]
 fn unnamed_cpus_are_the_last_ones_without_interrupts() {
     assert_eq!(chosen(&[0, 1, 2, 3], None, &[]), cpus(&[3, 2, 1, 0]));
@@ -35,11 +43,7 @@ fn named_cpus_keep_their_order_and_must_be_allowed() {
 #[test]
 fn a_curve_over_jobs_names_each_cpu_once() {
     let topology = Topology::default();
-    let order = UnnamedCpus::ByTopology {
-        topology: &topology,
-        node: None,
-        first: None,
-    };
+    let order = by_topology(&topology, None, None);
     let allowed = AllowedCpus::from_sorted(cpus(&[0, 1]));
     let twice = allowed.choose(Some(&cpus(&[1, 0, 1])), order);
     let expected = "use CPU 1 twice: name each CPU once";
@@ -65,7 +69,7 @@ fn a_helper_has_the_second_cpu() {
         let chosen = ChosenCpus {
             cpus: cpus(order),
             words: "as asked".to_owned(),
-            borders: Vec::new(),
+            ..ChosenCpus::default()
         };
         chosen.with_helper(CpuId(helper))
     };
@@ -74,10 +78,8 @@ fn a_helper_has_the_second_cpu() {
     assert_eq!(helped(&[0, 1], 7).cpus, cpus(&[0, 7, 1]));
     assert_eq!(helped(&[0], 0).cpus, cpus(&[0]));
     let description = helped(&[0, 1], 1).words;
-    assert_eq!(
-        description,
-        "as asked, the submitting thread's CPU 1 second"
-    );
+    let expected = "as asked, the submitting thread's CPU 1 second";
+    assert_eq!(description, expected);
 }
 
 #[test]
@@ -95,11 +97,7 @@ fn a_spare_cpu_has_no_job_and_rather_no_background() {
 #[test]
 fn cpus_of_which_sysfs_does_not_tell_are_used() {
     let nowhere = Topology::read(&Roots::under(std::path::Path::new("/nowhere")));
-    let order = UnnamedCpus::ByTopology {
-        topology: &nowhere,
-        node: None,
-        first: None,
-    };
+    let order = by_topology(&nowhere, None, None);
     let allowed = AllowedCpus::from_sorted([2, 3, 5].map(CpuId).to_vec());
     let chosen = allowed.choose(None, order).unwrap();
     assert_eq!(chosen.cpus, [2, 3, 5].map(CpuId));
@@ -149,11 +147,7 @@ fn the_cpu_that_trials_have_shown_comes_first_and_its_sibling_last() {
     let topology = two_sockets();
     let allowed = AllowedCpus::from_sorted((0..8).map(CpuId).collect());
     let chosen = |first| {
-        let order = UnnamedCpus::ByTopology {
-            topology: &topology,
-            node: Some(0),
-            first,
-        };
+        let order = by_topology(&topology, Some(0), first);
         allowed.choose(None, order).unwrap()
     };
     assert_eq!(chosen(None).cpus, cpus(&[0, 1, 2, 3, 4, 5, 6, 7]));

@@ -24,7 +24,7 @@ fn able() -> MachineAbilities {
     let maker = |fs: &str| MakerAbility {
         fs: fs.to_owned(),
         package: format!("{fs}-tools"),
-        found: Ok(()),
+        ability: Ok(()),
     };
     MachineAbilities {
         bpf: Ok(()),
@@ -89,7 +89,7 @@ fn every_check_has_a_use_and_stands_under_it() {
     let place = |check: &Check| {
         order
             .iter()
-            .position(|used_for| *used_for == check.uses[0])
+            .position(|used| *used == check.uses[0])
             .unwrap()
     };
     assert!(report.checks.iter().map(place).is_sorted());
@@ -154,7 +154,7 @@ fn a_ram_device_is_made_by_the_module_or_by_ublk() {
 #[test]
 fn a_file_system_needs_its_program_and_a_mount() {
     let mut abilities = able();
-    abilities.makers[1].found = lacks("mkfs.xfs is not installed");
+    abilities.makers[1].ability = lacks("mkfs.xfs is not installed");
     let report = sorted(&machine(""), abilities.clone());
     let (verdict, fix, check) = outcome(&report, "mkfs-xfs");
     assert_eq!(verdict, Invalidates);

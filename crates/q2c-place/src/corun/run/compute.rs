@@ -11,7 +11,7 @@ use q2c_run::runner::CellError;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::{allow, sleep_until};
 use std::io;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -19,17 +19,12 @@ use std::time::{Duration, Instant};
 /// The name of the threads, by which the daemon knows them.
 pub(crate) const NAME: &str = "q2c-computes";
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ComputeDurations {
-    pub settle: Nanos,
-    pub counted: Nanos,
-}
-
 /// The computing tasks of a trial.
 pub(crate) struct ComputeTasks<'a> {
     /// The CPUs of each task.
     pub cpus: &'a [Vec<CpuId>],
-    pub lengths: ComputeDurations,
+    pub settle: Nanos,
+    pub counted: Nanos,
     pub window: &'a CorunWindow,
     pub stop: &'a AtomicBool,
 }
@@ -48,10 +43,8 @@ impl ComputeTasks<'_> {
     }
 
     fn own_work(&self, work: Work) -> Result<Vec<f64>, CellError> {
-        let (start, halt) = (
-            &Start::for_members(self.cpus.len()),
-            &AtomicBool::new(false),
-        );
+        let start = &Start::for_members(self.cpus.len());
+        let halt = &AtomicBool::new(false);
         let body = |nth: usize, cpus: &[CpuId]| -> io::Result<u64> {
             let member = Member::new(start, nth, halt);
             let allowed = allow(cpus);
@@ -62,7 +55,7 @@ impl ComputeTasks<'_> {
             }
         };
         let body = &body;
-        let counted_ns = self.lengths.counted.0;
+        let counted_ns = self.counted.0;
         let blocks = thread::scope(|scope| {
             let starter = Starter::new(start);
             let spawn = |(nth, cpus): (usize, &Vec<CpuId>)| {
@@ -72,7 +65,7 @@ impl ComputeTasks<'_> {
             };
             let threads: io::Result<Vec<_>> = self.cpus.iter().enumerate().map(spawn).collect();
             if threads.is_ok() && starter.wait_for_all().is_some() {
-                let begin = self.window.clock.now() + self.lengths.settle.0;
+                let begin = self.window.clock.now() + self.settle.0;
                 self.window.begin_at(begin);
                 self.window.end_at(begin + counted_ns);
                 starter.start_at(begin);
@@ -87,21 +80,18 @@ impl ComputeTasks<'_> {
             return Err(CellError::Cancelled);
         }
         if blocks.contains(&0) {
-            return Err(CellError::Trial(
-                "count the work of a computing task: it did not end one block of it in the counted time; use a longer --trial".to_owned(),
-            ));
+            let text = "count the work of a computing task: it did not end one block of it in the counted time; use a longer --trial";
+            return Err(CellError::Trial(text.to_owned()));
         }
         let seconds = counted_ns as f64 / 1e9;
-        Ok(blocks
-            .iter()
-            .map(|&blocks| seconds / blocks as f64)
-            .collect())
+        let per_block = blocks.iter().map(|&blocks| seconds / blocks as f64);
+        Ok(per_block.collect())
     }
 
     /// Lets the counted time pass without a computing task.
     pub(crate) fn wait_for_nothing(&self) {
-        let begin = self.window.clock.now() + self.lengths.settle.0;
-        let end = begin + self.lengths.counted.0;
+        let begin = self.window.clock.now() + self.settle.0;
+        let end = begin + self.counted.0;
         self.window.begin_at(begin);
         self.window.end_at(end);
         while self.window.clock.now() < end && !self.stop.load(Ordering::Relaxed) {
@@ -111,7 +101,7 @@ impl ComputeTasks<'_> {
 
     /// The blocks that a task ends within the counted time.
     fn count_blocks(&self, mut task: CorunTask, begin: u64) -> io::Result<u64> {
-        let end = begin + self.lengths.counted.0;
+        let end = begin + self.counted.0;
         let mut blocks = 0;
         loop {
             task.block()?;
@@ -157,33 +147,38 @@ fn again(
     ended: &AtomicUsize,
 ) -> io::Result<Option<f64>> {
     let mut first = None;
-    // A failure counts as an end, so that nobody waits for it.
-    let result = loop {
+    loop {
         let began = Instant::now();
-        match once(command, cpus, over) {
-            Ok(true) if first.is_none() => {
-                first = Some(began.elapsed().as_secs_f64());
-                ended.fetch_add(1, Ordering::AcqRel);
-            }
-            Ok(true) => {}
-            Ok(false) => return Ok(first),
-            Err(error) => break Err(error),
+        let run = once(command, cpus, over);
+        if let Ok(false) = run {
+            return Ok(first);
         }
-    };
-    if first.is_none() {
-        ended.fetch_add(1, Ordering::AcqRel);
+        if first.is_none() {
+            first = Some(began.elapsed().as_secs_f64());
+            // A failure counts as an end, so that nobody waits for it.
+            ended.fetch_add(1, Ordering::AcqRel);
+        }
+        run?;
     }
-    result
 }
 
 fn once(command: &str, cpus: &[CpuId], over: &AtomicBool) -> io::Result<bool> {
-    let mut shell = shell(command);
-    shell.stdout(Stdio::null()).stderr(Stdio::null());
-    match wait(start_on(cpus, &mut shell)?, over)? {
+    match run_silently(command, cpus, over)? {
         None => Ok(false),
         Some(status) if status.success() => Ok(true),
         Some(status) => Err(io::Error::other(format!("it ended with {status}"))),
     }
+}
+
+/// Runs a program until it ends; `None` where it was stopped because all is over.
+pub(crate) fn run_silently(
+    command: &str,
+    cpus: &[CpuId],
+    over: &AtomicBool,
+) -> io::Result<Option<ExitStatus>> {
+    let mut shell = shell(command);
+    shell.stdout(Stdio::null()).stderr(Stdio::null());
+    wait(start_on(cpus, &mut shell)?, over)
 }
 
 pub(crate) fn failed(what: &str, error: &io::Error) -> CellError {
@@ -213,7 +208,8 @@ mod tests {
         let settle = Nanos::from_millis(20);
         let tasks = ComputeTasks {
             cpus,
-            lengths: ComputeDurations { settle, counted },
+            settle,
+            counted,
             window: &CorunWindow::new(Clock::new()),
             stop: &AtomicBool::new(stop),
         };
@@ -238,10 +234,7 @@ mod tests {
             let alone = sum(on_one_cpu(&task, 1).expect("a time"));
             let shared = sum(on_one_cpu(&task, 2).expect("times"));
             let ratio = shared / alone;
-            assert!(
-                (1.6..2.5).contains(&ratio),
-                "two take {ratio} times as long"
-            );
+            assert!((1.6..2.5).contains(&ratio), "{ratio} times as long");
         });
     }
 

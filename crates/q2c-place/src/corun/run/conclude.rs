@@ -58,12 +58,10 @@ fn cell<'a>(trials: &'a Trials, wanted: &RunCell) -> Option<&'a CellRuns<RunCell
 }
 
 fn outcomes<'a>(trials: &'a Trials, wanted: &RunCell) -> BTreeMap<u32, &'a RunTrial> {
-    let trials = cell(trials, wanted)
-        .into_iter()
-        .flat_map(|runs| &runs.trials);
-    trials
-        .filter_map(|trial| Some((trial.trial, trial.result.ok()?)))
-        .collect()
+    let runs = cell(trials, wanted).into_iter();
+    let trials = runs.flat_map(|runs| &runs.trials);
+    let outcomes = trials.filter_map(|trial| Some((trial.trial, trial.result.ok()?)));
+    outcomes.collect()
 }
 
 fn slowdowns(trials: &Trials, policy: PolicyName, task: &ComputeTask) -> BTreeMap<u32, f64> {
@@ -85,9 +83,8 @@ fn placement(
 ) -> PlacementRun {
     let runs = cell(trials, &RunCell::Placed(policy, task.clone()));
     let done = runs.into_iter().flat_map(CellRuns::outcomes);
-    let moves: Vec<f64> = done
-        .filter_map(|trial| trial.moves.map(f64::from))
-        .collect();
+    let moves = done.filter_map(|trial| trial.moves.map(f64::from));
+    let moves: Vec<f64> = moves.collect();
     let failures = runs.into_iter().flat_map(CellRuns::failures);
     PlacementRun {
         policy,
@@ -117,10 +114,7 @@ fn polls(runs: &CellRuns<RunCell, RunTrial>, bs: Bytes) -> Option<PollFigures> {
 }
 
 fn gains(slowdowns: &[(PolicyName, BTreeMap<u32, f64>)]) -> Vec<PlacementGain> {
-    let slowdowns_of = |policy| {
-        let row = slowdowns.iter().find(|(name, _)| *name == policy);
-        row.map(|(_, slowdown)| slowdown)
-    };
+    let slowdowns_of = |policy| Some(&slowdowns.iter().find(|(name, _)| *name == policy)?.1);
     let gain = |(shorter, longer, published_pct): (PolicyName, PolicyName, Option<f64>)| {
         let (short, long) = (slowdowns_of(shorter)?, slowdowns_of(longer)?);
         let gain = |(round, time): (&u32, &f64)| Some(Gain::from_times(*long.get(round)?, *time));

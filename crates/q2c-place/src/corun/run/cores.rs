@@ -1,6 +1,6 @@
 //! The cores of this machine, on which trials run.
 
-use super::compute::{self, ComputeDurations, ComputeTasks};
+use super::compute::{self, ComputeTasks};
 use super::plan::{PlaceTrialRunner, RunTrial};
 use super::polls::{self, PollTrial, PollingLanes};
 use super::spec::{Cpus, PlaceRunSettings, RunCell};
@@ -43,10 +43,8 @@ impl PlaceTrialRunner for Cores<'_> {
         let window = CorunWindow::new(self.clock);
         let tasks = ComputeTasks {
             cpus: &cpus.compute,
-            lengths: ComputeDurations {
-                settle: self.spec.settle,
-                counted: self.spec.trial,
-            },
+            settle: self.spec.settle,
+            counted: self.spec.trial,
             window: &window,
             stop: context.cancel,
         };
@@ -68,10 +66,11 @@ impl PlaceTrialRunner for Cores<'_> {
         if context.cancelled() {
             return Err(CellError::Cancelled);
         }
+        let moves = moves?;
         Ok(RunTrial {
             compute_s,
             polls,
-            moves: moves?,
+            moves,
         })
     }
 }
@@ -143,13 +142,12 @@ impl DaemonBalancer {
     }
 
     fn end(self) -> Result<u32, CellError> {
-        let outcomes = self.daemon.end();
-        match outcomes.iter().find(|(_, outcome)| !outcome.is_final()) {
-            None => Ok(self.moves),
-            Some((task, outcome)) => Err(CellError::Trial(format!(
-                "give {} its CPUs back: {outcome}; run q2c restore",
-                task.display()
-            ))),
-        }
+        let mut outcomes = self.daemon.end().into_iter();
+        let Some((task, outcome)) = outcomes.find(|(_, outcome)| !outcome.is_final()) else {
+            return Ok(self.moves);
+        };
+        let task = task.display();
+        let text = format!("give {task} its CPUs back: {outcome}; run q2c restore");
+        Err(CellError::Trial(text))
     }
 }

@@ -1,16 +1,14 @@
 //! The polling tasks of a trial: lanes of q2c's engine, or programs.
 
-use super::compute::{failed, joined};
+use super::compute::{failed, joined, run_silently};
 use super::window::CorunWindow;
 use q2c_engine::measure::{PhaseStats, combine, in_turn};
 use q2c_engine::{Activity, Live, LiveAnswer, LivePlan, Wait, live};
-use q2c_host::program::{shell, start_on, wait};
 use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_run::runner::CellError;
 use q2c_sys::thread::allow_other;
 use q2c_workbench::workload::{Stages, Step, Workload};
 use serde::{Deserialize, Serialize};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, io, thread};
@@ -68,10 +66,9 @@ impl PollingLanes<'_> {
             take(live, &mut slices);
             Ok((figures(slices, window)?, done))
         });
-        match heard {
-            Ok((heard, _)) => heard,
-            Err(error) => Err(CellError::Trial(error.to_string())),
-        }
+        heard
+            .map_err(|error| CellError::Trial(error.to_string()))?
+            .0
     }
 
     fn plan(&self) -> LivePlan {
@@ -134,11 +131,9 @@ fn figures(slices: Vec<Vec<PollSlice>>, window: &CorunWindow) -> Result<PollTria
     let lane = |slices: Vec<PollSlice>| {
         let inside = slices.into_iter().filter(within).map(|(_, stats)| stats);
         let inside: Vec<PhaseStats> = inside.collect();
-        if inside.is_empty() {
-            Err(none())
-        } else {
-            Ok(in_turn(&inside))
-        }
+        (!inside.is_empty())
+            .then(|| in_turn(&inside))
+            .ok_or_else(none)
     };
     let lanes: Vec<PhaseStats> = slices.into_iter().map(lane).collect::<Result<_, _>>()?;
     let total = combine(&lanes);
@@ -162,11 +157,7 @@ pub(crate) fn programs<T: Send>(
     thread::scope(|scope| {
         let start = |cpus: &Vec<CpuId>| {
             let cpus = cpus.clone();
-            scope.spawn(move || {
-                let mut shell = shell(command);
-                shell.stdout(Stdio::null()).stderr(Stdio::null());
-                wait(start_on(&cpus, &mut shell)?, over)
-            })
+            scope.spawn(move || run_silently(command, &cpus, over))
         };
         let programs: Vec<_> = cpus.iter().map(start).collect();
         let beside = scope.spawn(beside);
@@ -181,11 +172,10 @@ pub(crate) fn programs<T: Send>(
         let ends = ends.map_err(|error| failed(&format!("run `{command}`"), &error))?;
         looked?;
         let done = done.unwrap_or_else(|_| Err(panicked()))?;
-        match ends.into_iter().flatten().next() {
-            None => Ok(done),
-            Some(status) => Err(CellError::Trial(format!(
+        ends.into_iter().flatten().next().map_or(Ok(done), |status| {
+            Err(CellError::Trial(format!(
                 "keep `{command}` polling: expected it to run until it is stopped, it ended with {status}"
-            ))),
-        }
+            )))
+        })
     })
 }

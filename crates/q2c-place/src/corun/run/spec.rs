@@ -187,11 +187,10 @@ impl Cpus {
             RunCell::ComputeAlone(_) => (alone, Vec::new()),
             RunCell::PollingAlone => (Vec::new(), alone),
             RunCell::Placed(policy, _) => {
-                let placed = place_tasks(*policy, map, spec.compute(), spec.polling());
-                placed.map_or_else(
-                    || everywhere(map, spec),
-                    |placed| (ids(map, &placed.compute), ids(map, &placed.polling)),
-                )
+                match place_tasks(*policy, map, spec.compute(), spec.polling()) {
+                    Some(placed) => (ids(map, &placed.compute), ids(map, &placed.polling)),
+                    None => everywhere(map, spec),
+                }
             }
         };
         Cpus { compute, polling }

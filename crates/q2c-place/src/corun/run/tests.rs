@@ -165,8 +165,6 @@ fn trials_run_on_this_machine() {
     let polls = results[0].placements[0].polls.expect("P tasks");
     // A device of 200 us gives 5,000 I/Os per second and no more.
     let (iops, p50_ns) = (polls.iops.median, polls.latency.p50_ns.median);
-    assert!(
-        iops > 0.0 && iops <= 5_010.0 && p50_ns >= 200e3,
-        "{polls:?}"
-    );
+    let is_possible = iops > 0.0 && iops <= 5_010.0 && p50_ns >= 200e3;
+    assert!(is_possible, "{polls:?}");
 }

@@ -9,6 +9,8 @@ const STEADY: u32 = 2;
 /// Windows in a row without a wish for a task before it gets its own CPUs back.
 const UNWANTED: u32 = 4;
 
+pub(super) type CpusByTask = Vec<(TaskId, Vec<CpuId>)>;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
     of: HashMap<TaskId, PlacementWish>,
@@ -23,26 +25,20 @@ struct PlacementWish {
 
 impl Wishes {
     /// Takes in the wishes of a window. Returns those that are steady.
-    pub(crate) fn window(
-        &mut self,
-        wanted: Vec<(TaskId, Vec<CpuId>)>,
-    ) -> Vec<(TaskId, Vec<CpuId>)> {
-        let mut due = Vec::new();
+    pub(crate) fn window(&mut self, mut wanted: CpusByTask) -> CpusByTask {
         self.of.values_mut().for_each(|wish| wish.missing += 1);
-        for (task, cpus) in wanted {
-            let wish = self.of.entry(task).or_default();
-            if wish.cpus != cpus {
-                wish.cpus.clone_from(&cpus);
+        wanted.retain(|(task, cpus)| {
+            let wish = self.of.entry(*task).or_default();
+            if wish.cpus != *cpus {
+                wish.cpus.clone_from(cpus);
                 wish.steady = 0;
             }
             wish.steady += 1;
             wish.missing = 0;
-            if wish.steady >= STEADY {
-                due.push((task, cpus));
-            }
-        }
+            wish.steady >= STEADY
+        });
         self.of.retain(|_, wish| wish.missing <= UNWANTED);
-        due
+        wanted
     }
 
     /// Whether it had no wish for long. A task that is asleep has none either, so a wish for any
@@ -68,7 +64,7 @@ mod tests {
         start_time: 1,
     };
 
-    fn wish(cpu: u32) -> Vec<(TaskId, Vec<CpuId>)> {
+    fn wish(cpu: u32) -> CpusByTask {
         vec![(TASK, vec![CpuId(cpu)])]
     }
 

@@ -6,6 +6,7 @@ use crate::map::SmtMap;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use q2c_host::Roots;
 use q2c_model::Nanos;
+use std::io::{Error, ErrorKind};
 use std::time::{Duration, Instant};
 
 /// The BPF object as `build.rs` compiled it.
@@ -30,16 +31,13 @@ impl Scheduler {
     pub fn begin(roots: &Roots, map: &SmtMap, window: Nanos) -> Result<Scheduler, ScxError> {
         check(roots)?;
         log::begin();
-        let loaded = load(roots, map, window);
-        let object = loaded.map_err(|error| why(roots, &error, &log::take()))?;
+        let refused = |error| why(roots, &error, &log::take());
         let mut scheduler = Scheduler {
-            object,
+            object: load(roots, map, window).map_err(refused)?,
             roots: roots.clone(),
             links: Vec::new(),
         };
-        scheduler
-            .attach()
-            .map_err(|error| why(roots, &error, &log::take()))?;
+        scheduler.attach().map_err(refused)?;
         scheduler.wait()?;
         Ok(scheduler)
     }
@@ -121,12 +119,7 @@ fn has_name(types: &[u8], name: &str) -> bool {
 }
 
 fn set(open: &mut OpenObject, map: &SmtMap, window: Nanos) -> Result<(), libbpf_rs::Error> {
-    let invalid = |what: &str| {
-        libbpf_rs::Error::from(std::io::Error::new(
-            std::io::ErrorKind::InvalidInput,
-            what.to_owned(),
-        ))
-    };
+    let invalid = |what: &str| libbpf_rs::Error::from(Error::new(ErrorKind::InvalidInput, what));
     let bytes = settings::bytes(map, window.0);
     let bytes = bytes.ok_or_else(|| invalid("the machine has more than 1024 CPUs"))?;
     let mut maps = open.maps_mut();

@@ -1,5 +1,6 @@
 //! The words of libbpf, which are kept to tell why a load failed.
 
+use itertools::Itertools;
 use libbpf_rs::{PrintLevel, set_print};
 use std::sync::Mutex;
 
@@ -11,9 +12,8 @@ pub(super) fn begin() {
 }
 
 pub(super) fn take() -> String {
-    WORDS
-        .lock()
-        .map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
+    let log = WORDS.lock();
+    log.map_or_else(|_| String::new(), |mut log| std::mem::take(&mut *log))
 }
 
 #[expect(
@@ -56,33 +56,24 @@ pub(super) fn unresolved(words: &str) -> Vec<String> {
 pub(super) fn last_words(words: &str) -> String {
     let verifier = words.split("-- END PROG LOAD LOG --").next();
     let verifier = verifier.and_then(|before| before.rsplit_once("-- BEGIN PROG LOAD LOG --"));
-    let verifier = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
+    let mut said: Vec<&str> = verifier.map_or_else(Vec::new, |(_, log)| log.lines().collect());
     let is_count =
         |line: &str| line.starts_with("processed ") || line.starts_with("verification time");
-    let said: Vec<&str> = verifier
-        .into_iter()
-        .filter(|line| !line.trim().is_empty() && !is_count(line))
-        .collect();
+    said.retain(|line| !line.trim().is_empty() && !is_count(line));
     if !said.is_empty() {
         return last(&said, 4);
     }
-    let wrong = |line: &&str| {
-        ["fail", "error", "invalid", "not "]
-            .iter()
-            .any(|word| line.contains(word))
-    };
+    let failures = ["fail", "error", "invalid", "not "];
     let lines = words
         .lines()
         .filter_map(|line| line.strip_prefix("libbpf: "));
-    last(&lines.filter(wrong).collect::<Vec<_>>(), 3)
+    let wrong = lines.filter(|line| failures.iter().any(|word| line.contains(word)));
+    last(&wrong.collect::<Vec<_>>(), 3)
 }
 
 fn last(lines: &[&str], most: usize) -> String {
-    let kept = &lines[lines.len().saturating_sub(most)..];
-    kept.iter()
-        .map(|line| line.trim())
-        .collect::<Vec<_>>()
-        .join("; ")
+    let last_lines = &lines[lines.len().saturating_sub(most)..];
+    last_lines.iter().map(|line| line.trim()).join("; ")
 }
 
 #[cfg(test)]
@@ -100,9 +91,7 @@ mod tests {
         assert_eq!(unresolved(unknown), ["scx_bpf_kick_cpu"]);
         let refused = "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n0: R1=ctx()\n; x = y\n1: (85) call\n\
             invalid access\nprocessed 2 insns\n-- END PROG LOAD LOG --\nlibbpf: failed\n";
-        assert_eq!(
-            last_words(refused),
-            "0: R1=ctx(); ; x = y; 1: (85) call; invalid access"
-        );
+        let expected = "0: R1=ctx(); ; x = y; 1: (85) call; invalid access";
+        assert_eq!(last_words(refused), expected);
     }
 }

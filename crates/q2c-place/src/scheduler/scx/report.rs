@@ -55,10 +55,7 @@ impl Report {
     /// Reads the report's bytes; `None` where they are too few.
     pub fn read(bytes: &[u8]) -> Option<Report> {
         let bytes = bytes.get(..SIZE)?;
-        let number = |nth: usize| {
-            let raw = bytes[8 * nth..8 * nth + 8].try_into().ok()?;
-            Some(u64::from_ne_bytes(raw))
-        };
+        let number = |nth: usize| Some(u64::from_ne_bytes(bytes[8 * nth..][..8].try_into().ok()?));
         let kind = u32::from_ne_bytes(bytes[40..44].try_into().ok()?);
         let code = i64::from_ne_bytes(bytes[32..40].try_into().ok()?);
         Some(Report {
@@ -92,13 +89,8 @@ mod tests {
             bytes[8 * nth..8 * nth + 8].copy_from_slice(&value.to_ne_bytes());
         }
         let report = Report::read(&bytes).unwrap();
-        let counts = [
-            report.steals,
-            report.swaps,
-            report.redirects,
-            report.classes,
-        ];
-        assert_eq!((counts, report.ended), ([3, 2, 1, 7], None));
+        let moves = (report.steals, report.swaps, report.redirects);
+        assert_eq!((moves, report.classes, report.ended), ((3, 2, 1), 7, None));
         bytes[40..44].copy_from_slice(&1026_u32.to_ne_bytes());
         bytes[REASON..REASON + 8].copy_from_slice(b"watchdog");
         bytes[MESSAGE..MESSAGE + 5].copy_from_slice(b"stall");

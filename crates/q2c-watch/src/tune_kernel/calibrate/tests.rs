@@ -128,12 +128,8 @@ fn the_costs_are_those_of_the_machine() {
     };
     for asked in [25_000.0, 50_000.0, 84_000.0, 145_000.0] {
         let late = BEFORE_SLEEP + 5_504.0;
-        near(
-            "lateness",
-            cost.wake_clear.base_ns.delay_at(asked),
-            late,
-            60.0,
-        );
+        let base = cost.wake_clear.base_ns.delay_at(asked);
+        near("lateness", base, late, 60.0);
         let cpu = cost.sleep_cpu_clear_ns.delay_at(asked);
         near("CPU of a clear sleep", cpu, SLEEP_CPU, 60.0);
     }
@@ -157,12 +153,8 @@ fn predicts(machine: Truth, sleeps: &[u32], most_misses: f64) {
         let asked = f64::from(*us) * 1e3;
         let truth = machine.stretch(asked).total.rates;
         let rule = format!("hybrid:fixed:{us}us").parse().expect("a rule");
-        let got = simulate(
-            &lanes,
-            &cost,
-            Waiting::from_method(&rule, 1),
-            Drive::once(7),
-        );
+        let waiting = Waiting::from_method(&rule, 1);
+        let got = simulate(&lanes, &cost, waiting, Drive::once(7));
         let got = got.gives.rates;
         let truth = truth.map(|rate| rate.expect("measured"));
         let details = format!("{us} us: {got:?}, {truth:?}");
