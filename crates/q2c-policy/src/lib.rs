@@ -50,7 +50,7 @@ pub mod windowed;
 pub use bucket::{BUCKETS, bucket_of};
 pub use formula::{Formula, FormulaCounts, FormulaResult, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
-pub use registry::{Kind, LINUX, Learning, Param, RULES, Scope, SleepRule, find};
+pub use registry::{LINUX, Learning, Param, ParamKind, RULES, Scope, SleepRule, find};
 pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError};
 
 use q2c_model::{Direction, Nanos};

@@ -25,19 +25,17 @@
 //! sample is lost or counted twice.
 
 mod gathered;
-mod merge;
 mod rule;
 mod slot;
 mod times;
 
-pub use gathered::{BucketWindow, Gathered};
+pub use gathered::{BucketWindow, Gathered, WindowTotals};
 pub use rule::WindowRule;
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
-use merge::SlotMerger;
 use q2c_model::Nanos;
-use slot::{LaneSlot, SlotSample};
+use slot::{LaneSlot, SlotMerger, SlotSample};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -150,12 +148,10 @@ impl WindowedDevice {
 
     /// Only the lane that claimed the window that ends at `end` may call it.
     fn publish(&self, end: u64) {
-        let DecisionBoard {
-            decisions, means, ..
-        } = &self.board;
-        self.merge.windows(end, means, |window| {
+        let board = &self.board;
+        self.merge.windows(end, &board.means, |window| {
             let word = word_of(self.rule.decide(window));
-            decisions[window.bucket].store(word, Ordering::Relaxed);
+            board.decisions[window.bucket].store(word, Ordering::Relaxed);
         });
     }
 }

@@ -29,11 +29,7 @@ impl Ios {
     }
 
     fn next(&mut self, lane: &mut dyn Lane) -> Decision {
-        let direction = if self.rng.below(2) == 0 {
-            Direction::Read
-        } else {
-            Direction::Write
-        };
+        let direction = [Direction::Read, Direction::Write][self.rng.below(2) as usize];
         let bytes = [100, 512, 4096, 65_536][self.rng.below(4) as usize];
         let io = Io { direction, bytes };
         let device = 500 + self.rng.below(100_000);
@@ -133,7 +129,7 @@ proptest! {
                 continue;
             };
             if let Some(window) = Gathered::from_numbers(rule.gather, &numbers)
-                && window.samples > 0
+                && window.totals.samples > 0
             {
                 let decision = rule.decide(&window.window(3, Nanos(mean)));
                 let bounded = match decision {

@@ -7,9 +7,10 @@ use crate::turns::Turns;
 use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, LaneMethod, Outcome as Seen, Token, Wait};
+use serde::{Deserialize, Serialize};
 
 /// How long to simulate, and the seed of the draws.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drive {
     /// Simulated time before anything counts, for the rule to warm up.
     pub warm_up: Nanos,
@@ -20,6 +21,13 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// When counting begins and ends, ns of simulated time.
+    pub(crate) fn counts(&self) -> (i64, i64) {
+        let [warm_up, measure] =
+            [self.warm_up, self.measure].map(|time| i64::try_from(time.0).unwrap_or(i64::MAX));
+        (warm_up, warm_up.saturating_add(measure))
+    }
+
     /// For [`measure`](Drive::measure): each recording is replayed once; rates are over that time.
     pub const ONE_PASS: Nanos = Nanos(u64::MAX);
 
@@ -123,10 +131,8 @@ pub fn simulate_with(
 /// Its lane would never reach the end of the simulated time.
 pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
     let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
-    let LaneRecording {
-        submit, wait, gap, ..
-    } = recording;
-    recording.first_at == 0.0 && none(submit) && none(wait) && none(gap)
+    let columns = [&recording.submit, &recording.wait, &recording.gap];
+    recording.first_at == 0.0 && columns.iter().all(|times| none(times))
 }
 
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a

@@ -1,8 +1,7 @@
 //! The parts of a formula while it is read. Each part is checked when it is put together.
 
 use super::Mistake;
-use super::expr::{FormulaExpr, FormulaOp};
-use super::statistic::Statistic;
+use super::expr::{FormulaExpr, FormulaOp, Statistic};
 use std::fmt;
 
 /// The kind of a value: every number has its unit, so that `mean - 4` is a mistake.

@@ -34,17 +34,6 @@ impl Method {
         let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
         takes_more || bare(text).is_some()
     }
-
-    /// From a name and what stands behind it, as results have them apart.
-    ///
-    /// # Errors
-    /// When they are no method.
-    pub(crate) fn from_name(name: &str, detail: &str) -> Result<Self, ParseMethodError> {
-        match detail {
-            "" => name.parse(),
-            detail => format!("{name}:{detail}").parse(),
-        }
-    }
 }
 
 impl FromStr for Method {

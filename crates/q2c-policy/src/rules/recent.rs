@@ -8,7 +8,7 @@ use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::formula::Written;
 use crate::learned::{LONG, Numbers};
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token};
 use q2c_model::Nanos;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 pub(crate) const IOS: Param = Param::new(
     "ios",
     "number of I/Os in the window",
-    Kind::Count,
+    ParamKind::Count,
     Some(8.0),
     1.0..=1_000.0,
 );
@@ -32,7 +32,7 @@ pub(crate) const RULE: SleepRule = SleepRule {
         Param::new(
             "sleep",
             "how long, such as 0.5 * min",
-            Kind::Formula,
+            ParamKind::Formula,
             None,
             0.0..=0.0,
         ),

@@ -2,13 +2,13 @@
 
 use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
-use crate::registry::{Kind, Param};
+use crate::registry::{Param, ParamKind};
 use q2c_model::Nanos;
 
 pub(super) const RATIO: Param = Param::new(
     "ratio",
     "share of the statistic to sleep",
-    Kind::Ratio,
+    ParamKind::Ratio,
     Some(0.5),
     0.0001..=1.0,
 );
@@ -16,7 +16,7 @@ pub(super) const RATIO: Param = Param::new(
 pub(crate) const PERIOD: Param = Param::new(
     "period",
     "shortest length of a window",
-    Kind::Duration,
+    ParamKind::Duration,
     Some(100e6),
     1e3..=3_600e9,
 );
@@ -36,7 +36,7 @@ pub(super) const PERIOD_10_MS: Param = Param {
 pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> Form {
     Form::Windowed(WindowForm {
         statistic,
-        period: Nanos(spec.nanos("period").max(1)),
+        period: Nanos(spec.integer("period").max(1)),
         share: Share::new(spec.value("ratio")),
     })
 }

@@ -3,7 +3,6 @@
 use super::{BucketWindow, Gather};
 use crate::{Decision, Io, Lane, Outcome, Token, windowed};
 use q2c_model::Nanos;
-use std::fmt;
 use std::sync::Arc;
 
 type Decide = dyn Fn(&BucketWindow<'_>) -> Decision + Send + Sync;
@@ -66,16 +65,6 @@ impl WindowRule {
             Box::new(WithoutLarge { inner, rule })
         };
         inner.into_iter().map(lane).collect()
-    }
-}
-
-impl fmt::Debug for WindowRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WindowRule")
-            .field("period", &self.period)
-            .field("gather", &self.gather)
-            .field("interrupts_from", &self.interrupts_from)
-            .finish_non_exhaustive()
     }
 }
 

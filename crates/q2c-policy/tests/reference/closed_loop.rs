@@ -126,12 +126,8 @@ fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
 }
 
 pub(crate) fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<LoopRequest> {
-    let io = Io::READ_4K;
-    let request = |latency| LoopRequest {
-        io,
-        latency,
-        think: 0,
-    };
+    let (io, think) = (Io::READ_4K, 0);
+    let request = |latency| LoopRequest { io, latency, think };
     latencies.into_iter().map(request).collect()
 }
 

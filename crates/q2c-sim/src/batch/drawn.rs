@@ -3,7 +3,7 @@
 use super::KernelInput;
 use super::group::{SimdGroup, WindowBefore};
 use super::histogram::GroupHistogram;
-use super::hit::Loaded;
+use super::lines::Loaded;
 use super::priced::PricedSleeps;
 use super::row::BucketRow;
 use super::running::{IoOutcome, RunningSums};

@@ -2,7 +2,7 @@
 
 use super::*;
 use q2c_model::stats::Rng;
-use q2c_model::{Curve, Direction, WakeDelay};
+use q2c_model::{Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::Io;
 
 fn trace(ios: usize, sizes: u64) -> LaneRecording {

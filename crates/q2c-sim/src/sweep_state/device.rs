@@ -1,7 +1,6 @@
 //! The configurations of a sweep on the way through the I/Os of one device.
 
-use super::asked::SweepQuestion;
-use super::error::{broken, too_long, too_many_corners};
+use super::asked::{SweepQuestion, broken, too_long, too_many_corners};
 use super::totals::Totals;
 use crate::batch::{AloneSimulator, CountingLimit, FIRST_LATENCIES, Stopped};
 use crate::recording::LaneRecording;
@@ -104,12 +103,12 @@ impl SweepDevice {
     }
 
     pub(crate) fn is_done(&self, asked: &SweepQuestion) -> bool {
-        let (_, stop) = asked.counts();
+        let (_, stop) = asked.drive.counts();
         self.stopped.iter().all(|stopped| stopped.is_done(stop))
     }
 
     pub(crate) fn totals(&self, asked: &SweepQuestion) -> Vec<Totals> {
-        let (warm_up, stop) = asked.counts();
+        let (warm_up, stop) = asked.drive.counts();
         let one = |stopped: &Stopped| {
             let done = stopped.is_done(stop);
             let until = if done { stop } else { stopped.last };
@@ -140,5 +139,5 @@ fn machine<'a>(
     first: Vec<i32>,
 ) -> Option<AloneSimulator<'a>> {
     let limit = CountingLimit::new(first);
-    AloneSimulator::of_part(part, &asked.cost, asked.drive(), limit)
+    AloneSimulator::of_part(part, &asked.cost, asked.drive, limit)
 }

@@ -12,14 +12,13 @@
 //! comes from memory once for all of them.
 
 mod feedback;
-mod latencies;
 mod stopped;
 mod stretch;
 mod trace;
 mod windows;
 
 use super::costs::CostTables;
-use super::histogram::CountingLimit;
+use super::histogram::{CountingLimit, LatencyHistogram};
 use super::priced::{PricedIoEnd, PricedSleep};
 use super::sums::Sums;
 use super::{LONGEST, are_short};
@@ -27,7 +26,6 @@ use crate::closed::{Drive, WakeDraws};
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
 use fearless_simd::Level;
-use latencies::LatencyHistogram;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
 use q2c_policy::{Lane, PolicySpec, Scope};
@@ -36,7 +34,6 @@ use stretch::OpenSums;
 use trace::{LanePosition, LaneTrace};
 use windows::Windows;
 
-pub(crate) use latencies::ranks;
 pub(crate) use stopped::{PolicyOrPolling, Stopped};
 
 /// I/Os that each lane has in a part of the trace, about.
@@ -90,8 +87,7 @@ impl<'a> AloneSimulator<'a> {
         if !lanes.iter().all(fits) {
             return None;
         }
-        let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
-        let warm_up = time(drive.warm_up);
+        let (warm_up, stop) = drive.counts();
         let traces: Vec<LaneTrace<'a>> = lanes.iter().map(LaneTrace::new).collect();
         let first = traces.iter().flat_map(LaneTrace::first_latencies).collect();
         let paces = traces.iter().map(LaneTrace::pace);
@@ -101,7 +97,7 @@ impl<'a> AloneSimulator<'a> {
             costs,
             draws: WakeDraws::new(cost, drive.seed),
             warm_up,
-            stop: warm_up.saturating_add(time(drive.measure)),
+            stop,
             once: drive.measure == Drive::ONE_PASS,
             part: (pace.max(1.0) * PART) as i64,
             level: Level::new(),

@@ -1,10 +1,9 @@
 //! A configuration that stopped between two I/Os, to be stored and gone on with elsewhere.
 
-use super::latencies::LatencyHistogram;
-use super::trace::LanePosition;
 use super::windows::{IDLE, NEVER, Windows};
 use super::{Alone, AloneCounts, AloneRun, AloneSimulator, FAR_AHEAD, RunningRule};
 use crate::batch::LONGEST;
+use crate::batch::histogram::LatencyHistogram;
 use crate::batch::sums::Sums;
 use crate::closed::WakeDraws;
 use q2c_model::Nanos;
@@ -122,11 +121,9 @@ impl AloneSimulator<'_> {
 impl Alone {
     fn stopped(mut self, machine: &AloneSimulator<'_>) -> Option<Stopped> {
         let AloneRun { lanes, rule } = self.runs.pop()?;
-        let LanePosition {
-            ios, start, rounds, ..
-        } = *lanes.first()?;
+        let lane = lanes.first()?;
         // Behind the last I/O the lane waits for another round, which does not come.
-        let again = if rounds == 0 {
+        let again = if lane.rounds == 0 {
             0
         } else {
             machine.traces.first()?.columns.first_at as i64
@@ -134,8 +131,8 @@ impl Alone {
         let counted = &mut self.counted;
         counted.sums += counted.open.close();
         Some(Stopped {
-            ios,
-            start: start - again,
+            ios: lane.ios,
+            start: lane.start - again,
             last: counted.last,
             too_long: counted.too_long,
             sums: counted.sums,

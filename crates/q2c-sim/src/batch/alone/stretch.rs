@@ -4,7 +4,7 @@ use super::trace::{IoBuckets, LanePosition, LaneTrace};
 use super::windows::Windows;
 use super::{AloneCounts, AloneSimulator};
 use crate::batch::histogram::CountingLimit;
-use crate::batch::hit::Loaded;
+use crate::batch::lines::Loaded;
 use crate::batch::priced::{PricedSleep, PricedSleeps};
 use crate::batch::running::IoOutcome;
 use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
@@ -223,12 +223,13 @@ impl<S: Simd> WindowSums<S> {
     #[inline(always)]
     fn flush(&self, windows: &mut Windows, row: usize, ios: i64, last: (u64, u64)) {
         let gathered = &mut windows.gathered[row];
-        gathered.samples += ios as u64;
+        let totals = &mut gathered.totals;
+        totals.samples += ios as u64;
         // These three are at most the time of the stretch, which fits into 32 bits.
-        gathered.sum += self.sum.reduce_sum() as u64;
-        gathered.misses += self.misses.reduce_sum() as u64;
-        gathered.misses_below += self.misses_below.reduce_sum() as u64;
-        gathered.shortfall += sum(self.shortfall) as u64;
+        totals.sum += self.sum.reduce_sum() as u64;
+        totals.misses += self.misses.reduce_sum() as u64;
+        totals.misses_below += self.misses_below.reduce_sum() as u64;
+        totals.shortfall += sum(self.shortfall) as u64;
         gathered.min = gathered.min.min(self.min.reduce_min() as u64);
         gathered.max = gathered.max.max(self.max.reduce_max() as u64);
         gathered.last = gathered.last.max(last);

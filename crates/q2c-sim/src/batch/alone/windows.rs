@@ -4,7 +4,7 @@ use super::stretch;
 use super::trace::{IoBuckets, LaneInFlight, LanePosition, LaneTrace};
 use super::{AloneCounts, AloneSimulator};
 use crate::batch::LONGEST;
-use crate::batch::priced::{PricedIoEnd, PricedSleep};
+use crate::batch::priced::PricedSleep;
 use crate::turns::Turns;
 use fearless_simd::dispatch;
 use q2c_model::Nanos;
@@ -71,7 +71,7 @@ impl Windows {
         };
         for bucket in 0..BUCKETS {
             let gathered = &mut self.gathered[bucket];
-            if gathered.samples == 0 {
+            if gathered.totals.samples == 0 {
                 continue;
             }
             let window = gathered.window(bucket, self.means[bucket]);
@@ -111,13 +111,10 @@ impl Windows {
             (end, sleep.asked, sleep.submission(recorded))
         };
         counted.add(lane, machine, &end, asked, submit);
-        let PricedIoEnd {
-            observed, missed, ..
-        } = end;
         lane.flight = Some(LaneInFlight {
-            done: lane.start + i64::from(submit) + i64::from(observed),
-            observed,
-            missed,
+            done: lane.start + i64::from(submit) + i64::from(end.observed),
+            observed: end.observed,
+            missed: end.missed,
         });
     }
 
