@@ -1,15 +1,11 @@
 //! The loop of one lane. It does nothing but the I/O, the sleep and the record.
 
-mod bare;
 mod deep;
 mod flights;
 mod paced;
-mod sleeping;
-mod think;
 
 pub(crate) use flights::Flights;
-pub(crate) use paced::PoissonPace;
-pub(crate) use think::LaneThinkTime;
+pub(crate) use paced::{LaneThinkTime, PoissonPace};
 
 use crate::pattern::Offsets;
 use crate::sample::{SampleRecorder, short};
@@ -110,6 +106,24 @@ impl<T: Time> EngineLane<'_, T> {
                 think.begin(sample);
             }
             if sample.reaped_ns() >= end || self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Polling with nothing kept: I/Os are counted and not timed. Polls for each completion until the run's clock, which is read once after each I/O, shows
+    /// `end`.
+    #[inline(never)]
+    fn bare(&mut self, end: u64) -> Result<(), EngineError> {
+        loop {
+            let request = self.next_request(0);
+            self.engine.submit(&[request])?;
+            let done = self.spin()?;
+            let good = self.recorder.pass(request.offset, done.result, self.length);
+            if !good && self.stop_on_fault {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            if self.time.now() >= end || self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
         }
