@@ -13,6 +13,16 @@ pub struct Goal {
     pub limits: Limits,
 }
 
+/// The most thread CPU with which a method has left it, percent: a share of polling's, which is
+/// less than a CPU where the lanes think.
+pub(crate) fn saving(thinks: bool, polled_pct: f64) -> f64 {
+    if thinks {
+        SAVING / 100.0 * polled_pct
+    } else {
+        SAVING
+    }
+}
+
 impl Goal {
     /// The floor as a share of polling's IOPS, which are `poll_iops`.
     pub fn floor(&self, poll_iops: f64) -> f64 {
