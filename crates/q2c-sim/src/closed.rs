@@ -80,11 +80,10 @@ pub fn simulate_with(
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return SimOutcome::default();
     }
-    let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(LaneRecording::columns).collect();
     let mut machine = SimulatedMachine::new(cost, waiting, drive, lanes.len());
     let clocks = lanes.iter().enumerate();
-    let clocks = clocks.map(|(n, lane)| LaneClock::new(n, lane));
-    let mut clocks: Vec<LaneClock> = clocks.collect();
+    let clocks = clocks.map(|(n, lane)| LaneClock::new(n, lane.columns()));
+    let mut clocks: Vec<LaneClock<'_>> = clocks.collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = if once {
         f64::INFINITY
@@ -106,14 +105,14 @@ pub fn simulate_with(
             continue;
         }
         if submits {
-            clock.flight = Some(machine.simulate_io(lane, &lanes[lane], clock, arrival));
+            clock.flight = Some(machine.simulate_io(clock, arrival));
         }
         // Another lane may have an event before the completion.
         let waits = submits && lanes.len() > 1;
         if let Some(flight) = clock.flight.take_if(|_| !waits) {
-            machine.complete(lane, flight, clock.event);
+            machine.complete(clock, flight);
             last = last.max(clock.event + flight.gap);
-            clock.submit_next(&lanes[lane], flight.gap, arrival);
+            clock.submit_next(flight.gap, arrival);
             if once && clock.io == 0 {
                 clock.event = f64::INFINITY;
             }
@@ -137,7 +136,9 @@ pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
 
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
 /// rule that they share never learns of a completion before its time.
-struct LaneClock {
+struct LaneClock<'a> {
+    lane: usize,
+    recording: RecordingColumns<'a>,
     due: f64,
     start: f64,
     /// The next event: the return of the submission or, with an I/O in flight, the completion.
@@ -155,9 +156,11 @@ struct IoInFlight {
     gap: f64,
 }
 
-impl LaneClock {
-    fn new(lane: usize, recording: &RecordingColumns<'_>) -> Self {
+impl<'a> LaneClock<'a> {
+    fn new(lane: usize, recording: RecordingColumns<'a>) -> Self {
         LaneClock {
+            lane,
+            recording,
             draw: WakeDraws::first_of(lane),
             due: recording.first_at,
             start: recording.first_at,
@@ -167,7 +170,8 @@ impl LaneClock {
         }
     }
 
-    fn submit_next(&mut self, recording: &RecordingColumns<'_>, gap: f64, arrival: Arrival) {
+    fn submit_next(&mut self, gap: f64, arrival: Arrival) {
+        let recording = &self.recording;
         let busy = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]);
         let mut gap = gap;
         self.io += 1;
@@ -253,21 +257,15 @@ impl<'a> SimulatedMachine<'a> {
     }
 
     /// Simulates one I/O and sets the lane's clock to its completion.
-    fn simulate_io(
-        &mut self,
-        lane: usize,
-        recording: &RecordingColumns<'_>,
-        clock: &mut LaneClock,
-        arrival: Arrival,
-    ) -> IoInFlight {
-        let i = clock.io;
+    fn simulate_io(&mut self, clock: &mut LaneClock<'_>, arrival: Arrival) -> IoInFlight {
+        let (i, recording) = (clock.io, clock.recording);
         let io = unpack(recording.ios[i]);
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
         let draw = self.draws.all[clock.draw];
         clock.draw = WakeDraws::later(clock.draw, 1);
         let mut token = Token::default();
-        let end = match self.waiting.of_lane(lane) {
+        let end = match self.waiting.of_lane(clock.lane) {
             Some(Wait::Poll) => polled(self.cost, latency),
             Some(Wait::Interrupt) => interrupted(self.cost, submit, latency),
             None => oracle(self.cost, latency, draw),
@@ -312,9 +310,10 @@ impl<'a> SimulatedMachine<'a> {
         }
     }
 
-    fn complete(&mut self, lane: usize, flight: IoInFlight, now: f64) {
-        if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(lane) {
-            rule.complete(flight.io, flight.token, flight.seen, Nanos(now as u64));
+    fn complete(&mut self, clock: &LaneClock<'_>, flight: IoInFlight) {
+        if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(clock.lane) {
+            let now = Nanos(clock.event as u64);
+            rule.complete(flight.io, flight.token, flight.seen, now);
         }
     }
 

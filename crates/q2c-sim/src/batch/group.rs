@@ -192,7 +192,7 @@ impl SimdGroup {
                 state.mark = input.stop;
                 state.before = input.piece.sums_before(i, state.totals);
                 if let Some(histogram) = &mut self.histogram {
-                    histogram.clear(lane, input.common.as_ref(), &input.piece, i);
+                    histogram.clear(lane, input.common_until(i).as_deref());
                 }
             }
             LaneStage::Counting => {
@@ -208,8 +208,7 @@ impl SimdGroup {
         let state = &mut self.lanes[lane];
         let counted = input.piece.sums_before(i, state.totals).since(state.before);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
-            let ios = counted.ios as u64;
-            h.ranks(lane, ios, input.common.as_ref(), &input.piece, i)
+            h.ranks(lane, counted.ios as u64, input.common_until(i).as_deref())
         });
         if state.stage == LaneStage::Counting {
             state.outcome = counted.outcome(wall, 1, &input.costs, ranks);

@@ -110,8 +110,8 @@ impl CommonHistogram {
         count_all(&mut self.after, piece, piece.len());
     }
 
-    /// `piece` has to be the current one.
-    fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
+    /// The counts before I/O `n` of `piece`, which has to be the current one.
+    pub(crate) fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
         if n == piece.len() {
             return Cow::Borrowed(&self.after);
         }
@@ -176,28 +176,14 @@ impl GroupHistogram {
             0 => missed & latency.simd_ge(counting.limit),
             _ => missed,
         };
-        if counts.any_true() {
-            self.exchange(counts, latency, recorded, weight, counting);
+        if !counts.any_true() {
+            return;
         }
-    }
-
-    #[inline(always)]
-    fn exchange<S: Simd>(
-        &mut self,
-        counts: mask32x16<S>,
-        latency: i32x16<S>,
-        recorded: i32,
-        weight: i32,
-        counting: CountingLimit,
-    ) {
-        let places = places(latency);
         let above = latency.simd_ge(counting.limit).to_bitmask();
+        let places = places(latency);
         let from = class(recorded) * SIMD_LANES;
-        let less = if recorded >= counting.limit {
-            1
-        } else {
-            weight
-        };
+        let is_counted_once = recorded >= counting.limit;
+        let less = if is_counted_once { 1 } else { weight };
         for lane in each(counts.to_bitmask()) {
             let more = if above >> lane & 1 == 1 { 1 } else { weight };
             self.add(places[lane], more);
@@ -211,43 +197,24 @@ impl GroupHistogram {
         *counter = counter.wrapping_add_signed(weight);
     }
 
-    /// Counts from I/O `n` of `piece` on: what `common` counted before is taken away.
-    pub(crate) fn clear(
-        &mut self,
-        lane: usize,
-        common: Option<&CommonHistogram>,
-        piece: &Piece,
-        n: usize,
-    ) {
+    /// Counts from now on: what [`CommonHistogram`] counted `before` is taken away.
+    pub(crate) fn clear(&mut self, lane: usize, before: Option<&[u32]>) {
         let counters = self.0.iter_mut().skip(lane).step_by(SIMD_LANES);
-        match common {
-            None => counters.for_each(|counter| *counter = 0),
-            Some(common) => {
-                let before = common.until(piece, n);
-                let pairs = counters.zip(before.iter());
-                pairs.for_each(|(counter, before)| *counter = before.wrapping_neg());
-            }
+        for (class, counter) in counters.enumerate() {
+            *counter = before.map_or(0, |before| before[class].wrapping_neg());
         }
     }
 
-    /// [`ranks`] of a lane's `ios` latencies; `common` counts as before I/O `n` of `piece`.
-    pub(crate) fn ranks(
-        &self,
-        lane: usize,
-        ios: u64,
-        common: Option<&CommonHistogram>,
-        piece: &Piece,
-        n: usize,
-    ) -> [f64; 3] {
-        let common = common.map(|common| common.until(piece, n));
+    /// [`ranks`] of a lane's `ios` latencies; `common` are the counts of [`CommonHistogram`].
+    pub(crate) fn ranks(&self, lane: usize, ios: u64, common: Option<&[u32]>) -> [f64; 3] {
         // Below the limit, where one I/O stands for several, more may have been taken away than was
         // counted.
         let count = |class: usize| {
             let lane_count = self.0[class * SIMD_LANES + lane];
-            let common_count = common.as_ref().map_or(0, |common| common[class]);
+            let common_count = common.map_or(0, |common| common[class]);
             (lane_count.wrapping_add(common_count) as i32).max(0) as u64
         };
-        let classes = (0..OCTAVES * STEPS).rev();
+        let classes = (0..CLASSES).rev();
         ranks(ios, &classes.map(|class| (class, count(class))))
     }
 }
@@ -361,7 +328,7 @@ mod tests {
     #[test]
     fn a_class_holds_its_middle_and_little_else() {
         for ns in (1..3_000).chain((3_000..100_000_000).step_by(99_773)) {
-            let got = counted([ns].into_iter(), 0).ranks(0, 1, None, &Piece::new(), 0)[0];
+            let got = counted([ns].into_iter(), 0).ranks(0, 1, None)[0];
             let off = (got - f64::from(ns)).abs();
             assert!(off <= 0.008 * f64::from(ns), "{ns}: {got}");
         }
@@ -376,8 +343,8 @@ mod tests {
         let latencies = || (0..n).map(|i| 1 + ((i as i64 * 104_729) % n as i64) as i32);
         for (limit, within) in [(0, 0.008), (291_000, 0.016), (i32::MAX, 0.016)] {
             let mut histogram = counted(latencies(), limit);
-            histogram.clear(3, None, &Piece::new(), 0);
-            let ranks = |lane| histogram.ranks(lane, n as u64, None, &Piece::new(), 0);
+            histogram.clear(3, None);
+            let ranks = |lane| histogram.ranks(lane, n as u64, None);
             let wanted = [150_000.0, 297_000.0, 299_700.0];
             for (rank, wanted) in ranks(2).into_iter().zip(wanted) {
                 assert!((rank - wanted).abs() <= within * wanted, "{limit}: {rank}");

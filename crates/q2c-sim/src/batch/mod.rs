@@ -46,6 +46,7 @@ use q2c_policy::form::{Form, WindowStatistic};
 use q2c_policy::{BUCKETS, PolicySpec};
 use rayon::prelude::*;
 use simd_lanes::SIMD_LANES;
+use std::borrow::Cow;
 
 /// Times from here, 0.54 s, are too long: the sum of two shorter ones fits into 32 bits.
 const FAR: i32 = 1 << 29;
@@ -252,6 +253,12 @@ impl Batch {
 }
 
 impl KernelInput {
+    /// What was counted once for all configurations before I/O `n` of the piece.
+    fn common_until(&self, n: usize) -> Option<Cow<'_, [u32]>> {
+        let common = self.common.as_ref()?;
+        Some(common.until(&self.piece, n))
+    }
+
     /// The plain kernel is chosen until the trace shows a second bucket, and never again.
     fn begin_piece(&mut self) {
         let begins = self.piece.first == 0;

@@ -248,9 +248,7 @@ fn run_io<S: Simd>(
         *sums = RunningSums::load(simd, group);
     }
     let (clear, observed) = step(simd, sums, pas, parameters, i, input);
-    if let Some(histogram) = &mut group.histogram {
-        count_latency(histogram, input, i, clear, observed);
-    }
+    count_latency(group, input, i, clear, observed);
     let due = sums.left.simd_le(returned);
     if due.any_true() {
         sums.store(group);

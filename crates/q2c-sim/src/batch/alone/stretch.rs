@@ -2,7 +2,7 @@
 
 use super::trace::{IoBuckets, LanePosition, LaneTrace};
 use super::windows::Windows;
-use super::{AloneCounts, AloneSimulator};
+use super::{AloneCounts, AloneSimulator, Pass};
 use crate::batch::histogram::CountingLimit;
 use crate::batch::lines::Loaded;
 use crate::batch::priced::{PricedSleep, PricedSleeps};
@@ -296,10 +296,9 @@ pub(super) fn run<S: Simd>(
     windows: &mut Windows,
     lane: &mut LanePosition,
     end: i64,
-    counted: &mut AloneCounts,
-    machine: &AloneSimulator<'_>,
+    pass: &mut Pass<'_>,
 ) {
-    while part(simd, windows, lane, end, counted, machine) {}
+    while part(simd, windows, lane, end, pass) {}
 }
 
 /// For half of [`STRETCH`] at most; returns whether that was the reason to stop.
@@ -309,9 +308,9 @@ fn part<S: Simd>(
     windows: &mut Windows,
     lane: &mut LanePosition,
     end: i64,
-    counted: &mut AloneCounts,
-    machine: &AloneSimulator<'_>,
+    pass: &mut Pass<'_>,
 ) -> bool {
+    let Pass { machine, counted } = pass;
     let trace = &machine.traces[lane.lane];
     let counts = lane.start >= machine.warm_up;
     let mark = if counts {
