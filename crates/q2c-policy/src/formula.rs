@@ -106,7 +106,7 @@ q2c_model::each_field! { FormulaCounts, windows, negative, undefined }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
-    formula: Arc<Formula>,
+    pub(crate) formula: Arc<Formula>,
     counts: Arc<FormulaCounts<AtomicU64>>,
 }
 
@@ -120,10 +120,6 @@ impl Written {
 
     pub(crate) fn anew(&self) -> Self {
         Written::new(Arc::clone(&self.formula))
-    }
-
-    pub(crate) fn formula(&self) -> &Formula {
-        &self.formula
     }
 
     pub(crate) fn tally(&self) -> FormulaCounts {

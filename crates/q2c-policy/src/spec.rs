@@ -81,7 +81,7 @@ impl PolicySpec {
 
     /// The formula, for a rule that takes one.
     pub fn formula(&self) -> Option<&Formula> {
-        self.written.as_ref().map(Written::formula)
+        self.written.as_ref().map(|written| &*written.formula)
     }
 
     /// The counts of the formula's results so far, over all lanes and clones.

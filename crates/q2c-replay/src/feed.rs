@@ -51,7 +51,7 @@ pub(crate) fn feed(
     }
     reader.deliver();
     Ok(FeedResult {
-        changed: reader.mapper.changed(),
+        changed: reader.mapper.changed,
         recorded: reader.windows,
         cpu_ns: thread_cpu_ns(),
     })

@@ -356,10 +356,6 @@ impl WakeDraws {
         }
     }
 
-    pub(crate) fn exact_draws(&self, io: u64) -> (f64, f64) {
-        self.all[Self::of_io(io)]
-    }
-
     pub(crate) fn first_of(lane: usize) -> usize {
         lane * APART % DRAWS
     }

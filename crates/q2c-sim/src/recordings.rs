@@ -30,7 +30,7 @@ pub struct Taking {
 ///
 /// Call [`take`](Self::take) for the records in order, with [`give`](Self::give) between for a
 /// trace larger than memory, then [`finish`](Self::finish), or [`close`](Self::close) and `give`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recordings {
     taking: Taking,
     lanes: Vec<HeldLane>,
@@ -53,26 +53,16 @@ struct UserLanes {
     overlap: Option<u32>,
 }
 
-impl Default for Recordings {
-    fn default() -> Self {
-        Recordings::new(Taking::default())
-    }
-}
-
 impl Recordings {
     /// Collects what `taking` asks for.
     pub fn new(taking: Taking) -> Self {
         Recordings {
             taking,
-            lanes: Vec::new(),
-            records: 0,
-            completed: 0,
-            user: UserLanes::default(),
-            dealing: Dealing::new(taking.lanes.unwrap_or_default()),
-            open: OpenRequests::default(),
-            tallies: Default::default(),
-            left_out: Default::default(),
-            other_times: BTreeSet::new(),
+            dealing: Dealing {
+                by: taking.lanes.unwrap_or_default(),
+                ..Dealing::default()
+            },
+            ..Recordings::default()
         }
     }
 
@@ -85,10 +75,10 @@ impl Recordings {
                 Layer::Block => record.complete_ns.is_some(),
             };
             self.completed += u64::from(whole);
-            let taken = match self.taking.device.is_none_or(|only| only == record.device) {
-                false => Err(LeftOut::OtherDevice),
-                true if record.layer == Layer::User => self.take_user(record),
-                true => self.take_block(record),
+            let taken = match (self.taking.device, record.layer) {
+                (Some(only), _) if only != record.device => Err(LeftOut::OtherDevice),
+                (_, Layer::User) => self.take_user(record),
+                (_, Layer::Block) => self.take_block(record),
             };
             if let Err(reason) = taken {
                 let left_out = &mut self.left_out[record.layer as usize];
@@ -176,7 +166,7 @@ impl Recordings {
     /// Number of I/Os held, all lanes together.
     pub fn held(&self) -> usize {
         let lanes = self.lanes.iter().map(|lane| lane.recording.len());
-        lanes.sum::<usize>() + self.open.len()
+        lanes.sum::<usize>() + self.open.requests.len()
     }
 
     /// Gives the I/Os held to `to`, lane by lane with the lane's index, for a trace that is larger

@@ -9,7 +9,6 @@ use super::Wait;
 use crate::sample::short;
 use crate::time::rest_until;
 use crate::{EngineError, EngineLane, Request, Sample, Time};
-use q2c_model::Nanos;
 use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
 
@@ -46,30 +45,21 @@ impl PoissonPace {
     }
 }
 
-/// The think time of a lane of depth 1 in a closed loop.
-#[derive(Clone, Copy, Debug)]
+/// The think time of a lane of depth 1 in a closed loop, which does not think before its first I/O.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneThinkTime {
     /// From each reaping to the next submission, ns.
-    length_ns: u64,
+    pub length_ns: u64,
     /// When the next submission is due, on the run's clock.
-    due_ns: u64,
+    pub due_ns: u64,
     /// How long before that the sleep is to end.
-    early_ns: u64,
+    pub early_ns: u64,
 }
 
 /// The shortest sleep, ns: a lane that thinks leaves its CPU.
 const LEAST_NS: u64 = 1_000;
 
 impl LaneThinkTime {
-    /// A lane that thinks so long, and does not before its first I/O.
-    pub(crate) fn new(length: Nanos) -> Self {
-        LaneThinkTime {
-            length_ns: length.0,
-            due_ns: 0,
-            early_ns: 0,
-        }
-    }
-
     /// A think time begins with the reaping of this I/O, whose own think time shows how late sleeps
     /// end here. Each takes over a quarter of that, so that the length holds, and at most a 64th of
     /// the length, so that one sleep that other work prolonged changes little.

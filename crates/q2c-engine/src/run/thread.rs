@@ -73,6 +73,10 @@ fn set_up<'a, T: Time + 'a>(
     }
     let mut offsets = Offsets::new(job.pattern, job.bs, job.span, job.seed);
     offsets.base = job.base.0;
+    let think = |length: Nanos| LaneThinkTime {
+        length_ns: length.0,
+        ..LaneThinkTime::default()
+    };
     let pace = |rate| PoissonPace::new(rate, job.depth, job.seed ^ PACE_SEED);
     Ok(EngineLane {
         waits: facts.waits,
@@ -96,7 +100,7 @@ fn set_up<'a, T: Time + 'a>(
         in_flight: 0,
         carries: false,
         pace: job.rate.map(pace),
-        think: job.think.map(LaneThinkTime::new),
+        think: job.think.map(think),
     })
 }
 

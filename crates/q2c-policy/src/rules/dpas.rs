@@ -174,12 +174,12 @@ impl Lane for Dpas {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
         // Modes last for up to 10^9 I/Os, and tenths of the depths are computed.
         self.ios = numbers.up_to(1 << 32)?;
         self.depths = numbers.up_to(1 << 48)?;
         self.asleep = numbers.up_to(1 << 32)?;
-        self.pas.go_on_from(numbers.rest())
+        self.pas.go_on_from(numbers.0)
     }
 }

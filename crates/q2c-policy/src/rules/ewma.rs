@@ -71,7 +71,7 @@ impl Lane for Ewma {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for mean in &mut self.means {
             let (known, ns) = (numbers.flag()?, numbers.real(0.0, MOST as f64)?);
             *mean = known.then_some(ns);

@@ -83,7 +83,7 @@ impl Lane for Linux410 {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for newest in &mut self.newest {
             *newest = Newest {
                 samples: numbers.count()?,

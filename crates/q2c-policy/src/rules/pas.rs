@@ -122,7 +122,7 @@ impl Lane for Pas {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         self.failures = numbers.count()?;
         for bucket in &mut self.buckets {
             let (generation, news) = (numbers.up_to(MOST)?, numbers.up_to(2)?);

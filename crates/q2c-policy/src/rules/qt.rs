@@ -99,7 +99,7 @@ impl Lane for Qt {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for bucket in &mut self.buckets {
             bucket.ns = numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?;
             bucket.starting = numbers.flag()?;

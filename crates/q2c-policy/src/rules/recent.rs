@@ -45,7 +45,12 @@ fn form(spec: &PolicySpec) -> Form {
     let (ios, written) = (spec.integer(IOS.name) as usize, spec.written().clone());
     Form::opaque(move || Recent {
         written: written.clone(),
-        buckets: std::array::from_fn(|_| LastIos::new(ios)),
+        buckets: std::array::from_fn(|_| LastIos {
+            ios,
+            seen: VecDeque::with_capacity(2 * ios),
+            sorted: Vec::with_capacity(ios),
+            sleep: Nanos::ZERO,
+        }),
     })
 }
 
@@ -63,15 +68,6 @@ struct LastIos {
 }
 
 impl LastIos {
-    fn new(ios: usize) -> Self {
-        LastIos {
-            ios,
-            seen: VecDeque::with_capacity(2 * ios),
-            sorted: Vec::with_capacity(ios),
-            sleep: Nanos::ZERO,
-        }
-    }
-
     fn add(&mut self, ns: u64, missed: bool) {
         if let Some(leaves) = self.seen.len().checked_sub(self.ios) {
             let (old, _) = self.seen[leaves];
@@ -84,10 +80,6 @@ impl LastIos {
         self.seen.push_back((ns, missed));
         let place = self.sorted.partition_point(|time| *time < ns);
         self.sorted.insert(place, ns);
-    }
-
-    fn is_full(&self) -> bool {
-        self.sorted.len() == self.ios
     }
 
     fn value_of(&self, statistic: Statistic) -> f64 {
@@ -150,7 +142,7 @@ impl Lane for Recent {
         };
         let last = &mut self.buckets[bucket];
         last.add(outcome.observed.0.min(LONG), outcome.missed);
-        if last.is_full() {
+        if last.sorted.len() == last.ios {
             let sleep = self.written.sleep(|statistic| last.value_of(statistic));
             last.sleep = sleep.min(MAX_SLEEP);
         }
@@ -161,7 +153,7 @@ impl Lane for Recent {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for last in &mut self.buckets {
             last.read(&mut numbers)?;
         }

@@ -29,7 +29,7 @@ pub(crate) const RULE: SleepRule = SleepRule {
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let written = spec.written().clone();
-    let reads = written.formula().statistics();
+    let reads = written.formula.statistics();
     let gather = if reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
         Gather::Quantiles
     } else {

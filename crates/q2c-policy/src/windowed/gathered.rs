@@ -116,7 +116,7 @@ impl Gathered {
 
     /// The window of a rule that gathers `gather`, if completions can give these numbers.
     pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
-        let mut numbers = Numbers::new(numbers);
+        let mut numbers = Numbers(numbers);
         let mut read = Gathered {
             totals: WindowTotals {
                 samples: numbers.time()?,

@@ -100,10 +100,6 @@ impl LaneSlot {
         self.used.load(Relaxed) & (1 << bucket) != 0
     }
 
-    pub(super) fn times(&self, bucket: usize) -> Option<&TimeBins> {
-        self.times.get(bucket)
-    }
-
     /// `None` when the writer was active in all of the tries.
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<SlotReading> {
         (0..TRIES).find_map(|_| {
@@ -184,7 +180,7 @@ struct NewSamples {
 
 impl SlotMerger {
     pub(super) fn new(slots: Vec<Arc<LaneSlot>>) -> Self {
-        let gathers = slots.iter().any(|slot| slot.times(0).is_some());
+        let gathers = slots.iter().any(|slot| slot.times.first().is_some());
         let tallies = if gathers { BUCKETS } else { 0 };
         let merged = |slot| MergedSlot {
             slot,
@@ -243,7 +239,7 @@ impl SlotMerger {
 
     fn times(&self, bucket: usize) -> Option<Times> {
         let done = self.times_done.get(bucket)?;
-        let tallies = self.lanes.iter().filter_map(|l| l.slot.times(bucket));
+        let tallies = self.lanes.iter().filter_map(|l| l.slot.times.get(bucket));
         Some(Times::take(tallies, done))
     }
 }

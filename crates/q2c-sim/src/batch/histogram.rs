@@ -38,7 +38,8 @@ pub(crate) const FIRST_LATENCIES: usize = 16_384;
 /// Which latencies are counted: set by the first piece of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountingLimit {
-    limit: i32,
+    /// From this latency on every one is counted, ns.
+    pub limit: i32,
 }
 
 impl CountingLimit {
@@ -49,12 +50,6 @@ impl CountingLimit {
             n => *latencies.select_nth_unstable(below.min(n - 1)).1,
         };
         CountingLimit { limit }
-    }
-
-    /// From this latency on every one is counted, ns.
-    #[inline(always)]
-    pub(crate) fn limit(self) -> i32 {
-        self.limit
     }
 
     /// Whether weights change among sixteen I/Os from `io` on, not before the first.
@@ -255,7 +250,7 @@ impl Default for LatencyHistogram {
 impl LatencyHistogram {
     #[inline]
     pub(crate) fn count(&mut self, latency: i32, io: u64, counting: CountingLimit) {
-        let weight = if latency >= counting.limit() {
+        let weight = if latency >= counting.limit {
             1
         } else {
             CountingLimit::weight(io)

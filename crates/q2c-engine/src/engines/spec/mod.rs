@@ -132,7 +132,7 @@ impl EngineSpec {
             EngineSpec::Pvsync2(flags) => {
                 Box::new(Pvsync2::open(file("pvsync2")?, memory, *flags)?)
             }
-            EngineSpec::Null => Box::new(Null::open(slots)),
+            EngineSpec::Null => Box::new(Null(Vec::with_capacity(slots))),
             EngineSpec::Sim(spec) => {
                 let Medium::Simulated(devices) = medium else {
                     return Err(EngineError::NoDevices(self.to_string()));
@@ -141,7 +141,14 @@ impl EngineSpec {
             }
             EngineSpec::Fault { kind, nth, inner } => {
                 let inner = inner.open_at(time, medium, memory, seed)?;
-                Box::new(FaultEngine::open(time, inner, *kind, *nth))
+                let (kind, countdown, held) = (*kind, *nth, None);
+                Box::new(FaultEngine {
+                    time,
+                    inner,
+                    kind,
+                    countdown,
+                    held,
+                })
             }
         })
     }

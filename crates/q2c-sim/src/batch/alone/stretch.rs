@@ -273,7 +273,7 @@ fn count<S: Simd>(
     counting: CountingLimit,
 ) {
     let latency = chunk.submit + chunk.io.observed;
-    let above = latency.simd_ge(counting.limit()).to_bitmask();
+    let above = latency.simd_ge(counting.limit).to_bitmask();
     let weights = CountingLimit::weights(io);
     let counted_lanes = (above | u64::from(weights.bits)) & ((1 << n) - 1);
     if counted_lanes == 0 {
