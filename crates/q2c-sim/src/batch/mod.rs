@@ -10,7 +10,7 @@
 //! for everything else with windows or fixed sleeps, `pas` for the rule `pas`. The drawn kernel
 //! gives the same outcomes as the plain one, but a sweep without calibration would then take 1.4 to
 //! 2 times the CPU time (docs/journal/2026-11-22-one-kernel.md). The sums that `drawn` and `pas`
-//! have in common are in `running`.
+//! have in common are in `drawn`.
 
 mod alone;
 mod costs;
@@ -24,7 +24,6 @@ mod plain;
 mod priced;
 mod publish;
 mod row;
-mod running;
 mod simd_lanes;
 mod sums;
 

@@ -3,9 +3,9 @@
 //! that it equals the rule bit for bit.
 
 use super::costs::PlainCosts;
+use super::drawn::{IoOutcome, RunningSums};
 use super::group::{SimdGroup, WindowBefore};
 use super::plain::count_latency;
-use super::running::{IoOutcome, RunningSums};
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::{KernelInput, LONGEST};
 use fearless_simd::prelude::*;

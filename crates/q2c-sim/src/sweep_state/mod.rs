@@ -2,21 +2,19 @@
 
 mod asked;
 mod device;
-mod totals;
 
 use crate::batch::CostTables;
 use crate::closed::Drive;
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
 use asked::{SweepQuestion, broken, ended, other_sweep};
-use device::{Fed, SweepDevice};
+use device::{Fed, SweepDevice, Totals};
 use q2c_model::stored::StoredForm;
 use q2c_model::{CostModel, Exit, Fault, OrFault};
 use q2c_policy::PolicySpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use totals::Totals;
 
 const FORM: StoredForm = StoredForm {
     letters: "q2csweep",

@@ -3,10 +3,10 @@
 use super::trace::{IoBuckets, LanePosition, LaneTrace};
 use super::windows::Windows;
 use super::{AloneCounts, AloneSimulator, Pass};
+use crate::batch::drawn::IoOutcome;
 use crate::batch::histogram::CountingLimit;
 use crate::batch::lines::Loaded;
 use crate::batch::priced::{PricedSleep, PricedSleeps};
-use crate::batch::running::IoOutcome;
 use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
 use crate::batch::sums::Sums;
 use fearless_simd::prelude::*;
