@@ -60,6 +60,11 @@ fn typed_forms_and_their_full_form() {
         ("ewma", "ewma:ratio=50%,weight=12.5%"),
         ("uring", "uring"),
         ("uring:", "uring"),
+        ("mean:7%,1500ns", "mean:ratio=7%,period=1500ns"),
+        (
+            "hypi:4k=12.5%,interrupt=1536",
+            "hypi:512=50%,1k=50%,2k=50%,4k=12.5%,8k=50%,16k=50%,32k=50%,64k=50%,interrupt=1536,period=100ms",
+        ),
     ] {
         assert_eq!(parse(typed).to_string(), full, "{typed}");
     }
@@ -91,6 +96,11 @@ const MISTAKES: &str = "\
 13 ~ mean:50%,1s,2s ~ too many parameters for mean, expected one of ratio, period
 6 ~ dpas:pas=1.5 ~ pas: expected a whole number such as 100, found `1.5`
 6 ~ hypi:interrupt=100 ~ interrupt must be from 512 to 4g, found 100
+6 ~ hypi:interrupt=4q ~ interrupt: expected a size such as 4k, 64k or 1m, found `4q`
+6 ~ dpas:pas=-1 ~ pas: expected a whole number such as 100, found `-1`
+6 ~ dpas:inf ~ theta: expected a number such as 0.01, found `inf`
+6 ~ dpas:1% ~ theta: expected a number such as 0.01, found `1%`
+5 ~ pas:adaptive=yes ~ adaptive: expected on or off, found `yes`
 1 ~  ~ unknown rule ``, expected one of {rules}
 5 ~ rule ~ sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`
 6 ~ rule:perod=1s,mean ~ unknown parameter `perod` of rule, expected one of period, sleep

@@ -73,13 +73,11 @@ mod tests {
 
     #[test]
     fn exact_for_typed_percentages() {
-        assert_eq!(
-            Share::new(0.7).apply(Nanos(31_201)),
-            Nanos(21_841),
-            "21840.7"
-        );
-        assert_eq!(Share::new(0.03).apply(Nanos(50)), Nanos(2), "1.5 rounds up");
-        assert_eq!(Share::new(1.0).apply(Nanos(u64::MAX)), Nanos(u64::MAX));
+        // 21,840.7 and 1.5 round up.
+        let most = u64::MAX;
+        for (share, ns, slept) in [(0.7, 31_201, 21_841), (0.03, 50, 2), (1.0, most, most)] {
+            assert_eq!(Share::new(share).apply(Nanos(ns)), Nanos(slept), "{share}");
+        }
     }
 
     proptest! {

@@ -168,10 +168,8 @@ mod tests {
         // last full bin ends at 2^34.
         let bins = [0, 63, 64, 65, 127, 128, 129, 130].map(bin_of);
         assert_eq!(bins, [0, 63, 64, 65, 127, 128, 128, 129]);
-        assert_eq!(
-            [(1 << 34) - 1, 1 << 34, u64::MAX].map(bin_of),
-            [BINS - 1; 3]
-        );
+        let last = [(1 << 34) - 1, 1 << 34, u64::MAX].map(bin_of);
+        assert_eq!(last, [BINS - 1; 3]);
     }
 
     #[test]

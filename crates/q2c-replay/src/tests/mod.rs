@@ -1,9 +1,7 @@
 //! Tests of replays in virtual time, which passes as the device says: nothing is late, and nothing
 //! depends on chance.
 
-mod closed;
 mod device;
-mod extremes;
 mod outstanding;
 mod overlap;
 mod timed;
