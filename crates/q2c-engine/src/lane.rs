@@ -154,12 +154,8 @@ impl<T: Time> EngineLane<'_, T> {
         let submit_ns = self.time.now();
         let done = self.engine.submit_and_wait(&[request])?;
         let wait_ns = self.time.now() - submit_ns;
-        Ok(Sample::one_call(
-            submit_ns,
-            request.offset,
-            wait_ns,
-            done.result,
-        ))
+        let (offset, result) = (request.offset, done.result);
+        Ok(Sample::one_call(submit_ns, offset, wait_ns, result))
     }
 
     #[inline(always)]
@@ -207,10 +203,7 @@ impl<T: Time> EngineLane<'_, T> {
         let reaped = self.time.now();
         sample.result = done.result;
         sample = sample.with_wait(reaped - submitted);
-        let outcome = Outcome {
-            observed: Nanos(reaped - submitted),
-            missed: sample.is(Sample::MISSED),
-        };
+        let outcome = Outcome::new(reaped - submitted, sample.is(Sample::MISSED));
         rule.complete(io, token, outcome, Nanos(reaped));
         Ok(sample)
     }

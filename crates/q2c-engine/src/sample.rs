@@ -166,12 +166,7 @@ impl SampleRecorder {
         self.ios += 1;
         let good = result == asked as i32;
         if !good {
-            let sample = Sample {
-                offset,
-                result,
-                ..Sample::default()
-            };
-            self.spoilt(sample, asked);
+            self.spoilt(offset, result, asked);
         }
         good
     }
@@ -194,14 +189,13 @@ impl SampleRecorder {
         self.ios += 1;
         let good = sample.result == asked as i32;
         if !good {
-            self.spoilt(sample, asked);
+            self.spoilt(sample.offset, sample.result, asked);
         }
         good
     }
 
     #[cold]
-    fn spoilt(&mut self, sample: Sample, asked: u32) {
-        let Sample { offset, result, .. } = sample;
+    fn spoilt(&mut self, offset: u64, result: i32, asked: u32) {
         let fault = FailedIo {
             nth: self.ios - 1,
             offset,

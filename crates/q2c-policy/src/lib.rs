@@ -110,6 +110,15 @@ pub struct Outcome {
     pub missed: bool,
 }
 
+impl Outcome {
+    /// Of an I/O that was seen complete after so many ns.
+    #[inline]
+    pub fn new(observed_ns: u64, missed: bool) -> Self {
+        let observed = Nanos(observed_ns);
+        Outcome { observed, missed }
+    }
+}
+
 /// A rule as one submitting thread uses it. The crate's documentation has the contract.
 pub trait Lane: Send {
     /// Decides how to wait for `io`, submitted at `now` on the caller's monotonic clock.

@@ -198,7 +198,7 @@ pub struct WindowRule {
     pub gather: Gather,
     /// I/Os from this many bytes on are left to the interrupt and not learned from.
     pub interrupts_from: Option<u64>,
-    decide: Arc<Decide>,
+    pub(crate) decide: Arc<Decide>,
 }
 
 impl WindowRule {
@@ -212,14 +212,6 @@ impl WindowRule {
             gather,
             interrupts_from: None,
             decide: Arc::new(move |window| decide(window).into()),
-        }
-    }
-
-    pub(crate) fn interrupting(self, from: u64) -> Self {
-        let interrupts_from = Some(from);
-        WindowRule {
-            interrupts_from,
-            ..self
         }
     }
 

@@ -99,9 +99,7 @@ impl Storm {
     fn complete(&mut self, flight: SubmittedIo, lanes: &mut [Box<dyn Lane>]) {
         let device = 10u64.pow(self.rng.below(12) as u32);
         self.now = self.now.max(flight.submitted + device.max(flight.slept));
-        let missed = flight.slept >= device;
-        let observed = Nanos(self.now - flight.submitted);
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(self.now - flight.submitted, flight.slept >= device);
         let lane = &mut lanes[flight.lane];
         lane.complete(flight.io, flight.token, outcome, Nanos(self.now));
     }
@@ -198,10 +196,7 @@ fn builds_any_number_of_lanes() {
 #[test]
 fn outcomes_that_cannot_be_are_survived() {
     let io = Io::READ_4K;
-    let lie = Outcome {
-        observed: Nanos(u64::MAX),
-        missed: false,
-    };
+    let lie = Outcome::new(u64::MAX, false);
     for spec in specs() {
         let mut lanes = spec.build(1);
         for now in [0, 0, u64::MAX, u64::MAX, u64::MAX] {

@@ -39,9 +39,8 @@ impl Ios {
             Decision::Sleep(Nanos(ns)) => ns,
             Decision::Poll | Decision::Interrupt => 0,
         };
-        let (observed, missed) = (Nanos(device.max(slept)), slept >= device);
-        self.now += observed.0;
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(device.max(slept), slept >= device);
+        self.now += outcome.observed.0;
         lane.complete(io, token, outcome, Nanos(self.now));
         decision
     }
@@ -150,7 +149,7 @@ proptest! {
         let gather = if quantiles { Gather::Quantiles } else { Gather::Totals };
         let (mut whole, mut part) = (Gathered::new(gather), Gathered::new(gather));
         for (n, (ns, missed)) in times.iter().enumerate() {
-            let outcome = Outcome { observed: Nanos(*ns), missed: *missed };
+            let outcome = Outcome::new(*ns, *missed);
             let now = Nanos(1_000 * n as u64);
             part = Gathered::from_numbers(gather, &part.numbers()).expect("its own numbers");
             whole.add(outcome, now, Nanos(mean));

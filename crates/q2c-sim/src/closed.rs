@@ -302,10 +302,7 @@ impl<'a> SimulatedMachine<'a> {
         IoInFlight {
             io,
             token,
-            seen: Seen {
-                observed: Nanos(end.observed as u64),
-                missed: end.missed,
-            },
+            seen: Seen::new(end.observed as u64, end.missed),
             gap,
         }
     }

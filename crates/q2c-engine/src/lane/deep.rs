@@ -81,12 +81,8 @@ impl<T: Time> EngineLane<'_, T> {
 
     pub(super) fn land(&mut self, done: RingCompletion, now: u64) {
         let (submit_ns, offset) = self.slots[done.slot as usize];
-        self.record(Sample::one_call(
-            submit_ns,
-            offset,
-            now - submit_ns,
-            done.result,
-        ));
+        let (wait_ns, result) = (now - submit_ns, done.result);
+        self.record(Sample::one_call(submit_ns, offset, wait_ns, result));
     }
 
     /// Keeps `depth` requests in flight, as [`EngineLane::deep`] does.
@@ -241,10 +237,7 @@ impl<T: Time> EngineLane<'_, T> {
             ..flight.sample
         };
         self.record(sample.with_wait(observed));
-        let outcome = Outcome {
-            observed: Nanos(observed),
-            missed: flight.missed,
-        };
+        let outcome = Outcome::new(observed, flight.missed);
         rule.complete(self.io, flight.token, outcome, Nanos(now));
         now
     }

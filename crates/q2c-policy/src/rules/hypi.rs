@@ -58,6 +58,8 @@ fn rule(spec: &PolicySpec) -> WindowRule {
     let shares = classes.map(|name| Share::new(spec.value(name)));
     // Two buckets, read and write, stand side by side for each size class.
     let rule = move |window: &BucketWindow<'_>| shares[window.bucket / 2].apply(window.mean());
-    let rule = WindowRule::new(rule, Gather::Totals, Nanos(spec.integer("period")));
-    rule.interrupting(spec.integer("interrupt"))
+    WindowRule {
+        interrupts_from: Some(spec.integer("interrupt")),
+        ..WindowRule::new(rule, Gather::Totals, Nanos(spec.integer("period")))
+    }
 }

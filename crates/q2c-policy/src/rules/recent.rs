@@ -177,10 +177,7 @@ mod tests {
         let mut sleeps = Vec::new();
         for us in times {
             sleeps.push(asked(&mut *lane));
-            let outcome = Outcome {
-                observed: Nanos(us * 1_000),
-                missed: *us > 50,
-            };
+            let outcome = Outcome::new(us * 1_000, *us > 50);
             lane.complete(READ, Token::default(), outcome, Nanos::ZERO);
         }
         sleeps.push(asked(&mut *lane));

@@ -180,7 +180,7 @@ struct NewSamples {
 
 impl SlotMerger {
     pub(super) fn new(slots: Vec<Arc<LaneSlot>>) -> Self {
-        let gathers = slots.iter().any(|slot| slot.times.first().is_some());
+        let gathers = slots.iter().any(|slot| !slot.times.is_empty());
         let tallies = if gathers { BUCKETS } else { 0 };
         let merged = |slot| MergedSlot {
             slot,

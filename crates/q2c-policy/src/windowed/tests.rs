@@ -44,8 +44,8 @@ fn basics(w: &BucketWindow<'_>) -> [u64; 5] {
 }
 
 fn done(lane: &mut Box<dyn Lane>, io: Io, observed: u64, missed: bool, now: u64) {
-    let (observed, now) = (Nanos(observed), Nanos(now));
-    lane.complete(io, Token::default(), Outcome { observed, missed }, now);
+    let outcome = Outcome::new(observed, missed);
+    lane.complete(io, Token::default(), outcome, Nanos(now));
 }
 
 fn asked(lane: &mut Box<dyn Lane>, io: Io, now: u64) -> Decision {

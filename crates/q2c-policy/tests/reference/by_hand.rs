@@ -12,8 +12,7 @@ fn lane(spec: &str) -> Box<dyn Lane> {
 
 fn window(lane: &mut dyn Lane, io: Io, start: u64, times: &[u64], misses: usize) {
     for (n, &observed) in times.iter().enumerate() {
-        let (observed, missed) = (Nanos(observed), n < misses);
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(observed, n < misses);
         lane.complete(io, Token::default(), outcome, Nanos(start + n as u64));
     }
 }
@@ -237,10 +236,7 @@ fn dpas_interrupts_when_its_cpu_is_contended() {
     ] {
         let mut lane = lane(&format!("dpas:{theta}"));
         let mut in_flight = std::collections::VecDeque::new();
-        let late = Outcome {
-            observed: Nanos(1_000),
-            missed: true,
-        };
+        let late = Outcome::new(1_000, true);
         let mut next = |n: u64| {
             let (decision, token) = lane.decide(Io::READ_4K, Nanos(n));
             in_flight.push_back((decision, token));

@@ -62,8 +62,7 @@ impl RuleUnderTest for Crate {
     }
 
     fn finish(&mut self, f: Finish) {
-        let (observed, missed) = (Nanos(f.observed), f.missed);
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(f.observed, f.missed);
         self.0[f.lane].complete(f.io, Token(f.token), outcome, Nanos(f.now));
     }
 }

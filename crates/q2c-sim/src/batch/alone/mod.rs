@@ -290,10 +290,7 @@ impl Pass<'_> {
             };
             let done = lane.start + i64::from(submit) + i64::from(end.observed);
             self.add(lane, &end, asked, submit);
-            let outcome = Outcome {
-                observed: Nanos(end.observed.max(0) as u64),
-                missed: end.missed,
-            };
+            let outcome = Outcome::new(end.observed.max(0) as u64, end.missed);
             rule.complete(io, token, outcome, Nanos(done as u64));
             self.counted.last = self.counted.last.max(lane.next(done, trace));
         }

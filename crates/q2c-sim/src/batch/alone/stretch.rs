@@ -426,10 +426,7 @@ fn gather<S: Simd>(
     for j in 0..n.min(SIMD_LANES) {
         now += i64::from(submit[j] + observed[j]);
         let row = trace.rows.row_of(lane.at + j);
-        let outcome = Outcome {
-            observed: Nanos(observed[j] as u64),
-            missed: clear >> j & 1 == 0,
-        };
+        let outcome = Outcome::new(observed[j] as u64, clear >> j & 1 == 0);
         let mean = windows.means[row];
         windows.gathered[row].add(outcome, Nanos(now as u64), mean);
         now += i64::from(gap[j]);

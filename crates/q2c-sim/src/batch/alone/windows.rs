@@ -118,10 +118,7 @@ impl Windows {
         let trace = &pass.machine.traces[lane.lane];
         let row = trace.rows.row_of(lane.at);
         if self.rule.is_some() && !self.is_large(trace, lane.at) {
-            let outcome = Outcome {
-                observed: Nanos(flight.observed.max(0) as u64),
-                missed: flight.missed,
-            };
+            let outcome = Outcome::new(flight.observed.max(0) as u64, flight.missed);
             let now = Nanos(flight.done as u64);
             self.gathered[row].add(outcome, now, self.means[row]);
         }
