@@ -42,7 +42,8 @@ pub struct Outlook {
     pub per_core: Estimate,
     /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
-    /// At most [`SAVING`](crate::SAVING) percent of the CPU or, with think time, of what polling takes.
+    /// At most [`SAVING`](crate::SAVING) percent of the CPU or, with think time, of what polling
+    /// takes.
     pub saves: bool,
     /// Sleep asked, mean over all I/Os, ns.
     pub sleep_ns: f64,

@@ -111,8 +111,8 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    /// Polling with nothing kept: I/Os are counted and not timed. Polls for each completion until the run's clock, which is read once after each I/O, shows
-    /// `end`.
+    /// Polling with nothing kept: I/Os are counted and not timed. Polls for each completion until
+    /// the run's clock, which is read once after each I/O, shows `end`.
     #[inline(never)]
     fn bare(&mut self, end: u64) -> Result<(), EngineError> {
         loop {

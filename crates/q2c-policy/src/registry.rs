@@ -187,18 +187,18 @@ impl ParamKind {
 }
 
 /// Units with their sizes, the largest first; every number is whole in the last.
-type Units = [(u64, &'static str); 4];
+type UnitSizes = [(u64, &'static str); 4];
 
-const TIME_UNITS: Units = [
+const TIME_UNITS: UnitSizes = [
     (1_000_000_000, "s"),
     (1_000_000, "ms"),
     (1_000, "us"),
     (1, "ns"),
 ];
-const SIZE_UNITS: Units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"), (1, "")];
+const SIZE_UNITS: UnitSizes = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"), (1, "")];
 
 /// The number in the largest of these units that leaves it whole.
-fn in_units(number: u64, units: &Units) -> String {
+fn in_units(number: u64, units: &UnitSizes) -> String {
     let fits = |size: u64| number >= size && number.is_multiple_of(size);
     let (size, unit) = units
         .iter()

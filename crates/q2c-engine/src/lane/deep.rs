@@ -1,8 +1,8 @@
 //! Several requests in flight, without a rule and by one.
 //!
-//! Every request of hybrid polling is put to the rule when its submission has returned (before the submission, where
-//! the rule's decision chooses between two paths of the engine), and has its own token. The
-//! sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once, for the
+//! Every request of hybrid polling is put to the rule when its submission has returned (before the
+//! submission, where the rule's decision chooses between two paths of the engine), and has its own
+//! token. The sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once, for the
 //! oldest request in flight, until its due time. Then it looks until any request is complete,
 //! submits anew, and turns to the oldest again. It does not sleep for a request whose due time is
 //! over when it becomes the oldest.

@@ -1,6 +1,6 @@
 //! Lines between corner points, in registers: the delay of a hit wake-up over the sleep less the
-//! latency, and the costs of a sleep over its length. The corner points at or below the abscissa are counted, and the count picks each line's two numbers from a table of
-//! sixteen.
+//! latency, and the costs of a sleep over its length. The corner points at or below the abscissa
+//! are counted, and the count picks each line's two numbers from a table of sixteen.
 
 use super::costs::Joint;
 use super::simd_lanes::SIMD_LANES;
