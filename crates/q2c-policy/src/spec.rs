@@ -21,9 +21,10 @@ use thiserror::Error;
 /// The text form is the rule's name, then after a colon its parameters, separated by commas, as
 /// `name=value` in any order or as values alone in the order of [`SleepRule::params`]. A parameter
 /// that is left out has its default. A [formula](ParamKind::Formula) takes the rest of the text,
-/// commas included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula every
-/// parameter has its name, and the formula's own name may be left out. [`Display`](fmt::Display)
-/// gives the full form with every name, which parses back to an equal value.
+/// commas included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula
+/// every parameter has its name, and the formula's own name may be left out.
+/// [`Display`](fmt::Display) gives the full form with every name, which parses back to an equal
+/// value.
 #[derive(Clone)]
 pub struct PolicySpec {
     rule: &'static SleepRule,

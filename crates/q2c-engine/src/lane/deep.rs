@@ -2,10 +2,10 @@
 //!
 //! Every request of hybrid polling is put to the rule when its submission has returned (before the
 //! submission, where the rule's decision chooses between two paths of the engine), and has its own
-//! token. The sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once, for the
-//! oldest request in flight, until its due time. Then it looks until any request is complete,
-//! submits anew, and turns to the oldest again. It does not sleep for a request whose due time is
-//! over when it becomes the oldest.
+//! token. The sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once,
+//! for the oldest request in flight, until its due time. Then it looks until any request is
+//! complete, submits anew, and turns to the oldest again. It does not sleep for a request whose due
+//! time is over when it becomes the oldest.
 //!
 //! A sample has [`Sample::SLEPT`] where the lane slept for it, and [`Sample::MISSED`] where the
 //! first look after that sleep found it complete. So one sleep is one context switch, and `miss
