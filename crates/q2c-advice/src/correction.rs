@@ -135,10 +135,8 @@ mod tests {
             sleep_cpu: 0.25,
         };
         let corrected = correction.apply(&cost, 100_000.0);
-        assert_eq!(
-            corrected.added_latency_ns.delay_at(50_000.0),
-            2_000.0 - 5_000.0
-        );
+        let added_ns = corrected.added_latency_ns.delay_at(50_000.0);
+        assert_eq!(added_ns, 2_000.0 - 5_000.0);
         assert_eq!(corrected.wake_clear.base_ns.delay_at(1.0), 15_000.0);
         assert_eq!(corrected.sleep_cpu_clear_ns.delay_at(1.0), 5_000.0);
         assert_eq!(Correction::default().apply(&cost, 1.0), cost);

@@ -1,6 +1,6 @@
 //! The figures of trials beside polling, and how exactly they are known.
 
-use crate::goal::SAVING;
+use crate::goal::saving;
 use q2c_model::Rates;
 use q2c_model::stats::{Interval, median, sorted};
 use q2c_result::tune::{PerCore, Relative};
@@ -60,12 +60,7 @@ impl TrialFigures {
 
     /// The most thread CPU with which a rule has left it, percent: a share of polling's.
     pub(crate) fn saving(&self) -> f64 {
-        let thinks = self.beside.thinks;
-        if thinks {
-            SAVING / 100.0 * self.beside.cpu_pct
-        } else {
-            SAVING
-        }
+        saving(self.beside.thinks, self.beside.cpu_pct)
     }
 
     /// IOPS over those of polling beside it.

@@ -13,7 +13,6 @@ mod decide;
 mod evidence;
 mod fit;
 mod goal;
-mod kernel;
 mod outlook;
 mod referee;
 mod states;
@@ -23,8 +22,7 @@ pub use decide::{AdviceDecision, MethodContender, decide};
 pub use evidence::{
     Estimate, Noise, PollingBaseline, Predicted, TrialFigures, WAITS, cores_of, relative,
 };
-pub use goal::{FLOOR, Goal, SAVING, WORTH};
-pub use kernel::{KernelWay, best_of_kernel};
+pub use goal::{FLOOR, Goal, KernelWay, SAVING, WORTH, best_of_kernel};
 pub use outlook::{Outlook, SimulationInputs, predict, settling};
 pub use referee::{COMPARED, Order, PUBLISHED, Referee, RefereeQuestion};
 pub use states::Carry;

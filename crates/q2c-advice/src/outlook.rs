@@ -4,14 +4,14 @@
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::FittedCorrection;
-use crate::goal::{Goal, SAVING};
+use crate::goal::{Goal, saving};
 use q2c_model::stats::{Rng, mean};
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_sim::answers::sensitivity;
 use q2c_sim::{
-    Arrival, Configuration, Drive, LaneRecording, Objective, SimOutcome, Waiting, simulate,
-    standard_grid, sweep,
+    Configuration, Drive, LaneRecording, Objective, SimOutcome, Waiting, simulate, standard_grid,
+    sweep,
 };
 
 /// The inputs of the simulations.
@@ -42,7 +42,8 @@ pub struct Outlook {
     pub per_core: Estimate,
     /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
-    /// At most [`SAVING`] percent of the CPU or, with think time, of what polling takes.
+    /// At most [`SAVING`](crate::SAVING) percent of the CPU or, with think time, of what polling
+    /// takes.
     pub saves: bool,
     /// Sleep asked, mean over all I/Os, ns.
     pub sleep_ns: f64,
@@ -101,7 +102,9 @@ pub(crate) fn outlooks(
     let values: Vec<f64> = values.collect();
     let form_sd = fitted.form_sd;
     let cpu_pct = |i: usize| over(&draws, |d| d.cells[i].gives.rates.cpu_pct);
-    let saving = saving(setting, over(&draws, |d| d.poll.gives.rates.cpu_pct));
+    let mut all_lanes = setting.recordings.iter().flatten();
+    let thinks = all_lanes.any(|lane| lane.gap_cpu.is_some());
+    let saving = saving(thinks, over(&draws, |d| d.poll.gives.rates.cpu_pct));
     let outlook = |(i, policy): (usize, &PolicySpec)| Outlook {
         policy: policy.clone(),
         follows: policy.follows_the_device(),
@@ -115,16 +118,6 @@ pub(crate) fn outlooks(
         robust: with_neighbours(&grid, i, &values),
     };
     grid.iter().enumerate().map(outlook).collect()
-}
-
-fn saving(setting: &SimulationInputs, polled_pct: f64) -> f64 {
-    let mut lanes = setting.recordings.iter().flatten();
-    let thinks = lanes.any(|lane| lane.gap_cpu.is_some());
-    if thinks {
-        SAVING / 100.0 * polled_pct
-    } else {
-        SAVING
-    }
 }
 
 fn draw(
@@ -151,12 +144,7 @@ fn draw(
         measure: MEASURE,
         seed: setting.seed.wrapping_add(n as u64),
     };
-    let on = Configuration {
-        lanes: &lanes,
-        cost: &cost,
-        drive,
-        arrival: Arrival::Think,
-    };
+    let on = Configuration::closed(&lanes, &cost, drive);
     let cells = sweep(grid, &on);
     let poll = on.simulate(Waiting::poll(lanes.len()));
     OutlookDraw { cells, poll }
@@ -164,16 +152,12 @@ fn draw(
 
 /// From the share `start` on; at the end it goes on at the beginning.
 fn part(lane: &LaneRecording, start: f64) -> LaneRecording {
-    let len = lane.len();
-    let (from, most) = ((start * len as f64) as usize, (len as f64 * PART).ceil());
-    let mut part = LaneRecording {
-        gap_cpu: lane.gap_cpu,
-        ..LaneRecording::default()
-    };
-    for i in (0..most as usize).map(|i| (from + i) % len.max(1)) {
-        let io = q2c_sim::unpack(lane.ios[i]);
-        part.push(io, lane.submit[i], lane.wait[i], lane.gap[i]);
-    }
+    let most = (lane.len() as f64 * PART).ceil() as usize;
+    let from = (start * lane.len() as f64) as usize;
+    let to = (from + most).min(lane.len());
+    let mut part = lane.part(from..to);
+    part.extend(&lane.part(0..most - (to - from)));
+    part.first_at = 0.0;
     part
 }
 

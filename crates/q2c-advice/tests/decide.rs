@@ -79,10 +79,8 @@ fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
         five(MEAN, (0.99, 1.3, 0.02)),
         five(MIN, (0.93, 1.8, 0.2)),
     ]);
-    assert_eq!(
-        (decision.verdict, decision.chosen),
-        (Verdict::Rule, Some(2))
-    );
+    let expected = (Verdict::Rule, Some(2));
+    assert_eq!((decision.verdict, decision.chosen), expected);
     assert_eq!(decision.floor, 0.97);
     assert!(decision.open.is_empty(), "{decision:?}");
 }
@@ -109,20 +107,16 @@ fn interrupts_win_where_they_keep_the_floor() {
         five("interrupt", (0.98, 4.0, 0.0)),
         five(MEAN, (0.99, 1.3, 0.02)),
     ]);
-    assert_eq!(
-        (decision.verdict, decision.chosen),
-        (Verdict::Interrupt, Some(0))
-    );
+    let expected = (Verdict::Interrupt, Some(0));
+    assert_eq!((decision.verdict, decision.chosen), expected);
 }
 
 /// Neither keeps 97 %: the one that loses less is named, and polling is the answer.
 #[test]
 fn a_trade_off_names_the_nearest() {
     let decision = default_decision(&[five(MEAN, (0.94, 1.5, 0.02)), five(MIN, (0.80, 1.9, 0.2))]);
-    assert_eq!(
-        (decision.verdict, decision.chosen),
-        (Verdict::TradeOff, None)
-    );
+    let expected = (Verdict::TradeOff, None);
+    assert_eq!((decision.verdict, decision.chosen), expected);
     assert_eq!(decision.nearest, Some(0));
 }
 
@@ -142,10 +136,8 @@ fn interrupts_that_gain_are_a_trade_off_beside_any_rule() {
     for per_core in [0.8, 1.06] {
         let rule = five(MEAN, (0.48, per_core, 1.0));
         let decision = default_decision(&[five("interrupt", (0.70, 1.5, 0.0)), rule]);
-        assert_eq!(
-            (decision.verdict, decision.nearest),
-            (Verdict::TradeOff, Some(0))
-        );
+        let expected = (Verdict::TradeOff, Some(0));
+        assert_eq!((decision.verdict, decision.nearest), expected);
     }
 }
 
@@ -173,10 +165,8 @@ fn what_any_sleep_costs_is_a_trade_off() {
         five(MEAN, (0.95, 1.3, 0.0005)),
         five(MIN, (0.935, 1.8, 0.02)),
     ]);
-    assert_eq!(
-        (decision.verdict, decision.floor),
-        (Verdict::TradeOff, 0.97)
-    );
+    let expected = (Verdict::TradeOff, 0.97);
+    assert_eq!((decision.verdict, decision.floor), expected);
     assert_eq!(decision.nearest, Some(1));
 }
 
@@ -207,11 +197,10 @@ fn simulation_lends_weight_but_does_not_outvote() {
         ..tried(MIN, (0.98, 1.5, 0.1), trials)
     };
     let rule = five(MEAN, (0.985, 1.3, 0.0));
-    assert_eq!(
-        default_decision(&[rule.clone(), believed(1)]).chosen,
-        Some(0)
-    );
-    assert_eq!(default_decision(&[rule, believed(5)]).chosen, Some(1));
+    for (trials, chosen) in [(1, 0), (5, 1)] {
+        let decision = default_decision(&[rule.clone(), believed(trials)]);
+        assert_eq!(decision.chosen, Some(chosen));
+    }
 }
 
 /// 98.5 % times 0.94 for a missed state is 92.6 %: below the floor, named beside the answer.

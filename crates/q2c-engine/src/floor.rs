@@ -1,10 +1,8 @@
 //! The harness's own cost: the CPU time that the loop takes for an I/O that takes no time.
 
 use crate::run::run;
-use crate::{
-    Activity, EngineSpec, JobPlan, Medium, Pattern, PhaseData, RunError, RunPlan, TimeSource,
-};
-use q2c_model::{Bytes, CpuId, Nanos};
+use crate::{Activity, EngineSpec, JobPlan, Medium, PhaseData, RunError, RunPlan, TimeSource};
+use q2c_model::{CpuId, Nanos};
 use q2c_policy::Wait;
 use q2c_sys::Clock;
 use std::hint::black_box;
@@ -63,26 +61,13 @@ fn best(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<f64, RunError>
 }
 
 fn once(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError> {
+    let activities = vec![Activity::Start(Wait::Poll)];
     let job = JobPlan {
         name: "floor".to_owned(),
-        engine: EngineSpec::Null,
-        medium: Medium::None,
-        pattern: Pattern {
-            random: true,
-            write: false,
-        },
-        bs: Bytes(4096),
-        base: Bytes(0),
-        span: Bytes(1 << 30),
-        depth: 1,
         cpu,
-        seed: 1,
-        activities: vec![Activity::Start(Wait::Poll)],
         capacity,
-        tally: false,
-        rate: None,
-        think: None,
         stop_on_fault: true,
+        ..JobPlan::new(EngineSpec::Null, Medium::None, activities)
     };
     let plan = RunPlan {
         phases: vec![LENGTH],

@@ -1,15 +1,11 @@
 //! The loop of one lane. It does nothing but the I/O, the sleep and the record.
 
-mod bare;
 mod deep;
 mod flights;
 mod paced;
-mod sleeping;
-mod think;
 
 pub(crate) use flights::Flights;
-pub(crate) use paced::PoissonPace;
-pub(crate) use think::LaneThinkTime;
+pub(crate) use paced::{LaneThinkTime, PoissonPace};
 
 use crate::pattern::Offsets;
 use crate::sample::{SampleRecorder, short};
@@ -115,6 +111,24 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
+    /// Polling with nothing kept: I/Os are counted and not timed. Polls for each completion until
+    /// the run's clock, which is read once after each I/O, shows `end`.
+    #[inline(never)]
+    fn bare(&mut self, end: u64) -> Result<(), EngineError> {
+        loop {
+            let request = self.next_request(0);
+            self.engine.submit(&[request])?;
+            let done = self.spin()?;
+            let good = self.recorder.pass(request.offset, done.result, self.length);
+            if !good && self.stop_on_fault {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            if self.time.now() >= end || self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+
     #[inline(always)]
     fn next_request(&mut self, slot: u16) -> Request {
         self.time.spend(LaneStep::Turnaround);
@@ -140,12 +154,8 @@ impl<T: Time> EngineLane<'_, T> {
         let submit_ns = self.time.now();
         let done = self.engine.submit_and_wait(&[request])?;
         let wait_ns = self.time.now() - submit_ns;
-        Ok(Sample::one_call(
-            submit_ns,
-            request.offset,
-            wait_ns,
-            done.result,
-        ))
+        let (offset, result) = (request.offset, done.result);
+        Ok(Sample::one_call(submit_ns, offset, wait_ns, result))
     }
 
     #[inline(always)]
@@ -193,10 +203,7 @@ impl<T: Time> EngineLane<'_, T> {
         let reaped = self.time.now();
         sample.result = done.result;
         sample = sample.with_wait(reaped - submitted);
-        let outcome = Outcome {
-            observed: Nanos(reaped - submitted),
-            missed: sample.is(Sample::MISSED),
-        };
+        let outcome = Outcome::new(reaped - submitted, sample.is(Sample::MISSED));
         rule.complete(io, token, outcome, Nanos(reaped));
         Ok(sample)
     }

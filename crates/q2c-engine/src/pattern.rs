@@ -16,11 +16,7 @@ pub struct Pattern {
 impl Pattern {
     /// The direction of its requests.
     pub fn direction(&self) -> Direction {
-        if self.write {
-            Direction::Write
-        } else {
-            Direction::Read
-        }
+        [Direction::Read, Direction::Write][usize::from(self.write)]
     }
 }
 
@@ -64,7 +60,8 @@ pub(crate) struct Offsets {
     blocks: u64,
     size: u64,
     next: u64,
-    base: u64,
+    /// Byte from which the offsets are counted.
+    pub base: u64,
 }
 
 impl Offsets {
@@ -82,15 +79,6 @@ impl Offsets {
             size: bs.0,
             next,
             base: 0,
-        }
-    }
-
-    /// The same offsets, counted from `base` instead of the target's start.
-    #[must_use]
-    pub(crate) fn from(self, base: Bytes) -> Self {
-        Offsets {
-            base: base.0,
-            ..self
         }
     }
 
@@ -125,7 +113,10 @@ mod tests {
     fn offsets_may_begin_elsewhere() {
         let pattern = "randread".parse().unwrap();
         let mut plain = Offsets::new(pattern, Bytes(512), Bytes(8 * 512), 3);
-        let mut further = plain.clone().from(Bytes(4096));
+        let mut further = Offsets {
+            base: 4096,
+            ..plain.clone()
+        };
         for _ in 0..20 {
             assert_eq!(further.next_offset(), plain.next_offset() + 4096);
         }

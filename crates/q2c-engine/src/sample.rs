@@ -141,42 +141,19 @@ pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
 /// A lane's store of samples. Samples beyond the capacity are counted and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct SampleRecorder {
-    samples: Vec<Sample>,
-    capacity: usize,
-    tally: Option<Box<IoTally>>,
-    ios: u64,
-    faults: u64,
-    first_fault: Option<FailedIo>,
+    /// For real time its pages up to the capacity have been written; see [`touched`].
+    pub samples: Vec<Sample>,
+    pub capacity: usize,
+    /// Every I/O is added to it.
+    pub tally: Option<Box<IoTally>>,
+    /// I/Os so far, recorded or not.
+    pub ios: u64,
+    /// I/Os that failed or were short, and the first of them.
+    pub faults: u64,
+    pub first_fault: Option<FailedIo>,
 }
 
 impl SampleRecorder {
-    /// A recorder with room for `capacity` samples, whose pages have been written.
-    pub(crate) fn new(capacity: usize) -> Result<Self, EngineError> {
-        Ok(SampleRecorder {
-            samples: touched(capacity)?,
-            capacity,
-            ..SampleRecorder::default()
-        })
-    }
-
-    /// A recorder for simulated time, in which page faults take none. Its memory grows as needed,
-    /// up to `capacity` samples.
-    pub(crate) fn growing(capacity: usize) -> Self {
-        SampleRecorder {
-            capacity,
-            ..SampleRecorder::default()
-        }
-    }
-
-    /// The same recorder, which also adds every I/O to a [`IoTally`].
-    #[must_use]
-    pub(crate) fn tallying(self) -> Self {
-        SampleRecorder {
-            tally: Some(Box::default()),
-            ..self
-        }
-    }
-
     /// Whether anything of an I/O is kept. A recorder that keeps nothing only counts.
     pub(crate) fn keeps(&self) -> bool {
         self.capacity > 0 || self.tally.is_some()
@@ -189,20 +166,14 @@ impl SampleRecorder {
         self.ios += 1;
         let good = result == asked as i32;
         if !good {
-            let sample = Sample {
-                offset,
-                result,
-                ..Sample::default()
-            };
-            self.spoilt(sample, asked);
+            self.spoilt(offset, result, asked);
         }
         good
     }
 
-    /// Takes out the tally of the I/Os since the last call; `None` without tallying.
+    /// Takes out the tally of the I/Os since the last call; `None` without one.
     pub(crate) fn cut(&mut self) -> Option<Box<IoTally>> {
-        let tally = self.tally.as_mut()?;
-        Some(std::mem::take(tally))
+        self.tally.as_mut().map(std::mem::take)
     }
 
     /// Records a finished I/O of `asked` bytes. Returns whether all its bytes were moved.
@@ -218,14 +189,13 @@ impl SampleRecorder {
         self.ios += 1;
         let good = sample.result == asked as i32;
         if !good {
-            self.spoilt(sample, asked);
+            self.spoilt(sample.offset, sample.result, asked);
         }
         good
     }
 
     #[cold]
-    fn spoilt(&mut self, sample: Sample, asked: u32) {
-        let Sample { offset, result, .. } = sample;
+    fn spoilt(&mut self, offset: u64, result: i32, asked: u32) {
         let fault = FailedIo {
             nth: self.ios - 1,
             offset,
@@ -236,29 +206,11 @@ impl SampleRecorder {
         self.faults += 1;
     }
 
-    /// Number of I/Os so far, recorded or not.
-    pub(crate) fn ios(&self) -> u64 {
-        self.ios
-    }
-
-    pub(crate) fn recorded(&self) -> usize {
-        self.samples.len()
-    }
-
     /// Goes on with `empty` as its memory, and returns the samples so far. Nothing is allocated
     /// when `empty` has the capacity.
     pub(crate) fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
         empty.clear();
         std::mem::replace(&mut self.samples, empty)
-    }
-
-    /// Number of I/Os that failed or were short, and the first of them.
-    pub(crate) fn faults(&self) -> (u64, Option<FailedIo>) {
-        (self.faults, self.first_fault)
-    }
-
-    pub(crate) fn into_samples(self) -> Vec<Sample> {
-        self.samples
     }
 }
 
@@ -269,14 +221,17 @@ mod tests {
     /// More than any address space has is an error, not the end of the process.
     #[test]
     fn samples_that_memory_does_not_hold_are_an_error() {
-        let message = SampleRecorder::new(1 << 58).unwrap_err().to_string();
+        let message = touched(1 << 58).unwrap_err().to_string();
         assert!(message.starts_with("allocate"), "{message}");
         assert!(message.contains("of samples for a job"), "{message}");
     }
 
     #[test]
     fn what_does_not_fit_is_counted() {
-        let mut recorder = SampleRecorder::new(1).unwrap();
+        let mut recorder = SampleRecorder {
+            capacity: 1,
+            ..SampleRecorder::default()
+        };
         let good = Sample {
             result: 512,
             ..Sample::default()
@@ -288,14 +243,14 @@ mod tests {
         };
         assert!(recorder.push(good, 512));
         assert!(!recorder.push(short, 512));
-        assert_eq!((recorder.ios(), recorder.recorded()), (2, 1));
+        assert_eq!((recorder.ios, recorder.samples.len()), (2, 1));
         let first = FailedIo {
             nth: 1,
             offset: 4096,
             asked: 512,
             result: 100,
         };
-        assert_eq!(recorder.faults(), (1, Some(first)));
+        assert_eq!((recorder.faults, recorder.first_fault), (1, Some(first)));
     }
 
     /// Of what a lane asks for and does, an hour saturates. A device may take as long as it likes.

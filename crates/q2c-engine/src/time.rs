@@ -168,10 +168,7 @@ impl TimeSource {
     /// The time of CLOCK_MONOTONIC, ns, at which this clock shows `ns`; `None` where it is not
     /// known, see [`Clock::since_boot`].
     pub fn since_boot(&self, ns: u64) -> Option<u64> {
-        match self {
-            TimeSource::Real(clock) => clock.since_boot(ns),
-            TimeSource::World(_) => None,
-        }
+        self.real()?.since_boot(ns)
     }
 
     /// The name of the time source, as results print it.

@@ -21,30 +21,17 @@ pub fn bucket_of(io: Io) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const CLASSES: [(u32, usize); 10] = [
-        (1, 0),
-        (2, 2),
-        (3, 2),
-        (4, 4),
-        (8, 6),
-        (15, 6),
-        (64, 12),
-        (127, 12),
-        (128, 14),
-        (8_388_607, 14),
-    ];
+    const SECTORS: [u32; 10] = [1, 2, 3, 4, 8, 15, 64, 127, 128, 8_388_607];
+    const CLASSES: [usize; 10] = [0, 2, 2, 4, 6, 6, 12, 12, 14, 14];
 
     #[test]
     fn sizes_fall_into_the_kernels_classes() {
         let bucket = |direction, bytes| bucket_of(Io { direction, bytes });
-        for (sectors, class) in CLASSES {
+        for (sectors, class) in SECTORS.into_iter().zip(CLASSES) {
             let bytes = sectors * 512;
             assert_eq!(bucket(Direction::Read, bytes), Some(class), "{sectors}");
-            assert_eq!(
-                bucket(Direction::Write, bytes),
-                Some(class + 1),
-                "{sectors}"
-            );
+            let written = bucket(Direction::Write, bytes);
+            assert_eq!(written, Some(class + 1), "{sectors}");
         }
         assert_eq!(bucket(Direction::Read, 511), None);
     }

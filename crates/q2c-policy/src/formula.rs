@@ -8,9 +8,8 @@
 mod expr;
 mod node;
 mod parse;
-mod statistic;
 
-pub use statistic::Statistic;
+pub use expr::Statistic;
 
 use crate::SpecError;
 use expr::FormulaExpr;
@@ -94,67 +93,46 @@ impl PartialEq for Formula {
 /// How often a formula was calculated, and how often the result was no time. Counts are over all
 /// lanes that were built from one specification and its clones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FormulaCounts {
+pub struct FormulaCounts<T = u64> {
     /// Windows for which the formula was calculated; each bucket counts on its own.
-    pub windows: u64,
+    pub windows: T,
     /// Those of `windows` with a negative time, after which the rule does not sleep.
-    pub negative: u64,
+    pub negative: T,
     /// Those of `windows` whose result is no number; the rule does not sleep after them.
-    pub undefined: u64,
+    pub undefined: T,
 }
 
-#[derive(Debug, Default)]
-struct SharedCounts {
-    windows: AtomicU64,
-    negative: AtomicU64,
-    undefined: AtomicU64,
-}
+q2c_model::each_field! { FormulaCounts, windows, negative, undefined }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
-    formula: Arc<Formula>,
-    counts: Arc<SharedCounts>,
+    pub(crate) formula: Arc<Formula>,
+    counts: Arc<FormulaCounts<AtomicU64>>,
 }
 
 impl Written {
-    pub(crate) fn new(formula: Formula) -> Self {
+    pub(crate) fn new(formula: impl Into<Arc<Formula>>) -> Self {
         Written {
-            formula: Arc::new(formula),
+            formula: formula.into(),
             counts: Arc::default(),
         }
     }
 
     pub(crate) fn anew(&self) -> Self {
-        Written {
-            formula: Arc::clone(&self.formula),
-            counts: Arc::default(),
-        }
-    }
-
-    pub(crate) fn formula(&self) -> &Formula {
-        &self.formula
+        Written::new(Arc::clone(&self.formula))
     }
 
     pub(crate) fn tally(&self) -> FormulaCounts {
-        FormulaCounts {
-            windows: self.counts.windows.load(Relaxed),
-            negative: self.counts.negative.load(Relaxed),
-            undefined: self.counts.undefined.load(Relaxed),
-        }
+        self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
     /// The sleep after a window, which is counted; zero when the formula gives no time.
     pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
-        let SharedCounts {
-            windows,
-            negative,
-            undefined,
-        } = &*self.counts;
-        windows.fetch_add(1, Relaxed);
+        self.counts.windows.fetch_add(1, Relaxed);
         match self.formula.answer(of) {
             FormulaResult::Sleep(time) => return time,
-            FormulaResult::Negative => negative.fetch_add(1, Relaxed),
-            FormulaResult::Undefined => undefined.fetch_add(1, Relaxed),
+            FormulaResult::Negative => self.counts.negative.fetch_add(1, Relaxed),
+            FormulaResult::Undefined => self.counts.undefined.fetch_add(1, Relaxed),
         };
         Nanos::ZERO
     }

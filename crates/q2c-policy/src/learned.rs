@@ -7,13 +7,9 @@ pub(crate) const MOST: u64 = 1 << 60;
 /// Times, and sums of the times of a window, are below this: 13 days.
 pub(crate) const LONG: u64 = 1 << 50;
 
-pub(crate) struct Numbers<'a>(&'a [u64]);
+pub(crate) struct Numbers<'a>(pub(crate) &'a [u64]);
 
-impl<'a> Numbers<'a> {
-    pub(crate) fn new(numbers: &'a [u64]) -> Self {
-        Numbers(numbers)
-    }
-
+impl Numbers<'_> {
     fn next(&mut self) -> Option<u64> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -43,9 +39,5 @@ impl<'a> Numbers<'a> {
 
     pub(crate) fn end(&self) -> Option<()> {
         self.0.is_empty().then_some(())
-    }
-
-    pub(crate) fn rest(&self) -> &'a [u64] {
-        self.0
     }
 }

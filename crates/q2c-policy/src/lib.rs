@@ -50,7 +50,7 @@ pub mod windowed;
 pub use bucket::{BUCKETS, bucket_of};
 pub use formula::{Formula, FormulaCounts, FormulaResult, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
-pub use registry::{Kind, LINUX, Learning, Param, RULES, Scope, SleepRule, find};
+pub use registry::{LINUX, Learning, Param, ParamKind, RULES, Scope, SleepRule, find};
 pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError};
 
 use q2c_model::{Direction, Nanos};
@@ -108,6 +108,15 @@ pub struct Outcome {
     /// sleep. With several in flight: whether the first poll at or after the end of this I/O's
     /// sleep, whoever slept, or a poll before, found it complete.
     pub missed: bool,
+}
+
+impl Outcome {
+    /// Of an I/O that was seen complete after so many ns.
+    #[inline]
+    pub fn new(observed_ns: u64, missed: bool) -> Self {
+        let observed = Nanos(observed_ns);
+        Outcome { observed, missed }
+    }
 }
 
 /// A rule as one submitting thread uses it. The crate's documentation has the contract.

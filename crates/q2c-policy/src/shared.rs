@@ -70,10 +70,7 @@ mod tests {
         let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");
         let mut lanes = spec.build_on(&[CpuId(3), CpuId(0), CpuId(3)]);
         let io = Io::READ_4K;
-        let early = Outcome {
-            observed: Nanos(50_000),
-            missed: false,
-        };
+        let early = Outcome::new(50_000, false);
         let mut asked = |lane: usize, now| {
             let (decision, token) = lanes[lane].decide(io, Nanos(now));
             lanes[lane].complete(io, token, early, Nanos(now + 1));

@@ -7,7 +7,7 @@ pub use range::{Family, FamilyError, MOST_CONFIGURATIONS};
 
 use crate::form::Form;
 use crate::formula::{Formula, FormulaCounts, Mistake, Written};
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::rules::{fixed::FixedSleep, pas::Pas};
 use crate::windowed::WindowRule;
 use crate::{Lane, rules, shared};
@@ -20,10 +20,11 @@ use thiserror::Error;
 ///
 /// The text form is the rule's name, then after a colon its parameters, separated by commas, as
 /// `name=value` in any order or as values alone in the order of [`SleepRule::params`]. A parameter
-/// that is left out has its default. A [formula](Kind::Formula) takes the rest of the text, commas
-/// included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula every
-/// parameter has its name, and the formula's own name may be left out. [`Display`](fmt::Display)
-/// gives the full form with every name, which parses back to an equal value.
+/// that is left out has its default. A [formula](ParamKind::Formula) takes the rest of the text,
+/// commas included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula
+/// every parameter has its name, and the formula's own name may be left out.
+/// [`Display`](fmt::Display) gives the full form with every name, which parses back to an equal
+/// value.
 #[derive(Clone)]
 pub struct PolicySpec {
     rule: &'static SleepRule,
@@ -75,13 +76,13 @@ impl PolicySpec {
     /// Parameters that are numbers, by name: fractions, nanoseconds, bytes, switches as 0 or 1.
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let params = self.rule.params.iter().zip(&self.values);
-        let numbers = params.filter(|(param, _)| param.kind != Kind::Formula);
+        let numbers = params.filter(|(param, _)| param.kind != ParamKind::Formula);
         numbers.map(|(param, &value)| (param.name, value)).collect()
     }
 
     /// The formula, for a rule that takes one.
     pub fn formula(&self) -> Option<&Formula> {
-        self.written.as_ref().map(Written::formula)
+        self.written.as_ref().map(|written| &*written.formula)
     }
 
     /// The counts of the formula's results so far, over all lanes and clones.
@@ -171,10 +172,6 @@ impl PolicySpec {
         self.values[index.expect("a rule reads only parameters it declares")]
     }
 
-    pub(crate) fn nanos(&self, name: &str) -> u64 {
-        self.integer(name)
-    }
-
     pub(crate) fn integer(&self, name: &str) -> u64 {
         self.value(name) as u64
     }
@@ -218,7 +215,7 @@ impl SpecError {
 /// `value` as the parameter holds it, durations in whole nanoseconds.
 fn within(param: &Param, value: f64) -> Result<f64, String> {
     let name = param.name;
-    if param.kind == Kind::Formula {
+    if param.kind == ParamKind::Formula {
         return Err(format!("{name}: expected a formula, found a number"));
     }
     let value = param.kind.quantised(value);
@@ -242,7 +239,7 @@ impl fmt::Display for PolicySpec {
         for (i, (param, &value)) in self.rule.params.iter().zip(&self.values).enumerate() {
             let before = if i == 0 { ':' } else { ',' };
             let shown = match (param.kind, self.formula()) {
-                (Kind::Formula, Some(formula)) => formula.to_string(),
+                (ParamKind::Formula, Some(formula)) => formula.to_string(),
                 _ => param.kind.show(value),
             };
             text += &format!("{before}{}={shown}", param.name);

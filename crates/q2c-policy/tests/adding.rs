@@ -151,11 +151,8 @@ fn the_page_followed_to_the_letter_gives_a_rule() {
     let page = fs::read_to_string(root().join(PAGE)).expect("the page");
     let blocks = blocks(&page);
     let kinds: Vec<&str> = blocks.iter().map(|block| block.kind.as_str()).collect();
-    assert_eq!(
-        kinds,
-        ["rust", "text", "sh"],
-        "one file, one line, one command"
-    );
+    // One file, one line, one command.
+    assert_eq!(kinds, ["rust", "text", "sh"]);
     let workspace = workspace();
     let follow = |block| follow(block, &workspace, Path::new(&cargo));
     let said: String = blocks.iter().map(follow).collect();

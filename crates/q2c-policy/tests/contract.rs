@@ -3,7 +3,7 @@
 use allocation_counter::measure;
 use q2c_model::stats::Rng;
 use q2c_model::{CpuId, Direction, Nanos};
-use q2c_policy::{Decision, Io, Kind, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
+use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, ParamKind, PolicySpec, RULES, Token};
 
 /// Together they read every statistic and use every operator and function.
 const FORMULAS: [&str; 7] = [
@@ -22,7 +22,7 @@ fn specs() -> Vec<PolicySpec> {
     let mut specs = Vec::from(formulas);
     for rule in RULES {
         let example: PolicySpec = rule.example.parse().expect(rule.example);
-        for param in rule.params.iter().filter(|p| p.kind != Kind::Formula) {
+        for param in rule.params.iter().filter(|p| p.kind != ParamKind::Formula) {
             for value in [param.min, param.max] {
                 specs.push(example.with(param.name, value).expect(param.name));
             }
@@ -61,11 +61,7 @@ impl Storm {
     }
 
     fn io(&mut self) -> Io {
-        let direction = if self.rng.below(2) == 0 {
-            Direction::Read
-        } else {
-            Direction::Write
-        };
+        let direction = [Direction::Read, Direction::Write][self.rng.below(2) as usize];
         let bytes = [0, 511, 512, 4096, 4097, 131_072, u32::MAX][self.rng.below(7) as usize];
         Io { direction, bytes }
     }
@@ -103,9 +99,7 @@ impl Storm {
     fn complete(&mut self, flight: SubmittedIo, lanes: &mut [Box<dyn Lane>]) {
         let device = 10u64.pow(self.rng.below(12) as u32);
         self.now = self.now.max(flight.submitted + device.max(flight.slept));
-        let missed = flight.slept >= device;
-        let observed = Nanos(self.now - flight.submitted);
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(self.now - flight.submitted, flight.slept >= device);
         let lane = &mut lanes[flight.lane];
         lane.complete(flight.io, flight.token, outcome, Nanos(self.now));
     }
@@ -125,10 +119,8 @@ fn a_rule_that_uses_interrupts_says_so() {
     let using: Vec<PolicySpec> = specs().into_iter().filter(uses).collect();
     assert!(using.iter().all(|spec| spec.rule().interrupts), "{using:?}");
     let names: Vec<&str> = using.iter().map(|spec| spec.rule().name).collect();
-    assert!(
-        names.contains(&"ehp") && names.contains(&"hypi"),
-        "{names:?}"
-    );
+    let both = ["ehp", "hypi"].iter().all(|name| names.contains(name));
+    assert!(both, "{names:?}");
 }
 
 #[test]
@@ -155,10 +147,8 @@ fn every_rule_sleeps_in_the_storm() {
         let spec: PolicySpec = rule.example.parse().expect(rule.example);
         let decisions = storm(&spec, 1, 1);
         // If a rule only polled here, the other tests would prove nothing about it.
-        assert!(
-            decisions.iter().any(|d| matches!(d, Decision::Sleep(_))),
-            "{spec}"
-        );
+        let sleeps = |d: &Decision| matches!(d, Decision::Sleep(_));
+        assert!(decisions.iter().any(sleeps), "{spec}");
     }
 }
 
@@ -206,10 +196,7 @@ fn builds_any_number_of_lanes() {
 #[test]
 fn outcomes_that_cannot_be_are_survived() {
     let io = Io::READ_4K;
-    let lie = Outcome {
-        observed: Nanos(u64::MAX),
-        missed: false,
-    };
+    let lie = Outcome::new(u64::MAX, false);
     for spec in specs() {
         let mut lanes = spec.build(1);
         for now in [0, 0, u64::MAX, u64::MAX, u64::MAX] {

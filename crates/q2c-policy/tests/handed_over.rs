@@ -29,11 +29,7 @@ impl Ios {
     }
 
     fn next(&mut self, lane: &mut dyn Lane) -> Decision {
-        let direction = if self.rng.below(2) == 0 {
-            Direction::Read
-        } else {
-            Direction::Write
-        };
+        let direction = [Direction::Read, Direction::Write][self.rng.below(2) as usize];
         let bytes = [100, 512, 4096, 65_536][self.rng.below(4) as usize];
         let io = Io { direction, bytes };
         let device = 500 + self.rng.below(100_000);
@@ -43,9 +39,8 @@ impl Ios {
             Decision::Sleep(Nanos(ns)) => ns,
             Decision::Poll | Decision::Interrupt => 0,
         };
-        let (observed, missed) = (Nanos(device.max(slept)), slept >= device);
-        self.now += observed.0;
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(device.max(slept), slept >= device);
+        self.now += outcome.observed.0;
         lane.complete(io, token, outcome, Nanos(self.now));
         decision
     }
@@ -133,7 +128,7 @@ proptest! {
                 continue;
             };
             if let Some(window) = Gathered::from_numbers(rule.gather, &numbers)
-                && window.samples > 0
+                && window.totals.samples > 0
             {
                 let decision = rule.decide(&window.window(3, Nanos(mean)));
                 let bounded = match decision {
@@ -154,7 +149,7 @@ proptest! {
         let gather = if quantiles { Gather::Quantiles } else { Gather::Totals };
         let (mut whole, mut part) = (Gathered::new(gather), Gathered::new(gather));
         for (n, (ns, missed)) in times.iter().enumerate() {
-            let outcome = Outcome { observed: Nanos(*ns), missed: *missed };
+            let outcome = Outcome::new(*ns, *missed);
             let now = Nanos(1_000 * n as u64);
             part = Gathered::from_numbers(gather, &part.numbers()).expect("its own numbers");
             whole.add(outcome, now, Nanos(mean));

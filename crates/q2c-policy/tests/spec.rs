@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use q2c_model::Nanos;
-use q2c_policy::{Formula, Kind, Param, PolicySpec, RULES};
+use q2c_policy::{Formula, Param, ParamKind, PolicySpec, RULES};
 
 fn parse(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -60,6 +60,11 @@ fn typed_forms_and_their_full_form() {
         ("ewma", "ewma:ratio=50%,weight=12.5%"),
         ("uring", "uring"),
         ("uring:", "uring"),
+        ("mean:7%,1500ns", "mean:ratio=7%,period=1500ns"),
+        (
+            "hypi:4k=12.5%,interrupt=1536",
+            "hypi:512=50%,1k=50%,2k=50%,4k=12.5%,8k=50%,16k=50%,32k=50%,64k=50%,interrupt=1536,period=100ms",
+        ),
     ] {
         assert_eq!(parse(typed).to_string(), full, "{typed}");
     }
@@ -91,6 +96,11 @@ const MISTAKES: &str = "\
 13 ~ mean:50%,1s,2s ~ too many parameters for mean, expected one of ratio, period
 6 ~ dpas:pas=1.5 ~ pas: expected a whole number such as 100, found `1.5`
 6 ~ hypi:interrupt=100 ~ interrupt must be from 512 to 4g, found 100
+6 ~ hypi:interrupt=4q ~ interrupt: expected a size such as 4k, 64k or 1m, found `4q`
+6 ~ dpas:pas=-1 ~ pas: expected a whole number such as 100, found `-1`
+6 ~ dpas:inf ~ theta: expected a number such as 0.01, found `inf`
+6 ~ dpas:1% ~ theta: expected a number such as 0.01, found `1%`
+5 ~ pas:adaptive=yes ~ adaptive: expected on or off, found `yes`
 1 ~  ~ unknown rule ``, expected one of {rules}
 5 ~ rule ~ sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`
 6 ~ rule:perod=1s,mean ~ unknown parameter `perod` of rule, expected one of period, sleep
@@ -108,10 +118,8 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
         };
         let error = text.parse::<PolicySpec>().expect_err(text).to_string();
         let message = message.replace("{rules}", &rules);
-        assert_eq!(
-            error,
-            format!("parse sleep rule `{text}` at character {place}: {message}")
-        );
+        let whole = format!("parse sleep rule `{text}` at character {place}: {message}");
+        assert_eq!(error, whole);
     }
 }
 
@@ -122,18 +130,12 @@ fn sweeps_change_one_parameter_at_a_time() {
     let rounded = changed.with("period", 1_000_000.4).expect("1 ms");
     assert_eq!(rounded, parse("mean:30%,1ms"), "whole nanoseconds");
     let outside = changed.with("ratio", 1.5).expect_err("above 100%");
-    assert!(
-        outside
-            .reason
-            .starts_with("ratio must be from 0.01% to 100%")
-    );
+    let range = "ratio must be from 0.01% to 100%";
+    assert!(outside.reason.starts_with(range));
     assert!(changed.with("ratio", f64::NAN).is_err());
     let unknown = changed.with("tau", 0.5).expect_err("mean has no tau");
-    assert!(
-        unknown
-            .reason
-            .starts_with("unknown parameter `tau` of mean")
-    );
+    let named = "unknown parameter `tau` of mean";
+    assert!(unknown.reason.starts_with(named));
 }
 
 #[test]
@@ -162,10 +164,12 @@ fn a_formula_and_a_period_make_a_rule() {
 fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
     let any = param.min..=param.max;
     let value = match param.kind {
-        Kind::Formula => unreachable!("no number stands for it"),
-        Kind::Switch => prop_oneof![Just(0.0), Just(1.0)].boxed(),
-        Kind::Ratio | Kind::Number => any.boxed(),
-        Kind::Duration | Kind::Count | Kind::Size => any.prop_map(f64::round).boxed(),
+        ParamKind::Formula => unreachable!("no number stands for it"),
+        ParamKind::Switch => prop_oneof![Just(0.0), Just(1.0)].boxed(),
+        ParamKind::Ratio | ParamKind::Number => any.boxed(),
+        ParamKind::Duration | ParamKind::Count | ParamKind::Size => {
+            any.prop_map(f64::round).boxed()
+        }
     };
     value.prop_map(|v| (param.name, v)).boxed()
 }
@@ -173,7 +177,7 @@ fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
 fn any_spec() -> impl Strategy<Value = PolicySpec> {
     (0..RULES.len()).prop_flat_map(|i| {
         let rule = &RULES[i];
-        let numbers = rule.params.iter().filter(|p| p.kind != Kind::Formula);
+        let numbers = rule.params.iter().filter(|p| p.kind != ParamKind::Formula);
         let values: Vec<_> = numbers.map(value_of).collect();
         values.prop_map(|values| {
             let start = parse(rule.example);

@@ -15,7 +15,7 @@ const WITHOUT: f64 = 0.02;
 pub(crate) const FARTHEST: u64 = 1 << 60;
 
 /// One device of the trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceDevice {
     /// Major and minor number.
     pub dev: DevId,
@@ -157,13 +157,11 @@ struct FactsCounter {
     busy_until_ns: u64,
 }
 
-#[derive(Default)]
+/// A device while the trace is read: idle times grow, and its whole time is known at the end.
 struct DeviceActivity {
-    requests: u64,
-    span: u64,
+    device: TraceDevice,
     first_ns: u64,
     busy_until_ns: u64,
-    idle_ns: u64,
 }
 
 impl FactsCounter {
@@ -203,28 +201,29 @@ impl FactsCounter {
             facts.largest = facts.largest.max(Bytes(span.bytes));
         }
         let seen = self.devices.entry(span.device).or_insert(DeviceActivity {
+            device: TraceDevice {
+                dev: span.device,
+                ..TraceDevice::default()
+            },
             first_ns: start_ns,
             busy_until_ns: start_ns,
-            ..DeviceActivity::default()
         });
-        seen.requests += 1;
+        let device = &mut seen.device;
+        device.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
-        seen.span = seen.span.max(end.min(FARTHEST));
+        device.span = device.span.max(end.min(FARTHEST));
         if span.end_ns != NONE {
-            seen.idle_ns += start_ns.saturating_sub(seen.busy_until_ns);
+            device.idle += Nanos(start_ns.saturating_sub(seen.busy_until_ns));
             seen.busy_until_ns = seen.busy_until_ns.max(span.end_ns.max(start_ns));
         }
     }
 
     fn finish(self, path: &Path) -> ReplayFacts {
-        let device = |(dev, seen): (DevId, DeviceActivity)| TraceDevice {
-            dev,
-            requests: seen.requests,
-            span: seen.span,
-            idle: Nanos(seen.idle_ns),
+        let device = |seen: DeviceActivity| TraceDevice {
             whole: Nanos(seen.busy_until_ns - seen.first_ns),
+            ..seen.device
         };
-        let mut devices: Vec<TraceDevice> = self.devices.into_iter().map(device).collect();
+        let mut devices: Vec<TraceDevice> = self.devices.into_values().map(device).collect();
         devices.sort_by_key(|device| (device.dev.major, device.dev.minor));
         let ops = Op::ALL.into_iter().zip(self.ops).filter(|(_, n)| *n > 0);
         ReplayFacts {

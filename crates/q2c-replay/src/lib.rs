@@ -13,44 +13,35 @@
 //! threads, whatever the trace holds.
 #![forbid(unsafe_code)]
 
-mod calls;
-mod counts;
 mod error;
 mod facts;
 mod feed;
 mod gate;
-mod io;
 mod map;
 mod order;
 mod outcome;
 mod plan;
-mod profile;
 mod record;
 mod run;
-mod schedule;
-mod shared;
 mod time;
 mod wanted;
 mod windows;
 mod worker;
 
-pub use counts::ReplayCounts;
 pub use error::ReplayError;
 pub use facts::{ReplayFacts, TraceDevice, prepare};
 pub use map::Permits;
-pub use outcome::{ReplayOutcome, WindowSum};
-pub use plan::{ReplayPlan, ReplayTarget};
+pub use outcome::{ReplayCounts, ReplayOutcome, WindowSum};
+pub use plan::{ReplayPlan, ReplayTarget, keeps_schedule};
 pub use q2c_model::replay::{
     Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
 };
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
-pub use schedule::keeps_schedule;
 pub use wanted::ReplaySelection;
 
-use gate::GateRule;
-use io::{ScheduledIo, TargetIo};
+use gate::{GateRule, ScheduledIo, TargetIo};
 use record::RowSender;
-use shared::Shared;
+use run::Shared;
 use time::ThreadClock;
 use windows::WindowSeries;
 

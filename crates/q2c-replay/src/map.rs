@@ -34,8 +34,7 @@ struct Region {
 /// Maps requests of the trace to requests of the targets, and counts by reason what it changes.
 ///
 /// The reader owns it: it makes one for a replay, calls [`Mapper::map`] for each request in the
-/// order of the trace (on which [`Fit::Dense`] depends), and takes the counts with
-/// [`Mapper::changed`] at the end.
+/// order of the trace (on which [`Fit::Dense`] depends), and takes the counts at the end.
 ///
 /// Invariants:
 /// - The regions that devices have on one target do not overlap and do not go beyond its size.
@@ -50,7 +49,8 @@ pub(crate) struct Mapper {
     largest: u64,
     dense: HashMap<(usize, u64), u64>,
     next: Vec<u64>,
-    changed: Changes,
+    /// What the mapping has changed so far, by reason.
+    pub changed: Changes,
 }
 
 impl Mapper {
@@ -79,10 +79,6 @@ impl Mapper {
             dense: HashMap::new(),
             changed: Changes::new(),
         })
-    }
-
-    pub(crate) fn changed(self) -> Changes {
-        self.changed
     }
 
     fn count(&mut self, why: Change) {
@@ -280,12 +276,12 @@ mod tests {
         assert_eq!(read(&mut fits, 0, 8, 4096), Some((4096, 4096)));
         assert_eq!(read(&mut fits, 1, 8, 4096), Some((MIB + 4096, 4096)));
         assert_eq!(read(&mut fits, 2, 8, 4096), Some((3 * MIB + 4096, 4096)));
-        assert_eq!(fits.changed(), Changes::new());
+        assert_eq!(fits.changed, Changes::new());
         let mut shares = mapper(Fit::Modulo, 2 * MIB, &[MIB, 2 * MIB]).unwrap();
         assert_eq!(read(&mut shares, 1, 0, 512), Some((MIB, 512)));
         // Modulo: the device has room for 1 MiB, so its second MiB begins again at the start.
         assert_eq!(read(&mut shares, 1, 2048 + 3, 512), Some((MIB + 1536, 512)));
-        assert_eq!(shares.changed().values().sum::<u64>(), 1);
+        assert_eq!(shares.changed.values().sum::<u64>(), 1);
         let small = mapper(Fit::Modulo, 65536, &[MIB, MIB]);
         assert!(matches!(small, Err(ReplayError::TooSmall { .. })));
     }
@@ -295,7 +291,7 @@ mod tests {
         let beyond = |fit| {
             let mut mapper = mapper(fit, MIB, &[4 * MIB]).unwrap();
             let at = read(&mut mapper, 0, 3 * 2048 + 8, 4096);
-            (at, mapper.changed().into_values().next())
+            (at, mapper.changed.into_values().next())
         };
         assert_eq!(beyond(Fit::Modulo), (Some((4096, 4096)), Some(1)));
         assert_eq!(beyond(Fit::Clip), (None, Some(1)));
@@ -336,6 +332,6 @@ mod tests {
         use Change::{Aligned, DiscardLeftOut, Empty, OtherLeftOut, Shortened};
         let wanted = [DiscardLeftOut, OtherLeftOut, Empty, Aligned, Shortened];
         let wanted = Changes::from(wanted.map(|why| (why, 1)));
-        assert_eq!(mapper.changed(), wanted);
+        assert_eq!(mapper.changed, wanted);
     }
 }

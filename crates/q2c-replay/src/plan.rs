@@ -63,3 +63,27 @@ impl ReplayPlan {
         self.targets.len() * self.submitters
     }
 }
+
+/// Refuses engines that wait in submissions: they cannot keep a schedule. The error says why.
+pub fn keeps_schedule(engine: &EngineSpec) -> Result<(), String> {
+    let reason = engine.keeps_no_schedule();
+    reason.map_or(Ok(()), |reason| {
+        let engine = engine.plain();
+        Err(format!(
+            "replay with {engine}: {reason}; use io_uring or libaio"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_that_wait_in_submissions_are_refused() {
+        let keeps = |text: &str| keeps_schedule(&text.parse().unwrap());
+        assert_eq!(keeps("fault:eio@9:null"), Ok(()));
+        let refused = keeps("fault:eio@9:pvsync2").unwrap_err();
+        assert!(refused.ends_with("use io_uring or libaio"), "{refused}");
+    }
+}

@@ -23,11 +23,7 @@ fn recording(buckets: u32) -> LaneRecording {
         let even = 15_000.0 + 4_000.0 * rng.unit();
         let tail = -6_000.0 * (1.0 - rng.unit()).ln();
         let class = rng.below(u64::from(buckets)) as u32;
-        let direction = if class.is_multiple_of(2) {
-            Direction::Read
-        } else {
-            Direction::Write
-        };
+        let direction = [Direction::Read, Direction::Write][class as usize % 2];
         let bytes = if buckets == 1 {
             4_096
         } else {
@@ -132,25 +128,17 @@ struct SweepCase<'a> {
 
 impl SweepCase<'_> {
     fn run(&self) -> (f64, f64) {
-        assert_eq!(
-            (self.trace.len(), self.policies.len()),
-            (IOS, CONFIGURATIONS)
-        );
-        let drive = Drive {
-            warm_up: Nanos::ZERO,
-            measure: Drive::ONE_PASS,
-            seed: 1,
-        };
+        let size = (self.trace.len(), self.policies.len());
+        assert_eq!(size, (IOS, CONFIGURATIONS));
+        let drive = Drive::once(1);
         let begun = Instant::now();
         let mut batch =
             Batch::new(self.policies, self.cost, drive, self.percentiles).expect("rules it holds");
         batch.feed(self.trace).expect("short times");
         let outcomes = batch.finish();
         let seconds = begun.elapsed().as_secs_f64();
-        let misses = outcomes
-            .iter()
-            .map(|o| o.gives.rates.miss_rate)
-            .sum::<f64>();
+        let miss_rates = outcomes.iter().map(|o| o.gives.rates.miss_rate);
+        let misses = miss_rates.sum::<f64>();
         (seconds, misses / CONFIGURATIONS as f64)
     }
 }
@@ -216,8 +204,6 @@ fn main() {
             runs.push(case.run());
         }
     }
-    cases
-        .iter()
-        .zip(&runs)
-        .for_each(|(case, runs)| report(case, runs));
+    let pairs = cases.iter().zip(&runs);
+    pairs.for_each(|(case, runs)| report(case, runs));
 }

@@ -148,10 +148,8 @@ mod tests {
 
     #[test]
     fn nothing_keeps_the_limits_everywhere() {
-        assert_eq!(
-            robust(&[vec![Some(1.0), None], vec![None, Some(1.0)]]),
-            None
-        );
+        let apart = [vec![Some(1.0), None], vec![None, Some(1.0)]];
+        assert_eq!(robust(&apart), None);
         assert_eq!(robust(&[]), None);
     }
 
@@ -169,14 +167,9 @@ mod tests {
         let policies: Vec<PolicySpec> = texts.iter().map(|t| t.parse().unwrap()).collect();
         let scores = [10.0, 9.0, 5.0, 8.0, 11.0, 1.0, 1.0];
         let neighbours = sensitivity(&policies, 0, |i| scores[i]);
-        let seen: Vec<(&str, usize, f64)> = neighbours
-            .iter()
-            .map(|n| (n.param, n.cell, n.share))
-            .collect();
-        assert_eq!(
-            seen,
-            [("ratio", 1, 0.9), ("ratio", 3, 0.8), ("period", 4, 1.1)]
-        );
+        let seen = neighbours.iter().map(|n| (n.param, n.cell, n.share));
+        let expected = [("ratio", 1, 0.9), ("ratio", 3, 0.8), ("period", 4, 1.1)];
+        assert_eq!(seen.collect::<Vec<_>>(), expected);
     }
 
     /// The published table for a delay of 2 us: 50 % fails up to 4 us, 75 % up to 8 us, 90 % up to
@@ -189,10 +182,8 @@ mod tests {
             assert!(matches!(at(limit * 1.01), Stability::Near { .. }));
             assert_eq!(at(limit * 2.0), Stability::Safe);
         }
-        assert!(matches!(
-            stability(1.0, 1.0, 1e9),
-            Stability::Permanent { .. }
-        ));
+        let whole = stability(1.0, 1.0, 1e9);
+        assert!(matches!(whole, Stability::Permanent { .. }));
     }
 
     /// The device starts slowly, then has a constant latency. The simulated rule recovers exactly

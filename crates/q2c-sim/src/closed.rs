@@ -7,9 +7,10 @@ use crate::turns::Turns;
 use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, LaneMethod, Outcome as Seen, Token, Wait};
+use serde::{Deserialize, Serialize};
 
 /// How long to simulate, and the seed of the draws.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drive {
     /// Simulated time before anything counts, for the rule to warm up.
     pub warm_up: Nanos,
@@ -20,6 +21,13 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// When counting begins and ends, ns of simulated time.
+    pub(crate) fn counts(&self) -> (i64, i64) {
+        let [warm_up, measure] =
+            [self.warm_up, self.measure].map(|time| i64::try_from(time.0).unwrap_or(i64::MAX));
+        (warm_up, warm_up.saturating_add(measure))
+    }
+
     /// For [`measure`](Drive::measure): each recording is replayed once; rates are over that time.
     pub const ONE_PASS: Nanos = Nanos(u64::MAX);
 
@@ -72,11 +80,10 @@ pub fn simulate_with(
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return SimOutcome::default();
     }
-    let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(LaneRecording::columns).collect();
     let mut machine = SimulatedMachine::new(cost, waiting, drive, lanes.len());
     let clocks = lanes.iter().enumerate();
-    let clocks = clocks.map(|(n, lane)| LaneClock::new(n, lane));
-    let mut clocks: Vec<LaneClock> = clocks.collect();
+    let clocks = clocks.map(|(n, lane)| LaneClock::new(n, lane.columns()));
+    let mut clocks: Vec<LaneClock<'_>> = clocks.collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = if once {
         f64::INFINITY
@@ -98,14 +105,14 @@ pub fn simulate_with(
             continue;
         }
         if submits {
-            clock.flight = Some(machine.simulate_io(lane, &lanes[lane], clock, arrival));
+            clock.flight = Some(machine.simulate_io(clock, arrival));
         }
         // Another lane may have an event before the completion.
         let waits = submits && lanes.len() > 1;
         if let Some(flight) = clock.flight.take_if(|_| !waits) {
-            machine.complete(lane, flight, clock.event);
+            machine.complete(clock, flight);
             last = last.max(clock.event + flight.gap);
-            clock.submit_next(&lanes[lane], flight.gap, arrival);
+            clock.submit_next(flight.gap, arrival);
             if once && clock.io == 0 {
                 clock.event = f64::INFINITY;
             }
@@ -123,15 +130,15 @@ pub fn simulate_with(
 /// Its lane would never reach the end of the simulated time.
 pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
     let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
-    let LaneRecording {
-        submit, wait, gap, ..
-    } = recording;
-    recording.first_at == 0.0 && none(submit) && none(wait) && none(gap)
+    let columns = [&recording.submit, &recording.wait, &recording.gap];
+    recording.first_at == 0.0 && columns.iter().all(|times| none(times))
 }
 
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
 /// rule that they share never learns of a completion before its time.
-struct LaneClock {
+struct LaneClock<'a> {
+    lane: usize,
+    recording: RecordingColumns<'a>,
     due: f64,
     start: f64,
     /// The next event: the return of the submission or, with an I/O in flight, the completion.
@@ -149,9 +156,11 @@ struct IoInFlight {
     gap: f64,
 }
 
-impl LaneClock {
-    fn new(lane: usize, recording: &RecordingColumns<'_>) -> Self {
+impl<'a> LaneClock<'a> {
+    fn new(lane: usize, recording: RecordingColumns<'a>) -> Self {
         LaneClock {
+            lane,
+            recording,
             draw: WakeDraws::first_of(lane),
             due: recording.first_at,
             start: recording.first_at,
@@ -161,7 +170,8 @@ impl LaneClock {
         }
     }
 
-    fn submit_next(&mut self, recording: &RecordingColumns<'_>, gap: f64, arrival: Arrival) {
+    fn submit_next(&mut self, gap: f64, arrival: Arrival) {
+        let recording = &self.recording;
         let busy = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]);
         let mut gap = gap;
         self.io += 1;
@@ -247,21 +257,15 @@ impl<'a> SimulatedMachine<'a> {
     }
 
     /// Simulates one I/O and sets the lane's clock to its completion.
-    fn simulate_io(
-        &mut self,
-        lane: usize,
-        recording: &RecordingColumns<'_>,
-        clock: &mut LaneClock,
-        arrival: Arrival,
-    ) -> IoInFlight {
-        let i = clock.io;
+    fn simulate_io(&mut self, clock: &mut LaneClock<'_>, arrival: Arrival) -> IoInFlight {
+        let (i, recording) = (clock.io, clock.recording);
         let io = unpack(recording.ios[i]);
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
         let draw = self.draws.all[clock.draw];
         clock.draw = WakeDraws::later(clock.draw, 1);
         let mut token = Token::default();
-        let end = match self.waiting.of_lane(lane) {
+        let end = match self.waiting.of_lane(clock.lane) {
             Some(Wait::Poll) => polled(self.cost, latency),
             Some(Wait::Interrupt) => interrupted(self.cost, submit, latency),
             None => oracle(self.cost, latency, draw),
@@ -298,17 +302,15 @@ impl<'a> SimulatedMachine<'a> {
         IoInFlight {
             io,
             token,
-            seen: Seen {
-                observed: Nanos(end.observed as u64),
-                missed: end.missed,
-            },
+            seen: Seen::new(end.observed as u64, end.missed),
             gap,
         }
     }
 
-    fn complete(&mut self, lane: usize, flight: IoInFlight, now: f64) {
-        if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(lane) {
-            rule.complete(flight.io, flight.token, flight.seen, Nanos(now as u64));
+    fn complete(&mut self, clock: &LaneClock<'_>, flight: IoInFlight) {
+        if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(clock.lane) {
+            let now = Nanos(clock.event as u64);
+            rule.complete(flight.io, flight.token, flight.seen, now);
         }
     }
 
@@ -349,10 +351,6 @@ impl WakeDraws {
             rings: [ring(&clear), ring(&hit)],
             all: clear.into_iter().zip(hit).collect(),
         }
-    }
-
-    pub(crate) fn exact_draws(&self, io: u64) -> (f64, f64) {
-        self.all[Self::of_io(io)]
     }
 
     pub(crate) fn first_of(lane: usize) -> usize {

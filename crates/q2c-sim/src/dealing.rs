@@ -79,7 +79,7 @@ fn first(record: &IoRecord) -> Option<Nanos> {
 /// more: until the trace has come to the time of their hand-over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenRequests {
-    requests: VecDeque<DealtRequest>,
+    pub requests: VecDeque<DealtRequest>,
     last: u64,
     /// Id of the first request that begins before the one in front of it.
     pub unsorted: Option<u64>,
@@ -108,22 +108,18 @@ impl OpenRequests {
         self.requests.front().filter(whole)?;
         self.requests.pop_front()
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.requests.len()
-    }
 }
 
 /// Lanes of depth 1 for the requests of a thread or a device: each gets the lowest lane that is
 /// free when it begins, else a new one. A lane is free from its last completion on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Dealing {
-    by: LanesBy,
-    owners: HashMap<(RequestGroup, u64), LaneOwner>,
+    pub by: LanesBy,
+    pub owners: HashMap<(RequestGroup, u64), LaneOwner>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct LaneOwner {
+pub(crate) struct LaneOwner {
     busy: BinaryHeap<Reverse<(u64, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
 }
@@ -135,13 +131,6 @@ pub(crate) struct Dealt {
 }
 
 impl Dealing {
-    pub(crate) fn new(by: LanesBy) -> Self {
-        Dealing {
-            by,
-            owners: HashMap::new(),
-        }
-    }
-
     fn owner(&mut self, request: &DealtRequest) -> &mut LaneOwner {
         let DevId { major, minor } = request.device;
         let number = match self.by {

@@ -315,9 +315,7 @@ mod tests {
             record(4, 1, 2, 11),
             record(3, 9, 10, 20),
         ];
-        assert_eq!(
-            LaneRecording::from_records(&records),
-            Err(RecordingError::Overlap(3))
-        );
+        let refused = LaneRecording::from_records(&records).unwrap_err();
+        assert_eq!(refused, RecordingError::Overlap(3));
     }
 }

@@ -1,14 +1,12 @@
 //! Collects the lanes of a trace while it is read.
 
 mod closing;
-mod lane;
 
 pub use closing::Closed;
 
-use crate::dealing::{Dealing, Dealt, DealtRequest, OpenRequests};
+use crate::dealing::{Dealing, Dealt, DealtRequest, OpenRequests, RequestGroup};
 use crate::recording::LaneRecording;
-use lane::{GroupTally, HeldLane, LaneGroup};
-use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut};
+use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,7 +30,7 @@ pub struct Taking {
 ///
 /// Call [`take`](Self::take) for the records in order, with [`give`](Self::give) between for a
 /// trace larger than memory, then [`finish`](Self::finish), or [`close`](Self::close) and `give`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recordings {
     taking: Taking,
     lanes: Vec<HeldLane>,
@@ -55,26 +53,16 @@ struct UserLanes {
     overlap: Option<u32>,
 }
 
-impl Default for Recordings {
-    fn default() -> Self {
-        Recordings::new(Taking::default())
-    }
-}
-
 impl Recordings {
     /// Collects what `taking` asks for.
     pub fn new(taking: Taking) -> Self {
         Recordings {
             taking,
-            lanes: Vec::new(),
-            records: 0,
-            completed: 0,
-            user: UserLanes::default(),
-            dealing: Dealing::new(taking.lanes.unwrap_or_default()),
-            open: OpenRequests::default(),
-            tallies: Default::default(),
-            left_out: Default::default(),
-            other_times: BTreeSet::new(),
+            dealing: Dealing {
+                by: taking.lanes.unwrap_or_default(),
+                ..Dealing::default()
+            },
+            ..Recordings::default()
         }
     }
 
@@ -87,10 +75,10 @@ impl Recordings {
                 Layer::Block => record.complete_ns.is_some(),
             };
             self.completed += u64::from(whole);
-            let taken = match self.taking.device.is_none_or(|only| only == record.device) {
-                false => Err(LeftOut::OtherDevice),
-                true if record.layer == Layer::User => self.take_user(record),
-                true => self.take_block(record),
+            let taken = match (self.taking.device, record.layer) {
+                (Some(only), _) if only != record.device => Err(LeftOut::OtherDevice),
+                (_, Layer::User) => self.take_user(record),
+                (_, Layer::Block) => self.take_block(record),
             };
             if let Err(reason) = taken {
                 let left_out = &mut self.left_out[record.layer as usize];
@@ -178,7 +166,7 @@ impl Recordings {
     /// Number of I/Os held, all lanes together.
     pub fn held(&self) -> usize {
         let lanes = self.lanes.iter().map(|lane| lane.recording.len());
-        lanes.sum::<usize>() + self.open.len()
+        lanes.sum::<usize>() + self.open.requests.len()
     }
 
     /// Gives the I/Os held to `to`, lane by lane with the lane's index, for a trace that is larger
@@ -199,5 +187,98 @@ impl Recordings {
             }
         }
         Ok(())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LaneGroup {
+    User,
+    Block(RequestGroup),
+}
+
+impl LaneGroup {
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            LaneGroup::User => 0,
+            LaneGroup::Block(RequestGroup::Driven) => 1,
+            LaneGroup::Block(RequestGroup::Queued) => 2,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct HeldLane {
+    pub recording: LaneRecording,
+    pub group: LaneGroup,
+    pub number: u32,
+    /// When the first I/O began and the last one was complete or reaped, ns.
+    pub first: u64,
+    pub done: u64,
+}
+
+impl HeldLane {
+    pub(crate) fn new(group: LaneGroup, number: u32, first: u64) -> Self {
+        HeldLane {
+            recording: LaneRecording::default(),
+            group,
+            number,
+            first,
+            done: 0,
+        }
+    }
+
+    /// Adds an I/O: its begin, the begin of its device time, and its end, ns.
+    pub(crate) fn push(&mut self, io: Io, [begin, device, end]: [u64; 3]) {
+        if let Some(gap) = self.recording.gap.last_mut() {
+            *gap = begin.saturating_sub(self.done) as f32;
+        }
+        let (submit, wait) = (device.saturating_sub(begin), end.saturating_sub(device));
+        self.recording.push(io, submit as f32, wait as f32, 0.0);
+        self.done = end;
+    }
+
+    /// Sets the time before and after, so that the lane lasts from `first` to `last`.
+    pub(crate) fn fit(&mut self, first: u64, last: u64) {
+        self.recording.first_at = (self.first - first) as f64;
+        self.recording.gap_cpu = Some(Nanos::ZERO);
+        if let Some(gap) = self.recording.gap.last_mut() {
+            *gap = (last - self.done) as f32;
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct GroupTally {
+    pub ios: u64,
+    pub overlapping: u64,
+    pub polled: u64,
+    pub submission: u128,
+    /// When the first I/O began and the last one ended, ns.
+    pub span: Option<(u64, u64)>,
+    pub sizes: BTreeSet<u32>,
+    pub devices: BTreeMap<DevId, u64>,
+    /// The device of the last I/O, whose `lately` I/Os are not in `devices` yet.
+    pub device: DevId,
+    pub lately: u64,
+}
+
+impl GroupTally {
+    pub(crate) fn add(&mut self, io: Io, device: DevId, begin: u64, end: u64) {
+        self.ios += 1;
+        let (first, last) = self.span.unwrap_or((begin, end));
+        self.span = Some((first.min(begin), last.max(end)));
+        self.sizes.insert(io.bytes);
+        if device != self.device {
+            self.count_device();
+            self.device = device;
+        }
+        self.lately += 1;
+    }
+
+    pub(crate) fn count_device(&mut self) {
+        if self.lately > 0 {
+            *self.devices.entry(self.device).or_default() += self.lately;
+            self.lately = 0;
+        }
     }
 }

@@ -50,7 +50,18 @@ pub struct Bounds {
     pub oracle: SimOutcome,
 }
 
-impl Configuration<'_> {
+impl<'a> Configuration<'a> {
+    /// In a closed loop.
+    pub fn closed(lanes: &'a [LaneRecording], cost: &'a CostModel, drive: Drive) -> Self {
+        let arrival = Arrival::Think;
+        Configuration {
+            lanes,
+            cost,
+            drive,
+            arrival,
+        }
+    }
+
     /// Simulates classic polling and the oracle.
     pub fn bounds(&self) -> Bounds {
         let poll = || match machine(self) {

@@ -132,14 +132,6 @@ impl DriftingMachine {
         vec![self.diary.clone()]
     }
 
-    fn remember(&mut self, recording: &LaneRecording) {
-        for i in 0..recording.len() {
-            let io = q2c_sim::unpack(recording.ios[i]);
-            let (submit, wait) = (recording.submit[i], recording.wait[i]);
-            self.diary.push(io, submit, wait, recording.gap[i]);
-        }
-    }
-
     pub(crate) fn trial(
         &mut self,
         method: &LaneMethod,
@@ -153,7 +145,7 @@ impl DriftingMachine {
             self.poll_into(&mut parts, PART_NS);
             self.poll_into(&mut slices, SLICE_NS);
         }
-        self.remember(&parts);
+        self.diary.extend(&parts);
         let mood = 1.0 + 0.05 * self.rng.normal();
         let now = CostModel {
             wake_clear: scaled(&self.truth.wake_clear, mood),

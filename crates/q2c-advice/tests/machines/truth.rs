@@ -7,8 +7,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::Verdict;
 use q2c_sim::{
-    Arrival, Configuration, Drive, LaneRecording, Limits, Objective, SimOutcome, Waiting, choose,
-    simulate, standard_grid, sweep,
+    Configuration, Drive, LaneRecording, Limits, Objective, SimOutcome, Waiting, choose, simulate,
+    standard_grid, sweep,
 };
 
 type Ratios = (f64, f64);
@@ -49,12 +49,7 @@ impl MachineTruth {
         };
         let mut grid = standard_grid(Nanos(machine.latency as u64));
         grid.extend(own.iter().cloned());
-        let on = Configuration {
-            lanes: &truth.lanes,
-            cost: &truth.cost,
-            drive: RUN,
-            arrival: Arrival::Think,
-        };
+        let on = Configuration::closed(&truth.lanes, &truth.cost, RUN);
         let outcomes = sweep(&grid, &on);
         let rules: Vec<Ratios> = outcomes.iter().map(|o| truth.over(o)).collect();
         for (policy, ratios) in grid.iter().zip(rules) {
@@ -197,9 +192,8 @@ fn within(mut machine: DriftingMachine, most: u32) -> AnswerScore {
     }
     let decision = referee.decision();
     let tried: Vec<LaneMethod> = referee.tried().map(|(method, ..)| method.clone()).collect();
-    let method = decision
-        .chosen
-        .map_or(LaneMethod::Poll, |i| tried[i].clone());
+    let chosen = decision.chosen.map(|i| tried[i].clone());
+    let method = chosen.unwrap_or(LaneMethod::Poll);
     let policies: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
     let truth = MachineTruth::from_machine(&machine, machine.diary(), &policies);
     let spent = referee.spent();
@@ -219,13 +213,7 @@ pub(crate) fn by_simulation_alone(seed: u64) -> AnswerScore {
     };
     let grid = standard_grid(Nanos(setting.latency_ns as u64));
     let lanes = &setting.recordings[0];
-    let on = Configuration {
-        lanes,
-        cost: &setting.cost,
-        drive,
-        arrival: Arrival::Think,
-    };
-    let outcomes = sweep(&grid, &on);
+    let outcomes = sweep(&grid, &Configuration::closed(lanes, &setting.cost, drive));
     let poll = simulate(lanes, &setting.cost, Waiting::poll(1), drive);
     let interrupt = simulate(lanes, &setting.cost, Waiting::interrupt(1), drive);
     let eligible = grid.iter().map(|p| p.follows_the_device());

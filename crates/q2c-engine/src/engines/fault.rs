@@ -19,27 +19,16 @@ pub enum FaultKind {
 }
 
 pub(crate) struct FaultEngine<'a, T> {
-    time: T,
-    inner: Box<dyn Engine + 'a>,
-    kind: FaultKind,
+    pub time: T,
+    pub inner: Box<dyn Engine + 'a>,
+    pub kind: FaultKind,
     /// Completions up to and including the spoilt one that are still to come.
-    countdown: u64,
+    pub countdown: u64,
     /// A completion that is held back, with the time at which it is given out.
-    held: Option<(u64, RingCompletion)>,
+    pub held: Option<(u64, RingCompletion)>,
 }
 
-impl<'a, T: Time> FaultEngine<'a, T> {
-    /// Spoils the `nth` completion (from 1) of `inner`.
-    pub(crate) fn open(time: T, inner: Box<dyn Engine + 'a>, kind: FaultKind, nth: u64) -> Self {
-        FaultEngine {
-            time,
-            inner,
-            kind,
-            countdown: nth,
-            held: None,
-        }
-    }
-
+impl<T: Time> FaultEngine<'_, T> {
     /// The completion as the caller gets it, or `None` when it is held back now.
     fn spoil(&mut self, mut done: RingCompletion) -> Option<RingCompletion> {
         self.countdown = self.countdown.wrapping_sub(1);

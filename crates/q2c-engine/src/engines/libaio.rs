@@ -1,11 +1,11 @@
 //! `libaio`: kernel AIO by its system calls. Waiting calls `io_getevents`; polling reads the mapped
 //! completion ring, or calls `io_getevents` too where [`ReapFrom`] says so.
 
-use super::memory::own;
+use super::memory::{Memory, own};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
 use q2c_policy::method::Means;
+use q2c_sys::Aio;
 use q2c_sys::aio::ReapFrom;
-use q2c_sys::{Aio, Buffers};
 use std::fs::File;
 
 pub struct Libaio {
@@ -13,8 +13,8 @@ pub struct Libaio {
 }
 
 impl Libaio {
-    pub(crate) fn open(file: &File, buffers: Buffers, reap: ReapFrom) -> Result<Self, EngineError> {
-        let aio = Aio::new(own(file)?, buffers, reap)?;
+    pub(crate) fn open(file: &File, memory: Memory, reap: ReapFrom) -> Result<Self, EngineError> {
+        let aio = Aio::new(own(file)?, memory.buffers()?, reap)?;
         Ok(Libaio { aio })
     }
 }

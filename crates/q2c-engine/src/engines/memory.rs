@@ -23,6 +23,16 @@ pub struct SharedBuffers {
 }
 
 impl Memory {
+    /// A buffer of `size` bytes for each slot.
+    pub(crate) fn new(slots: usize, size: usize) -> Self {
+        let shared = None;
+        Memory {
+            slots,
+            size,
+            shared,
+        }
+    }
+
     pub(super) fn buffers(self) -> Result<Buffers, EngineError> {
         let (slots, size) = (self.slots, self.size);
         let made = match self.shared {

@@ -1,6 +1,5 @@
 //! The engines, one file each, and their registry.
 
-mod command;
 mod fault;
 mod libaio;
 mod memory;

@@ -5,17 +5,7 @@ use q2c_policy::method::Means;
 use q2c_sys::thread::sleep_until;
 
 /// The engine: finished requests that nobody has taken yet. The newest is taken first.
-pub struct Null {
-    done: Vec<RingCompletion>,
-}
-
-impl Null {
-    pub(crate) fn open(slots: usize) -> Self {
-        Null {
-            done: Vec::with_capacity(slots),
-        }
-    }
-}
+pub struct Null(pub(super) Vec<RingCompletion>);
 
 impl Engine for Null {
     #[inline]
@@ -24,25 +14,25 @@ impl Engine for Null {
             slot: r.slot,
             result: r.length as i32,
         };
-        self.done.extend(requests.iter().map(done));
+        self.0.extend(requests.iter().map(done));
         Ok(())
     }
 
     #[inline]
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError> {
-        Ok(self.done.pop())
+        Ok(self.0.pop())
     }
 
     fn wait(&mut self) -> Result<RingCompletion, EngineError> {
-        let done = self.done.pop();
+        let done = self.0.pop();
         Ok(done.expect("a request is in flight, as the contract says"))
     }
 
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
-        if self.done.is_empty() {
+        if self.0.is_empty() {
             sleep_until(deadline_ns);
         }
-        Ok(self.done.pop())
+        Ok(self.0.pop())
     }
 
     fn facts(&self) -> EngineFacts {

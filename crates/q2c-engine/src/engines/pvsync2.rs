@@ -4,10 +4,10 @@
 //! A request that RWF_NOWAIT turns away comes back with EAGAIN, as in fio's engine of that name: it
 //! counts as failed, and is not tried again without the flag.
 
-use super::memory::own;
+use super::memory::{Memory, own};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
-use q2c_sys::{Buffers, Vectored, VectoredFlags};
+use q2c_sys::{Vectored, VectoredFlags};
 use std::fs::File;
 use std::sync::LazyLock;
 
@@ -23,14 +23,13 @@ pub struct Pvsync2 {
 impl Pvsync2 {
     pub(crate) fn open(
         file: &File,
-        buffers: Buffers,
+        memory: Memory,
         flags: VectoredFlags,
     ) -> Result<Self, EngineError> {
-        let slots = buffers.slots();
         Ok(Pvsync2 {
-            calls: Vectored::new(own(file)?, buffers, flags),
+            calls: Vectored::new(own(file)?, memory.buffers()?, flags),
             flags,
-            done: Vec::with_capacity(slots),
+            done: Vec::with_capacity(memory.slots),
             next: 0,
         })
     }
@@ -89,27 +88,34 @@ impl Engine for Pvsync2 {
     }
 }
 
-const NAMES: [&str; 5] = [
-    "RWF_HIPRI",
-    "RWF_NOWAIT",
-    "RWF_DSYNC",
-    "RWF_SYNC",
-    "RWF_APPEND",
+type Flag = fn(&mut VectoredFlags) -> &mut bool;
+
+/// Each flag as an option of the engine, and as the kernel names it.
+pub(super) const FLAGS: [(&str, &str, Flag); 5] = [
+    ("hipri", "RWF_HIPRI", |flags| &mut flags.hipri),
+    ("nowait", "RWF_NOWAIT", |flags| &mut flags.nowait),
+    ("dsync", "RWF_DSYNC", |flags| &mut flags.dsync),
+    ("sync", "RWF_SYNC", |flags| &mut flags.sync),
+    ("append", "RWF_APPEND", |flags| &mut flags.append),
 ];
 
-/// The names of every possible set of flags, indexed by its bits in the order of [`NAMES`].
+/// The names of every possible set of flags, indexed by its bits in the order of [`FLAGS`].
 static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let joined_names = |set: usize| {
-        let named = NAMES.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
-        named.map(|(_, name)| *name).collect::<Vec<_>>().join("|")
+        let flags = FLAGS.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+        flags
+            .map(|(_, (_, name, _))| *name)
+            .collect::<Vec<_>>()
+            .join("|")
     };
-    (0..1 << NAMES.len()).map(joined_names).collect()
+    (0..1 << FLAGS.len()).map(joined_names).collect()
 });
 
-fn names(flags: VectoredFlags) -> &'static str {
-    let VectoredFlags { sync, append, .. } = flags;
-    let bits = [flags.hipri, flags.nowait, flags.dsync, sync, append].into_iter();
-    let set: usize = bits.enumerate().map(|(i, on)| usize::from(on) << i).sum();
+fn names(mut flags: VectoredFlags) -> &'static str {
+    let bits = FLAGS.iter().enumerate();
+    let set: usize = bits
+        .map(|(i, (.., flag))| usize::from(*flag(&mut flags)) << i)
+        .sum();
     &WORDS[set]
 }
 

@@ -2,11 +2,13 @@
 //! the lane looks. The options say who submits and how completions are found. Where the lane polls
 //! the device, a second ring beside takes the requests that wait for interrupts.
 
-use super::memory::own;
+use super::memory::{Memory, own};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
 use q2c_policy::method::Means;
+use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
 use q2c_sys::{
-    Buffers, CompletionPath, EncodedRing, FileEncoding, Ring, RingEncoding, RingOptions,
+    CommandRing, CompletionPath, EncodedRing, FileEncoding, NvmeEncoding, Ring, RingEncoding,
+    RingOptions,
 };
 use std::fs::File;
 
@@ -19,18 +21,35 @@ pub(crate) type UringEngine = RingEngine<FileEncoding>;
 impl UringEngine {
     pub(crate) fn open(
         file: &File,
-        buffers: Buffers,
+        memory: Memory,
         options: RingOptions,
     ) -> Result<Self, EngineError> {
-        Ok(UringEngine::new(Ring::with(own(file)?, buffers, options)?))
+        let ring = Ring::with(own(file)?, memory.buffers()?, options)?;
+        Ok(RingEngine { ring })
+    }
+}
+
+/// `io_uring_cmd`: NVMe commands through a ring to a namespace's character device, past block layer
+/// and file system.
+pub(crate) type NvmeEngine = RingEngine<NvmeEncoding>;
+
+impl NvmeEngine {
+    /// Opens a ring on `file`, which must be a namespace's character device, with these buffers.
+    /// `iopoll` makes the kernel ask the device for completions.
+    pub(crate) fn open(file: &File, memory: Memory, iopoll: bool) -> Result<Self, EngineError> {
+        let (size, buffers) = (memory.size, memory.buffers()?);
+        let namespace = namespace(file)?;
+        let block = namespace.block;
+        if size / block as usize > MOST_BLOCKS as usize {
+            let most = MOST_BLOCKS;
+            return Err(NvmeError::TooLarge { size, most, block }.into());
+        }
+        let ring = CommandRing::new(own(file)?, namespace, buffers, iopoll)?;
+        Ok(RingEngine { ring })
     }
 }
 
 impl<E: RingEncoding> RingEngine<E> {
-    pub(crate) fn new(ring: EncodedRing<E>) -> Self {
-        RingEngine { ring }
-    }
-
     #[inline]
     fn queue(&mut self, requests: &[Request], path: CompletionPath) {
         let queue = |&request: &Request| self.ring.queue(request, path);

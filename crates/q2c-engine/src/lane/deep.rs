@@ -1,5 +1,24 @@
+//! Several requests in flight, without a rule and by one.
+//!
+//! Every request of hybrid polling is put to the rule when its submission has returned (before the
+//! submission, where the rule's decision chooses between two paths of the engine), and has its own
+//! token. The sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once,
+//! for the oldest request in flight, until its due time. Then it looks until any request is
+//! complete, submits anew, and turns to the oldest again. It does not sleep for a request whose due
+//! time is over when it becomes the oldest.
+//!
+//! A sample has [`Sample::SLEPT`] where the lane slept for it, and [`Sample::MISSED`] where the
+//! first look after that sleep found it complete. So one sleep is one context switch, and `miss
+//! rate` means the same as at depth 1. The rule is told whether the request was complete at its due
+//! time, whichever request was slept for: whether the first look after the due time, or an earlier
+//! one, found it. For a request that was slept for both answers are equal.
+
 use super::Wait;
+use super::flights::HybridFlight;
+use crate::sample::short;
 use crate::{EngineError, EngineLane, RingCompletion, Sample, Time};
+use q2c_model::Nanos;
+use q2c_policy::{Decision, Outcome};
 use std::sync::atomic::Ordering;
 
 impl<T: Time> EngineLane<'_, T> {
@@ -62,11 +81,164 @@ impl<T: Time> EngineLane<'_, T> {
 
     pub(super) fn land(&mut self, done: RingCompletion, now: u64) {
         let (submit_ns, offset) = self.slots[done.slot as usize];
-        self.record(Sample::one_call(
+        let (wait_ns, result) = (now - submit_ns, done.result);
+        self.record(Sample::one_call(submit_ns, offset, wait_ns, result));
+    }
+
+    /// Keeps `depth` requests in flight, as [`EngineLane::deep`] does.
+    pub(super) fn deep_hybrid(
+        &mut self,
+        rule: &mut dyn q2c_policy::Lane,
+        end: u64,
+    ) -> Result<(), EngineError> {
+        while self.in_flight < self.depth && !self.stop.load(Ordering::Relaxed) {
+            self.start(rule, self.in_flight)?;
+            self.in_flight += 1;
+        }
+        while self.in_flight > 0 {
+            self.find()?;
+            let (mut over, mut rests) = (false, false);
+            // As without a rule, each completed request is replaced before the next one is
+            // recorded, which therefore waits that long.
+            for i in 0..self.flights.found.len() {
+                let slot = self.flights.found[i].slot;
+                over |= self.finish(rule, i) >= end;
+                rests = self.stop.load(Ordering::Relaxed) || over && !self.carries;
+                if rests {
+                    self.in_flight -= 1;
+                } else {
+                    self.start(rule, slot)?;
+                }
+            }
+            self.flights.found.clear();
+            if over && !rests {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn drain_hybrid(
+        &mut self,
+        rule: &mut dyn q2c_policy::Lane,
+    ) -> Result<(), EngineError> {
+        while self.in_flight > 0 {
+            self.find()?;
+            for i in 0..self.flights.found.len() {
+                self.finish(rule, i);
+                self.in_flight -= 1;
+            }
+            self.flights.found.clear();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, rule: &mut dyn q2c_policy::Lane, slot: u16) -> Result<(), EngineError> {
+        let request = self.next_request(slot);
+        let submit_ns = self.time.now();
+        let early = self.submit_by(rule, request, submit_ns)?;
+        let submitted_ns = self.time.now();
+        let (decision, token) = early.unwrap_or_else(|| rule.decide(self.io, Nanos(submitted_ns)));
+        let (asked, flags) = match decision {
+            Decision::Sleep(asked) => (asked.0, Sample::HYBRID),
+            Decision::Interrupt if self.can_interrupt() => (0, Sample::HYBRID | Sample::INTERRUPT),
+            Decision::Interrupt | Decision::Poll => (0, Sample::HYBRID),
+        };
+        let sample = Sample {
             submit_ns,
-            offset,
-            now - submit_ns,
-            done.result,
-        ));
+            offset: request.offset,
+            submit_len_ns: short(submitted_ns - submit_ns),
+            flags,
+            ..Sample::default()
+        };
+        let flight = HybridFlight {
+            sample,
+            submitted_ns,
+            decision,
+            token,
+            due_ns: submitted_ns + asked,
+            missed: false,
+        };
+        self.flights.add(slot, flight);
+        Ok(())
+    }
+
+    /// Waits until at least one request is complete, in the way that the rule decided for the
+    /// oldest.
+    fn find(&mut self) -> Result<(), EngineError> {
+        let can_interrupt = self.can_interrupt();
+        loop {
+            self.look()?;
+            if !self.flights.found.is_empty() {
+                return Ok(());
+            }
+            let now = self.time.now();
+            let Some(oldest) = self.flights.oldest() else {
+                return Ok(());
+            };
+            match oldest.decision {
+                Decision::Sleep(asked) if oldest.due_ns > now => {
+                    self.time.sleep(oldest.due_ns - now);
+                    let woke = self.time.now();
+                    let sample = &mut oldest.sample;
+                    sample.asked_ns = short(asked.0);
+                    sample.slept_ns = short(woke - now);
+                    sample.woke_ns = short(woke - oldest.submitted_ns);
+                    sample.flags |= Sample::SLEPT;
+                    // The run's clock and the sleep's clock may differ a little. The sleep is over,
+                    // so the due time has come.
+                    oldest.due_ns = oldest.due_ns.min(woke);
+                }
+                Decision::Interrupt if can_interrupt => {
+                    let done = self.engine.wait()?;
+                    let now = self.time.now();
+                    self.note(done, now);
+                    // The wait returned the first completion, so no other request was complete
+                    // before.
+                    self.flights.looked_ns = now;
+                    return Ok(());
+                }
+                // The looks that are passed over find nothing.
+                _ => self.flights.looked_ns = self.flights.looked_ns.max(self.look_again()),
+            }
+        }
+    }
+
+    /// Looks once, and takes everything that is complete.
+    #[inline]
+    fn look(&mut self) -> Result<(), EngineError> {
+        let before = self.flights.looked_ns;
+        loop {
+            let now = self.time.now();
+            match self.engine.poll()? {
+                Some(done) => self.note(done, before),
+                None => {
+                    self.flights.looked_ns = now;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Notes a completion. No look after `unseen_ns` came before the one that found it.
+    #[inline]
+    fn note(&mut self, done: RingCompletion, unseen_ns: u64) {
+        self.flights.judge(done.slot, unseen_ns);
+        self.flights.found.push(done);
+    }
+
+    /// Records completion number `i` of those found, tells the rule, and returns the time.
+    fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
+        let (done, now) = (self.flights.found[i], self.time.now());
+        let flight = self.flights.remove(done.slot);
+        let observed = now.saturating_sub(flight.submitted_ns);
+        let sample = Sample {
+            result: done.result,
+            ..flight.sample
+        };
+        self.record(sample.with_wait(observed));
+        let outcome = Outcome::new(observed, flight.missed);
+        rule.complete(self.io, flight.token, outcome, Nanos(now));
+        now
     }
 }

@@ -102,7 +102,10 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
         engine: Box::new(CountingEngine(Arc::clone(&calls))),
         offsets: Offsets::new(pattern, bs, span, 1),
         time: Real(Clock::new()),
-        recorder: SampleRecorder::new(1).unwrap(),
+        recorder: SampleRecorder {
+            capacity: 1,
+            ..SampleRecorder::default()
+        },
         write: false,
         io: Io::default(),
         length: 512,
@@ -120,7 +123,7 @@ fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u
         think: None,
     };
     lane.run_until(wait, 0).expect("one I/O");
-    let samples = lane.recorder.into_samples();
+    let samples = lane.recorder.samples;
     (*calls.lock().expect("one thread"), samples[0].flags)
 }
 

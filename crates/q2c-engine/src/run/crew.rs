@@ -162,29 +162,14 @@ fn finish(name: String, thread: ScopedJoinHandle<'_, LaneResult>) -> Result<Lane
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Medium;
-    use q2c_model::Bytes;
+    use crate::{EngineSpec, Medium};
     use std::path::PathBuf;
     use std::time::Duration;
 
     fn job() -> JobPlan {
         JobPlan {
-            name: "lane".into(),
-            engine: "null".parse().expect("a known engine"),
-            medium: Medium::None,
-            pattern: "randread".parse().expect("a known pattern"),
-            bs: Bytes(4096),
-            base: Bytes(0),
-            span: Bytes(1 << 20),
-            depth: 1,
             cpu: q2c_sys::thread::allowed_cpus().expect("the own CPUs")[0],
-            seed: 1,
-            activities: Vec::new(),
-            capacity: 0,
-            tally: false,
-            rate: None,
-            think: None,
-            stop_on_fault: false,
+            ..JobPlan::new(EngineSpec::Null, Medium::None, Vec::new())
         }
     }
 

@@ -2,20 +2,17 @@
 //! lanes.
 
 pub(crate) mod crew;
-mod data;
 mod live;
 mod plan;
-mod sampler;
 pub(crate) mod thread;
 
-pub use data::{LaneData, Mark, PhaseData, RunData};
 pub use live::{Live, LiveAnswer, LivePlan, LiveSlice, live};
-pub use plan::{Activity, JobPlan, RunPlan};
+pub use plan::{Activity, JobPlan, LaneData, Mark, PhaseData, RunData, RunPlan};
 
-use crate::EngineError;
-use crew::crew;
-use q2c_model::Nanos;
-use sampler::Sampler;
+use crate::time::{NAP_NS, rest_until};
+use crate::{EngineError, Time};
+use crew::{SideWork, crew};
+use q2c_model::{CpuId, Nanos};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use thread::PhasesWork;
@@ -77,7 +74,11 @@ pub fn run(
     observer: &mut (dyn Observer + Send),
     stop: &AtomicBool,
 ) -> Result<RunData, RunError> {
-    plan::check_plan(&plan)?;
+    if plan.interval == Nanos::ZERO {
+        let problem = "the interval of its readings must be above 0";
+        return Err(plan::wrong("sampler", problem));
+    }
+    plan::check_jobs(&plan.jobs, plan.phases.len())?;
     let halt = AtomicBool::new(false);
     let phases = &plan.phases[..];
     let sampler = Sampler {
@@ -99,4 +100,73 @@ pub fn run(
         start_ns: crewed.start_ns,
         stopped: halt.load(Ordering::Relaxed),
     })
+}
+
+/// Reads the lanes' CPU time while they run, tells the phase boundaries, and passes a stop on.
+struct Sampler<'a> {
+    phases: &'a [Nanos],
+    interval: Nanos,
+    cpu: Option<CpuId>,
+    observer: &'a mut (dyn Observer + Send),
+    stop: &'a AtomicBool,
+    halt: &'a AtomicBool,
+}
+
+/// Reads every lane's CPU time at each interval of each phase, and passes `stop` on to `halt`.
+/// Returns the readings of each lane: time on the run's clock and thread CPU, ns.
+impl SideWork for Sampler<'_> {
+    type Out = Vec<Vec<(u64, u64)>>;
+
+    fn go<T: Time>(self, time: T, begin: u64, threads: &[u32]) -> Self::Out {
+        if let Some(cpu) = self.cpu {
+            // If pinning fails, the sampler may cost the lanes a little, but no number changes its
+            // meaning.
+            time.pin(cpu).ok();
+        }
+        let pause = |until| pause(time, until, self.stop, self.halt);
+        let mut readings = vec![Vec::new(); threads.len()];
+        let mut phase_begin = begin;
+        'run: for (phase, length) in self.phases.iter().enumerate() {
+            // The first phase is told in any case, because lanes do at least one I/O of it.
+            if !pause(phase_begin) && phase > 0 {
+                break;
+            }
+            self.observer.boundary(phase);
+            for tick in 0..=length.0 / self.interval.0 {
+                if !pause(phase_begin + tick * self.interval.0) {
+                    break 'run;
+                }
+                read(time, threads, &mut readings);
+            }
+            phase_begin += length.0;
+        }
+        pause(phase_begin);
+        self.observer.boundary(self.phases.len());
+        readings
+    }
+}
+
+/// Sleeps until the run's clock shows `until`. False when the run is halted; this is checked at
+/// least once, even when `until` is over.
+fn pause<T: Time>(time: T, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> bool {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            halt.store(true, Ordering::Relaxed);
+        }
+        let now = time.now();
+        if halt.load(Ordering::Relaxed) || now >= until {
+            return !halt.load(Ordering::Relaxed);
+        }
+        rest_until(until.min(now + NAP_NS), time, halt);
+    }
+}
+
+fn read<T: Time>(time: T, threads: &[u32], readings: &mut [Vec<(u64, u64)>]) {
+    for (thread, readings) in threads.iter().zip(readings) {
+        // The thread of a lane that has ended early has no CPU clock any more, so its readings end
+        // here.
+        if let Some(cpu) = time.cpu_ns_of(*thread) {
+            readings.push((time.now(), cpu));
+        }
+    }
 }

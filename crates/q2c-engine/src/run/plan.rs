@@ -1,6 +1,10 @@
-use crate::{EngineSpec, Medium, Pattern, RunError, TimeSource};
+use crate::{
+    EngineFacts, EngineSpec, FailedIo, IoTally, Medium, Pattern, RunError, Sample, TimeSource,
+};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::Wait;
+use q2c_sys::thread::ContextSwitches;
+use std::ops::Range;
 
 /// The work of a lane in one phase.
 pub enum Activity {
@@ -42,7 +46,7 @@ pub struct JobPlan {
     /// The most samples that are kept. With 0 (and no tally) I/Os are only counted.
     pub capacity: usize,
     /// Whether every I/O is added to a tally, phase by phase:
-    /// [`PhaseData::tally`](super::PhaseData::tally).
+    /// [`PhaseData::tally`].
     pub tally: bool,
     /// Open loop: submissions per second on average, as a Poisson process; latency counts from the
     /// intended times. With several requests in flight it works only by polling.
@@ -52,6 +56,33 @@ pub struct JobPlan {
     pub think: Option<Nanos>,
     /// Whether the first failed I/O of this lane stops the whole run.
     pub stop_on_fault: bool,
+}
+
+impl JobPlan {
+    /// One request of 4 KiB in flight at random places of the first GiB, of which nothing is kept.
+    pub fn new(engine: EngineSpec, medium: Medium, activities: Vec<Activity>) -> Self {
+        JobPlan {
+            name: format!("lane on {engine}"),
+            engine,
+            medium,
+            pattern: Pattern {
+                random: true,
+                write: false,
+            },
+            bs: Bytes(4096),
+            base: Bytes(0),
+            span: Bytes(1 << 30),
+            depth: 1,
+            cpu: CpuId(0),
+            seed: 1,
+            activities,
+            capacity: 0,
+            tally: false,
+            rate: None,
+            think: None,
+            stop_on_fault: false,
+        }
+    }
 }
 
 /// The plan of a run.
@@ -68,14 +99,75 @@ pub struct RunPlan {
     pub time: TimeSource,
 }
 
-pub(super) fn check_plan(plan: &RunPlan) -> Result<(), RunError> {
-    if plan.interval == Nanos::ZERO {
-        return Err(wrong(
-            "sampler",
-            "the interval of its readings must be above 0",
-        ));
+/// The state of a lane at one moment, read by the lane itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Time on the run's clock.
+    pub t_ns: u64,
+    /// Thread CPU since the thread began, ns.
+    pub cpu_ns: u64,
+    /// CPU so far of the kernel thread that works for the lane's engine alone (SQPOLL), ns; 0
+    /// without one.
+    pub helper_cpu_ns: u64,
+    /// Context switches since the thread began.
+    pub switches: ContextSwitches,
+}
+
+/// The data of one lane in one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseData {
+    /// The lane's state at the phase's begin.
+    pub begin: Mark,
+    /// The lane's state at the phase's end.
+    pub end: Mark,
+    /// Number of I/Os.
+    pub ios: u64,
+    /// Indices of the phase's samples among those of the lane.
+    pub samples: Range<usize>,
+    /// Counts and histogram of all its I/Os; `None` unless
+    /// [`JobPlan::tally`] asked for it.
+    pub tally: Option<Box<IoTally>>,
+}
+
+/// The data of one lane.
+#[derive(Debug, Default)]
+pub struct LaneData {
+    /// Name from the plan.
+    pub name: String,
+    /// Id of its thread, as the kernel has it; 0 when the run never began.
+    pub tid: u32,
+    /// The facts that its engine told at the end.
+    pub facts: EngineFacts,
+    /// Its phases; fewer than planned when the run was stopped.
+    pub phases: Vec<PhaseData>,
+    /// Its samples, in the order of reaping.
+    pub samples: Vec<Sample>,
+    /// Number of I/Os; more than samples when the capacity was too small or 0.
+    pub ios: u64,
+    /// Number of I/Os that failed or were short.
+    pub faults: u64,
+    /// The first of the `faults`.
+    pub first_fault: Option<FailedIo>,
+    /// The sampler's readings: time on the run's clock and thread CPU, both in ns.
+    pub cpu_readings: Vec<(u64, u64)>,
+}
+
+/// The data of a run.
+#[derive(Debug, Default)]
+pub struct RunData {
+    /// The lanes in the order of the plan.
+    pub lanes: Vec<LaneData>,
+    /// The common start on the run's clock.
+    pub start_ns: u64,
+    /// Whether it was stopped before its planned end.
+    pub stopped: bool,
+}
+
+impl LaneData {
+    /// The samples of phase number `phase`.
+    pub fn phase_samples(&self, phase: usize) -> &[Sample] {
+        &self.samples[self.phases[phase].samples.clone()]
     }
-    check_jobs(&plan.jobs, plan.phases.len())
 }
 
 pub(super) fn wrong(lane: &str, problem: impl Into<String>) -> RunError {

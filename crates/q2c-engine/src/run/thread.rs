@@ -4,7 +4,7 @@ use crate::engines::Memory;
 use crate::lane::{Flights, LaneThinkTime, PoissonPace};
 use crate::pattern::Offsets;
 use crate::run::crew::LaneWork;
-use crate::sample::SampleRecorder;
+use crate::sample::{SampleRecorder, touched};
 use crate::time::rest_until;
 use crate::{Activity, EngineError, EngineLane, JobPlan, LaneData, Mark, PhaseData, Time};
 use q2c_model::Nanos;
@@ -59,28 +59,31 @@ fn set_up<'a, T: Time + 'a>(
         source,
     })?;
     let slots = job.depth as usize;
-    let memory = Memory {
-        slots,
-        size: job.bs.0 as usize,
-        shared: None,
-    };
+    let memory = Memory::new(slots, job.bs.0 as usize);
     let engine = job.engine.open_at(time, &job.medium, memory, job.seed)?;
     let facts = engine.facts();
-    let mut recorder = if T::SIMULATED {
-        SampleRecorder::growing(job.capacity)
-    } else {
-        SampleRecorder::new(job.capacity)?
+    let mut recorder = SampleRecorder {
+        capacity: job.capacity,
+        tally: job.tally.then(Box::default),
+        ..SampleRecorder::default()
     };
-    if job.tally {
-        recorder = recorder.tallying();
+    // In simulated time page faults take none, and the memory grows as it is needed.
+    if !T::SIMULATED {
+        recorder.samples = touched(job.capacity)?;
     }
+    let mut offsets = Offsets::new(job.pattern, job.bs, job.span, job.seed);
+    offsets.base = job.base.0;
+    let think = |length: Nanos| LaneThinkTime {
+        length_ns: length.0,
+        ..LaneThinkTime::default()
+    };
     let pace = |rate| PoissonPace::new(rate, job.depth, job.seed ^ PACE_SEED);
     Ok(EngineLane {
         waits: facts.waits,
         two_paths: facts.interrupting.is_some(),
         helper: facts.helper,
         engine,
-        offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed).from(job.base),
+        offsets,
         time,
         recorder,
         write: job.pattern.write,
@@ -97,7 +100,7 @@ fn set_up<'a, T: Time + 'a>(
         in_flight: 0,
         carries: false,
         pace: job.rate.map(pace),
-        think: job.think.map(LaneThinkTime::new),
+        think: job.think.map(think),
     })
 }
 
@@ -128,16 +131,15 @@ impl LaneWork for PhasesWork<'_> {
 
 /// The data of a lane that has ended.
 fn left_behind<T: Time>(lane: EngineLane<'_, T>, name: String, phases: Vec<PhaseData>) -> LaneData {
-    let (faults, first_fault) = lane.recorder.faults();
     LaneData {
         name,
         phases,
         tid: lane.time.thread_id(),
         facts: lane.engine.facts(),
-        ios: lane.recorder.ios(),
-        samples: lane.recorder.into_samples(),
-        faults,
-        first_fault,
+        ios: lane.recorder.ios,
+        faults: lane.recorder.faults,
+        first_fault: lane.recorder.first_fault,
+        samples: lane.recorder.samples,
         ..LaneData::default()
     }
 }
@@ -189,13 +191,13 @@ fn phase<T: Time>(
     state: &mut WaitState,
     end: u64,
 ) -> Result<PhaseData, EngineError> {
-    let (begin, ios, first) = (mark(lane), lane.recorder.ios(), lane.recorder.recorded());
+    let (begin, ios, first) = (mark(lane), lane.recorder.ios, lane.recorder.samples.len());
     state.go_on(lane, end)?;
     Ok(PhaseData {
         begin,
         end: mark(lane),
-        ios: lane.recorder.ios() - ios,
-        samples: first..lane.recorder.recorded(),
+        ios: lane.recorder.ios - ios,
+        samples: first..lane.recorder.samples.len(),
         tally: lane.recorder.cut(),
     })
 }

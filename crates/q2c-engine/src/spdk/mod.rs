@@ -74,14 +74,10 @@ impl SpdkArgs {
     /// The list of CPUs stands in brackets; without them it would be a mask. `-L` prints
     /// percentiles of the latency.
     fn words(&self) -> Vec<String> {
-        let SpdkArgs {
-            pattern,
-            depth,
-            seconds,
-            ..
-        } = self;
+        let (depth, bs, seconds) = (self.depth, self.bs.0, self.seconds);
+        let pattern = self.pattern;
         let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-        let (bs, cpus) = (self.bs.0, cpus.join(","));
+        let cpus = cpus.join(",");
         let plain = format!("-q {depth} -o {bs} -w {pattern} -t {seconds} -c [{cpus}] -r");
         let mut arguments: Vec<String> = plain.split(' ').map(str::to_owned).collect();
         arguments.push(format!("trtype:PCIe traddr:{}", self.address));

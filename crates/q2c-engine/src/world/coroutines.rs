@@ -79,7 +79,7 @@ impl<'a> CoroutineStage<'a> {
 
     fn begin(&self) {
         let mut schedule = self.schedule.borrow_mut();
-        self.start_ns.set(Some(schedule.now() + LEAD_NS));
+        self.start_ns.set(Some(schedule.now + LEAD_NS));
         schedule.begin_all();
         self.next.set(schedule.next());
     }
@@ -116,7 +116,7 @@ impl<'a> CoroutineStage<'a> {
                 start_ns,
             }),
             _ => Err(RunError::Stuck {
-                at_ns: schedule.now(),
+                at_ns: schedule.now,
             }),
         }
     }
@@ -127,7 +127,7 @@ impl Time for SimulatedThread<'_> {
 
     #[inline]
     fn now(self) -> u64 {
-        self.stage.schedule.borrow().now()
+        self.stage.schedule.borrow().now
     }
 
     fn sleep(self, ns: u64) {
@@ -144,7 +144,7 @@ impl Time for SimulatedThread<'_> {
     fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64 {
         let mut last = 0;
         self.plan(|schedule, thread| {
-            let (now, look) = (schedule.now(), schedule.costs().look_ns);
+            let (now, look) = (schedule.now, schedule.costs.look_ns);
             let looks = next(now).saturating_sub(now).div_ceil(look);
             // The look that finds something is still to come.
             let blind = looks.saturating_sub(1).saturating_mul(look);
@@ -153,8 +153,8 @@ impl Time for SimulatedThread<'_> {
         });
         let schedule = self.stage.schedule.borrow();
         // A thread that lost its CPU did not look meanwhile.
-        if schedule.now() > last {
-            schedule.left_ns(self.thread)
+        if schedule.now > last {
+            schedule.threads[self.thread].left_ns
         } else {
             last
         }
@@ -167,15 +167,12 @@ impl Time for SimulatedThread<'_> {
     #[inline]
     fn spend(self, step: LaneStep) {
         self.plan(|schedule, thread| {
-            let costs = schedule.costs();
-            let must_wait = schedule.work(
-                thread,
-                match step {
-                    LaneStep::Turnaround => costs.turnaround_ns,
-                    LaneStep::Submission => costs.submission_ns,
-                    LaneStep::Look => costs.look_ns,
-                },
-            );
+            let ns = match step {
+                LaneStep::Turnaround => schedule.costs.turnaround_ns,
+                LaneStep::Submission => schedule.costs.submission_ns,
+                LaneStep::Look => schedule.costs.look_ns,
+            };
+            let must_wait = schedule.work(thread, ns);
             if schedule.is_stuck() {
                 self.stage.halt.store(true, Ordering::Relaxed);
             }
@@ -205,7 +202,7 @@ impl Time for SimulatedThread<'_> {
     }
 
     fn switches(self) -> ContextSwitches {
-        self.stage.schedule.borrow().switches(self.thread)
+        self.stage.schedule.borrow().threads[self.thread].switches
     }
 
     fn send<M>(self, to: &SyncSender<M>, message: M) {

@@ -49,16 +49,16 @@ enum CpuNeed {
 }
 
 #[derive(Debug)]
-struct ScheduledThread {
+pub(super) struct ScheduledThread {
     /// `None` for a thread beside the lanes, which costs nothing.
     cpu: Option<usize>,
     state: ThreadState,
     /// Number of its latest event. Earlier ones are void.
     event: u32,
     /// When it left its CPU last.
-    left_ns: u64,
+    pub left_ns: u64,
     cpu_ns: u64,
-    switches: ContextSwitches,
+    pub switches: ContextSwitches,
 }
 
 #[derive(Debug, Default)]
@@ -74,9 +74,9 @@ type ScheduledEvent = Reverse<(u64, usize, u32)>;
 
 #[derive(Debug)]
 pub(super) struct WorldSchedule {
-    costs: SimMachine,
-    now: u64,
-    threads: Vec<ScheduledThread>,
+    pub costs: SimMachine,
+    pub now: u64,
+    pub threads: Vec<ScheduledThread>,
     cpus: Vec<ScheduledCpu>,
     events: BinaryHeap<ScheduledEvent>,
     /// Steps of lanes since time was at `steps_from`.
@@ -109,15 +109,6 @@ impl WorldSchedule {
             steps: 0,
             steps_from: counters.now_ns,
         }
-    }
-
-    #[inline]
-    pub(crate) fn now(&self) -> u64 {
-        self.now
-    }
-
-    pub(crate) fn costs(&self) -> &SimMachine {
-        &self.costs
     }
 
     pub(crate) fn is_stuck(&self) -> bool {
@@ -345,14 +336,6 @@ impl WorldSchedule {
 
     pub(crate) fn cpu_ns(&self, thread: usize) -> u64 {
         self.threads[thread].cpu_ns + self.turn_ns(thread)
-    }
-
-    pub(crate) fn left_ns(&self, thread: usize) -> u64 {
-        self.threads[thread].left_ns
-    }
-
-    pub(crate) fn switches(&self, thread: usize) -> ContextSwitches {
-        self.threads[thread].switches
     }
 
     pub(crate) fn counters(&self) -> Counters {

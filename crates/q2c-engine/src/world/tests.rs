@@ -7,7 +7,7 @@ use crate::{
     Activity, EngineSpec, JobPlan, LaneData, Live, LiveAnswer, LivePlan, Medium, RunData, RunError,
     RunPlan, Sample, Wait, live, run,
 };
-use q2c_model::{Bytes, Nanos};
+use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, LaneMethod, Outcome, Token};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -38,23 +38,14 @@ fn wait(method: &str) -> Wait {
 /// A lane on `cpu` of the device `target`.
 fn job(target: &str, devices: &SimDevices, cpu: u32, method: &str) -> JobPlan {
     let engine: EngineSpec = target.parse().unwrap();
+    let medium = devices.medium(&engine).unwrap();
     JobPlan {
         name: format!("lane on {cpu}"),
-        medium: devices.medium(&engine).unwrap(),
-        engine,
-        pattern: "randread".parse().unwrap(),
-        bs: Bytes(4096),
-        base: Bytes(0),
-        span: Bytes(1 << 30),
-        depth: 1,
         cpu: CpuId(cpu),
         seed: u64::from(cpu),
-        activities: vec![Activity::Start(wait(method))],
         capacity: 200_000,
-        tally: false,
-        rate: None,
-        think: None,
         stop_on_fault: true,
+        ..JobPlan::new(engine, medium, vec![Activity::Start(wait(method))])
     }
 }
 

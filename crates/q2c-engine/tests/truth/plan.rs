@@ -5,7 +5,7 @@ use q2c_engine::{
     Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, SimMachine,
     Wait, World,
 };
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use std::sync::atomic::AtomicBool;
 
@@ -47,23 +47,12 @@ pub(crate) fn ios_in(ms: u64, cycle: u64) -> u64 {
 /// One lane of depth 1 on `engine` that keeps every sample. A simulated device is the lane's own.
 pub(crate) fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
     let spec: EngineSpec = engine.parse().expect("a known engine");
+    let medium = SimDevices::default().medium(&spec).expect("its device");
     JobPlan {
         name: format!("lane on {engine}"),
-        medium: SimDevices::default().medium(&spec).expect("its device"),
-        engine: spec,
-        pattern: "randread".parse().expect("a known pattern"),
-        bs: Bytes(BLOCK.into()),
-        base: Bytes(0),
-        span: Bytes(1 << 30),
-        depth: 1,
-        cpu: CpuId(0),
         seed: 5,
-        activities,
         capacity: 100_000,
-        tally: false,
-        rate: None,
-        think: None,
-        stop_on_fault: false,
+        ..JobPlan::new(spec, medium, activities)
     }
 }
 

@@ -1,8 +1,7 @@
 //! The parts of a formula while it is read. Each part is checked when it is put together.
 
 use super::Mistake;
-use super::expr::{FormulaExpr, FormulaOp};
-use super::statistic::Statistic;
+use super::expr::{FormulaExpr, FormulaOp, Statistic};
 use std::fmt;
 
 /// The kind of a value: every number has its unit, so that `mean - 4` is a mistake.
@@ -186,7 +185,7 @@ impl Node {
     }
 
     fn check_divisor(&self) -> Result<(), Mistake> {
-        let zero = |window: &SampleWindow| self.expr.value(&|s| window.statistic(s)) == Some(0.0);
+        let zero = |window| self.expr.value(&|s| value_in(window, s)) == Some(0.0);
         if SAMPLE_WINDOWS.iter().all(zero) {
             return Err(self.mistake("division by zero: this is 0 in every window".to_owned()));
         }
@@ -209,55 +208,29 @@ fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mis
     Ok(kind.unwrap_or(ValueKind::Zero))
 }
 
-struct SampleWindow {
-    count: f64,
-    misses: f64,
-    min: f64,
-    mean: f64,
-    max: f64,
-    last: f64,
-    lmd: f64,
-}
+/// Of a window: count, misses, minimum, mean, maximum, last and left mean deviation, times in ns.
+type SampleWindow = [f64; 7];
 
 /// The windows tried: times from those of a fast device to seconds, one I/O and many, few misses
 /// and many. A divisor that is zero in all of them is taken as zero in every window.
 const SAMPLE_WINDOWS: [SampleWindow; 5] = [
-    sample_window(1.0, 0.0, [9e3, 9e3, 9e3, 9e3, 0.0]),
-    sample_window(20_000.0, 19_990.0, [4e3, 5.1e3, 9e6, 6e3, 0.3e3]),
-    sample_window(1_000.0, 7.0, [40e3, 50e3, 200e3, 45e3, 3e3]),
-    sample_window(21.0, 1.0, [2e6, 8e6, 30e6, 5e6, 1e6]),
-    sample_window(3.0, 3.0, [1e9, 2e9, 4e9, 1.5e9, 0.1e9]),
+    [1.0, 0.0, 9e3, 9e3, 9e3, 9e3, 0.0],
+    [20_000.0, 19_990.0, 4e3, 5.1e3, 9e6, 6e3, 0.3e3],
+    [1_000.0, 7.0, 40e3, 50e3, 200e3, 45e3, 3e3],
+    [21.0, 1.0, 2e6, 8e6, 30e6, 5e6, 1e6],
+    [3.0, 3.0, 1e9, 2e9, 4e9, 1.5e9, 0.1e9],
 ];
 
-const fn sample_window(
-    count: f64,
-    misses: f64,
-    [min, mean, max, last, lmd]: [f64; 5],
-) -> SampleWindow {
-    SampleWindow {
-        count,
-        misses,
-        min,
-        mean,
-        max,
-        last,
-        lmd,
-    }
-}
-
-impl SampleWindow {
-    fn statistic(&self, statistic: Statistic) -> f64 {
-        match statistic {
-            Statistic::Count => self.count,
-            Statistic::Misses => self.misses,
-            Statistic::Min => self.min,
-            Statistic::Mean => self.mean,
-            Statistic::Max => self.max,
-            Statistic::Last => self.last,
-            Statistic::Lmd => self.lmd,
-            Statistic::Percentile(percent) => {
-                self.min + (self.max - self.min) * f64::from(percent) / 100.0
-            }
-        }
+fn value_in(window: &SampleWindow, statistic: Statistic) -> f64 {
+    let &[count, misses, min, mean, max, last, lmd] = window;
+    match statistic {
+        Statistic::Count => count,
+        Statistic::Misses => misses,
+        Statistic::Min => min,
+        Statistic::Mean => mean,
+        Statistic::Max => max,
+        Statistic::Last => last,
+        Statistic::Lmd => lmd,
+        Statistic::Percentile(percent) => min + (max - min) * f64::from(percent) / 100.0,
     }
 }

@@ -2,9 +2,8 @@
 //! tells what must follow: nothing is tried twice, and a mistake is reported where it is.
 
 use super::Mistake;
-use super::expr::{FormulaExpr, FormulaOp};
+use super::expr::{FormulaExpr, FormulaOp, NAMES, Statistic};
 use super::node::{FUNCTIONS, Node, ValueKind};
-use super::statistic::{NAMES, Statistic};
 use winnow::combinator::{Infix, alt, expression, opt, separated};
 use winnow::error::{ErrMode, ParserError};
 use winnow::prelude::*;
@@ -96,17 +95,12 @@ fn operand(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
     if depth > DEEPEST {
         return cut(input, format!("nested deeper than {DEEPEST} levels"));
     }
-    let node = match input.chars().next() {
-        Some('-') => {
-            '-'.parse_next(input)?;
-            Node::negative(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?
-        }
-        Some('!') => {
-            '!'.parse_next(input)?;
-            Node::not(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?
-        }
+    let first = input.chars().next();
+    opt(one_of(['-', '!', '('])).parse_next(input)?;
+    let node = match first {
+        Some('-') => Node::negative(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?,
+        Some('!') => Node::not(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?,
         Some('(') => {
-            '('.parse_next(input)?;
             let node = operation(input, depth + 1)?;
             close(input, "an operator or `)`")?;
             Node { at, ..node }

@@ -28,6 +28,11 @@ pub fn serialize<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok,
 /// # Errors
 /// When they are missing, or are no method.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
-    let parts = MethodParts::deserialize(deserializer)?;
-    Method::from_name(&parts.method, &parts.policy).map_err(de::Error::custom)
+    let MethodParts { method, policy } = MethodParts::deserialize(deserializer)?;
+    let text = if policy.is_empty() {
+        method
+    } else {
+        format!("{method}:{policy}").into()
+    };
+    text.parse().map_err(de::Error::custom)
 }

@@ -14,7 +14,7 @@
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
 use crate::learned::Numbers;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -28,7 +28,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "theta",
             "I/Os asleep at once on a CPU above which interrupts are used; 1 for NAND, 3 for 3D XPoint",
-            Kind::Number,
+            ParamKind::Number,
             Some(1.0),
             0.1..=1e6,
         ),
@@ -46,23 +46,13 @@ pub(super) const RULE: SleepRule = SleepRule {
 };
 
 const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
-    Param {
-        name,
-        summary,
-        kind: Kind::Count,
-        default: Some(default),
-        min: 1.0,
-        max: 1e9,
-    }
+    Param::new(name, summary, ParamKind::Count, Some(default), 1.0..=1e9)
 }
 
 fn form(spec: &PolicySpec) -> Form {
-    let limits = ModeLengths {
+    let limits = DpasLimits {
         theta_tenths: (spec.value("theta") * 10.0).round() as u64,
-        pas: spec.integer("pas"),
-        poll: spec.integer("poll"),
-        overload: spec.integer("overload"),
-        interrupt: spec.integer("interrupt"),
+        ios: ["pas", "poll", "overload", "interrupt"].map(|mode| spec.integer(mode)),
     };
     Form::opaque(move || Dpas {
         limits,
@@ -86,12 +76,10 @@ enum DpasMode {
 }
 
 #[derive(Clone, Copy)]
-struct ModeLengths {
+struct DpasLimits {
     theta_tenths: u64,
-    pas: u64,
-    poll: u64,
-    overload: u64,
-    interrupt: u64,
+    /// The length of each mode, in the order of [`DpasMode`].
+    ios: [u64; 4],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,17 +90,6 @@ struct ModeFigures {
 
 const ALONE: u64 = 10;
 
-impl ModeLengths {
-    fn length_of(&self, mode: DpasMode) -> u64 {
-        match mode {
-            DpasMode::Pas => self.pas,
-            DpasMode::Poll => self.poll,
-            DpasMode::Overload => self.overload,
-            DpasMode::Interrupt => self.interrupt,
-        }
-    }
-}
-
 impl DpasMode {
     const ALL: [DpasMode; 4] = [
         DpasMode::Pas,
@@ -121,7 +98,7 @@ impl DpasMode {
         DpasMode::Interrupt,
     ];
 
-    fn next(self, seen: ModeFigures, limits: &ModeLengths) -> DpasMode {
+    fn next(self, seen: ModeFigures, limits: &DpasLimits) -> DpasMode {
         match self {
             DpasMode::Pas if seen.failures > 0 => DpasMode::Overload,
             DpasMode::Pas if seen.depth_tenths == ALONE => DpasMode::Poll,
@@ -135,7 +112,7 @@ impl DpasMode {
 }
 
 struct Dpas {
-    limits: ModeLengths,
+    limits: DpasLimits,
     pas: Pas,
     mode: DpasMode,
     ios: u64,
@@ -149,12 +126,12 @@ const AWAKE: Token = Token(0);
 
 impl Dpas {
     fn look(&mut self) {
-        if self.ios < self.limits.length_of(self.mode) {
+        if self.ios < self.limits.ios[self.mode as usize] {
             return;
         }
         let seen = ModeFigures {
             depth_tenths: self.depths * 10 / self.ios,
-            failures: self.pas.take_failures(),
+            failures: std::mem::take(&mut self.pas.failures),
         };
         self.mode = self.mode.next(seen, &self.limits);
         (self.ios, self.depths) = (0, 0);
@@ -191,19 +168,18 @@ impl Lane for Dpas {
     }
 
     fn learned(&self) -> Option<Vec<u64>> {
-        let mode = DpasMode::ALL.iter().position(|mode| *mode == self.mode)?;
-        let mut numbers = vec![mode as u64, self.ios, self.depths, self.asleep];
+        let mut numbers = vec![self.mode as u64, self.ios, self.depths, self.asleep];
         numbers.extend(self.pas.learned()?);
         Some(numbers)
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
         // Modes last for up to 10^9 I/Os, and tenths of the depths are computed.
         self.ios = numbers.up_to(1 << 32)?;
         self.depths = numbers.up_to(1 << 48)?;
         self.asleep = numbers.up_to(1 << 32)?;
-        self.pas.go_on_from(numbers.rest())
+        self.pas.go_on_from(numbers.0)
     }
 }

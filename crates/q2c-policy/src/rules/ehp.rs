@@ -9,7 +9,7 @@
 
 use super::share::PERIOD_10_MS;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::windowed::{BucketWindow, Gather, WindowRule};
 use crate::{Decision, PolicySpec};
 use q2c_model::Nanos;
@@ -34,7 +34,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "benefit",
             "interrupts from this many times 2 x ctx + isr",
-            Kind::Number,
+            ParamKind::Number,
             Some(10.0),
             1.0..=1e9,
         ),
@@ -45,15 +45,15 @@ pub(super) const RULE: SleepRule = SleepRule {
 };
 
 const fn cost(name: &'static str, summary: &'static str, default: f64) -> Param {
-    Param::new(name, summary, Kind::Duration, Some(default), 1.0..=1e6)
+    Param::new(name, summary, ParamKind::Duration, Some(default), 1.0..=1e6)
 }
 
 fn rule(spec: &PolicySpec) -> WindowRule {
-    let cost = 2 * spec.nanos("ctx") + spec.nanos("isr");
+    let cost = 2 * spec.integer("ctx") + spec.integer("isr");
     let interrupts_from = (spec.value("benefit") * cost as f64) as u64;
     let rule = move |window: &BucketWindow<'_>| match window.min.0 {
         shortest if shortest >= interrupts_from => Decision::Interrupt,
         shortest => Decision::from(Nanos(shortest.saturating_sub(cost))),
     };
-    WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")))
+    WindowRule::new(rule, Gather::Totals, Nanos(spec.integer("period")))
 }

@@ -9,7 +9,7 @@ use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::{MOST, Numbers};
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -24,7 +24,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "weight",
             "weight of the newest time",
-            Kind::Ratio,
+            ParamKind::Ratio,
             Some(0.125),
             0.0001..=1.0,
         ),
@@ -71,7 +71,7 @@ impl Lane for Ewma {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for mean in &mut self.means {
             let (known, ns) = (numbers.flag()?, numbers.real(0.0, MOST as f64)?);
             *mean = known.then_some(ns);

@@ -2,7 +2,7 @@
 //! the base line that shows the worth of prediction and, with 1 us, the price of sleeping at all.
 
 use crate::form::Form;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
@@ -15,12 +15,12 @@ pub(super) const RULE: SleepRule = SleepRule {
     params: &[Param::new(
         "sleep",
         "how long",
-        Kind::Duration,
+        ParamKind::Duration,
         None,
         1.0..=MAX_SLEEP.0 as f64,
     )],
     example: "fixed:20us",
-    form: |spec| Form::Fixed(Nanos(spec.nanos("sleep"))),
+    form: |spec| Form::Fixed(Nanos(spec.integer("sleep"))),
 };
 
 pub(crate) struct FixedSleep(pub(crate) Nanos);

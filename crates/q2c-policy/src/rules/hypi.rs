@@ -10,7 +10,7 @@
 use super::share::{PERIOD, RATIO, Share};
 use crate::PolicySpec;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
@@ -32,7 +32,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "interrupt",
             "interrupts for I/O of this size and more",
-            Kind::Size,
+            ParamKind::Size,
             Some(131_072.0),
             512.0..=NEVER,
         ),
@@ -58,6 +58,8 @@ fn rule(spec: &PolicySpec) -> WindowRule {
     let shares = classes.map(|name| Share::new(spec.value(name)));
     // Two buckets, read and write, stand side by side for each size class.
     let rule = move |window: &BucketWindow<'_>| shares[window.bucket / 2].apply(window.mean());
-    let rule = WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")));
-    rule.interrupting(spec.integer("interrupt"))
+    WindowRule {
+        interrupts_from: Some(spec.integer("interrupt")),
+        ..WindowRule::new(rule, Gather::Totals, Nanos(spec.integer("period")))
+    }
 }

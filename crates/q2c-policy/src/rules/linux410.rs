@@ -11,7 +11,7 @@ use crate::form::Form;
 use crate::learned::Numbers;
 use crate::registry::{Param, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
-use q2c_model::{Direction, Nanos};
+use q2c_model::Nanos;
 
 pub(super) const RULE: SleepRule = SleepRule {
     name: "linux410",
@@ -33,20 +33,19 @@ pub(super) const RULE: SleepRule = SleepRule {
 
 fn form(spec: &PolicySpec) -> Form {
     let share = Share::new(spec.value("ratio"));
-    let period = spec.nanos("period");
+    let period = spec.integer("period");
     Form::opaque(move || Linux410 {
         share,
         period,
-        read: Newest::default(),
-        write: Newest::default(),
+        newest: Default::default(),
     })
 }
 
 struct Linux410 {
     share: Share,
     period: u64,
-    read: Newest,
-    write: Newest,
+    /// Of reads and of writes.
+    newest: [Newest; 2],
 }
 
 /// The newest window that has a sample; times in ns.
@@ -57,29 +56,18 @@ struct Newest {
     end: u64,
 }
 
-impl Linux410 {
-    fn newest(&mut self, io: Io) -> &mut Newest {
-        match io.direction {
-            Direction::Read => &mut self.read,
-            Direction::Write => &mut self.write,
-        }
-    }
-}
-
 impl Lane for Linux410 {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
-        let share = self.share;
-        let newest = self.newest(io);
+        let newest = &self.newest[io.direction as usize];
         let mean = newest.sum.checked_div(newest.samples).unwrap_or(0);
-        let sleep = share.apply(Nanos(mean)).min(MAX_SLEEP);
+        let sleep = self.share.apply(Nanos(mean)).min(MAX_SLEEP);
         (sleep.into(), Token::default())
     }
 
     fn complete(&mut self, io: Io, _: Token, outcome: Outcome, now: Nanos) {
-        let period = self.period;
-        let newest = self.newest(io);
+        let newest = &mut self.newest[io.direction as usize];
         if now.0 >= newest.end {
-            let end = (now.0 / period + 1).saturating_mul(period);
+            let end = (now.0 / self.period + 1).saturating_mul(self.period);
             *newest = Newest {
                 end,
                 ..Newest::default()
@@ -91,12 +79,12 @@ impl Lane for Linux410 {
 
     fn learned(&self) -> Option<Vec<u64>> {
         let encode = |newest: &Newest| [newest.samples, newest.sum, newest.end];
-        Some([&self.read, &self.write].map(encode).concat())
+        Some(self.newest.iter().flat_map(encode).collect())
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
-        for newest in [&mut self.read, &mut self.write] {
+        let mut numbers = Numbers(learned);
+        for newest in &mut self.newest {
             *newest = Newest {
                 samples: numbers.count()?,
                 sum: numbers.up_to(u64::MAX)?,

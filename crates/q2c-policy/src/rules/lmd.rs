@@ -9,7 +9,7 @@
 use super::share::PERIOD;
 use crate::PolicySpec;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
@@ -23,7 +23,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "deviations",
             "how many left mean deviations to stay below the mean",
-            Kind::Count,
+            ParamKind::Count,
             Some(4.0),
             1.0..=100.0,
         ),
@@ -41,14 +41,17 @@ const AT_TIMES: u32 = 7;
 fn rule(spec: &PolicySpec) -> WindowRule {
     let deviations = spec.integer("deviations");
     let rule = move |window: &BucketWindow<'_>| sleep(window, deviations);
-    WindowRule::new(rule, Gather::Totals, Nanos(spec.nanos("period")))
+    WindowRule::new(rule, Gather::Totals, Nanos(spec.integer("period")))
 }
 
 fn sleep(window: &BucketWindow<'_>, deviations: u64) -> Nanos {
     let (mean, lmd) = (window.mean().0, window.lmd().0);
     let half = mean.div_ceil(2);
     let below = mean.saturating_sub(lmd.saturating_mul(deviations));
-    let ios_per_miss = window.samples.checked_div(window.misses_below);
+    let ios_per_miss = window
+        .totals
+        .samples
+        .checked_div(window.totals.misses_below);
     let sleep = match ios_per_miss.map(u64::ilog2) {
         _ if lmd == 0 => half,
         Some(0..=OFTEN) => half,

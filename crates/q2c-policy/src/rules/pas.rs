@@ -15,7 +15,7 @@
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::{MOST, Numbers};
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use q2c_model::Nanos;
 
@@ -29,21 +29,21 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "up",
             "step up after an early wake-up, as a part of 1",
-            Kind::Number,
+            ParamKind::Number,
             Some(0.01),
             1e-6..=1.0,
         ),
         Param::new(
             "down",
             "step down after a late wake-up, as a part of 1",
-            Kind::Number,
+            ParamKind::Number,
             Some(0.1),
             1e-6..=0.9,
         ),
         Param::new(
             "adaptive",
             "let the steps shrink and grow with the outcomes",
-            Kind::Switch,
+            ParamKind::Switch,
             Some(1.0),
             0.0..=1.0,
         ),
@@ -61,31 +61,18 @@ pub(super) const RULE: SleepRule = SleepRule {
 pub(crate) struct Pas {
     sensitivity: Sensitivity,
     buckets: [BucketSleep; BUCKETS],
-    /// Sleeps that would have become shorter than [`SHORTEST`], not yet taken.
-    failures: u64,
+    /// Sleeps held at [`SHORTEST`] since `dpas` looked: the timer is late, not the device fast.
+    pub(super) failures: u64,
 }
 
+#[derive(Default)]
 struct BucketSleep {
     duration: Duration,
     generation: u64,
-    news: News,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum News {
-    /// None of its I/Os has completed.
-    Awaited,
-    Outcome(bool),
-}
-
-impl Default for BucketSleep {
-    fn default() -> Self {
-        BucketSleep {
-            duration: Duration::default(),
-            generation: 0,
-            news: News::Outcome(false),
-        }
-    }
+    /// None of the generation's I/Os has completed.
+    awaits: bool,
+    /// The outcome that the next decision learns.
+    late: bool,
 }
 
 impl Pas {
@@ -96,11 +83,6 @@ impl Pas {
             failures: 0,
         }
     }
-
-    /// Sleeps held at the shortest since the last call: the timer is late, not the device fast.
-    pub(super) fn take_failures(&mut self) -> u64 {
-        std::mem::take(&mut self.failures)
-    }
 }
 
 impl Lane for Pas {
@@ -109,11 +91,11 @@ impl Lane for Pas {
             return (Decision::Poll, Token::default());
         };
         let bucket = &mut self.buckets[bucket];
-        if let News::Outcome(late) = bucket.news {
-            let enough = bucket.duration.learn(late, &self.sensitivity);
+        if !bucket.awaits {
+            let enough = bucket.duration.learn(bucket.late, &self.sensitivity);
             self.failures += u64::from(!enough);
             bucket.generation += 1;
-            bucket.news = News::Awaited;
+            bucket.awaits = true;
         }
         let sleep = bucket.duration.sleep();
         (Decision::Sleep(sleep), Token(bucket.generation))
@@ -124,18 +106,15 @@ impl Lane for Pas {
             return;
         };
         let bucket = &mut self.buckets[bucket];
-        if token.0 == bucket.generation && bucket.news == News::Awaited {
-            bucket.news = News::Outcome(outcome.missed);
+        if token.0 == bucket.generation && bucket.awaits {
+            (bucket.awaits, bucket.late) = (false, outcome.missed);
         }
     }
 
     fn learned(&self) -> Option<Vec<u64>> {
         let mut numbers = vec![self.failures];
         for bucket in &self.buckets {
-            let news = match bucket.news {
-                News::Awaited => 2,
-                News::Outcome(late) => u64::from(late),
-            };
+            let news = if bucket.awaits { 2 } else { bucket.late.into() };
             numbers.extend([bucket.generation, news]);
             numbers.extend(bucket.duration.learned());
         }
@@ -143,15 +122,14 @@ impl Lane for Pas {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         self.failures = numbers.count()?;
         for bucket in &mut self.buckets {
+            let (generation, news) = (numbers.up_to(MOST)?, numbers.up_to(2)?);
             *bucket = BucketSleep {
-                generation: numbers.up_to(MOST)?,
-                news: match numbers.up_to(2)? {
-                    2 => News::Awaited,
-                    late => News::Outcome(late == 1),
-                },
+                generation,
+                awaits: news == 2,
+                late: news == 1,
                 duration: Duration::read(&mut numbers)?,
             };
         }
@@ -235,13 +213,8 @@ impl Duration {
     }
 
     fn learned(&self) -> [u64; 4] {
-        let Duration {
-            ns,
-            step,
-            heat,
-            late,
-        } = self;
-        [ns.to_bits(), step.to_bits(), heat.to_bits(), (*late).into()]
+        let [ns, step, heat] = [self.ns, self.step, self.heat].map(f64::to_bits);
+        [ns, step, heat, self.late.into()]
     }
 
     fn read(numbers: &mut Numbers<'_>) -> Option<Duration> {

@@ -13,7 +13,7 @@
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::learned::Numbers;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
@@ -27,14 +27,14 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "miss",
             "miss rate to hold",
-            Kind::Ratio,
+            ParamKind::Ratio,
             Some(0.02),
             0.0001..=0.9,
         ),
         Param::new(
             "gain",
             "how strongly one outcome moves the sleep",
-            Kind::Number,
+            ParamKind::Number,
             Some(0.1),
             0.0001..=1.0,
         ),
@@ -52,7 +52,10 @@ fn form(spec: &PolicySpec) -> Form {
     Form::opaque(move || Qt {
         early,
         late,
-        buckets: Default::default(),
+        buckets: [TrackedSleep {
+            ns: SHORTEST,
+            starting: true,
+        }; BUCKETS],
     })
 }
 
@@ -62,18 +65,10 @@ struct Qt {
     buckets: [TrackedSleep; BUCKETS],
 }
 
+#[derive(Clone, Copy)]
 struct TrackedSleep {
     ns: f64,
     starting: bool,
-}
-
-impl Default for TrackedSleep {
-    fn default() -> Self {
-        TrackedSleep {
-            ns: SHORTEST,
-            starting: true,
-        }
-    }
 }
 
 impl Lane for Qt {
@@ -104,7 +99,7 @@ impl Lane for Qt {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for bucket in &mut self.buckets {
             bucket.ns = numbers.real(SHORTEST, MAX_SLEEP.0 as f64)?;
             bucket.starting = numbers.flag()?;

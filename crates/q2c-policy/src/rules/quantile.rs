@@ -7,7 +7,7 @@
 use super::share::{PERIOD_10_MS, RATIO_OF_SHORT, Share};
 use crate::PolicySpec;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::windowed::{BucketWindow, Gather, WindowRule};
 use q2c_model::Nanos;
 
@@ -21,7 +21,7 @@ pub(super) const RULE: SleepRule = SleepRule {
         Param::new(
             "q",
             "share of the times that are not longer than the quantile",
-            Kind::Ratio,
+            ParamKind::Ratio,
             Some(0.05),
             0.0001..=1.0,
         ),
@@ -35,5 +35,5 @@ pub(super) const RULE: SleepRule = SleepRule {
 fn rule(spec: &PolicySpec) -> WindowRule {
     let (q, share) = (spec.value("q"), Share::new(spec.value("ratio")));
     let sleep = move |window: &BucketWindow<'_>| share.apply(window.quantile(q));
-    WindowRule::new(sleep, Gather::Quantiles, Nanos(spec.nanos("period")))
+    WindowRule::new(sleep, Gather::Quantiles, Nanos(spec.integer("period")))
 }

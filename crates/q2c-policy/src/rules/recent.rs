@@ -8,7 +8,7 @@ use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
 use crate::formula::Written;
 use crate::learned::{LONG, Numbers};
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Statistic, Token};
 use q2c_model::Nanos;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 pub(crate) const IOS: Param = Param::new(
     "ios",
     "number of I/Os in the window",
-    Kind::Count,
+    ParamKind::Count,
     Some(8.0),
     1.0..=1_000.0,
 );
@@ -32,7 +32,7 @@ pub(crate) const RULE: SleepRule = SleepRule {
         Param::new(
             "sleep",
             "how long, such as 0.5 * min",
-            Kind::Formula,
+            ParamKind::Formula,
             None,
             0.0..=0.0,
         ),
@@ -45,7 +45,12 @@ fn form(spec: &PolicySpec) -> Form {
     let (ios, written) = (spec.integer(IOS.name) as usize, spec.written().clone());
     Form::opaque(move || Recent {
         written: written.clone(),
-        buckets: std::array::from_fn(|_| LastIos::new(ios)),
+        buckets: std::array::from_fn(|_| LastIos {
+            ios,
+            seen: VecDeque::with_capacity(2 * ios),
+            sorted: Vec::with_capacity(ios),
+            sleep: Nanos::ZERO,
+        }),
     })
 }
 
@@ -63,15 +68,6 @@ struct LastIos {
 }
 
 impl LastIos {
-    fn new(ios: usize) -> Self {
-        LastIos {
-            ios,
-            seen: VecDeque::with_capacity(2 * ios),
-            sorted: Vec::with_capacity(ios),
-            sleep: Nanos::ZERO,
-        }
-    }
-
     fn add(&mut self, ns: u64, missed: bool) {
         if let Some(leaves) = self.seen.len().checked_sub(self.ios) {
             let (old, _) = self.seen[leaves];
@@ -84,10 +80,6 @@ impl LastIos {
         self.seen.push_back((ns, missed));
         let place = self.sorted.partition_point(|time| *time < ns);
         self.sorted.insert(place, ns);
-    }
-
-    fn is_full(&self) -> bool {
-        self.sorted.len() == self.ios
     }
 
     fn value_of(&self, statistic: Statistic) -> f64 {
@@ -150,7 +142,7 @@ impl Lane for Recent {
         };
         let last = &mut self.buckets[bucket];
         last.add(outcome.observed.0.min(LONG), outcome.missed);
-        if last.is_full() {
+        if last.sorted.len() == last.ios {
             let sleep = self.written.sleep(|statistic| last.value_of(statistic));
             last.sleep = sleep.min(MAX_SLEEP);
         }
@@ -161,7 +153,7 @@ impl Lane for Recent {
     }
 
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
-        let mut numbers = Numbers::new(learned);
+        let mut numbers = Numbers(learned);
         for last in &mut self.buckets {
             last.read(&mut numbers)?;
         }
@@ -185,10 +177,7 @@ mod tests {
         let mut sleeps = Vec::new();
         for us in times {
             sleeps.push(asked(&mut *lane));
-            let outcome = Outcome {
-                observed: Nanos(us * 1_000),
-                missed: *us > 50,
-            };
+            let outcome = Outcome::new(us * 1_000, *us > 50);
             lane.complete(READ, Token::default(), outcome, Nanos::ZERO);
         }
         sleeps.push(asked(&mut *lane));

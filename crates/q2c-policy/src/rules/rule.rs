@@ -2,7 +2,7 @@
 
 use super::share::PERIOD_10_MS;
 use crate::form::Form;
-use crate::registry::{Kind, Param, Scope, SleepRule};
+use crate::registry::{Param, ParamKind, Scope, SleepRule};
 use crate::windowed::{BucketWindow, Gather, WindowRule};
 use crate::{PolicySpec, Statistic};
 use q2c_model::Nanos;
@@ -18,7 +18,7 @@ pub(crate) const RULE: SleepRule = SleepRule {
         Param::new(
             "sleep",
             "how long, such as if(p01 > 40us, p01 - 4us, 0)",
-            Kind::Formula,
+            ParamKind::Formula,
             None,
             0.0..=0.0,
         ),
@@ -29,7 +29,7 @@ pub(crate) const RULE: SleepRule = SleepRule {
 
 fn rule(spec: &PolicySpec) -> WindowRule {
     let written = spec.written().clone();
-    let reads = written.formula().statistics();
+    let reads = written.formula.statistics();
     let gather = if reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
         Gather::Quantiles
     } else {
@@ -37,13 +37,13 @@ fn rule(spec: &PolicySpec) -> WindowRule {
     };
     let sleep =
         move |window: &BucketWindow<'_>| written.sleep(|statistic| value_of(window, statistic));
-    WindowRule::new(sleep, gather, Nanos(spec.nanos("period")))
+    WindowRule::new(sleep, gather, Nanos(spec.integer("period")))
 }
 
 fn value_of(window: &BucketWindow<'_>, statistic: Statistic) -> f64 {
     let time = match statistic {
-        Statistic::Count => return window.samples as f64,
-        Statistic::Misses => return window.misses as f64,
+        Statistic::Count => return window.totals.samples as f64,
+        Statistic::Misses => return window.totals.misses as f64,
         Statistic::Mean => window.mean(),
         Statistic::Min => window.min,
         Statistic::Max => window.max,

@@ -2,13 +2,13 @@
 
 use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
-use crate::registry::{Kind, Param};
+use crate::registry::{Param, ParamKind};
 use q2c_model::Nanos;
 
 pub(super) const RATIO: Param = Param::new(
     "ratio",
     "share of the statistic to sleep",
-    Kind::Ratio,
+    ParamKind::Ratio,
     Some(0.5),
     0.0001..=1.0,
 );
@@ -16,7 +16,7 @@ pub(super) const RATIO: Param = Param::new(
 pub(crate) const PERIOD: Param = Param::new(
     "period",
     "shortest length of a window",
-    Kind::Duration,
+    ParamKind::Duration,
     Some(100e6),
     1e3..=3_600e9,
 );
@@ -36,7 +36,7 @@ pub(super) const PERIOD_10_MS: Param = Param {
 pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> Form {
     Form::Windowed(WindowForm {
         statistic,
-        period: Nanos(spec.nanos("period").max(1)),
+        period: Nanos(spec.integer("period").max(1)),
         share: Share::new(spec.value("ratio")),
     })
 }
@@ -73,13 +73,11 @@ mod tests {
 
     #[test]
     fn exact_for_typed_percentages() {
-        assert_eq!(
-            Share::new(0.7).apply(Nanos(31_201)),
-            Nanos(21_841),
-            "21840.7"
-        );
-        assert_eq!(Share::new(0.03).apply(Nanos(50)), Nanos(2), "1.5 rounds up");
-        assert_eq!(Share::new(1.0).apply(Nanos(u64::MAX)), Nanos(u64::MAX));
+        // 21,840.7 and 1.5 round up.
+        let most = u64::MAX;
+        for (share, ns, slept) in [(0.7, 31_201, 21_841), (0.03, 50, 2), (1.0, most, most)] {
+            assert_eq!(Share::new(share).apply(Nanos(ns)), Nanos(slept), "{share}");
+        }
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use super::{NO_NUMBER, PolicySpec, SpecError, within};
 use crate::formula::{Formula, Written};
-use crate::registry::{Kind, LINUX, LINUX_NAME, RULES, SleepRule, find};
+use crate::registry::{LINUX, LINUX_NAME, ParamKind, RULES, SleepRule, find};
 
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let (name, params) = text.split_once(':').unwrap_or((text, ""));
@@ -11,11 +11,17 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     }
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
-    let mut given = SpecDraft::new(rule);
+    let mut given = SpecDraft {
+        rule,
+        values: vec![None; rule.params.len()],
+        seen: 0,
+        named: false,
+        written: None,
+    };
     let begins = name.len() + 1;
     let (params, formula) = match rule.params.last() {
         _ if params.trim().is_empty() => ("", None),
-        Some(last) if last.kind == Kind::Formula => split_formula(params, last.name),
+        Some(last) if last.kind == ParamKind::Formula => split_formula(params, last.name),
         _ => (params, None),
     };
     let mut offset = begins;
@@ -48,7 +54,7 @@ fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
 /// formula.
 pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
-    let takes = last.kind == Kind::Formula && !params.trim().is_empty();
+    let takes = last.kind == ParamKind::Formula && !params.trim().is_empty();
     let (before, _) = takes
         .then(|| split_formula(params, last.name))
         .filter(|(_, formula)| formula.is_some())?;
@@ -88,20 +94,15 @@ pub(super) fn index_of(rule: &'static SleepRule, name: &str) -> Result<usize, St
     let named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
     let index = rule.params.iter().position(named);
     index.ok_or_else(|| {
-        let expected = expected(rule);
-        format!(
-            "unknown parameter `{name}` of {}, expected {expected}",
-            rule.name
-        )
+        let (rule, expected) = (rule.name, expected(rule));
+        format!("unknown parameter `{name}` of {rule}, expected {expected}")
     })
 }
 
 fn unknown_rule(found: &str) -> String {
     let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
-    format!(
-        "unknown rule `{found}`, expected one of {}",
-        names.join(", ")
-    )
+    let names = names.join(", ");
+    format!("unknown rule `{found}`, expected one of {names}")
 }
 
 fn expected(rule: &SleepRule) -> String {
@@ -122,16 +123,6 @@ struct SpecDraft {
 }
 
 impl SpecDraft {
-    fn new(rule: &'static SleepRule) -> Self {
-        SpecDraft {
-            rule,
-            values: vec![None; rule.params.len()],
-            seen: 0,
-            named: false,
-            written: None,
-        }
-    }
-
     fn take(&mut self, part: &str) -> Result<(), String> {
         let (index, text) = match part.split_once('=') {
             Some((name, value)) => {

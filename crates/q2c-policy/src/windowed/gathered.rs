@@ -5,21 +5,30 @@ use super::Gather;
 use super::times::Times;
 use crate::Outcome;
 use crate::learned::{LONG, Numbers};
-use q2c_model::Nanos;
+use q2c_model::{Nanos, each_field};
+
+/// Counts and sums over the completions of one window and one bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowTotals<T = u64> {
+    /// Number of completions.
+    pub samples: T,
+    /// Sum of the observed times, ns.
+    pub sum: T,
+    /// Number of misses among the completions.
+    pub misses: T,
+    /// Sum of the distances by which times lie below the mean of the window before, ns.
+    pub shortfall: T,
+    /// Number of misses among the times below that mean.
+    pub misses_below: T,
+}
+
+each_field! { WindowTotals, samples, sum, misses, shortfall, misses_below }
 
 /// What the open window of one bucket has gathered so far. Times in ns.
 #[derive(Clone, Debug)]
 pub struct Gathered {
-    /// Number of completions.
-    pub samples: u64,
-    /// Sum of the observed times.
-    pub sum: u64,
-    /// Number of misses.
-    pub misses: u64,
-    /// Sum of the distances by which times lie below the last window's mean.
-    pub shortfall: u64,
-    /// Number of misses among the times below that mean.
-    pub misses_below: u64,
+    /// Counts and sums; 0 completions at first.
+    pub totals: WindowTotals,
     /// When the newest completion came, and its observed time.
     pub last: (u64, u64),
     /// Shortest observed time.
@@ -33,11 +42,7 @@ impl Gathered {
     /// An empty window.
     pub fn new(gather: Gather) -> Self {
         Gathered {
-            samples: 0,
-            sum: 0,
-            misses: 0,
-            shortfall: 0,
-            misses_below: 0,
+            totals: WindowTotals::default(),
             last: (0, 0),
             min: u64::MAX,
             max: 0,
@@ -49,13 +54,13 @@ impl Gathered {
     #[inline]
     pub fn add(&mut self, outcome: Outcome, now: Nanos, mean_before: Nanos) {
         let Nanos(ns) = outcome.observed;
-        let missed = u64::from(outcome.missed);
-        self.samples += 1;
-        self.sum += ns;
-        self.misses += missed;
+        let (missed, totals) = (u64::from(outcome.missed), &mut self.totals);
+        totals.samples += 1;
+        totals.sum += ns;
+        totals.misses += missed;
         if ns < mean_before.0 {
-            self.shortfall += mean_before.0 - ns;
-            self.misses_below += missed;
+            totals.shortfall += mean_before.0 - ns;
+            totals.misses_below += missed;
         }
         self.last = self.last.max((now.0, ns));
         self.min = self.min.min(ns);
@@ -80,27 +85,24 @@ impl Gathered {
     pub fn window(&self, bucket: usize, mean_before: Nanos) -> BucketWindow<'_> {
         BucketWindow {
             bucket,
-            samples: self.samples,
-            sum: self.sum,
-            misses: self.misses,
+            totals: self.totals,
             min: Nanos(self.min),
             max: Nanos(self.max),
             last: Nanos(self.last.1),
             mean_before,
-            shortfall: self.shortfall,
-            misses_below: self.misses_below,
             times: self.times.as_deref(),
         }
     }
 
     /// What the open window has gathered, as numbers, for [`Gathered::from_numbers`].
     pub fn numbers(&self) -> Vec<u64> {
+        let totals = &self.totals;
         let mut numbers = vec![
-            self.samples,
-            self.sum,
-            self.misses,
-            self.shortfall,
-            self.misses_below,
+            totals.samples,
+            totals.sum,
+            totals.misses,
+            totals.shortfall,
+            totals.misses_below,
             self.last.0,
             self.last.1,
             self.min,
@@ -114,26 +116,28 @@ impl Gathered {
 
     /// The window of a rule that gathers `gather`, if completions can give these numbers.
     pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
-        let mut numbers = Numbers::new(numbers);
+        let mut numbers = Numbers(numbers);
         let mut read = Gathered {
-            samples: numbers.time()?,
-            sum: numbers.time()?,
-            misses: numbers.time()?,
-            shortfall: numbers.time()?,
-            misses_below: numbers.time()?,
+            totals: WindowTotals {
+                samples: numbers.time()?,
+                sum: numbers.time()?,
+                misses: numbers.time()?,
+                shortfall: numbers.time()?,
+                misses_below: numbers.time()?,
+            },
             last: (numbers.count()?, numbers.time()?),
             min: numbers.up_to(u64::MAX)?,
             max: numbers.time()?,
             times: None,
         };
-        let most = if read.samples == 0 { u64::MAX } else { LONG };
-        let ordered = read.samples == 0 || read.min <= read.max;
-        let counted = read.misses <= read.samples && read.misses_below <= read.misses;
+        let (totals, empty) = (&read.totals, read.totals.samples == 0);
+        let extremes = empty || read.min <= read.max.min(LONG);
+        let counted = totals.misses <= totals.samples && totals.misses_below <= totals.misses;
         if gather == Gather::Quantiles {
             read.times = Some(Box::new(Times::read(&mut numbers)?));
         }
         numbers.end()?;
-        (ordered && counted && read.min <= most).then_some(read)
+        (extremes && counted).then_some(read)
     }
 
     /// Begins the next window.
@@ -152,12 +156,8 @@ impl Gathered {
 pub struct BucketWindow<'a> {
     /// The bucket, as [`bucket_of`](crate::bucket_of) numbers it.
     pub bucket: usize,
-    /// Number of completions, at least 1.
-    pub samples: u64,
-    /// Sum of the observed times, ns.
-    pub sum: u64,
-    /// Number of misses among the completions.
-    pub misses: u64,
+    /// Counts and sums, of 1 completion at least; the mean is [`BucketWindow::mean_before`].
+    pub totals: WindowTotals,
     /// Shortest observed time.
     pub min: Nanos,
     /// Longest observed time.
@@ -166,23 +166,19 @@ pub struct BucketWindow<'a> {
     pub last: Nanos,
     /// The mean of the bucket's window before; 0 in the bucket's first window.
     pub mean_before: Nanos,
-    /// Sum over the times below [`BucketWindow::mean_before`] of their distance from it, ns.
-    pub shortfall: u64,
-    /// Number of misses among the times below [`BucketWindow::mean_before`].
-    pub misses_below: u64,
     pub(super) times: Option<&'a Times>,
 }
 
 impl BucketWindow<'_> {
     /// Mean observed time, rounded down as the kernel's is.
     pub fn mean(&self) -> Nanos {
-        Nanos(self.sum / self.samples)
+        Nanos(self.totals.sum / self.totals.samples)
     }
 
     /// Left mean deviation: how far times lie below the mean of the window before, averaged over
     /// all, rounded down (Begunkov, linux-block, April 2019); 0 in the first window.
     pub(crate) fn lmd(&self) -> Nanos {
-        Nanos(self.shortfall / self.samples)
+        Nanos(self.totals.shortfall / self.totals.samples)
     }
 
     /// The smallest time that at least `share` (0 to 1) of the samples do not exceed, by nearest

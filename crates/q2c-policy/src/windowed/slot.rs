@@ -1,10 +1,12 @@
-//! The samples of one lane. Only that lane writes them; the lane that closes a window reads them.
+//! The samples of lanes. Only the lane itself writes its own; the lane that closes a window reads
+//! and merges those that all lanes gathered since the last merge.
 
-use super::times::TimeBins;
-use super::{CLOSING, Gather};
+use super::times::{TimeBins, Times};
+use super::{BucketWindow, CLOSING, Gather, WindowTotals};
 use crate::Outcome;
 use crate::bucket::BUCKETS;
-use q2c_model::{Nanos, each_field};
+use q2c_model::Nanos;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
@@ -14,6 +16,7 @@ const TRIES: u32 = 100;
 
 /// Totals of one lane, never reset, wrapping. A sequence lock: `version` is odd while the writer is
 /// active. Aligned so that two lanes share no pair of cache lines.
+#[derive(Default)]
 #[repr(align(128))]
 pub(super) struct LaneSlot {
     version: AtomicU64,
@@ -25,23 +28,12 @@ pub(super) struct LaneSlot {
 
 #[derive(Default)]
 struct BucketCounters {
-    totals: SlotTotals<AtomicU64>,
+    totals: WindowTotals<AtomicU64>,
     last: AtomicU64,
     last_at: AtomicU64,
     min: AtomicU64,
     max: AtomicU64,
 }
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SlotTotals<T = u64> {
-    pub(super) samples: T,
-    pub(super) sum: T,
-    pub(super) misses: T,
-    pub(super) shortfall: T,
-    pub(super) misses_below: T,
-}
-
-each_field! { SlotTotals, samples, sum, misses, shortfall, misses_below }
 
 #[derive(Clone, Copy)]
 pub(super) struct SlotSample {
@@ -51,7 +43,7 @@ pub(super) struct SlotSample {
 }
 
 pub(super) struct SlotReading {
-    pub(super) totals: SlotTotals,
+    pub(super) totals: WindowTotals,
     pub(super) last: (u64, u64),
     /// Shortest and longest time of the window asked for, ns; `None` when the slot has none of it.
     pub(super) extremes: Option<(u64, u64)>,
@@ -62,11 +54,8 @@ impl LaneSlot {
         let gathers = gather == Gather::Quantiles;
         let tallies = if gathers { BUCKETS } else { 0 };
         LaneSlot {
-            version: AtomicU64::default(),
-            window: AtomicU64::default(),
-            used: AtomicU64::default(),
-            cells: Default::default(),
             times: (0..tallies).map(|_| TimeBins::new()).collect(),
+            ..LaneSlot::default()
         }
     }
 
@@ -111,10 +100,6 @@ impl LaneSlot {
         self.used.load(Relaxed) & (1 << bucket) != 0
     }
 
-    pub(super) fn times(&self, bucket: usize) -> Option<&TimeBins> {
-        self.times.get(bucket)
-    }
-
     /// `None` when the writer was active in all of the tries.
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<SlotReading> {
         (0..TRIES).find_map(|_| {
@@ -138,17 +123,13 @@ impl LaneSlot {
 impl BucketCounters {
     #[inline]
     fn add(&self, sample: SlotSample) {
-        let SlotSample {
-            outcome,
-            now,
-            mean_before,
-        } = sample;
+        let SlotSample { outcome, now, .. } = sample;
         let (ns, totals) = (outcome.observed.0, &self.totals);
         raise(&totals.samples, 1);
         raise(&totals.sum, ns);
         raise(&totals.misses, u64::from(outcome.missed));
-        if ns < mean_before {
-            raise(&totals.shortfall, mean_before - ns);
+        if ns < sample.mean_before {
+            raise(&totals.shortfall, sample.mean_before - ns);
             raise(&totals.misses_below, u64::from(outcome.missed));
         }
         self.last.store(ns, Relaxed);
@@ -176,13 +157,112 @@ fn raise(total: &AtomicU64, by: u64) {
     total.store(total.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
-impl SlotTotals {
-    pub(super) fn since(self, earlier: SlotTotals) -> SlotTotals {
-        let both = self.zip(earlier);
-        both.map(|(now, before)| now.wrapping_sub(before))
+/// The slots of a device's lanes, each with the totals already merged. Only one lane merges at a
+/// time; its claim orders it after the writes of the last merging lane.
+pub(super) struct SlotMerger {
+    lanes: Box<[MergedSlot]>,
+    /// Per bucket, the times of all lanes already merged; empty when times are not gathered.
+    times_done: Box<[TimeBins]>,
+}
+
+struct MergedSlot {
+    slot: Arc<LaneSlot>,
+    done: [WindowTotals<AtomicU64>; BUCKETS],
+}
+
+#[derive(Default)]
+struct NewSamples {
+    totals: WindowTotals,
+    /// Shortest and longest time, ns; `None` when no slot has them.
+    extremes: Option<(u64, u64)>,
+    last: (u64, u64),
+}
+
+impl SlotMerger {
+    pub(super) fn new(slots: Vec<Arc<LaneSlot>>) -> Self {
+        let gathers = slots.iter().any(|slot| !slot.times.is_empty());
+        let tallies = if gathers { BUCKETS } else { 0 };
+        let merged = |slot| MergedSlot {
+            slot,
+            done: Default::default(),
+        };
+        SlotMerger {
+            lanes: slots.into_iter().map(merged).collect(),
+            times_done: (0..tallies).map(|_| TimeBins::new()).collect(),
+        }
     }
 
-    pub(super) fn plus(self, other: SlotTotals) -> SlotTotals {
-        self.zip(other).map(|(a, b)| a.wrapping_add(b))
+    /// Calls `each` for every bucket with new samples. `means` has the means of the window before,
+    /// on return those of this one.
+    pub(super) fn windows(
+        &self,
+        end: u64,
+        means: &[AtomicU64; BUCKETS],
+        mut each: impl FnMut(&BucketWindow<'_>),
+    ) {
+        for (bucket, mean) in means.iter().enumerate() {
+            let sums = self.sums(bucket, end);
+            if sums.totals.samples == 0 {
+                continue;
+            }
+            let times = self.times(bucket);
+            let before = Nanos(mean.load(Relaxed));
+            let window = sums.window(bucket, before, times.as_ref());
+            mean.store(window.mean().0, Relaxed);
+            each(&window);
+        }
+    }
+
+    fn sums(&self, bucket: usize, end: u64) -> NewSamples {
+        let mut sums = NewSamples::default();
+        for lane in self.lanes.iter().filter(|l| l.slot.is_used(bucket)) {
+            let Some(reading) = lane.slot.read(bucket, end) else {
+                continue;
+            };
+            let totals = lane.done[bucket].each_ref().zip(reading.totals);
+            let new = totals.map(|(done, now)| {
+                let before = done.load(Relaxed);
+                done.store(now, Relaxed);
+                now.wrapping_sub(before)
+            });
+            sums.totals = sums.totals.zip(new).map(|(a, b)| a.wrapping_add(b));
+            if new.samples > 0 {
+                sums.last = sums.last.max(reading.last);
+            }
+            if let Some((low, high)) = reading.extremes {
+                let (min, max) = sums.extremes.unwrap_or((low, high));
+                sums.extremes = Some((min.min(low), max.max(high)));
+            }
+        }
+        sums
+    }
+
+    fn times(&self, bucket: usize) -> Option<Times> {
+        let done = self.times_done.get(bucket)?;
+        let tallies = self.lanes.iter().filter_map(|l| l.slot.times.get(bucket));
+        Some(Times::take(tallies, done))
+    }
+}
+
+impl NewSamples {
+    fn window<'a>(
+        self,
+        bucket: usize,
+        mean_before: Nanos,
+        times: Option<&'a Times>,
+    ) -> BucketWindow<'a> {
+        // The extremes of samples that raced with the last merge are not known. The mean bounds
+        // them: the shortest time is not above it, the longest not below.
+        let mean = self.totals.sum / self.totals.samples;
+        let (min, max) = self.extremes.unwrap_or((mean, mean));
+        BucketWindow {
+            bucket,
+            totals: self.totals,
+            min: Nanos(min.min(mean)),
+            max: Nanos(max.max(mean)),
+            last: Nanos(self.last.1),
+            mean_before,
+            times,
+        }
     }
 }

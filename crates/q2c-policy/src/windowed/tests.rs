@@ -16,41 +16,36 @@ fn noting(lanes: usize) -> (WindowLog, Vec<Box<dyn Lane>>) {
         notes.push(without_times(window));
         window.mean()
     };
-    (
-        windows,
-        WindowRule::new(rule, Gather::Totals, PERIOD).build(lanes),
-    )
+    let lanes = WindowRule::new(rule, Gather::Totals, PERIOD).build(lanes);
+    (windows, lanes)
 }
 
 fn without_times(window: &BucketWindow<'_>) -> BucketWindow<'static> {
     BucketWindow {
         times: None,
         bucket: window.bucket,
-        samples: window.samples,
-        sum: window.sum,
-        misses: window.misses,
+        totals: window.totals,
         min: window.min,
         max: window.max,
         last: window.last,
         mean_before: window.mean_before,
-        shortfall: window.shortfall,
-        misses_below: window.misses_below,
     }
 }
 
 /// Number of samples, sum, misses, shortest and longest time.
 fn basics(w: &BucketWindow<'_>) -> [u64; 5] {
-    [w.samples, w.sum, w.misses, w.min.0, w.max.0]
+    [
+        w.totals.samples,
+        w.totals.sum,
+        w.totals.misses,
+        w.min.0,
+        w.max.0,
+    ]
 }
 
 fn done(lane: &mut Box<dyn Lane>, io: Io, observed: u64, missed: bool, now: u64) {
-    let observed = Nanos(observed);
-    lane.complete(
-        io,
-        Token::default(),
-        Outcome { observed, missed },
-        Nanos(now),
-    );
+    let outcome = Outcome::new(observed, missed);
+    lane.complete(io, Token::default(), outcome, Nanos(now));
 }
 
 fn asked(lane: &mut Box<dyn Lane>, io: Io, now: u64) -> Decision {
@@ -68,12 +63,8 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
     assert_eq!(asked(lane, Io::READ_4K, 0), Decision::Poll);
     done(lane, Io::READ_4K, 100, false, 500);
     done(lane, Io::READ_4K, 301, true, 1_499);
-    assert_eq!(
-        asked(lane, Io::READ_4K, 1_499),
-        Decision::Poll,
-        "still open"
-    );
-    assert_eq!(asked(lane, Io::READ_4K, 1_500), Decision::Sleep(Nanos(200)));
+    assert_eq!(asked(lane, Io::READ_4K, 1_499), Decision::Poll, "open");
+    assert_eq!(asked(lane, Io::READ_4K, 1_500), sleep(200));
     // The lane is idle until 9 000: the next window lasts to 10 000, and the completion that ends
     // it opens its own.
     done(lane, Io::READ_4K, 10, false, 9_000);
@@ -100,10 +91,18 @@ fn a_window_is_compared_with_the_mean_before() {
     }
     asked(&mut lanes[0], Io::READ_4K, 2_000);
     let windows = windows.lock().expect("one thread");
-    let figures = |w: &BucketWindow<'_>| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below);
+    let figures = |w: &BucketWindow<'_>| {
+        let totals = w.totals;
+        (
+            w.mean_before.0,
+            totals.shortfall,
+            w.lmd().0,
+            totals.misses_below,
+        )
+    };
     let seen: Vec<_> = windows.iter().map(figures).collect();
     assert_eq!(seen, [(0, 0, 0, 0), (200, 61, 15, 1)]);
-    assert_eq!(windows[1].misses, 2);
+    assert_eq!(windows[1].totals.misses, 2);
     assert_eq!([windows[0].last.0, windows[1].last.0], [300, 199]);
     assert_eq!(windows[0].bucket, 6, "4 KiB read");
 }
@@ -215,9 +214,9 @@ fn no_sample_is_lost_or_counted_twice_between_threads() {
     let windows = windows_of_threads(spread);
     let total = |of: fn(&BucketWindow<'static>) -> u64| windows.iter().map(of).sum::<u64>();
     let put_in: u64 = (0..EACH).map(|i| spread(i).0).sum();
-    assert_eq!(total(|w| w.samples), LANES * EACH + 2);
-    assert_eq!(total(|w| w.sum), LANES * put_in + 2);
-    assert_eq!(total(|w| w.misses), LANES * EACH.div_ceil(7) + 2);
+    assert_eq!(total(|w| w.totals.samples), LANES * EACH + 2);
+    assert_eq!(total(|w| w.totals.sum), LANES * put_in + 2);
+    assert_eq!(total(|w| w.totals.misses), LANES * EACH.div_ceil(7) + 2);
     let sane = |w: &BucketWindow<'_>| w.min <= w.mean() && w.mean() <= w.max && w.max.0 <= 9_973;
     assert!(windows.iter().all(sane));
 }
@@ -227,7 +226,13 @@ fn no_sample_is_lost_or_counted_twice_between_threads() {
 #[test]
 fn no_sample_is_torn_between_threads() {
     for w in windows_of_threads(|_| (1, true)) {
-        assert!(w.sum == w.samples && w.misses == w.samples, "{w:?}");
+        let WindowTotals {
+            samples,
+            sum,
+            misses,
+            ..
+        } = w.totals;
+        assert!(sum == samples && misses == samples, "{w:?}");
     }
 }
 

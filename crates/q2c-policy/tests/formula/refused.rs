@@ -88,10 +88,8 @@ fn depth_and_length_are_bounded() {
     read(&nested(32));
     assert!(message(&nested(33)).contains("nested deeper than 32 levels"));
     for deep in ["-", "!", "max(min,", "if("] {
-        assert!(
-            message(&deep.repeat(100)).contains("nested deeper than 32"),
-            "{deep}"
-        );
+        let refused = message(&deep.repeat(100));
+        assert!(refused.contains("nested deeper than 32"), "{deep}");
     }
     let chain = |terms: usize| format!("0{}", "+0".repeat(terms));
     read(&chain(499));

@@ -1,10 +1,12 @@
-//! Drives both implementations of each rule with the same I/O and compares their sleeps.
+//! Drives both implementations of each rule with the same I/O and compares their sleeps, and both
+//! with the numbers of one small latency file: `seeded-expected.txt`, a line per rule, made by the
+//! second ones. A change of meaning shows as a changed line.
 
 use super::closed_loop::{Crate, INTERRUPT, LoopRequest, RuleUnderTest, reads, run};
 use super::latencies::{mixed, seeded, synthetic, zssd};
 use super::seconds::{RulePair, pairs};
 
-pub(crate) const WAKE_DELAY: u64 = 2_000;
+const WAKE_DELAY: u64 = 2_000;
 
 struct AgreementCase {
     name: String,
@@ -51,11 +53,8 @@ fn compare(case: &AgreementCase, pair: &RulePair, did: &mut Did) {
     assert_eq!(ours.len(), theirs.len());
     for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
         let same = a.asked.abs_diff(b.asked) <= pair.tolerance && a.missed == b.missed;
-        assert!(
-            same,
-            "{spec} on {}, I/O {i}: {a:?}, expected {b:?}",
-            case.name
-        );
+        let name = &case.name;
+        assert!(same, "{spec} on {name}, I/O {i}: {a:?}, expected {b:?}");
         match a.asked {
             0 => did.polled += 1,
             INTERRUPT => did.interrupted += 1,
@@ -87,4 +86,49 @@ fn every_rule_has_a_second_implementation() {
     let seconds = |name: &str| pairs.iter().any(|p| p.spec.split(':').next() == Some(name));
     let lacking = q2c_policy::RULES.iter().filter(|rule| !seconds(rule.name));
     assert_eq!(lacking.map(|rule| rule.name).collect::<Vec<_>>(), ["fixed"]);
+}
+
+fn totals(subject: &mut dyn RuleUnderTest) -> [u64; 4] {
+    let rides = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
+    let slept = rides.iter().filter(|r| r.asked != INTERRUPT);
+    [
+        slept.clone().map(|r| r.asked).sum(),
+        rides.iter().filter(|r| r.missed).count() as u64,
+        (rides.len() - slept.count()) as u64,
+        rides.iter().map(|r| r.observed).sum(),
+    ]
+}
+
+fn line(spec: &str, [asked, misses, interrupts, observed]: [u64; 4]) -> String {
+    format!("{spec} asked={asked} misses={misses} interrupts={interrupts} observed={observed}\n")
+}
+
+#[test]
+fn second_implementations_give_the_expected_numbers() {
+    let line = |pair: &RulePair| line(&pair.spec, totals(&mut *(pair.second)()));
+    let table: String = pairs().iter().map(line).collect();
+    let expected = include_str!("seeded-expected.txt");
+    assert_eq!(table, expected, "now it is\n{table}");
+}
+
+#[test]
+fn the_rules_give_the_expected_numbers() {
+    let lines = include_str!("seeded-expected.txt").lines();
+    let pairs = pairs();
+    assert_eq!(lines.clone().count(), pairs.len());
+    for (line, pair) in lines.zip(pairs) {
+        let fields: Vec<&str> = line.split([' ', '=']).collect();
+        let expected = |name: &str| -> u64 {
+            let place = fields.iter().position(|w| *w == name).expect("a name");
+            fields[place + 1].parse().expect("a number")
+        };
+        let [asked, misses, interrupts, observed] = totals(&mut Crate::new(&pair.spec, 1));
+        assert!(line.starts_with(&format!("{} ", pair.spec)), "{line}");
+        assert_eq!(misses, expected("misses"), "{line}");
+        assert_eq!(interrupts, expected("interrupts"), "{line}");
+        let slack = pair.tolerance * 600;
+        assert!(asked.abs_diff(expected("asked")) <= slack, "{asked} {line}");
+        let observed_off = observed.abs_diff(expected("observed"));
+        assert!(observed_off <= slack, "{observed} {line}");
+    }
 }

@@ -62,8 +62,7 @@ impl RuleUnderTest for Crate {
     }
 
     fn finish(&mut self, f: Finish) {
-        let (observed, missed) = (Nanos(f.observed), f.missed);
-        let outcome = Outcome { observed, missed };
+        let outcome = Outcome::new(f.observed, f.missed);
         self.0[f.lane].complete(f.io, Token(f.token), outcome, Nanos(f.now));
     }
 }
@@ -126,12 +125,8 @@ fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
 }
 
 pub(crate) fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<LoopRequest> {
-    let io = Io::READ_4K;
-    let request = |latency| LoopRequest {
-        io,
-        latency,
-        think: 0,
-    };
+    let (io, think) = (Io::READ_4K, 0);
+    let request = |latency| LoopRequest { io, latency, think };
     latencies.into_iter().map(request).collect()
 }
 

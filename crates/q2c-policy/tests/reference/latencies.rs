@@ -59,11 +59,7 @@ pub(crate) fn mixed(streams: usize) -> Vec<Vec<LoopRequest>> {
     let mut request = || {
         let bytes = [512, 4096, 16_384, 1 << 20][rng.below(4) as usize];
         let write = rng.below(3) == 0;
-        let direction = if write {
-            Direction::Write
-        } else {
-            Direction::Read
-        };
+        let direction = [Direction::Read, Direction::Write][usize::from(write)];
         let base = if write { 6_000 } else { 20_000 };
         LoopRequest {
             io: Io { direction, bytes },

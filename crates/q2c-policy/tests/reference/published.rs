@@ -15,13 +15,7 @@ fn summary(rides: &[Ride], wake_delay: u64) -> RideSummary {
         let device: u64 = rides.iter().map(|r| r.latency).sum();
         rides.iter().map(of).sum::<u64>() as f64 / device as f64
     };
-    let wake = |r: &Ride| {
-        if r.asked == 0 {
-            0
-        } else {
-            r.asked + wake_delay
-        }
-    };
+    let wake = |r: &Ride| r.asked + wake_delay * u64::from(r.asked > 0);
     RideSummary {
         over: share(&|r| r.observed - r.latency),
         under: share(&|r| r.latency.saturating_sub(wake(r))),
@@ -54,11 +48,8 @@ fn pas_on_zssd_with_wake_delay_stays_near() {
         let s = summary(&run_one(spec, &times, 2_000), 2_000);
         assert!((s.over - 0.029).abs() < 0.006, "{spec}: over {}", s.over);
         assert!((s.under - 0.309).abs() < 0.006, "{spec}: under {}", s.under);
-        assert!(
-            (s.miss_rate - 0.20).abs() < 0.015,
-            "{spec}: {}",
-            s.miss_rate
-        );
+        let near = (s.miss_rate - 0.20).abs() < 0.015;
+        assert!(near, "{spec}: {}", s.miss_rate);
     }
 }
 
@@ -109,14 +100,8 @@ fn min_at_100_percent_runs_away() {
     let rides = run_one("min:100%,1ms", &[30_000; 60_000], 2_000);
     let mut sleeps: Vec<u64> = rides.iter().map(|r| r.asked).collect();
     sleeps.dedup();
-    let grown = |k: usize| {
-        if k == 0 {
-            0
-        } else {
-            30_000 + 2_000 * (k as u64 - 1)
-        }
-    };
-    assert!(sleeps.iter().enumerate().all(|(k, &s)| s == grown(k)));
+    let grown = std::iter::once(0).chain((0..).map(|k| 30_000 + 2_000 * k));
+    assert_eq!(sleeps, grown.take(sleeps.len()).collect::<Vec<u64>>());
     assert!(miss_rate(&rides) > 0.998, "{}", miss_rate(&rides));
     assert!(rides[59_999].observed > 10_000_000, "{:?}", rides[59_999]);
 }

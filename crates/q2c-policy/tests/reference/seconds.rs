@@ -2,13 +2,9 @@
 
 use super::closed_loop::RuleUnderTest;
 use super::dpas::{DpasLengths, ReferenceDpas};
-use super::epochs::{EpochRule, EpochScope, Epochs};
-use super::linux410::ReferenceLinux410;
+use super::epochs::{self, EpochRule, EpochScope, Epochs};
 use super::pas::ReferencePas;
-use super::recent::ReferenceRecent;
-use super::smooth::{ReferenceEwma, Tracker};
-use super::statistics;
-use super::uring::ReferenceUring;
+use super::smooth::{ReferenceEwma, ReferenceLinux410, ReferenceRecent, ReferenceUring, Tracker};
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) struct RulePair {
@@ -24,44 +20,39 @@ pub(crate) fn pairs() -> Vec<RulePair> {
         |spec, answer, percent, period| windowed(spec, answer, percent, period, EpochScope::Device);
     for percent in [1, 3, 37, 50, 75, 100] {
         let spec = format!("mean:{percent}%,200us");
-        pairs.push(device(spec, statistics::mean, percent, 200_000));
+        pairs.push(device(spec, epochs::mean, percent, 200_000));
     }
     for (percent, period) in [(70, 200_000), (50, 1_000), (100, 50_000)] {
         let spec = format!("min:{percent}%,{period}ns");
-        pairs.push(device(spec, statistics::min, percent, period));
+        pairs.push(device(spec, epochs::min, percent, period));
     }
     for (percent, period) in [(70, 200_000), (90, 1_000_000)] {
         let spec = format!("quantile:5%,{percent}%,{period}ns");
-        pairs.push(device(spec, statistics::twentieth, percent, period));
+        pairs.push(device(spec, epochs::twentieth, percent, period));
     }
     for (formula, answer, percent) in [
-        ("mean / 2", statistics::mean as EpochRule, 50),
+        ("mean / 2", epochs::mean as EpochRule, 50),
         (
             "if(misses > count, 1s, min(mean, max) * 3%)",
-            statistics::mean,
+            epochs::mean,
             3,
         ),
-        ("0.7 * min", statistics::min, 70),
+        ("0.7 * min", epochs::min, 70),
     ] {
         let spec = format!("rule:period=200us,{formula}");
-        let tolerance = 1;
+        let pair = device(spec, answer, percent, 200_000);
         pairs.push(RulePair {
-            tolerance,
-            ..device(spec, answer, percent, 200_000)
+            tolerance: 1,
+            ..pair
         });
     }
     for period in [100_000, 1_000_000] {
         let by_period = |name, answer, scope| {
-            windowed(
-                format!("{name}:period={period}ns"),
-                answer,
-                0,
-                period,
-                scope,
-            )
+            let spec = format!("{name}:period={period}ns");
+            windowed(spec, answer, 0, period, scope)
         };
-        pairs.push(by_period("lmd", statistics::lmd, EpochScope::Device));
-        pairs.push(by_period("ehp", statistics::ehp, EpochScope::Lane));
+        pairs.push(by_period("lmd", epochs::lmd, EpochScope::Device));
+        pairs.push(by_period("ehp", epochs::ehp, EpochScope::Lane));
     }
     pairs.push(hypi());
     let pas = |(spec, adaptive)| pair(spec, 1, move || ReferencePas::new(adaptive));
@@ -103,7 +94,7 @@ fn hypi() -> RulePair {
     let shares: Vec<String> = classes.into_iter().enumerate().map(share).collect();
     let spec = format!("hypi:{},interrupt=16k,period=200us", shares.join(","));
     pair(spec, 0, || {
-        let epochs = Epochs::new(statistics::by_size, 0, 200_000, EpochScope::Device);
+        let epochs = Epochs::new(epochs::by_size, 0, 200_000, EpochScope::Device);
         epochs.with_interrupts_from(16_384)
     })
 }

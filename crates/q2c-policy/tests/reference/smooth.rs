@@ -1,9 +1,11 @@
-//! A second exponentially weighted mean in fixed point, and a quantile tracker in logarithms.
+//! Second rules without windows of many I/Os: a weighted mean in fixed point, a quantile tracker in
+//! logarithms, and three that keep every I/O: over the last ones, of Linux 4.10, of io_uring.
 
 use super::closed_loop::{Finish, RuleUnderTest};
+use super::epochs::percent_of;
 use q2c_model::Direction;
 use q2c_policy::Io;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) type LaneClassKey = (usize, bool, u32);
 
@@ -56,5 +58,116 @@ impl RuleUnderTest for Tracker {
             (true, late) => self.gain * (self.miss - f64::from(u8::from(late))),
         };
         *log = log.clamp(0.0, 1e8f64.ln());
+    }
+}
+
+/// I/Os in the order of their completions: times in ns, and whether each was a miss.
+pub(crate) struct Last<'a>(&'a [(u64, bool)]);
+
+impl Last<'_> {
+    pub(crate) fn least(&self) -> u64 {
+        self.rank(1)
+    }
+
+    /// The time at this place, counted from 1, among the times in order.
+    pub(crate) fn rank(&self, place: usize) -> u64 {
+        let mut times: Vec<u64> = self.0.iter().map(|io| io.0).collect();
+        times.sort_unstable();
+        times[place - 1]
+    }
+
+    pub(crate) fn mean(&self) -> u64 {
+        self.0.iter().map(|io| io.0).sum::<u64>() / self.0.len() as u64
+    }
+
+    pub(crate) fn misses(&self) -> usize {
+        self.0.iter().filter(|io| io.1).count()
+    }
+
+    /// By how much times lie below `mean` on average.
+    pub(crate) fn below(&self, mean: u64) -> u64 {
+        let distances = self.0.iter().map(|io| mean.max(io.0) - io.0);
+        distances.sum::<u64>() / self.0.len() as u64
+    }
+}
+
+type SleepFunction = fn(Last<'_>, Option<Last<'_>>) -> u64;
+
+pub(crate) struct ReferenceRecent {
+    ios: usize,
+    sleep: SleepFunction,
+    seen: HashMap<LaneClassKey, Vec<(u64, bool)>>,
+}
+
+impl ReferenceRecent {
+    pub(crate) fn new(ios: usize, sleep: SleepFunction) -> Self {
+        ReferenceRecent {
+            ios,
+            sleep,
+            seen: HashMap::new(),
+        }
+    }
+}
+
+impl RuleUnderTest for ReferenceRecent {
+    fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
+        let seen = self.seen.get(&key(lane, io)).map_or(&[][..], Vec::as_slice);
+        let Some(last) = seen.len().checked_sub(self.ios) else {
+            return (0, 0);
+        };
+        let before = last.checked_sub(self.ios);
+        let before = before.map(|begin| Last(&seen[begin..last]));
+        ((self.sleep)(Last(&seen[last..]), before), 0)
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let seen = self.seen.entry(key(f.lane, f.io)).or_default();
+        seen.push((f.observed, f.missed));
+    }
+}
+
+pub(crate) struct ReferenceLinux410 {
+    pub percent: u64,
+    pub period: u64,
+    /// Observed times by lane, direction (true for writes) and window.
+    pub times: BTreeMap<(usize, bool, u64), Vec<u64>>,
+}
+
+impl RuleUnderTest for ReferenceLinux410 {
+    fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
+        let writes = io.direction == Direction::Write;
+        let keys = (lane, writes, 0)..=(lane, writes, u64::MAX);
+        let newest = self.times.range(keys).next_back();
+        let mean = newest.map_or(0, |(_, t)| t.iter().sum::<u64>() / t.len() as u64);
+        (percent_of(self.percent, mean), 0)
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let writes = f.io.direction == Direction::Write;
+        let window = f.now / self.period;
+        let times = self.times.entry((f.lane, writes, window)).or_default();
+        times.push(f.observed);
+    }
+}
+
+/// The rule of io_uring; it keeps every run time of a ring, in order.
+#[derive(Default)]
+pub(crate) struct ReferenceUring {
+    started: Vec<(u64, u64)>,
+    run_times: BTreeMap<usize, BTreeSet<u64>>,
+}
+
+impl RuleUnderTest for ReferenceUring {
+    fn submit(&mut self, lane: usize, _: Io, now: u64) -> (u64, u64) {
+        let least = self.run_times.get(&lane).and_then(BTreeSet::first);
+        let sleep = least.map_or(0, |time| time / 2);
+        self.started.push((now, sleep));
+        (sleep, self.started.len() as u64 - 1)
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let (start, sleep) = self.started[f.token as usize];
+        let run_times = self.run_times.entry(f.lane).or_default();
+        run_times.insert(f.now - start - sleep);
     }
 }

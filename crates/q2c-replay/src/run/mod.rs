@@ -7,10 +7,7 @@ pub use thread::{leave, spare_cpus};
 use crate::feed::{self, FeedResult};
 use crate::outcome::windows;
 use crate::record;
-use crate::shared::InFlightCounter;
-use crate::{
-    ReplayCounts, ReplayError, ReplayFacts, ReplayOutcome, ReplayPlan, Shared, WindowSeries,
-};
+use crate::{ReplayCounts, ReplayError, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSeries};
 use q2c_engine::start::{Start, Starter};
 use q2c_model::Bytes;
 use q2c_model::replay::{Change, LaneBy, Mode};
@@ -18,7 +15,7 @@ use q2c_sys::Clock;
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::scope;
 use thread::{ThreadSetup, join_all, spawn, spawn_named};
@@ -86,7 +83,10 @@ pub fn replay(
                 plan,
                 deliveries,
                 shared: &shared,
-                counts: ReplayCounts::new(WindowSeries::new(window_ns)),
+                counts: ReplayCounts {
+                    windows: WindowSeries::new(window_ns),
+                    ..ReplayCounts::default()
+                },
                 rows: rows.next(),
                 clock,
                 start: &start,
@@ -152,6 +152,45 @@ fn window_ns(plan: &ReplayPlan, facts: &ReplayFacts) -> u64 {
     }
 }
 
+/// Counts requests in flight on all targets, and the time in which there were none.
+#[derive(Debug, Default)]
+pub(crate) struct InFlightCounter {
+    in_flight: AtomicU32,
+    since_ns: AtomicU64,
+    idle_ns: AtomicU64,
+}
+
+impl InFlightCounter {
+    pub(crate) fn begin(&self, now_ns: u64) {
+        if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 {
+            let since_ns = self.since_ns.load(Ordering::Acquire);
+            self.idle_ns
+                .fetch_add(now_ns.saturating_sub(since_ns), Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn end(&self, now_ns: u64) {
+        self.since_ns.fetch_max(now_ns, Ordering::AcqRel);
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn idle_ns(&self) -> u64 {
+        self.idle_ns.load(Ordering::Relaxed)
+    }
+}
+
+/// State that the submitting threads of a replay share.
+pub(crate) struct Shared<'a> {
+    /// Requests submitted, by stream, stored when the submission has returned.
+    pub progress: Vec<AtomicU64>,
+    pub devices: Vec<AtomicU32>,
+    pub in_flight: InFlightCounter,
+    /// Raised by the caller of the replay: no thread submits any more.
+    pub stop: &'a AtomicBool,
+    /// Raised when the replay is to end by a failed request or thread: nothing is submitted.
+    pub failed: AtomicBool,
+}
+
 impl<'a> Shared<'a> {
     fn new(plan: &ReplayPlan, facts: &ReplayFacts, threads: usize, stop: &'a AtomicBool) -> Self {
         let streams = match plan.mode {
@@ -168,6 +207,11 @@ impl<'a> Shared<'a> {
             failed: AtomicBool::new(false),
             in_flight: InFlightCounter::default(),
         }
+    }
+
+    #[inline]
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 
     /// Makes the submitting threads end if the work of another thread has failed.

@@ -1,15 +1,13 @@
 //! Tests of replays in virtual time, which passes as the device says: nothing is late, and nothing
 //! depends on chance.
 
-mod closed;
 mod device;
-mod extremes;
 mod outstanding;
 mod overlap;
 mod timed;
 mod trace;
 
-use crate::shared::InFlightCounter;
+use crate::run::InFlightCounter;
 use crate::worker::{EngineSubmitter, ReplayWorker, Schedule, ThreadAccount};
 use crate::{
     GateRule, Permits, ReplayCounts, ReplayFacts, ReplayOutcome, ReplayPlan, ReplaySelection,
@@ -88,10 +86,14 @@ fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> R
     };
     let (mut rows, receiver) = record::channel(1);
     let (rule, count) = GateRule::from_mode(&mode);
+    let counts = ReplayCounts {
+        windows: WindowSeries::new(1000),
+        ..ReplayCounts::default()
+    };
     let worker = ReplayWorker {
         schedule: Schedule::new(rule, count, deliveries, &shared.progress),
         submitter: EngineSubmitter::new(Box::new(device), false, plan.in_flight),
-        account: ThreadAccount::new(ReplayCounts::new(WindowSeries::new(1000)), rows.pop()),
+        account: ThreadAccount::new(counts, rows.pop()),
         shared: &shared,
         on_error: OnError::Stop,
         may_look: true,

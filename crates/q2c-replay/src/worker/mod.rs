@@ -10,10 +10,10 @@ pub(crate) use schedule::Schedule;
 pub(crate) use submit::EngineSubmitter;
 
 use crate::time::WaitSpec;
-use crate::{ReplayCounts, RowSender, Shared, ThreadClock};
+use crate::{ReplayCounts, RowSender, ScheduledIo, Shared, ThreadClock};
 use q2c_engine::engine::{EngineError, RingCompletion};
 use q2c_model::replay::OnError;
-use schedule::{Departure, Precedence};
+use schedule::Precedence;
 use std::sync::atomic::Ordering;
 use submit::Flight;
 
@@ -97,8 +97,8 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
                 Precedence::Inverted => self.account.inverted(),
                 Precedence::Waits => break,
             }
-            if let Some(departure) = self.schedule.depart(stream, now_ns) {
-                self.add(stream, &departure, now_ns);
+            if let Some((request, flight)) = self.schedule.depart(stream, now_ns) {
+                self.add(&request, flight, now_ns);
             }
         }
         if self.submitter.batch_len() == 0 {
@@ -108,20 +108,12 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         Ok(true)
     }
 
-    fn add(&mut self, stream: u32, departure: &Departure, now_ns: u64) {
-        let request = &departure.request;
+    fn add(&mut self, request: &ScheduledIo, flight: Flight, now_ns: u64) {
         let device = &self.shared.devices[request.io.device as usize];
         let in_flight = device.fetch_add(1, Ordering::Relaxed);
         self.shared.in_flight.begin(now_ns);
         self.account.batched(request, in_flight, now_ns);
-        self.submitter.add(Flight {
-            io: request.io,
-            stream,
-            weight: departure.weight,
-            intended_ns: departure.intended_ns,
-            submit_ns: now_ns,
-            submit_end_ns: 0,
-        });
+        self.submitter.add(flight);
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {

@@ -1,7 +1,7 @@
 //! The requests that a submitting thread still has to submit, and which of them may go.
 
-use crate::gate::{GateRule, RequestStream, StreamReadiness};
-use crate::io::ScheduledIo;
+use super::submit::Flight;
+use crate::gate::{GateRule, RequestStream, ScheduledIo, StreamReadiness};
 use q2c_model::replay::Count;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -13,14 +13,6 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 const ENOUGH_TIMED: usize = 1 << 12;
 /// The same in the other modes, where streams do not wait and the choice is among all requests.
 const ENOUGH: usize = 1 << 18;
-
-pub(crate) struct Departure {
-    pub request: ScheduledIo,
-    /// The moment at which the mode wanted it submitted.
-    pub intended_ns: u64,
-    /// Its weight in the load of its stream, in the unit of [`Count`].
-    pub weight: u64,
-}
 
 /// Whether a request keeps the order of the requests that it overlaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +51,7 @@ pub(crate) struct Schedule<'a> {
     /// When the first request of a ready stream may go, ns, and the stream's index.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     waiting: usize,
-    /// Requests submitted by all threads: [`crate::shared::Shared::progress`].
+    /// Requests submitted by all threads: [`crate::Shared::progress`].
     progress: &'a [AtomicU64],
 }
 
@@ -187,7 +179,8 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    pub(crate) fn depart(&mut self, index: u32, now_ns: u64) -> Option<Departure> {
+    /// The first request of a stream, and the same as it joins the batch.
+    pub(crate) fn depart(&mut self, index: u32, now_ns: u64) -> Option<(ScheduledIo, Flight)> {
         self.ready.pop();
         let stream = &mut self.streams[index as usize];
         stream.lined_up = false;
@@ -204,11 +197,15 @@ impl<'a> Schedule<'a> {
         stream.submitted_ns = Some(now_ns);
         self.waiting -= 1;
         self.line_up(index);
-        Some(Departure {
-            request,
-            intended_ns,
+        let flight = Flight {
+            io: request.io,
+            stream: index,
             weight,
-        })
+            intended_ns,
+            submit_ns: now_ns,
+            submit_end_ns: 0,
+        };
+        Some((request, flight))
     }
 
     /// The submission of a departed request has returned; it began at `submit_ns`.

@@ -13,6 +13,7 @@ const LONG_NS: u64 = 1_000_000;
 pub(crate) struct Flight {
     pub io: TargetIo,
     pub stream: u32,
+    /// Its weight in the load of its stream, in the unit of [`crate::Count`].
     pub weight: u64,
     /// The moment at which the mode wanted it submitted.
     pub intended_ns: u64,

@@ -1,8 +1,7 @@
 //! The cost model as the batch kernels read it: functions of the sleep's length with shared
 //! corners.
 
-use super::hit::HitLines;
-use super::sleeps::Sleeps;
+use super::lines::{HitLines, Sleeps};
 use q2c_model::{CostModel, Curve, WakeDelay};
 
 /// Curves over the same abscissa, so that one search finds all lines. Columns but `x` have one row

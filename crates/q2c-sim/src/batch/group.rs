@@ -85,8 +85,12 @@ impl SimdGroup {
         }
     }
 
-    pub(crate) fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &CostTables) {
+    pub(crate) fn start<S: Simd>(&mut self, simd: S, lane: usize, costs: &CostTables) {
         let nothing = nothing(self.statistic);
+        let sleep = match self.lanes[lane].rule {
+            LaneRule::Still(sleep) => sleep,
+            _ => 0,
+        };
         for row in self.rows.iter_mut() {
             row.set(simd, lane, sleep, costs, true);
             row.set(simd, lane, sleep, costs, false);
@@ -188,7 +192,7 @@ impl SimdGroup {
                 state.mark = input.stop;
                 state.before = input.piece.sums_before(i, state.totals);
                 if let Some(histogram) = &mut self.histogram {
-                    histogram.clear(lane, input.common.as_ref(), &input.piece, i);
+                    histogram.clear(lane, input.common_until(i).as_deref());
                 }
             }
             LaneStage::Counting => {
@@ -204,13 +208,12 @@ impl SimdGroup {
         let state = &mut self.lanes[lane];
         let counted = input.piece.sums_before(i, state.totals).since(state.before);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
-            let ios = counted.ios as u64;
-            h.ranks(lane, ios, input.common.as_ref(), &input.piece, i)
+            h.ranks(lane, counted.ios as u64, input.common_until(i).as_deref())
         });
         if state.stage == LaneStage::Counting {
             state.outcome = counted.outcome(wall, 1, &input.costs, ranks);
         }
-        (state.stage, state.rule) = (LaneStage::Done, LaneRule::Still);
+        (state.stage, state.rule) = (LaneStage::Done, LaneRule::Still(0));
         (state.mark, state.end) = (NEVER, NEVER);
         self.live -= 1;
     }
@@ -297,8 +300,9 @@ pub(super) const IDLE: i64 = i64::MIN;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneRule {
-    /// The sleep never changes: a fixed sleep, a lane without configuration, or one that is done.
-    Still,
+    /// The sleep never changes: a fixed sleep, ns, a lane without configuration, or one that is
+    /// done.
+    Still(i32),
     Windowed(WindowForm),
     Pas(Sensitivity),
 }
@@ -368,7 +372,7 @@ impl LaneState {
     pub(crate) fn empty() -> Self {
         LaneState {
             stage: LaneStage::Done,
-            ..LaneState::new(LaneRule::Still, NEVER)
+            ..LaneState::new(LaneRule::Still(0), NEVER)
         }
     }
 

@@ -10,7 +10,6 @@
 //! These are counted once for all configurations ([`CommonHistogram`]), and each configuration
 //! counts only what its misses changed.
 
-use super::alone::ranks;
 use super::piece::Piece;
 use super::simd_lanes::{SIMD_LANES, each};
 use fearless_simd::prelude::*;
@@ -20,7 +19,7 @@ use std::borrow::Cow;
 /// Per octave: classes are 1.1 to 1.6 % wide, middles within 0.8 % of all in them.
 const STEPS: usize = 64;
 const OCTAVES: usize = 32;
-pub(super) const CLASSES: usize = OCTAVES * STEPS;
+const CLASSES: usize = OCTAVES * STEPS;
 const LENGTH: usize = CLASSES * SIMD_LANES;
 /// Number of low bits of a single-precision number that do not tell its class.
 const BELOW: u32 = 17;
@@ -39,7 +38,8 @@ pub(crate) const FIRST_LATENCIES: usize = 16_384;
 /// Which latencies are counted: set by the first piece of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountingLimit {
-    limit: i32,
+    /// From this latency on every one is counted, ns.
+    pub limit: i32,
 }
 
 impl CountingLimit {
@@ -50,12 +50,6 @@ impl CountingLimit {
             n => *latencies.select_nth_unstable(below.min(n - 1)).1,
         };
         CountingLimit { limit }
-    }
-
-    /// From this latency on every one is counted, ns.
-    #[inline(always)]
-    pub(crate) fn limit(self) -> i32 {
-        self.limit
     }
 
     /// Whether weights change among sixteen I/Os from `io` on, not before the first.
@@ -111,8 +105,8 @@ impl CommonHistogram {
         count_all(&mut self.after, piece, piece.len());
     }
 
-    /// `piece` has to be the current one.
-    fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
+    /// The counts before I/O `n` of `piece`, which has to be the current one.
+    pub(crate) fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
         if n == piece.len() {
             return Cow::Borrowed(&self.after);
         }
@@ -128,7 +122,7 @@ fn count_all(counters: &mut [u32], piece: &Piece, n: usize) {
     }
 }
 
-pub(super) fn class(latency: i32) -> usize {
+fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }
 
@@ -177,28 +171,14 @@ impl GroupHistogram {
             0 => missed & latency.simd_ge(counting.limit),
             _ => missed,
         };
-        if counts.any_true() {
-            self.exchange(counts, latency, recorded, weight, counting);
+        if !counts.any_true() {
+            return;
         }
-    }
-
-    #[inline(always)]
-    fn exchange<S: Simd>(
-        &mut self,
-        counts: mask32x16<S>,
-        latency: i32x16<S>,
-        recorded: i32,
-        weight: i32,
-        counting: CountingLimit,
-    ) {
-        let places = places(latency);
         let above = latency.simd_ge(counting.limit).to_bitmask();
+        let places = places(latency);
         let from = class(recorded) * SIMD_LANES;
-        let less = if recorded >= counting.limit {
-            1
-        } else {
-            weight
-        };
+        let is_counted_once = recorded >= counting.limit;
+        let less = if is_counted_once { 1 } else { weight };
         for lane in each(counts.to_bitmask()) {
             let more = if above >> lane & 1 == 1 { 1 } else { weight };
             self.add(places[lane], more);
@@ -212,43 +192,24 @@ impl GroupHistogram {
         *counter = counter.wrapping_add_signed(weight);
     }
 
-    /// Counts from I/O `n` of `piece` on: what `common` counted before is taken away.
-    pub(crate) fn clear(
-        &mut self,
-        lane: usize,
-        common: Option<&CommonHistogram>,
-        piece: &Piece,
-        n: usize,
-    ) {
+    /// Counts from now on: what [`CommonHistogram`] counted `before` is taken away.
+    pub(crate) fn clear(&mut self, lane: usize, before: Option<&[u32]>) {
         let counters = self.0.iter_mut().skip(lane).step_by(SIMD_LANES);
-        match common {
-            None => counters.for_each(|counter| *counter = 0),
-            Some(common) => {
-                let before = common.until(piece, n);
-                let pairs = counters.zip(before.iter());
-                pairs.for_each(|(counter, before)| *counter = before.wrapping_neg());
-            }
+        for (class, counter) in counters.enumerate() {
+            *counter = before.map_or(0, |before| before[class].wrapping_neg());
         }
     }
 
-    /// [`ranks`] of a lane's `ios` latencies; `common` counts as before I/O `n` of `piece`.
-    pub(crate) fn ranks(
-        &self,
-        lane: usize,
-        ios: u64,
-        common: Option<&CommonHistogram>,
-        piece: &Piece,
-        n: usize,
-    ) -> [f64; 3] {
-        let common = common.map(|common| common.until(piece, n));
+    /// [`ranks`] of a lane's `ios` latencies; `common` are the counts of [`CommonHistogram`].
+    pub(crate) fn ranks(&self, lane: usize, ios: u64, common: Option<&[u32]>) -> [f64; 3] {
         // Below the limit, where one I/O stands for several, more may have been taken away than was
         // counted.
         let count = |class: usize| {
             let lane_count = self.0[class * SIMD_LANES + lane];
-            let common_count = common.as_ref().map_or(0, |common| common[class]);
+            let common_count = common.map_or(0, |common| common[class]);
             (lane_count.wrapping_add(common_count) as i32).max(0) as u64
         };
-        let classes = (0..OCTAVES * STEPS).rev();
+        let classes = (0..CLASSES).rev();
         ranks(ios, &classes.map(|class| (class, count(class))))
     }
 }
@@ -268,12 +229,78 @@ fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
 }
 
 /// The middle of the whole numbers in a class, ns.
-pub(super) fn middle(class: usize) -> f64 {
+fn middle(class: usize) -> f64 {
     let edge = |class: usize| {
         let bits = ((class as i32 + FIRST) as u32) << BELOW;
         f64::from(f32::from_bits(bits)).ceil()
     };
     (edge(class) + edge(class + 1) - 1.0) / 2.0
+}
+
+/// The latencies of one configuration, which is simulated alone, in the same classes.
+#[derive(Clone, Debug)]
+pub(super) struct LatencyHistogram(Box<[u32; CLASSES]>);
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        LatencyHistogram(Box::new([0; CLASSES]))
+    }
+}
+
+impl LatencyHistogram {
+    #[inline]
+    pub(crate) fn count(&mut self, latency: i32, io: u64, counting: CountingLimit) {
+        let weight = if latency >= counting.limit {
+            1
+        } else {
+            CountingLimit::weight(io)
+        };
+        if weight > 0 {
+            self.add(latency, weight as u32);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, latency: i32, weight: u32) {
+        self.0[class(latency) & (CLASSES - 1)] += weight;
+    }
+
+    pub(crate) fn ranks(&self, ios: u64) -> [f64; 3] {
+        let classes = (0..CLASSES).rev();
+        ranks(ios, &classes.map(|class| (class, self.0[class].into())))
+    }
+
+    /// The counts that are not 0, each with its class.
+    pub(crate) fn counts(&self) -> Vec<(u16, u32)> {
+        let nonzero = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
+        let counts = nonzero.map(|(class, count)| (class as u16, *count));
+        counts.collect()
+    }
+
+    /// From [`LatencyHistogram::counts`]; `None` without room to go on counting.
+    pub(crate) fn from_counts(counts: &[(u16, u32)]) -> Option<Self> {
+        let mut latencies = LatencyHistogram::default();
+        for (class, count) in counts {
+            let place = latencies.0.get_mut(usize::from(*class))?;
+            *place = Some(*count).filter(|count| *count <= 1 << 31)?;
+        }
+        Some(latencies)
+    }
+}
+
+/// p50, p99 and p99.9 of `ios` latencies by nearest rank, ns. `counts` begin with the highest
+/// class, because every long latency was counted.
+pub(crate) fn ranks(ios: u64, counts: &(impl Iterator<Item = (usize, u64)> + Clone)) -> [f64; 3] {
+    [0.5, 0.99, 0.999].map(|q| {
+        let rank = ((q * ios as f64).ceil() as u64).max(1);
+        let from_top = (ios + 1).saturating_sub(rank);
+        let mut seen = 0_u64;
+        let at_rank = counts.clone().find(|&(_, here)| {
+            seen += here;
+            here > 0 && seen >= from_top
+        });
+        at_rank.map_or(0.0, |(class, _)| middle(class))
+    })
 }
 
 #[cfg(test)]
@@ -296,7 +323,7 @@ mod tests {
     #[test]
     fn a_class_holds_its_middle_and_little_else() {
         for ns in (1..3_000).chain((3_000..100_000_000).step_by(99_773)) {
-            let got = counted([ns].into_iter(), 0).ranks(0, 1, None, &Piece::new(), 0)[0];
+            let got = counted([ns].into_iter(), 0).ranks(0, 1, None)[0];
             let off = (got - f64::from(ns)).abs();
             assert!(off <= 0.008 * f64::from(ns), "{ns}: {got}");
         }
@@ -311,8 +338,8 @@ mod tests {
         let latencies = || (0..n).map(|i| 1 + ((i as i64 * 104_729) % n as i64) as i32);
         for (limit, within) in [(0, 0.008), (291_000, 0.016), (i32::MAX, 0.016)] {
             let mut histogram = counted(latencies(), limit);
-            histogram.clear(3, None, &Piece::new(), 0);
-            let ranks = |lane| histogram.ranks(lane, n as u64, None, &Piece::new(), 0);
+            histogram.clear(3, None);
+            let ranks = |lane| histogram.ranks(lane, n as u64, None);
             let wanted = [150_000.0, 297_000.0, 299_700.0];
             for (rank, wanted) in ranks(2).into_iter().zip(wanted) {
                 assert!((rank - wanted).abs() <= within * wanted, "{limit}: {rank}");

@@ -10,28 +10,26 @@
 //! for everything else with windows or fixed sleeps, `pas` for the rule `pas`. The drawn kernel
 //! gives the same outcomes as the plain one, but a sweep without calibration would then take 1.4 to
 //! 2 times the CPU time (docs/journal/2026-11-22-one-kernel.md). The sums that `drawn` and `pas`
-//! have in common are in `running`.
+//! have in common are in `drawn`.
 
 mod alone;
 mod costs;
 mod drawn;
 mod group;
 mod histogram;
-mod hit;
+mod lines;
 mod pas;
 mod piece;
 mod plain;
 mod priced;
 mod publish;
 mod row;
-mod running;
 mod simd_lanes;
-mod sleeps;
 mod sums;
 
-pub(crate) use alone::{AloneSimulator, PolicyOrPolling, Stopped, ranks};
+pub(crate) use alone::{AloneSimulator, PolicyOrPolling, Stopped};
 pub(crate) use costs::CostTables;
-pub(crate) use histogram::{CountingLimit, FIRST_LATENCIES};
+pub(crate) use histogram::{CountingLimit, FIRST_LATENCIES, ranks};
 pub(crate) use sums::Sums;
 
 use crate::closed::{Drive, WakeDraws};
@@ -42,11 +40,12 @@ use group::{LaneRule, LaneStage, LaneState, SimdGroup};
 use histogram::CommonHistogram;
 use pas::{PasGroup, TURNS};
 use piece::Piece;
-use q2c_model::{CostModel, Nanos};
+use q2c_model::CostModel;
 use q2c_policy::form::{Form, WindowStatistic};
 use q2c_policy::{BUCKETS, PolicySpec};
 use rayon::prelude::*;
 use simd_lanes::SIMD_LANES;
+use std::borrow::Cow;
 
 /// Times from here, 0.54 s, are too long: the sum of two shorter ones fits into 32 bits.
 const FAR: i32 = 1 << 29;
@@ -82,41 +81,27 @@ pub struct Batch {
 
 #[derive(Clone, Copy, PartialEq)]
 enum GroupKind {
+    /// Of rules on this statistic, and of fixed sleeps.
     Windowed(WindowStatistic),
     Pas,
 }
 
-#[derive(Clone, Copy)]
-struct LaneForm {
-    rule: LaneRule,
-    sleep: i32,
-    kind: GroupKind,
-}
-
 /// `known`: delays are known beforehand, as `pas` needs it.
-fn lane_form(policy: &PolicySpec, known: bool) -> Option<LaneForm> {
-    let (rule, sleep, kind) = match policy.form() {
-        Form::Fixed(sleep) if sleep.0 <= LONGEST => (
-            LaneRule::Still,
-            sleep.0 as i32,
-            GroupKind::Windowed(WindowStatistic::Mean),
-        ),
-        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => (
-            LaneRule::Windowed(form),
-            0,
-            GroupKind::Windowed(form.statistic),
-        ),
-        Form::Pas(sensitivity) if known => (LaneRule::Pas(sensitivity), 0, GroupKind::Pas),
-        _ => return None,
-    };
-    Some(LaneForm { rule, sleep, kind })
+fn lane_rule(policy: &PolicySpec, known: bool) -> Option<LaneRule> {
+    match policy.form() {
+        Form::Fixed(sleep) if sleep.0 <= LONGEST => Some(LaneRule::Still(sleep.0 as i32)),
+        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => Some(LaneRule::Windowed(form)),
+        Form::Pas(sensitivity) if known => Some(LaneRule::Pas(sensitivity)),
+        _ => None,
+    }
 }
 
 impl GroupKind {
-    fn statistic(self) -> WindowStatistic {
-        match self {
-            GroupKind::Windowed(statistic) => statistic,
-            GroupKind::Pas => WindowStatistic::Mean,
+    fn from_rule(rule: &LaneRule) -> GroupKind {
+        match rule {
+            LaneRule::Still(_) => GroupKind::Windowed(WindowStatistic::Mean),
+            LaneRule::Windowed(form) => GroupKind::Windowed(form.statistic),
+            LaneRule::Pas(_) => GroupKind::Pas,
         }
     }
 }
@@ -125,7 +110,7 @@ impl Batch {
     /// Says for each configuration whether a batch can hold it on a machine of this cost.
     pub(crate) fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
         let known = CostTables::new(cost).map(|costs| costs.plain.is_some());
-        let one = |policy| known.is_some_and(|known| lane_form(policy, known).is_some());
+        let one = |policy| known.is_some_and(|known| lane_rule(policy, known).is_some());
         policies.iter().map(one).collect()
     }
 
@@ -141,12 +126,11 @@ impl Batch {
         drive: Drive,
         percentiles: bool,
     ) -> Option<Self> {
-        let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
-        let (warm_up, measure) = (time(drive.warm_up), time(drive.measure));
+        let (warm_up, stop) = drive.counts();
         let costs = CostTables::new(cost)?;
         let known = costs.plain.is_some();
-        let forms = policies.iter().map(|policy| lane_form(policy, known));
-        let forms: Vec<LaneForm> = forms.collect::<Option<_>>()?;
+        let rules = policies.iter().map(|policy| lane_rule(policy, known));
+        let rules: Vec<LaneRule> = rules.collect::<Option<_>>()?;
         let mut batch = Batch {
             groups: Vec::new(),
             windowed: 0,
@@ -159,7 +143,7 @@ impl Batch {
                 only: None,
                 seen: 0,
                 warm_up,
-                stop: warm_up.saturating_add(measure),
+                stop,
             },
             draws: WakeDraws::new(cost, drive.seed),
             level: Level::new(),
@@ -169,7 +153,7 @@ impl Batch {
             GroupKind::Windowed(WindowStatistic::Min),
             GroupKind::Pas,
         ] {
-            batch.fill(&forms, kind, percentiles);
+            batch.fill(&rules, kind, percentiles);
         }
         Some(batch)
     }
@@ -177,26 +161,29 @@ impl Batch {
     /// Configurations with windows of one period stand together, as their windows end together;
     /// else neighbours do, which are similar: an event that is rare in one lane is rare in its
     /// group.
-    fn fill(&mut self, forms: &[LaneForm], kind: GroupKind, percentiles: bool) {
-        let forms = forms.iter().enumerate();
-        let mut mine: Vec<_> = forms.filter(|(_, form)| form.kind == kind).collect();
-        mine.sort_by_key(|(_, form)| form.rule.period());
+    fn fill(&mut self, rules: &[LaneRule], kind: GroupKind, percentiles: bool) {
+        let rules = rules.iter().enumerate();
+        let mut mine: Vec<_> = rules
+            .filter(|(_, rule)| GroupKind::from_rule(rule) == kind)
+            .collect();
+        mine.sort_by_key(|(_, rule)| rule.period());
+        let statistic = match kind {
+            GroupKind::Windowed(statistic) => statistic,
+            GroupKind::Pas => WindowStatistic::Mean,
+        };
         for chunk in mine.chunks(SIMD_LANES) {
-            let rule = |lane: usize| chunk.get(lane).map(|(_, form)| form.rule);
-            let lanes = std::array::from_fn(|lane| match rule(lane) {
-                Some(rule) => LaneState::new(rule, self.input.warm_up),
+            let lanes = std::array::from_fn(|lane| match chunk.get(lane) {
+                Some((_, rule)) => LaneState::new(**rule, self.input.warm_up),
                 None => LaneState::empty(),
             });
-            let mut group = SimdGroup::new(lanes, kind.statistic(), percentiles);
-            for (lane, (i, form)) in chunk.iter().enumerate() {
+            let mut group = SimdGroup::new(lanes, statistic, percentiles);
+            for (lane, (i, rule)) in chunk.iter().enumerate() {
                 self.places[*i] = (self.groups.len(), lane);
                 let (level, costs) = (self.level, &self.input.costs);
-                dispatch!(level, simd => group.start(simd, lane, form.sleep, costs));
-                if let LaneRule::Pas(sensitivity) = form.rule {
-                    group
-                        .pas
-                        .get_or_insert_with(PasGroup::new)
-                        .set(lane, sensitivity);
+                dispatch!(level, simd => group.start(simd, lane, costs));
+                if let LaneRule::Pas(sensitivity) = rule {
+                    let pas = group.pas.get_or_insert_with(PasGroup::new);
+                    pas.set(lane, *sensitivity);
                     group.sums_all = true;
                 }
             }
@@ -265,6 +252,12 @@ impl Batch {
 }
 
 impl KernelInput {
+    /// What was counted once for all configurations before I/O `n` of the piece.
+    fn common_until(&self, n: usize) -> Option<Cow<'_, [u32]>> {
+        let common = self.common.as_ref()?;
+        Some(common.until(&self.piece, n))
+    }
+
     /// The plain kernel is chosen until the trace shows a second bucket, and never again.
     fn begin_piece(&mut self) {
         let begins = self.piece.first == 0;

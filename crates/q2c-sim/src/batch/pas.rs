@@ -3,9 +3,9 @@
 //! that it equals the rule bit for bit.
 
 use super::costs::PlainCosts;
+use super::drawn::{IoOutcome, RunningSums};
 use super::group::{SimdGroup, WindowBefore};
 use super::plain::count_latency;
-use super::running::{IoOutcome, RunningSums};
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::{KernelInput, LONGEST};
 use fearless_simd::prelude::*;
@@ -248,9 +248,7 @@ fn run_io<S: Simd>(
         *sums = RunningSums::load(simd, group);
     }
     let (clear, observed) = step(simd, sums, pas, parameters, i, input);
-    if let Some(histogram) = &mut group.histogram {
-        count_latency(histogram, input, i, clear, observed);
-    }
+    count_latency(group, input, i, clear, observed);
     let due = sums.left.simd_le(returned);
     if due.any_true() {
         sums.store(group);

@@ -55,19 +55,14 @@ impl Piece {
         self.base += self.total;
         self.submitted += self.submit_until(self.len());
         self.total = 0;
-        let Piece {
-            wait,
-            returned,
-            submit,
-            weight,
-            ..
-        } = self;
-        for column in [wait, returned, submit, weight] {
+        let (wait, returned) = (&mut self.wait, &mut self.returned);
+        for column in [wait, returned, &mut self.submit, &mut self.weight] {
+            column.clear();
+        }
+        for column in [&mut self.z_clear, &mut self.z_hit] {
             column.clear();
         }
         self.row.clear();
-        self.z_clear.clear();
-        self.z_hit.clear();
         for sums in [&mut self.waited, &mut self.thought] {
             sums.drain(..sums.len() - 1);
         }
@@ -93,7 +88,7 @@ impl Piece {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let gap = trace.gap[i] as i64;
         let io = self.first + self.len() as u64;
-        let draw = draws.exact_draws(io);
+        let (z_clear, z_hit) = draws.draws_at(WakeDraws::of_io(io));
         self.weight.push(CountingLimit::weight(io));
         let (waited, thought) = (self.waited[self.len()], self.thought[self.len()]);
         self.wait.push(wait as i32);
@@ -103,8 +98,8 @@ impl Piece {
         self.thought.push(thought + gap.min(most_thought));
         let row = bucket_of(unpack(trace.ios[i])).unwrap_or(BUCKETS);
         self.row.push(row as u8);
-        self.z_clear.push(draw.0 as f32);
-        self.z_hit.push(draw.1 as f32);
+        self.z_clear.push(z_clear);
+        self.z_hit.push(z_hit);
         self.total += submit + gap;
     }
 

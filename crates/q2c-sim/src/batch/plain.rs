@@ -2,7 +2,6 @@
 
 use super::KernelInput;
 use super::group::{IDLE, LaneRule, SimdGroup, WindowBefore};
-use super::histogram::GroupHistogram;
 use super::simd_lanes::{SimdLanes, each};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
@@ -139,8 +138,8 @@ fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
             break;
         }
         sums = sums.add::<MEAN>(&sleep, wait, clear, observed, left);
-        if COUNTS && let Some(histogram) = &mut group.histogram {
-            count_latency(histogram, input, from + n, clear, observed);
+        if COUNTS {
+            count_latency(group, input, from + n, clear, observed);
         }
     }
     sums.store(group, row);
@@ -149,12 +148,15 @@ fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
 
 #[inline(always)]
 pub(super) fn count_latency<S: Simd>(
-    histogram: &mut GroupHistogram,
+    group: &mut SimdGroup,
     input: &KernelInput,
     i: usize,
     clear: mask32x16<S>,
     observed: i32x16<S>,
 ) {
+    let Some(histogram) = &mut group.histogram else {
+        return;
+    };
     let piece = &input.piece;
     let submit = piece.submit[i];
     let (latency, recorded) = (observed + submit, piece.wait[i] + submit);
@@ -183,9 +185,7 @@ fn eventful<S: Simd, const MEAN: bool>(
     let left = sums.left - observed;
     sums.add::<MEAN>(&sleep, wait, clear, observed, left)
         .store(group, row);
-    if let Some(histogram) = &mut group.histogram {
-        count_latency(histogram, input, i, clear, observed);
-    }
+    count_latency(group, input, i, clear, observed);
     let due = left.simd_le(returned).to_bitmask();
     each(due).for_each(|lane| count(group, lane, row, i, input));
     let mut statistic = SimdLanes::<i32>::default();

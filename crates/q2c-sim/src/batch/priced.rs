@@ -3,11 +3,10 @@
 
 use super::LONGEST;
 use super::costs::{CostTables, PlainCosts};
-use super::hit::Loaded;
+use super::drawn::IoOutcome;
+use super::lines::{Loaded, Sleeps};
 use super::row::{LATEST, LEAST, LEAST_OF, NEVER_HIT, SHIFT, WHOLE};
-use super::running::IoOutcome;
 use super::simd_lanes::SimdLanes;
-use super::sleeps::Sleeps;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 use q2c_model::Nanos;

@@ -7,10 +7,10 @@
 
 use super::costs::CostTables;
 use super::group::{LaneRule, LaneState, SimdGroup, nothing};
+use super::lines::Sleeps;
 use super::priced::PricedSleeps;
 use super::row::BucketRow;
 use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
-use super::sleeps::Sleeps;
 use super::{KernelInput, LONGEST};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, f64x8, i32x16, i64x8, mask32x16};

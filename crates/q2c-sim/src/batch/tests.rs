@@ -2,7 +2,7 @@
 
 use super::*;
 use q2c_model::stats::Rng;
-use q2c_model::{Curve, Direction, WakeDelay};
+use q2c_model::{Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::Io;
 
 fn trace(ios: usize, sizes: u64) -> LaneRecording {
@@ -10,11 +10,7 @@ fn trace(ios: usize, sizes: u64) -> LaneRecording {
     let mut trace = LaneRecording::default();
     for _ in 0..ios {
         let class = rng.below(2 * sizes) as u32;
-        let direction = if class.is_multiple_of(2) {
-            Direction::Read
-        } else {
-            Direction::Write
-        };
+        let direction = [Direction::Read, Direction::Write][class as usize % 2];
         let bytes = 512 << (class / 2);
         let io = Io { direction, bytes };
         let wait = 20_000 + rng.below(30_000);
@@ -115,11 +111,8 @@ fn all_levels_give_the_same() {
         let levels = levels();
         let best = with(levels[0]);
         for &level in &levels[1..] {
-            assert_eq!(
-                best,
-                with(level),
-                "{level:?}, spread {spread}, {sizes} sizes"
-            );
+            let case = format!("{level:?}, spread {spread}, {sizes} sizes");
+            assert_eq!(best, with(level), "{case}");
         }
     }
 }

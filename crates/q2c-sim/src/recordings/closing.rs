@@ -1,7 +1,6 @@
 //! The end of a trace: which of its lanes are simulated, and what was taken as what.
 
-use super::lane::LaneGroup;
-use super::{Recordings, UserLanes};
+use super::{LaneGroup, Recordings, UserLanes};
 use crate::dealing::RequestGroup;
 use crate::recording::{Counted, LaneRecording, RecordingError};
 use q2c_model::{Bytes, DeviceTime, LanesBy, Layer, LeftOut, Nanos, TakenAs};

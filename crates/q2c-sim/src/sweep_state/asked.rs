@@ -1,21 +1,18 @@
-//! What a sweep was asked for: only states of one question can be put together.
+//! What a sweep was asked for, since only states of one question can be put together, and the
+//! faults that more than one step meets.
 
-use super::error::too_many_corners;
 use crate::batch::{CostTables, PolicyOrPolling};
 use crate::closed::Drive;
-use q2c_model::{CostModel, Exit, Fault, Nanos, OrFault};
+use q2c_model::{CostModel, Exit, Fault, OrFault};
 use q2c_policy::PolicySpec;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SweepQuestion {
-    #[serde(with = "texts")]
     pub policies: Vec<PolicySpec>,
     pub cost: CostModel,
-    warm_up: u64,
-    measure: u64,
-    seed: u64,
+    pub drive: Drive,
 }
 
 impl SweepQuestion {
@@ -27,9 +24,7 @@ impl SweepQuestion {
         let asked = SweepQuestion {
             policies: policies.iter().map(PolicySpec::fresh).collect(),
             cost: cost.clone(),
-            warm_up: drive.warm_up.0,
-            measure: drive.measure.0,
-            seed: drive.seed,
+            drive,
         };
         asked.check()?;
         Ok(asked)
@@ -43,39 +38,24 @@ impl SweepQuestion {
         tables.ok_or_else(too_many_corners)
     }
 
-    pub fn drive(&self) -> Drive {
-        Drive {
-            warm_up: Nanos(self.warm_up),
-            measure: Nanos(self.measure),
-            seed: self.seed,
-        }
-    }
-
-    pub(crate) fn counts(&self) -> (i64, i64) {
-        let time = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-        let warm_up = time(self.warm_up);
-        (warm_up, warm_up.saturating_add(time(self.measure)))
-    }
-
     pub(crate) fn rules(&self) -> Vec<PolicyOrPolling<'_>> {
         self.policies.iter().map(Some).chain([None]).collect()
     }
 
     pub(crate) fn same_machine(&self, other: &SweepQuestion) -> Result<(), Fault> {
+        let (drive, given) = (self.drive, other.drive);
         for (what, expected, given) in [
-            ("warm-up", self.warm_up, other.warm_up),
-            ("measured time", self.measure, other.measure),
+            ("warm-up", drive.warm_up, given.warm_up),
+            ("measured time", drive.measure, given.measure),
         ] {
             if expected != given {
-                let (expected, given) = (Nanos(expected), Nanos(given));
-                return Err(other_sweep(format!(
-                    "a {what} of {expected}, found {given}"
-                )));
+                let text = format!("a {what} of {expected}, found {given}");
+                return Err(other_sweep(text));
             }
         }
-        let (seed, given) = (self.seed, other.seed);
-        if seed != given {
-            return Err(other_sweep(format!("the seed {seed}, found {given}")));
+        if drive.seed != given.seed {
+            let text = format!("the seed {}, found {}", drive.seed, given.seed);
+            return Err(other_sweep(text));
         }
         if self.cost == other.cost {
             return Ok(());
@@ -103,18 +83,22 @@ pub(super) fn other_sweep(reason: impl Display) -> Fault {
     Fault::new(Exit::Usage, text)
 }
 
-mod texts {
-    use q2c_policy::PolicySpec;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
+pub(super) fn broken() -> Fault {
+    let text = "read the state of a sweep: expected configurations with their sums, found numbers that no I/Os give; make it anew";
+    Fault::new(Exit::Input, text)
+}
 
-    pub fn serialize<S: Serializer>(policies: &[PolicySpec], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(policies.iter().map(ToString::to_string))
-    }
+pub(super) fn too_many_corners() -> Fault {
+    let text = "sweep in parts: expected costs with up to 15 corner points of the hit delay and 255 over the sleep, found more; sweep the whole";
+    Fault::new(Exit::Usage, text)
+}
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PolicySpec>, D::Error> {
-        let texts = Vec::<String>::deserialize(from)?;
-        let read = |text: &String| text.parse().map_err(D::Error::custom);
-        texts.iter().map(read).collect()
-    }
+pub(super) fn too_long() -> Fault {
+    let text = "sweep in parts: expected I/Os below 0.54 s and less than 36 years together, found more; sweep the whole";
+    Fault::new(Exit::Input, text)
+}
+
+pub(super) fn ended() -> Fault {
+    let text = "go on with a sweep whose volumes were added up: expected one device, found the sums of several; add I/Os before beside";
+    Fault::new(Exit::Usage, text)
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use q2c_model::stats::Rng;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{PolicySpec, RULES};
-use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, Waiting, simulate, sweep};
+use q2c_sim::{Configuration, Drive, LaneRecording, Waiting, simulate, sweep};
 
 pub(crate) fn any_rule() -> impl Strategy<Value = PolicySpec> {
     let period = 1_000u64..400_000;
@@ -71,12 +71,7 @@ fn compare(
     cost: &CostModel,
     drive: Drive,
 ) -> Result<(), String> {
-    let on = Configuration {
-        lanes,
-        cost,
-        drive,
-        arrival: Arrival::Think,
-    };
+    let on = Configuration::closed(lanes, cost, drive);
     for (policy, got) in policies.iter().zip(sweep(policies, &on)) {
         let rules = Waiting::rules(policy.fresh().build(lanes.len()));
         let wanted = simulate(lanes, cost, rules, drive);

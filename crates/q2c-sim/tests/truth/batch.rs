@@ -4,9 +4,7 @@ use crate::cases::{READ, drive, exact, free, ranks, same, think_cpu};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{
-    Arrival, Batch, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep,
-};
+use q2c_sim::{Batch, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep};
 
 pub(crate) fn spec(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -217,12 +215,7 @@ proptest! {
         gap_cpu in think_cpu(),
     ) {
         let lanes = [LaneRecording { gap_cpu, ..lane }];
-        let on = Configuration {
-            lanes: &lanes,
-            cost: &cost,
-            drive: drive(warm_up, measure),
-            arrival: Arrival::Think,
-        };
+        let on = Configuration::closed(&lanes, &cost, drive(warm_up, measure));
         let outcomes = sweep(&policies, &on);
         prop_assert_eq!(outcomes.len(), policies.len());
         for (policy, outcome) in policies.iter().zip(&outcomes) {
@@ -238,28 +231,18 @@ fn a_second_bucket_may_come_late() {
     let mut rng = q2c_model::stats::Rng::new(21);
     let mut lane = LaneRecording::default();
     for n in 0..40_000 {
-        let direction = if n > 20_000 && rng.below(3) == 0 {
-            Direction::Write
-        } else {
-            Direction::Read
-        };
+        let writes = n > 20_000 && rng.below(3) == 0;
+        let direction = [Direction::Read, Direction::Write][usize::from(writes)];
         let wait = 12_000 + rng.below(25_000);
         lane.push(Io { direction, ..READ }, 700.0, wait as f32, 300.0);
     }
     let mut cost = crate::cases::wakes_late(2_000.0);
     cost.sleep_cpu_clear_ns = Curve::constant(900.0);
     cost.sleep_cpu_hit_ns = Curve::constant(1_100.0);
-    let texts = [
-        "mean:50%,1ms",
-        "mean:85%,10ms",
-        "min:70%,10ms",
-        "min:95%,2ms",
-        "fixed:14us",
-        "pas",
-    ];
+    let texts = "mean:50%,1ms mean:85%,10ms min:70%,10ms min:95%,2ms fixed:14us pas";
+    let policies: Vec<PolicySpec> = texts.split(' ').map(spec).collect();
     let drive = drive(5_000_000, 1_200_000_000);
-    compare(&lane, &texts.map(spec), &cost, drive, false)
-        .unwrap_or_else(|reason| panic!("{reason}"));
+    compare(&lane, &policies, &cost, drive, false).unwrap_or_else(|reason| panic!("{reason}"));
 }
 
 fn turned<T: Clone>(items: &[T], by: usize) -> Vec<T> {

@@ -58,10 +58,8 @@ fn submission_device_time_and_think_time() {
     assert_eq!(times(&lanes[1]), (second, 4_000.0));
     assert!(lanes.iter().all(|lane| lane.gap_cpu == Some(Nanos::ZERO)));
     let taken = closed.taken_as;
-    assert_eq!(
-        (taken.latency, taken.layer),
-        (DeviceTime::D2c, Layer::Block)
-    );
+    let expected = (DeviceTime::D2c, Layer::Block);
+    assert_eq!((taken.latency, taken.layer), expected);
     assert_eq!((taken.owners, taken.overlapping), (2, 0));
     close(taken.submission_ns, 4_000.0 / 3.0);
     assert_eq!(taken.devices, BTreeMap::from([("8:0".to_owned(), 3)]));
@@ -171,10 +169,8 @@ fn stacked_requests_count_once() {
         let (alone, closed) = lanes(named, records).unwrap();
         assert_eq!((alone.len(), &alone[0].wait[..]), (1, &[40_000.0][..]));
         let taken = closed.taken_as;
-        assert_eq!(
-            (taken.latency, taken.latency_asked),
-            (DeviceTime::Q2c, None)
-        );
+        let expected = (DeviceTime::Q2c, None);
+        assert_eq!((taken.latency, taken.latency_asked), expected);
         let left_out = taken.left_out.get(&LeftOut::OtherDevice).copied();
         assert_eq!(left_out.unwrap_or(0), other);
     }
@@ -219,10 +215,8 @@ fn most_in_flight(records: &[IoRecord], thread: u32) -> usize {
         let begun = of_thread().filter(|r| r.queue_ns <= at && r.complete_ns > at);
         begun.count()
     };
-    of_thread()
-        .map(|record| in_flight(record.queue_ns))
-        .max()
-        .unwrap_or(0)
+    let most = of_thread().map(|record| in_flight(record.queue_ns)).max();
+    most.unwrap_or(0)
 }
 
 proptest! {

@@ -1,12 +1,13 @@
-//! One lane with constant costs, where every number is worked out on paper.
+//! One lane with constant costs, where every number is worked out on paper; at the end the open
+//! loop and the single pass.
 //!
 //! The device takes 30 us, a submission 2 us, the think time 0.5 us. Polling therefore takes 32.5
 //! us per I/O; 10 I/Os are the warm-up, and 1000 are measured.
 
-use crate::cases::{READ, close, delay, drive, free, recording, rule, run_case};
+use crate::cases::{READ, close, delay, drive, free, ranks, recording, rule, run_case, wakes_late};
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
-use q2c_sim::{Drive, SimOutcome, Waiting, simulate};
+use q2c_sim::{Arrival, Drive, SimOutcome, Waiting, simulate, simulate_with};
 
 const WARM_UP: u64 = 325_000;
 const MEASURE: u64 = 32_500_000;
@@ -50,14 +51,8 @@ fn rates(got: &SimOutcome, period: u64, cpu: f64, other: f64) {
 
 fn latency(got: &SimOutcome, ns: f64) {
     let latencies = got.gives.latencies;
-    for got in [
-        latencies.mean_ns,
-        latencies.p50_ns,
-        latencies.p99_ns,
-        latencies.p999_ns,
-    ] {
-        close(got, ns);
-    }
+    close(latencies.mean_ns, ns);
+    ranks(got).into_iter().for_each(|rank| close(rank, ns));
 }
 
 /// Misses, sleeps, and the time over and under the device time.
@@ -169,11 +164,7 @@ impl Lane for InTurn {
 
     fn complete(&mut self, io: Io, token: Token, seen: Seen, _: Nanos) {
         assert_eq!((io, token.0, seen.missed), (READ, self.0, false));
-        let observed = if self.0.is_multiple_of(4) {
-            34_000
-        } else {
-            30_000
-        };
+        let observed = 30_000 + 4_000 * u64::from(self.0.is_multiple_of(4));
         assert_eq!(seen.observed.0, observed, "the submission is not in it");
     }
 }
@@ -188,10 +179,8 @@ fn a_rule_may_do_each() {
     let cpu = 12_000.0 + 32_500.0 + 32_500.0 + 6_500.0;
     close(got.gives.cpu_ns_per_io, cpu / 4.0);
     close(got.gives.latencies.mean_ns, 33_000.0);
-    close(
-        got.gives.kiops_per_core,
-        4e6 / (cpu + 400.0 + 100.0 + 100.0 + 1_300.0),
-    );
+    let all_cpu = cpu + 400.0 + 100.0 + 100.0 + 1_300.0;
+    close(got.gives.kiops_per_core, 4e6 / all_cpu);
 }
 
 #[test]
@@ -243,10 +232,8 @@ fn a_completion_within_the_lead_counts_as_hit() {
     let clear = with(6_999.0);
     assert_eq!(clear.gives.rates.miss_rate, 0.0);
     latency(&clear, 32_000.0);
-    close(
-        clear.gives.cpu_ns_per_io,
-        2_000.0 + 2_500.0 + 7_000.0 + 500.0,
-    );
+    let cpu = 2_000.0 + 2_500.0 + 7_000.0 + 500.0;
+    close(clear.gives.cpu_ns_per_io, cpu);
     let hit = with(7_000.0);
     rates(&hit, 2_000 + 30_700 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
     latency(&hit, 2_000.0 + 30_000.0 + 700.0);
@@ -365,13 +352,8 @@ fn the_oracle_polls_below_the_break_even() {
             ..costs()
         };
         let lane = recording(2_000, [device], 500);
-        shares(&run_case(
-            &lane,
-            &cost,
-            Waiting::Oracle,
-            drive(0, 1_000_000),
-        ))[1]
-            > 0.0
+        let got = run_case(&lane, &cost, Waiting::Oracle, drive(0, 1_000_000));
+        shares(&got)[1] > 0.0
     };
     // The CPU saved is 30 us less the time still polled, 1 ns or 4,001 ns.
     assert!(sleeps(0.0, 29_998.0, 30_000) && !sleeps(0.0, 29_999.0, 30_000));
@@ -400,4 +382,52 @@ fn nothing_to_replay_gives_nothing() {
     // Time would stand still.
     assert_eq!(run(&[recording(0, [0], 0)], drive(0, 1_000)), nothing);
     assert_eq!(run(&[recording(0, [5], 0)], drive(1_000, 0)), nothing);
+}
+
+/// Three I/Os of 10 us, submitted every 25 us, under a fixed sleep of 28 us that ends 2 us late, so
+/// that each takes 30 us. In the closed loop the period is 30 + 15 = 45 us. In the open loop they
+/// are due at 0, 25 and 50 us and begin at 0, 30 and 60 us, so the latencies from the intended time
+/// are 30, 35 and 40 us.
+#[test]
+fn late_completions_delay_what_follows_or_queue_it() {
+    let lane = recording(0, [10_000; 3], 15_000);
+    let fixed = || rule("fixed:28us", 1);
+    let cost = wakes_late(2_000.0);
+    let lanes = [lane];
+    let closed = simulate(&lanes, &cost, fixed(), Drive::once(1));
+    assert_eq!((closed.ios, closed.gives.latencies.mean_ns), (3, 30_000.0));
+    assert!((closed.gives.rates.iops - 3.0 / 135e-6).abs() < 1e-6 * closed.gives.rates.iops);
+
+    let open = simulate_with(Arrival::Recorded, &lanes, &cost, fixed(), Drive::once(1));
+    assert_eq!((open.ios, open.gives.latencies.mean_ns), (3, 35_000.0));
+    let latencies = open.gives.latencies;
+    assert_eq!((latencies.p50_ns, latencies.p99_ns), (35_000.0, 40_000.0));
+}
+
+#[test]
+fn both_are_the_recording_when_nothing_is_late() {
+    let lanes = [recording(500, [10_000, 30_000, 20_000], 5_000)];
+    let cost = wakes_late(0.0);
+    let simulated =
+        |arrival| simulate_with(arrival, &lanes, &cost, Waiting::poll(1), Drive::once(1));
+    let (closed, open) = (simulated(Arrival::Think), simulated(Arrival::Recorded));
+    assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
+    assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
+    assert!((closed.gives.rates.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.gives.rates.iops);
+}
+
+#[test]
+fn one_pass_counts_each_once() {
+    let lanes = [
+        recording(0, [10_000; 100], 0),
+        recording(0, [20_000; 10], 0),
+    ];
+    let poll = |drive| simulate(&lanes, &wakes_late(0.0), Waiting::poll(2), drive);
+    assert_eq!(poll(Drive::once(1)).ios, 110);
+    let later = poll(Drive {
+        warm_up: Nanos(500_000),
+        ..Drive::once(1)
+    });
+    assert_eq!(later.ios, 50, "the first lane's second half");
+    assert!((later.gives.rates.iops - 50.0 / 500e-6).abs() < 1.0);
 }

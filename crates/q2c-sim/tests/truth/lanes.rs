@@ -1,8 +1,10 @@
-//! Several lanes on one device.
+//! Several lanes on one device; and behaviour of the rules that is published, or that follows from
+//! their feedback by arithmetic.
 
-use crate::cases::{close, drive, free, recording, rule};
+use crate::cases::{close, drive, free, recording, rule, run_case, wakes_late};
 use q2c_model::Nanos;
-use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep};
+use q2c_model::stats::Rng;
+use q2c_sim::{Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep};
 
 /// Simulates one lane of 10 us and one of 30 us; nothing else takes time.
 fn ten_and_thirty(text: &str, from: u64, length: u64) -> SimOutcome {
@@ -31,10 +33,8 @@ fn lanes_share_the_window_of_a_rule_per_device() {
 fn a_rule_per_lane_keeps_lanes_apart() {
     let got = ten_and_thirty("uring", 300_000, 30_000);
     assert_eq!(got.ios, 4);
-    close(
-        got.gives.rates.effective_sleep_ns,
-        (3.0 * 2_500.0 + 7_500.0) / 4.0,
-    );
+    let asked = (3.0 * 2_500.0 + 7_500.0) / 4.0;
+    close(got.gives.rates.effective_sleep_ns, asked);
 }
 
 /// The first lane's I/O completes after 1 ms. Until then the rule has learnt only of the second
@@ -81,10 +81,8 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
         let sum = |value: fn(&SimOutcome) -> f64| alone.iter().map(value).sum::<f64>();
         assert_eq!(together.ios, alone.iter().map(|o| o.ios).sum::<u64>());
         close(together.gives.rates.iops, sum(|o| o.gives.rates.iops));
-        close(
-            together.gives.rates.cpu_pct,
-            sum(|o| o.gives.rates.cpu_pct) / 4.0,
-        );
+        let cpu_pct = sum(|o| o.gives.rates.cpu_pct) / 4.0;
+        close(together.gives.rates.cpu_pct, cpu_pct);
     }
 }
 
@@ -122,18 +120,11 @@ fn think_time_takes_the_cpu_that_the_recording_says() {
             ..recording(0, [30_000], 70_000)
         };
         let (lanes, cost) = (vec![lane; lanes], free());
-        let on = Configuration {
-            lanes: &lanes,
-            cost: &cost,
-            drive: drive(0, 1_000_000),
-            arrival: Arrival::Think,
-        };
-        let one_by_one = on.simulate(rule(policy, lanes.len())).gives.cpu_ns_per_io;
-        let together = sweep(&[policy.parse().unwrap()], &on)[0]
-            .gives
-            .cpu_ns_per_io;
-        close(one_by_one, together);
-        together
+        let on = Configuration::closed(&lanes, &cost, drive(0, 1_000_000));
+        let one_by_one = on.simulate(rule(policy, lanes.len())).gives;
+        let together = sweep(&[policy.parse().unwrap()], &on)[0].gives;
+        close(one_by_one.cpu_ns_per_io, together.cpu_ns_per_io);
+        together.cpu_ns_per_io
     };
     for lanes in [1, 2] {
         for (most_us, thought) in [(None, 70_000.0), (Some(0), 0.0), (Some(5), 5_000.0)] {
@@ -141,5 +132,92 @@ fn think_time_takes_the_cpu_that_the_recording_says() {
             close(cpu(most_us, lanes, "fixed:20us"), 10_000.0 + thought);
         }
         close(cpu(Some(200), lanes, "fixed:10us"), 90_000.0);
+    }
+}
+
+fn device() -> Vec<u32> {
+    let mut rng = Rng::new(9);
+    let times = (0..20_000).map(|_| 30_000 + rng.below(30_000) as u32);
+    times.collect()
+}
+
+/// `min` at 100 % and 1 ms, fed with device times: the shares of misses and of late time.
+fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
+    let (mut sleep, mut window, mut now, mut misses, mut late) = (0, Vec::new(), 0, 0u32, 0u64);
+    for &time in times {
+        let wake = if sleep == 0 { 0 } else { sleep + wake_delay };
+        misses += u32::from(wake >= time);
+        late += u64::from(wake.saturating_sub(time));
+        now += time;
+        window.push(time);
+        if now >= 1_000_000 {
+            sleep = window.drain(..).min().expect("a time");
+            now = 0;
+        }
+    }
+    let device: u64 = times.iter().map(|&t| u64::from(t)).sum();
+    (
+        f64::from(misses) / times.len() as f64,
+        late as f64 / device as f64,
+    )
+}
+
+/// The published pitfall: without the feedback of its own oversleep the rule looks fine. With it
+/// the sleep grows by the wake-up delay in every window, and nearly every I/O is late by
+/// milliseconds. Once the sleep s exceeds the period, a window lasts one I/O and its statistic is
+/// that of the I/O before: ds/dt = d / 2s, with d the wake-up delay, so s = sqrt(d t), 4.5 ms after
+/// 10 s.
+#[test]
+fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
+    let times = device();
+    let (misses, late) = open_loop(&times, 2_000);
+    let is_fine = misses < 0.15 && late < 0.005;
+    assert!(is_fine, "open loop: {misses} missed, {late} late");
+    let (lane, cost) = (recording(0, times, 0), wakes_late(2_000.0));
+    let drive = drive(0, 10_000_000_000);
+    let got = run_case(&lane, &cost, rule("min:100%,1ms", 1), drive);
+    let (missed, p99) = (got.gives.rates.miss_rate, got.gives.latencies.p99_ns);
+    assert!(missed > 0.97, "closed loop: {missed} missed");
+    assert!(p99 > 3e6, "closed loop: p99 {p99} ns");
+}
+
+/// It misses only at the start, within the warm-up.
+#[test]
+fn min_at_70_percent_does_not_run_away() {
+    let (lane, cost) = (recording(0, device(), 0), wakes_late(2_000.0));
+    let drive = drive(20_000_000, 1_000_000_000);
+    let got = run_case(&lane, &cost, rule("min:70%,10ms", 1), drive);
+    assert_eq!(got.gives.rates.miss_rate, 0.0);
+    // The shortest time of a window is a little more than 30 us, so the sleep is a little more than
+    // 70 % of 30 us.
+    let sleep = got.gives.rates.effective_sleep_ns;
+    assert!((21_000.0..21_800.0).contains(&sleep), "{sleep}");
+}
+
+/// Once overslept, a rule that sleeps the share r of mean or min with wake-up delay d has the fixed
+/// point s = r d / (1 - r), and wakes at d / (1 - r). It oversleeps for ever when that is not below
+/// the device's time, and recovers otherwise.
+#[test]
+fn oversleep_is_permanent_from_the_stability_bound_on() {
+    for (percent, bound, lasting) in [(50, 4e3, 2e3), (75, 8e3, 6e3), (90, 20e3, 18e3)] {
+        for name in ["mean", "min"] {
+            let text = format!("{name}:{percent}%,200us");
+            let after_a_slow_spell = |time: u32| {
+                // The recording is not repeated: 200,000 I/Os take longer than the drive.
+                let slow = std::iter::repeat_n(200_000, 50);
+                let times = slow.chain(std::iter::repeat_n(time, 200_000));
+                let (lane, cost) = (recording(0, times, 0), wakes_late(2_000.0));
+                let drive = drive(200_000_000, 50_000_000);
+                run_case(&lane, &cost, rule(&text, 1), drive).gives.rates
+            };
+            let stuck = after_a_slow_spell(bound as u32 - 100);
+            assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");
+            // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
+            // the limit.
+            let sleep = stuck.effective_sleep_ns;
+            assert!((sleep - lasting).abs() <= 6.0, "{text}: {sleep}");
+            let free = after_a_slow_spell(bound as u32 + 100);
+            assert_eq!(free.miss_rate, 0.0, "{text} above the bound");
+        }
     }
 }

@@ -1,12 +1,10 @@
 //! The simulator against arithmetic on paper, a second implementation, and published results.
 
 mod alone;
-mod arrivals;
 mod batch;
 mod block;
 mod by_hand;
 mod cases;
-mod known;
 mod lanes;
 mod parts;
 mod properties;

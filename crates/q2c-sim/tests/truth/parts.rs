@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use q2c_model::{CostModel, Fault};
 use q2c_policy::PolicySpec;
-use q2c_sim::{Arrival, Configuration, Drive, LaneRecording, ResumableSweep, SimOutcome, sweep};
+use q2c_sim::{Configuration, Drive, LaneRecording, ResumableSweep, SimOutcome, sweep};
 
 fn sent(state: &ResumableSweep) -> ResumableSweep {
     let bytes = state.to_bytes().expect("a state has bytes");
@@ -59,13 +59,8 @@ fn sweep_at_once(
     cost: &CostModel,
     drive: Drive,
 ) -> Vec<SimOutcome> {
-    let on = Configuration {
-        lanes: std::slice::from_ref(lane),
-        cost,
-        drive,
-        arrival: Arrival::Think,
-    };
-    sweep(policies, &on)
+    let lanes = std::slice::from_ref(lane);
+    sweep(policies, &Configuration::closed(lanes, cost, drive))
 }
 
 fn texts(policies: &[PolicySpec]) -> Vec<String> {
@@ -190,13 +185,7 @@ fn volumes_are_as_lanes_of_one_device() {
     let policies = ["pas", "fixed:7us", "ewma:ratio=60%", "qt:miss=5%"].map(spec);
     let (cost, drive) = (wakes_late(2_000.0), drive(1_000_000, 20_000_000));
     let lanes: Vec<LaneRecording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
-    let on = Configuration {
-        lanes: &lanes,
-        cost: &cost,
-        drive,
-        arrival: Arrival::Think,
-    };
-    let wanted = sweep(&policies, &on);
+    let wanted = sweep(&policies, &Configuration::closed(&lanes, &cost, drive));
     // The draws of later lanes are others, and delays here are not drawn.
     let states = lanes.iter().enumerate().map(|(n, lane)| {
         let mut state = new(&n.to_string(), &policies, &cost, drive);
@@ -240,6 +229,7 @@ fn states_of_other_sweeps_are_refused() {
     let (cost, once) = (wakes_late(2_000.0), Drive::once(1));
     let rules = [spec("pas"), spec("fixed:9us")];
     let state_of = |name| new(name, &rules, &cost, once);
+    let qt = || new("a", &[spec("qt")], &cost, once);
     let lane = long_lane(1, 9_000);
     let messages = [
         refused(state_of("a").with_volumes(new("b", &rules[..1], &cost, once))),
@@ -249,12 +239,7 @@ fn states_of_other_sweeps_are_refused() {
         refused(state_of("a").with_volumes(state_of("a"))),
         refused(state_of("a").with_configurations(new("b", &[spec("qt")], &cost, once))),
         refused(state_of("a").with_configurations(state_of("a"))),
-        refused(fed(state_of("a"), &lane, &[]).with_configurations(new(
-            "a",
-            &[spec("qt")],
-            &cost,
-            once,
-        ))),
+        refused(fed(state_of("a"), &lane, &[]).with_configurations(qt())),
     ];
     let expected = [
         "join states of sweeps: expected the same configurations, found none in place of fixed:sleep=9us (number 1)",
@@ -267,9 +252,8 @@ fn states_of_other_sweeps_are_refused() {
         "join configurations of a sweep: expected the same 3000 I/Os, found 0 that are not all the same; feed both alike",
     ];
     assert_eq!(messages, expected);
-    let mut ended = state_of("a")
-        .with_volumes(state_of("b"))
-        .expect("one sweep");
+    let ended = state_of("a").with_volumes(state_of("b"));
+    let mut ended = ended.expect("one sweep");
     let more = ended.update(&lane).unwrap_err().to_string();
     let wanted = "go on with a sweep whose volumes were added up";
     assert!(more.starts_with(wanted), "{more}");
@@ -287,10 +271,8 @@ fn what_does_not_fit_is_told() {
     let mut long = LaneRecording::default();
     long.push(crate::cases::READ, 100.0, 600e6, 0.0);
     let error = state.update(&long).unwrap_err().to_string();
-    assert!(
-        error.starts_with("sweep in parts: expected I/Os below 0.54 s"),
-        "{error}"
-    );
+    let expected = "sweep in parts: expected I/Os below 0.54 s";
+    assert!(error.starts_with(expected), "{error}");
     assert_eq!(state.to_bytes().expect("a state has bytes"), before);
     let swept = sent(&state).finish();
     assert!(swept.outcomes[0].is_none() && swept.outcomes[1].is_some());
@@ -355,11 +337,8 @@ fn the_first_version_is_read() {
     state.update(&lane.part(2_000..3_000)).expect("short I/Os");
     let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
     let drive = drive(1_000_000, Drive::ONE_PASS.0);
-    equal_all(
-        &state,
-        &sweep_at_once(&lane, &first_version(), &cost, drive),
-    )
-    .expect("the same");
+    let at_once = sweep_at_once(&lane, &first_version(), &cost, drive);
+    equal_all(&state, &at_once).expect("the same");
 }
 
 fn first_version() -> Vec<PolicySpec> {
@@ -390,9 +369,8 @@ fn write_the_first_version() {
     let cost = interrupting(wakes_late(2_000.0), 1_000, 3_000);
     let drive = drive(1_000_000, Drive::ONE_PASS.0);
     let mut state = new("a disk", &first_version(), &cost, drive);
-    state
-        .update(&long_lane(5, 9_000).part(0..2_000))
-        .expect("short I/Os");
+    let part = long_lane(5, 9_000).part(0..2_000);
+    state.update(&part).expect("short I/Os");
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
     let path = std::path::Path::new(&package).join("tests/truth/sweep-state-1.bin");
     std::fs::write(path, state.to_bytes().expect("a state has bytes")).expect("a place");

@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
 use q2c_sim::{
-    Arrival, Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, standard_grid,
-    sweep,
+    Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, standard_grid, sweep,
 };
 
 /// With the parameters of its example and some more; windows close many times here.
@@ -162,7 +161,7 @@ proptest! {
         let policy = spec(&format!("fixed:{asked}ns"));
         let with = |late: u32| {
             let cost = wakes_late(f64::from(late));
-            let on = Configuration { lanes: &lanes, cost: &cost, drive, arrival: Arrival::Think };
+            let on = Configuration::closed(&lanes, &cost, drive);
             let batch = sweep(std::slice::from_ref(&policy), &on)[0];
             [on.simulate(Waiting::rules(policy.build(1))), batch]
         };

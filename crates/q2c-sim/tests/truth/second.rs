@@ -96,11 +96,8 @@ impl SharedWindow {
                     continue;
                 };
                 let mean = period_samples.iter().sum::<u64>() / period_samples.len() as u64;
-                let value = if matches!(rule, RuleKind::Min(..)) {
-                    min
-                } else {
-                    mean
-                };
+                let is_min = matches!(rule, RuleKind::Min(..));
+                let value = if is_min { min } else { mean };
                 *sleep = (value * percent + 50) / 100;
             }
         }
@@ -222,14 +219,10 @@ fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> SimOutcome {
 fn recorded(items: &[RecordedIo]) -> LaneRecording {
     let mut recording = LaneRecording::default();
     for item in items {
-        let direction = if item.write {
-            Direction::Write
-        } else {
-            Direction::Read
-        };
+        let direction = [Direction::Read, Direction::Write][usize::from(item.write)];
         let io = Io {
             direction,
-            bytes: 4096,
+            ..Io::READ_4K
         };
         recording.push(io, item.submit as f32, item.wait as f32, item.gap as f32);
     }

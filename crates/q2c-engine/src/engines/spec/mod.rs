@@ -5,18 +5,16 @@ mod method;
 mod parse;
 mod registry;
 mod sim;
-mod text;
 
 pub use registry::{ENGINES, EngineKind, ParseEngineError};
 
-use super::command::NvmeEngine;
 use super::fault::{FaultEngine, FaultKind};
 use super::libaio::Libaio;
 use super::memory::Memory;
 use super::null::Null;
 use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimDevices, SimSpec};
-use super::uring::UringEngine;
+use super::uring::{NvmeEngine, UringEngine};
 use crate::{Engine, EngineError, Real, Time};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Clock, RingOptions, SqPoll, VectoredFlags};
@@ -93,12 +91,7 @@ impl EngineSpec {
         size: usize,
         seed: u64,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        let memory = Memory {
-            slots,
-            size,
-            shared: None,
-        };
-        self.open_in(medium, memory, seed)
+        self.open_in(medium, Memory::new(slots, size), seed)
     }
 
     /// As [`EngineSpec::open`], with buffers that slots may share.
@@ -129,37 +122,34 @@ impl EngineSpec {
         };
         Ok(match self {
             EngineSpec::ByDevice(kind) => kind.by_ring().open_at(time, medium, memory, seed)?,
-            EngineSpec::IoUring(options) => Box::new(UringEngine::open(
-                file("io_uring")?,
-                memory.buffers()?,
-                *options,
-            )?),
-            EngineSpec::IoUringCmd { iopoll } => Box::new(NvmeEngine::open(
-                file("io_uring_cmd")?,
-                memory.buffers()?,
-                *iopoll,
-            )?),
-            EngineSpec::Libaio(reap) => {
-                Box::new(Libaio::open(file("libaio")?, memory.buffers()?, *reap)?)
+            EngineSpec::IoUring(options) => {
+                Box::new(UringEngine::open(file("io_uring")?, memory, *options)?)
             }
+            EngineSpec::IoUringCmd { iopoll } => {
+                Box::new(NvmeEngine::open(file("io_uring_cmd")?, memory, *iopoll)?)
+            }
+            EngineSpec::Libaio(reap) => Box::new(Libaio::open(file("libaio")?, memory, *reap)?),
             EngineSpec::Pvsync2(flags) => {
-                Box::new(Pvsync2::open(file("pvsync2")?, memory.buffers()?, *flags)?)
+                Box::new(Pvsync2::open(file("pvsync2")?, memory, *flags)?)
             }
-            EngineSpec::Null => Box::new(Null::open(slots)),
-            EngineSpec::Sim(spec) => match medium {
-                Medium::Simulated(devices) => {
-                    Box::new(Sim::open(time, devices.device_for(spec)?, slots, seed))
-                }
-                Medium::File(_) | Medium::None => {
+            EngineSpec::Null => Box::new(Null(Vec::with_capacity(slots))),
+            EngineSpec::Sim(spec) => {
+                let Medium::Simulated(devices) = medium else {
                     return Err(EngineError::NoDevices(self.to_string()));
-                }
-            },
-            EngineSpec::Fault { kind, nth, inner } => Box::new(FaultEngine::open(
-                time,
-                inner.open_at(time, medium, memory, seed)?,
-                *kind,
-                *nth,
-            )),
+                };
+                Box::new(Sim::open(time, devices.device_for(spec)?, slots, seed))
+            }
+            EngineSpec::Fault { kind, nth, inner } => {
+                let inner = inner.open_at(time, medium, memory, seed)?;
+                let (kind, countdown, held) = (*kind, *nth, None);
+                Box::new(FaultEngine {
+                    time,
+                    inner,
+                    kind,
+                    countdown,
+                    held,
+                })
+            }
         })
     }
 

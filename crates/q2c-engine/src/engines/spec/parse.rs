@@ -1,8 +1,10 @@
 use super::super::fault::FaultKind;
-use super::{EngineSpec, ParseEngineError, RingKind};
+use super::super::pvsync2::FLAGS;
+use super::{EngineSpec, ParseEngineError, RingKind, sim};
 use q2c_model::{Nanos, parse_duration};
 use q2c_sys::aio::ReapFrom;
 use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};
+use std::fmt::{self, Display, Formatter};
 
 type EngineSpecResult = Result<EngineSpec, String>;
 
@@ -84,15 +86,10 @@ pub(super) fn libaio(text: &str) -> EngineSpecResult {
 pub(super) fn pvsync2(text: &str) -> EngineSpecResult {
     let mut flags = VectoredFlags::default();
     for option in options(text) {
-        let flag = match option {
-            "hipri" => &mut flags.hipri,
-            "nowait" => &mut flags.nowait,
-            "dsync" => &mut flags.dsync,
-            "sync" => &mut flags.sync,
-            "append" => &mut flags.append,
-            _ => return unknown(option, "hipri, nowait, dsync, sync, append"),
+        let Some((.., flag)) = FLAGS.iter().find(|(name, ..)| *name == option) else {
+            return unknown(option, &FLAGS.map(|(name, ..)| name).join(", "));
         };
-        *flag = true;
+        *flag(&mut flags) = true;
     }
     Ok(EngineSpec::Pvsync2(flags))
 }
@@ -127,3 +124,68 @@ pub(super) fn fault(args: &str) -> EngineSpecResult {
         inner: Box::new(inner),
     })
 }
+
+impl Display for EngineSpec {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineSpec::ByDevice(RingKind::File) => f.write_str("io_uring"),
+            EngineSpec::ByDevice(RingKind::Commands) => f.write_str("io_uring_cmd"),
+            EngineSpec::IoUring(options) => write_engine(f, "io_uring", &ring(options)),
+            EngineSpec::IoUringCmd { iopoll } => {
+                let path = [(*iopoll, "iopoll"), (!*iopoll, "ring")];
+                write_engine(f, "io_uring_cmd", &switches(&path))
+            }
+            EngineSpec::Libaio(reap) => {
+                let kernel = *reap == ReapFrom::Kernel;
+                write_engine(f, "libaio", &switches(&[(kernel, "reap=kernel")]))
+            }
+            EngineSpec::Pvsync2(flags) => write_engine(f, "pvsync2", &call(*flags)),
+            EngineSpec::Null => f.write_str("null"),
+            EngineSpec::Sim(spec) => sim::write(f, spec),
+            EngineSpec::Fault { kind, nth, inner } => match kind {
+                FaultKind::Eio => write!(f, "fault:eio@{nth}:{inner}"),
+                FaultKind::Short => write!(f, "fault:short@{nth}:{inner}"),
+                FaultKind::Late(by) => write!(f, "fault:late={}ns@{nth}:{inner}", by.0),
+            },
+        }
+    }
+}
+
+fn write_engine(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::Result {
+    f.write_str(name)?;
+    match options {
+        [] => Ok(()),
+        some => write!(f, ":{}", some.join(",")),
+    }
+}
+
+fn switches(all: &[(bool, &str)]) -> Vec<String> {
+    let on = all.iter().filter(|(on, _)| *on);
+    on.map(|(_, name)| (*name).to_owned()).collect()
+}
+
+fn ring(options: &RingOptions) -> Vec<String> {
+    let chosen = *options != RingOptions::default();
+    let mut flags = switches(&[
+        (!chosen, "ring"),
+        (options.iopoll, "iopoll"),
+        (options.hybrid, "hybrid"),
+        (options.sqpoll.is_some(), "sqpoll"),
+    ]);
+    let cpu = options.sqpoll.and_then(|sqpoll| sqpoll.cpu);
+    flags.extend(cpu.map(|cpu| format!("cpu={cpu}")));
+    let taskrun = options.taskrun.map(|taskrun| match taskrun {
+        TaskRun::Deferred => "taskrun=defer",
+        TaskRun::Cooperative => "taskrun=coop",
+        TaskRun::Default => "taskrun=none",
+    });
+    flags.extend(taskrun.map(str::to_owned));
+    flags
+}
+
+fn call(mut flags: VectoredFlags) -> Vec<String> {
+    let options = FLAGS.map(|(name, _, flag)| (*flag(&mut flags), name));
+    switches(&options)
+}
+
+q2c_model::kept_as_text!(EngineSpec);

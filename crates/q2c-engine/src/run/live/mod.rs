@@ -9,7 +9,6 @@
 //! slice ends with that I/O.
 
 mod lane;
-mod order;
 
 use super::crew::{SideWork, crew};
 use super::plan::{check_activity, check_jobs, wrong};
@@ -18,8 +17,7 @@ use crate::sample::touched;
 use crate::{
     Activity, EngineFacts, EngineSpec, JobPlan, RunData, RunError, Sample, Time, TimeSource,
 };
-use lane::{LaneChannels, RawSlice};
-use order::Board;
+use lane::{Board, LaneChannels, RawSlice};
 use q2c_model::{CpuId, Nanos};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -76,7 +74,9 @@ pub enum LiveAnswer {
 /// also returns the buffers to the lanes and passes a raised `stop` on to them, and gives orders
 /// with [`Live::order`] in between. After [`LiveAnswer::End`] no more slices come.
 pub struct Live<'a> {
-    time: &'a dyn ListenerTime,
+    now: &'a dyn Fn() -> u64,
+    /// The next slice of a lane, if one comes within so many ns.
+    receive: &'a dyn Fn(u64) -> Result<RawSlice, RecvTimeoutError>,
     start_ns: u64,
     threads: Vec<u32>,
     wires: Wires<'a>,
@@ -89,30 +89,15 @@ struct Wires<'a> {
     slice_ns: u64,
     samples: bool,
     board: &'a Board,
-    full: Receiver<RawSlice>,
     empty: Vec<SyncSender<Vec<Sample>>>,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
 }
 
-trait ListenerTime {
-    fn now(&self) -> u64;
-    fn receive(&self, from: &Receiver<RawSlice>, ns: u64) -> Result<RawSlice, RecvTimeoutError>;
-}
-
-impl<T: Time> ListenerTime for T {
-    fn now(&self) -> u64 {
-        Time::now(*self)
-    }
-
-    fn receive(&self, from: &Receiver<RawSlice>, ns: u64) -> Result<RawSlice, RecvTimeoutError> {
-        Time::receive(*self, from, ns)
-    }
-}
-
 struct Listener<'a, F> {
     cpu: Option<CpuId>,
     wires: Wires<'a>,
+    full: Receiver<RawSlice>,
     listen: F,
 }
 
@@ -127,7 +112,8 @@ impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F>
         }
         let halt = self.wires.halt;
         let heard = (self.listen)(&mut Live {
-            time: &time,
+            now: &|| time.now(),
+            receive: &|ns| time.receive(&self.full, ns),
             start_ns,
             threads: threads.to_vec(),
             wires: self.wires,
@@ -162,10 +148,13 @@ pub fn live<T: Send>(
     }
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
-    let (wires, lanes) = wired(&plan, &board, stop, &halt)?;
+    let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
+    let (wires, lanes) = wired(&plan, &out, &board, stop, &halt)?;
+    drop(out);
     let listener = Listener {
         cpu: plan.listener_cpu,
         wires,
+        full,
         listen,
     };
     let jobs = plan.jobs.into_iter().zip(lanes).collect();
@@ -181,12 +170,12 @@ pub fn live<T: Send>(
 /// Makes the listener's side and the lanes' sides of the channels between them.
 fn wired<'a>(
     plan: &LivePlan,
+    out: &SyncSender<RawSlice>,
     board: &'a Board,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
 ) -> Result<(Wires<'a>, Vec<LaneChannels<'a>>), RunError> {
     let slice_ns = plan.slice.0;
-    let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
     let mut empty = Vec::with_capacity(plan.jobs.len());
     let mut wire = |(lane, job): (usize, &JobPlan)| {
         let (give, spare) = sync_channel(BUFFERS);
@@ -219,7 +208,6 @@ fn wired<'a>(
         slice_ns,
         samples: plan.samples,
         board,
-        full,
         empty,
         stop,
         halt,
@@ -235,7 +223,7 @@ impl Live<'_> {
 
     /// The time on the run's clock, ns.
     pub fn now(&self) -> u64 {
-        self.time.now()
+        (self.now)()
     }
 
     /// Ids of the lanes' threads, as the kernel has them, in the order of the plan.
@@ -247,13 +235,13 @@ impl Live<'_> {
     pub fn hear(&mut self, patience: Duration) -> LiveAnswer {
         let wires = &self.wires;
         let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
-        let until = self.time.now().saturating_add(patience_ns);
+        let until = (self.now)().saturating_add(patience_ns);
         loop {
             if wires.stop.load(Ordering::Relaxed) {
                 wires.halt.store(true, Ordering::Relaxed);
             }
-            let left = until.saturating_sub(self.time.now());
-            match self.time.receive(&wires.full, left.min(NAP_NS)) {
+            let left = until.saturating_sub((self.now)());
+            match (self.receive)(left.min(NAP_NS)) {
                 Ok(raw) => return LiveAnswer::Slice(Box::new(self.digest(raw))),
                 Err(RecvTimeoutError::Disconnected) => return LiveAnswer::End,
                 Err(RecvTimeoutError::Timeout) if left == 0 => return LiveAnswer::Nothing,
@@ -290,7 +278,7 @@ impl Live<'_> {
         pairs.try_for_each(|((name, engine, depth), activity)| {
             check_activity(name, engine, *depth, activity)
         })?;
-        let soon = self.time.now() + NOTICE_NS;
+        let soon = (self.now)() + NOTICE_NS;
         let from = soon.saturating_sub(self.start_ns) / self.wires.slice_ns + 1;
         Ok(self.wires.board.post(from, activities))
     }

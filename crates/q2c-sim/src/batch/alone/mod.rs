@@ -6,20 +6,18 @@
 //! what the window gathers does not depend on the order of its completions. So the I/Os of one lane
 //! between two ends of windows, a stretch, go through the registers sixteen at a time
 //! ([`stretch`]); the events around the end of a window are taken in the order of their times
-//! ([`windows`]). A rule that learns from every I/O runs by its own code ([`feedback`]).
+//! ([`windows`]). A rule that learns from every I/O runs by its own code.
 //!
 //! All configurations go through the trace in parts of equal simulated time, so that the trace
 //! comes from memory once for all of them.
 
-mod feedback;
-mod latencies;
 mod stopped;
 mod stretch;
 mod trace;
 mod windows;
 
 use super::costs::CostTables;
-use super::histogram::CountingLimit;
+use super::histogram::{CountingLimit, LatencyHistogram};
 use super::priced::{PricedIoEnd, PricedSleep};
 use super::sums::Sums;
 use super::{LONGEST, are_short};
@@ -27,16 +25,14 @@ use crate::closed::{Drive, WakeDraws};
 use crate::outcome::SimOutcome;
 use crate::recording::LaneRecording;
 use fearless_simd::Level;
-use latencies::LatencyHistogram;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::form::Form;
-use q2c_policy::{Lane, PolicySpec, Scope};
+use q2c_policy::{Decision, Lane, Outcome, PolicySpec, Scope};
 use rayon::prelude::*;
 use stretch::OpenSums;
 use trace::{LanePosition, LaneTrace};
 use windows::Windows;
 
-pub(crate) use latencies::ranks;
 pub(crate) use stopped::{PolicyOrPolling, Stopped};
 
 /// I/Os that each lane has in a part of the trace, about.
@@ -71,6 +67,12 @@ struct AloneCounts {
     too_long: bool,
 }
 
+/// One configuration on its way through the trace, and the simulator that it goes through.
+struct Pass<'a> {
+    machine: &'a AloneSimulator<'a>,
+    counted: &'a mut AloneCounts,
+}
+
 struct AloneRun {
     lanes: Vec<LanePosition>,
     rule: RunningRule,
@@ -90,8 +92,7 @@ impl<'a> AloneSimulator<'a> {
         if !lanes.iter().all(fits) {
             return None;
         }
-        let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
-        let warm_up = time(drive.warm_up);
+        let (warm_up, stop) = drive.counts();
         let traces: Vec<LaneTrace<'a>> = lanes.iter().map(LaneTrace::new).collect();
         let first = traces.iter().flat_map(LaneTrace::first_latencies).collect();
         let paces = traces.iter().map(LaneTrace::pace);
@@ -101,7 +102,7 @@ impl<'a> AloneSimulator<'a> {
             costs,
             draws: WakeDraws::new(cost, drive.seed),
             warm_up,
-            stop: warm_up.saturating_add(time(drive.measure)),
+            stop,
             once: drive.measure == Drive::ONE_PASS,
             part: (pace.max(1.0) * PART) as i64,
             level: Level::new(),
@@ -208,39 +209,30 @@ impl<'a> AloneSimulator<'a> {
 
 impl Alone {
     fn go_on(&mut self, machine: &AloneSimulator<'_>, horizon: i64) -> bool {
-        let Alone { runs, counted } = self;
+        let counted = &mut self.counted;
+        let mut pass = Pass { machine, counted };
         let mut going = false;
-        for AloneRun { lanes, rule } in runs {
+        for AloneRun { lanes, rule } in &mut self.runs {
             going |= match rule {
-                RunningRule::Windows(windows) => {
-                    windows::run(windows, lanes, counted, machine, horizon)
-                }
-                RunningRule::Feedback(rule) => {
-                    feedback::run(&mut **rule, &mut lanes[0], counted, machine, horizon)
-                }
+                RunningRule::Windows(windows) => windows::run(windows, lanes, &mut pass, horizon),
+                RunningRule::Feedback(rule) => pass.follow(&mut **rule, &mut lanes[0], horizon),
             };
         }
         going
     }
 }
 
-impl AloneCounts {
+impl Pass<'_> {
     /// Unless the I/O begins in the warm-up; `submit` is as the sleep made it.
     #[inline]
-    fn add(
-        &mut self,
-        lane: &LanePosition,
-        machine: &AloneSimulator<'_>,
-        end: &PricedIoEnd,
-        asked: i32,
-        submit: i32,
-    ) {
+    fn add(&mut self, lane: &LanePosition, end: &PricedIoEnd, asked: i32, submit: i32) {
+        let Pass { machine, counted } = self;
         if lane.start < machine.warm_up {
             return;
         }
         let columns = &machine.traces[lane.lane].columns;
         let wait = columns.wait[lane.at] as i32;
-        self.sums += Sums {
+        counted.sums += Sums {
             ios: 1,
             misses: end.missed.into(),
             asked: asked.into(),
@@ -255,9 +247,58 @@ impl AloneCounts {
             thought: columns.thought(lane.at),
         };
         let latency = submit + end.observed;
-        self.latencies.count(latency, lane.ios, machine.counting);
+        counted.latencies.count(latency, lane.ios, machine.counting);
     }
 
+    /// A rule that may change its sleep with every I/O, by its own code; lanes share no state here.
+    /// Returns whether there is more after `horizon`.
+    fn follow(&mut self, rule: &mut dyn Lane, lane: &mut LanePosition, horizon: i64) -> bool {
+        let machine = self.machine;
+        let trace = &machine.traces[lane.lane];
+        let columns = &trace.columns;
+        let costs = &machine.costs;
+        let mut sleep = PricedSleep::POLLING;
+        while !machine.is_over(lane) {
+            if lane.start >= horizon {
+                return true;
+            }
+            let i = lane.at;
+            let (io, wait) = (trace.io(i), columns.wait[i] as i32);
+            let recorded = columns.submit[i] as i32;
+            let (decision, token) = rule.decide(io, Nanos(lane.returns(trace) as u64));
+            self.counted.too_long |=
+                matches!(decision, Decision::Sleep(asked) if asked.0 > LONGEST);
+            let (end, asked, submit) = match decision {
+                Decision::Interrupt => (costs.interrupted(wait, recorded), 0, recorded),
+                Decision::Poll => {
+                    let end = PricedSleep::POLLING.end(wait, (0.0, 0.0), costs);
+                    (end, 0, recorded)
+                }
+                Decision::Sleep(asked) => match &costs.plain {
+                    Some(plain) if asked > Nanos::ZERO => {
+                        let asked = asked.0.min(LONGEST) as i32;
+                        (costs.known_end(plain, asked, wait), asked, recorded)
+                    }
+                    _ => {
+                        if sleep.asked as u64 != asked.0 {
+                            sleep = machine.price(asked);
+                        }
+                        let end = sleep.end(wait, machine.draws.draws_at(lane.draw), costs);
+                        (end, sleep.asked, sleep.submission(recorded))
+                    }
+                },
+            };
+            let done = lane.start + i64::from(submit) + i64::from(end.observed);
+            self.add(lane, &end, asked, submit);
+            let outcome = Outcome::new(end.observed.max(0) as u64, end.missed);
+            rule.complete(io, token, outcome, Nanos(done as u64));
+            self.counted.last = self.counted.last.max(lane.next(done, trace));
+        }
+        false
+    }
+}
+
+impl AloneCounts {
     fn outcome(mut self, machine: &AloneSimulator<'_>) -> SimOutcome {
         self.sums += self.open.close();
         let end = if machine.once {

@@ -1,10 +1,9 @@
 //! A configuration that stopped between two I/Os, to be stored and gone on with elsewhere.
 
-use super::latencies::LatencyHistogram;
-use super::trace::LanePosition;
 use super::windows::{IDLE, NEVER, Windows};
 use super::{Alone, AloneCounts, AloneRun, AloneSimulator, FAR_AHEAD, RunningRule};
 use crate::batch::LONGEST;
+use crate::batch::histogram::LatencyHistogram;
 use crate::batch::sums::Sums;
 use crate::closed::WakeDraws;
 use q2c_model::Nanos;
@@ -31,14 +30,17 @@ pub(crate) struct Stopped {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum StoppedRule {
-    Windows {
-        end: i64,
-        asked: Vec<i32>,
-        interrupts: u32,
-        means: Vec<u64>,
-        gathered: Vec<Vec<u64>>,
-    },
+    Windows(StoppedWindows),
     Learned(Vec<u64>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct StoppedWindows {
+    end: i64,
+    asked: Vec<i32>,
+    interrupts: u32,
+    means: Vec<u64>,
+    gathered: Vec<Vec<u64>>,
 }
 
 /// A configuration of a [`AloneSimulator`]: a policy, or classic polling.
@@ -100,14 +102,14 @@ impl AloneSimulator<'_> {
         lane.ios = stopped.ios;
         lane.draw = WakeDraws::of_io(stopped.ios);
         match (&mut run.rule, &stopped.rule) {
-            (RunningRule::Windows(windows), StoppedRule::Windows { .. }) => {
-                windows.resume(&stopped.rule, self)?;
+            (RunningRule::Windows(windows), StoppedRule::Windows(stopped)) => {
+                windows.resume(stopped, self)
             }
             (RunningRule::Feedback(rule), StoppedRule::Learned(numbers)) => {
-                rule.go_on_from(numbers)?;
+                rule.go_on_from(numbers)
             }
-            _ => return None,
-        }
+            _ => None,
+        }?;
         alone.counted = AloneCounts {
             sums: stopped.sums,
             latencies: LatencyHistogram::from_counts(&stopped.latencies)?,
@@ -122,11 +124,9 @@ impl AloneSimulator<'_> {
 impl Alone {
     fn stopped(mut self, machine: &AloneSimulator<'_>) -> Option<Stopped> {
         let AloneRun { lanes, rule } = self.runs.pop()?;
-        let LanePosition {
-            ios, start, rounds, ..
-        } = *lanes.first()?;
+        let lane = lanes.first()?;
         // Behind the last I/O the lane waits for another round, which does not come.
-        let again = if rounds == 0 {
+        let again = if lane.rounds == 0 {
             0
         } else {
             machine.traces.first()?.columns.first_at as i64
@@ -134,14 +134,14 @@ impl Alone {
         let counted = &mut self.counted;
         counted.sums += counted.open.close();
         Some(Stopped {
-            ios,
-            start: start - again,
+            ios: lane.ios,
+            start: lane.start - again,
             last: counted.last,
             too_long: counted.too_long,
             sums: counted.sums,
             latencies: counted.latencies.counts(),
             rule: match rule {
-                RunningRule::Windows(windows) => windows.stopped(),
+                RunningRule::Windows(windows) => StoppedRule::Windows(windows.stopped()),
                 RunningRule::Feedback(rule) => StoppedRule::Learned(rule.learned()?),
             },
         })
@@ -149,8 +149,8 @@ impl Alone {
 }
 
 impl Windows {
-    fn stopped(&self) -> StoppedRule {
-        StoppedRule::Windows {
+    fn stopped(&self) -> StoppedWindows {
+        StoppedWindows {
             end: self.end,
             asked: self.sleeps.iter().map(|sleep| sleep.asked).collect(),
             interrupts: self.interrupts,
@@ -159,36 +159,25 @@ impl Windows {
         }
     }
 
-    fn resume(&mut self, stopped: &StoppedRule, machine: &AloneSimulator<'_>) -> Option<()> {
-        let StoppedRule::Windows {
-            end,
-            asked,
-            interrupts,
-            means,
-            gathered,
-        } = stopped
-        else {
-            return None;
-        };
+    fn resume(&mut self, stopped: &StoppedWindows, machine: &AloneSimulator<'_>) -> Option<()> {
         let ends = match self.rule {
-            None => *end == NEVER,
-            Some(_) => *end == IDLE || (0..NEVER).contains(end),
+            None => stopped.end == NEVER,
+            Some(_) => stopped.end == IDLE || (0..NEVER).contains(&stopped.end),
         };
-        let lists = asked.len() == BUCKETS + 1
-            && means.len() == BUCKETS + 1
-            && gathered.len() == self.gathered.len();
-        (ends && lists && *interrupts < 1 << BUCKETS).then_some(())?;
-        self.end = *end;
-        self.interrupts = *interrupts;
-        for (sleep, asked) in self.sleeps.iter_mut().zip(asked) {
+        let lists = stopped.asked.len() == BUCKETS + 1
+            && stopped.means.len() == BUCKETS + 1
+            && stopped.gathered.len() == self.gathered.len();
+        (ends && lists && stopped.interrupts < 1 << BUCKETS).then_some(())?;
+        (self.end, self.interrupts) = (stopped.end, stopped.interrupts);
+        for (sleep, asked) in self.sleeps.iter_mut().zip(&stopped.asked) {
             let asked = u64::try_from(*asked).ok().filter(|ns| *ns <= LONGEST)?;
             *sleep = machine.price(Nanos(asked));
         }
-        for (mean, ns) in self.means.iter_mut().zip(means) {
+        for (mean, ns) in self.means.iter_mut().zip(&stopped.means) {
             *mean = Nanos(Some(*ns).filter(|ns| *ns <= LONGEST_MEAN)?);
         }
         let gather = self.rule.as_ref().map(|rule| rule.gather);
-        for (mine, numbers) in self.gathered.iter_mut().zip(gathered) {
+        for (mine, numbers) in self.gathered.iter_mut().zip(&stopped.gathered) {
             *mine = Gathered::from_numbers(gather?, numbers)?;
         }
         Some(())

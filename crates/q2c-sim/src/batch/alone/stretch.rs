@@ -2,11 +2,11 @@
 
 use super::trace::{IoBuckets, LanePosition, LaneTrace};
 use super::windows::Windows;
-use super::{AloneCounts, AloneSimulator};
+use super::{AloneCounts, AloneSimulator, Pass};
+use crate::batch::drawn::IoOutcome;
 use crate::batch::histogram::CountingLimit;
-use crate::batch::hit::Loaded;
+use crate::batch::lines::Loaded;
 use crate::batch::priced::{PricedSleep, PricedSleeps};
-use crate::batch::running::IoOutcome;
 use crate::batch::simd_lanes::{SIMD_LANES, SimdLanes};
 use crate::batch::sums::Sums;
 use fearless_simd::prelude::*;
@@ -223,12 +223,13 @@ impl<S: Simd> WindowSums<S> {
     #[inline(always)]
     fn flush(&self, windows: &mut Windows, row: usize, ios: i64, last: (u64, u64)) {
         let gathered = &mut windows.gathered[row];
-        gathered.samples += ios as u64;
+        let totals = &mut gathered.totals;
+        totals.samples += ios as u64;
         // These three are at most the time of the stretch, which fits into 32 bits.
-        gathered.sum += self.sum.reduce_sum() as u64;
-        gathered.misses += self.misses.reduce_sum() as u64;
-        gathered.misses_below += self.misses_below.reduce_sum() as u64;
-        gathered.shortfall += sum(self.shortfall) as u64;
+        totals.sum += self.sum.reduce_sum() as u64;
+        totals.misses += self.misses.reduce_sum() as u64;
+        totals.misses_below += self.misses_below.reduce_sum() as u64;
+        totals.shortfall += sum(self.shortfall) as u64;
         gathered.min = gathered.min.min(self.min.reduce_min() as u64);
         gathered.max = gathered.max.max(self.max.reduce_max() as u64);
         gathered.last = gathered.last.max(last);
@@ -272,7 +273,7 @@ fn count<S: Simd>(
     counting: CountingLimit,
 ) {
     let latency = chunk.submit + chunk.io.observed;
-    let above = latency.simd_ge(counting.limit()).to_bitmask();
+    let above = latency.simd_ge(counting.limit).to_bitmask();
     let weights = CountingLimit::weights(io);
     let counted_lanes = (above | u64::from(weights.bits)) & ((1 << n) - 1);
     if counted_lanes == 0 {
@@ -295,10 +296,9 @@ pub(super) fn run<S: Simd>(
     windows: &mut Windows,
     lane: &mut LanePosition,
     end: i64,
-    counted: &mut AloneCounts,
-    machine: &AloneSimulator<'_>,
+    pass: &mut Pass<'_>,
 ) {
-    while part(simd, windows, lane, end, counted, machine) {}
+    while part(simd, windows, lane, end, pass) {}
 }
 
 /// For half of [`STRETCH`] at most; returns whether that was the reason to stop.
@@ -308,9 +308,9 @@ fn part<S: Simd>(
     windows: &mut Windows,
     lane: &mut LanePosition,
     end: i64,
-    counted: &mut AloneCounts,
-    machine: &AloneSimulator<'_>,
+    pass: &mut Pass<'_>,
 ) -> bool {
+    let Pass { machine, counted } = pass;
     let trace = &machine.traces[lane.lane];
     let counts = lane.start >= machine.warm_up;
     let mark = if counts {
@@ -426,10 +426,7 @@ fn gather<S: Simd>(
     for j in 0..n.min(SIMD_LANES) {
         now += i64::from(submit[j] + observed[j]);
         let row = trace.rows.row_of(lane.at + j);
-        let outcome = Outcome {
-            observed: Nanos(observed[j] as u64),
-            missed: clear >> j & 1 == 0,
-        };
+        let outcome = Outcome::new(observed[j] as u64, clear >> j & 1 == 0);
         let mean = windows.means[row];
         windows.gathered[row].add(outcome, Nanos(now as u64), mean);
         now += i64::from(gap[j]);

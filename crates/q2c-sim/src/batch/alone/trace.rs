@@ -80,12 +80,10 @@ impl<'a> LaneTrace<'a> {
 
     /// Time from one submission to the next, on average, ns.
     pub(crate) fn pace(&self) -> f64 {
-        let RecordingColumns {
-            submit, wait, gap, ..
-        } = self.columns;
+        let columns = &self.columns;
         let n = self.len().min(FIRST_LATENCIES);
         let sum = |times: &[f32]| times[..n].iter().map(|&t| f64::from(t)).sum::<f64>();
-        (sum(submit) + sum(wait) + sum(gap)) / n as f64
+        (sum(columns.submit) + sum(columns.wait) + sum(columns.gap)) / n as f64
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::stretch;
 use super::trace::{IoBuckets, LaneInFlight, LanePosition, LaneTrace};
-use super::{AloneCounts, AloneSimulator};
+use super::{AloneSimulator, Pass};
 use crate::batch::LONGEST;
-use crate::batch::priced::{PricedIoEnd, PricedSleep};
+use crate::batch::priced::PricedSleep;
 use crate::turns::Turns;
 use fearless_simd::dispatch;
 use q2c_model::Nanos;
@@ -64,14 +64,14 @@ impl Windows {
         self.rule.as_ref().is_some_and(large)
     }
 
-    fn close(&mut self, counted: &mut AloneCounts, machine: &AloneSimulator<'_>) {
+    fn close(&mut self, pass: &mut Pass<'_>) {
         self.end = IDLE;
         let Some(rule) = &self.rule else {
             return;
         };
         for bucket in 0..BUCKETS {
             let gathered = &mut self.gathered[bucket];
-            if gathered.samples == 0 {
+            if gathered.totals.samples == 0 {
                 continue;
             }
             let window = gathered.window(bucket, self.means[bucket]);
@@ -83,21 +83,17 @@ impl Windows {
                 Decision::Interrupt => self.interrupts |= 1 << bucket,
                 Decision::Poll => self.sleeps[bucket] = PricedSleep::POLLING,
                 Decision::Sleep(asked) => {
-                    counted.too_long |= asked.0 > LONGEST;
+                    pass.counted.too_long |= asked.0 > LONGEST;
                     if self.sleeps[bucket].asked as u64 != asked.0 {
-                        self.sleeps[bucket] = machine.price(asked);
+                        self.sleeps[bucket] = pass.machine.price(asked);
                     }
                 }
             }
         }
     }
 
-    fn submit(
-        &self,
-        lane: &mut LanePosition,
-        counted: &mut AloneCounts,
-        machine: &AloneSimulator<'_>,
-    ) {
+    fn submit(&self, lane: &mut LanePosition, pass: &mut Pass<'_>) {
+        let machine = pass.machine;
         let trace = &machine.traces[lane.lane];
         let (i, columns) = (lane.at, &trace.columns);
         let (wait, recorded) = (columns.wait[i] as i32, columns.submit[i] as i32);
@@ -110,45 +106,28 @@ impl Windows {
             let end = sleep.end(wait, machine.draws.draws_at(lane.draw), &machine.costs);
             (end, sleep.asked, sleep.submission(recorded))
         };
-        counted.add(lane, machine, &end, asked, submit);
-        let PricedIoEnd {
-            observed, missed, ..
-        } = end;
+        pass.add(lane, &end, asked, submit);
         lane.flight = Some(LaneInFlight {
-            done: lane.start + i64::from(submit) + i64::from(observed),
-            observed,
-            missed,
+            done: lane.start + i64::from(submit) + i64::from(end.observed),
+            observed: end.observed,
+            missed: end.missed,
         });
     }
 
-    fn complete(
-        &mut self,
-        lane: &mut LanePosition,
-        flight: LaneInFlight,
-        counted: &mut AloneCounts,
-        machine: &AloneSimulator<'_>,
-    ) {
-        let trace = &machine.traces[lane.lane];
+    fn complete(&mut self, lane: &mut LanePosition, flight: LaneInFlight, pass: &mut Pass<'_>) {
+        let trace = &pass.machine.traces[lane.lane];
         let row = trace.rows.row_of(lane.at);
         if self.rule.is_some() && !self.is_large(trace, lane.at) {
-            let outcome = Outcome {
-                observed: Nanos(flight.observed.max(0) as u64),
-                missed: flight.missed,
-            };
+            let outcome = Outcome::new(flight.observed.max(0) as u64, flight.missed);
             let now = Nanos(flight.done as u64);
             self.gathered[row].add(outcome, now, self.means[row]);
         }
         lane.flight = None;
-        counted.last = counted.last.max(lane.next(flight.done, trace));
+        pass.counted.last = pass.counted.last.max(lane.next(flight.done, trace));
     }
 
-    fn advance(
-        &mut self,
-        lane: &mut LanePosition,
-        end: i64,
-        counted: &mut AloneCounts,
-        machine: &AloneSimulator<'_>,
-    ) {
+    fn advance(&mut self, lane: &mut LanePosition, end: i64, pass: &mut Pass<'_>) {
+        let machine = pass.machine;
         let trace = &machine.traces[lane.lane];
         let regular = self.is_regular(trace);
         loop {
@@ -156,43 +135,38 @@ impl Windows {
                 if flight.done >= end {
                     return;
                 }
-                self.complete(lane, flight, counted, machine);
+                self.complete(lane, flight, pass);
             }
             if regular && !machine.is_over(lane) {
                 let level = machine.level;
-                dispatch!(level, simd => stretch::run(simd, self, lane, end, counted, machine));
+                dispatch!(level, simd => stretch::run(simd, self, lane, end, pass));
             }
             if machine.is_over(lane) || lane.returns(trace) >= end {
                 return;
             }
-            self.submit(lane, counted, machine);
+            self.submit(lane, pass);
         }
     }
 
-    fn event(
-        &mut self,
-        lane: &mut LanePosition,
-        counted: &mut AloneCounts,
-        machine: &AloneSimulator<'_>,
-    ) {
-        let trace = &machine.traces[lane.lane];
+    fn event(&mut self, lane: &mut LanePosition, pass: &mut Pass<'_>) {
+        let trace = &pass.machine.traces[lane.lane];
         let learns = !self.is_large(trace, lane.at);
         match lane.flight {
             None => {
                 if learns && self.is_over_at(lane.returns(trace)) {
-                    self.close(counted, machine);
+                    self.close(pass);
                 }
-                self.submit(lane, counted, machine);
+                self.submit(lane, pass);
             }
             Some(flight) => {
                 if learns && self.is_over_at(flight.done) {
-                    self.close(counted, machine);
+                    self.close(pass);
                 }
                 if learns && self.end == IDLE {
                     let period = self.rule.as_ref().map_or(0, |rule| rule.period.0);
                     self.end = flight.done.saturating_add_unsigned(period);
                 }
-                self.complete(lane, flight, counted, machine);
+                self.complete(lane, flight, pass);
             }
         }
     }
@@ -215,17 +189,17 @@ fn next_event(lane: &LanePosition, machine: &AloneSimulator<'_>) -> Option<i64> 
 pub(super) fn run(
     windows: &mut Windows,
     lanes: &mut [LanePosition],
-    counted: &mut AloneCounts,
-    machine: &AloneSimulator<'_>,
+    pass: &mut Pass<'_>,
     horizon: i64,
 ) -> bool {
+    let machine = pass.machine;
     let event = |lane: &LanePosition| next_event(lane, machine).unwrap_or(OVER);
     let mut turns = Turns::new(lanes.len(), OVER);
     loop {
         if windows.end != IDLE {
             let end = windows.end.min(horizon);
             for lane in lanes.iter_mut() {
-                windows.advance(lane, end, counted, machine);
+                windows.advance(lane, end, pass);
             }
         }
         turns.fill(lanes.iter().map(event));
@@ -234,7 +208,7 @@ pub(super) fn run(
             if at >= horizon {
                 return at != OVER;
             }
-            windows.event(&mut lanes[next], counted, machine);
+            windows.event(&mut lanes[next], pass);
             if windows.end > at {
                 break;
             }

@@ -1,0 +1,171 @@
+//! Lines between corner points, in registers: the delay of a hit wake-up over the sleep less the
+//! latency, and the costs of a sleep over its length. The corner points at or below the abscissa
+//! are counted, and the count picks each line's two numbers from a table of sixteen.
+
+use super::costs::Joint;
+use super::simd_lanes::SIMD_LANES;
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x16, i32x16, u8x64};
+
+/// The largest number of corner points: a table of one register holds one line more.
+pub(super) const CORNERS: usize = SIMD_LANES - 1;
+
+/// The lines of four functions (base, spread, least, most), each by its value at 0 and its slope.
+#[derive(Clone, Debug)]
+pub(super) struct HitLines {
+    corners: Vec<f32>,
+    value: [[f32; SIMD_LANES]; 4],
+    slope: [[f32; SIMD_LANES]; 4],
+}
+
+impl HitLines {
+    pub(crate) fn new(joint: &Joint<4>) -> Option<Self> {
+        if joint.x.len() > CORNERS {
+            return None;
+        }
+        let mut lines = HitLines {
+            corners: joint.x.iter().map(|&x| x as f32).collect(),
+            value: [[0.0; SIMD_LANES]; 4],
+            slope: [[0.0; SIMD_LANES]; 4],
+        };
+        for (row, (value, slope)) in joint.value.iter().zip(&joint.slope).enumerate() {
+            let from = row.checked_sub(1).map_or(0.0, |corner| joint.x[corner]);
+            for which in 0..4 {
+                lines.value[which][row] = (value[which] - slope[which] * from) as f32;
+                lines.slope[which][row] = slope[which] as f32;
+            }
+        }
+        Some(lines)
+    }
+
+    /// The delay at `x` for the draw `z`, kept within the bounds, ns.
+    #[inline]
+    pub(crate) fn delay(&self, x: f32, z: f32) -> f32 {
+        let row = self.corners.iter().filter(|&&corner| x >= corner).count();
+        let [base, spread, least, most] =
+            std::array::from_fn(|n| self.value[n][row] + self.slope[n][row] * x);
+        (base + spread * z).min(most).max(least.max(0.0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
+        let zero = f32x16::splat(simd, 0.0);
+        let mut loaded = Loaded {
+            corners: &self.corners,
+            value: [zero; 4],
+            slope: [zero; 4],
+        };
+        for which in 0..4 {
+            loaded.value[which] = f32x16::load_array_ref(simd, &self.value[which]);
+            loaded.slope[which] = f32x16::load_array_ref(simd, &self.slope[which]);
+        }
+        loaded
+    }
+}
+
+/// Selects the first 32-bit number of a table, as the numbers of its four bytes.
+const FIRST: i32 = 0x0302_0100;
+/// Added to such a selection, selects the next number.
+const NEXT: i32 = 0x0404_0404;
+/// Most lines of [`Sleeps`]: a table of two registers.
+const LINES: usize = 2 * SIMD_LANES;
+
+/// By the corners at or below `x`, the selection of each line's number in a table.
+#[inline(always)]
+fn line_selection<S: Simd>(corners: &[f32], x: f32x16<S>) -> u8x64<S> {
+    let mut bytes = i32x16::splat(x.token(), FIRST);
+    for &corner in corners {
+        bytes = x.simd_ge(corner).select(bytes + NEXT, bytes);
+    }
+    bytes.bitcast()
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Loaded<'a, S: Simd> {
+    corners: &'a [f32],
+    value: [f32x16<S>; 4],
+    slope: [f32x16<S>; 4],
+}
+
+impl<S: Simd> Loaded<'_, S> {
+    /// The delay at `x` for the draw `z`, kept within the bounds, ns.
+    #[inline(always)]
+    pub(crate) fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
+        let bytes = line_selection(self.corners, x);
+        let mut values = [x; 4];
+        for (which, value) in values.iter_mut().enumerate() {
+            *value =
+                self.value[which].swizzle_dyn(bytes) + self.slope[which].swizzle_dyn(bytes) * x;
+        }
+        let [base, spread, least, most] = values;
+        (base + spread * z).min(most).max(least.max(0.0))
+    }
+}
+
+/// The costs of sixteen sleeps at once, as lines between corner points.
+#[derive(Clone, Debug)]
+pub(super) struct Sleeps<const N: usize> {
+    corners: Vec<f32>,
+    from: [[f32; SIMD_LANES]; 2],
+    value: [[[f32; SIMD_LANES]; 2]; N],
+    slope: [[[f32; SIMD_LANES]; 2]; N],
+}
+
+impl<const N: usize> Sleeps<N> {
+    /// Returns `None` when the tables are too small for the corner points.
+    pub(crate) fn new(joint: &Joint<N>) -> Option<Self> {
+        if joint.x.len() >= LINES {
+            return None;
+        }
+        let table = |value_of: &dyn Fn(usize) -> Option<f64>| {
+            let number = |line| value_of(line).unwrap_or(0.0) as f32;
+            [0, SIMD_LANES].map(|first| std::array::from_fn(|i| number(first + i)))
+        };
+        let from = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
+        Some(Sleeps {
+            corners: joint.x.iter().map(|&x| x as f32).collect(),
+            from: table(&from),
+            value: std::array::from_fn(|n| table(&|line| Some(joint.value.get(line)?[n]))),
+            slope: std::array::from_fn(|n| table(&|line| Some(joint.slope.get(line)?[n]))),
+        })
+    }
+
+    /// All functions at each sleep of `asked`, ns. No sleep may be negative.
+    #[inline(always)]
+    pub(crate) fn values_at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
+        let bytes = line_selection(&self.corners, asked);
+        if self.corners.len() < SIMD_LANES {
+            self.lines(asked, bytes, pick_low)
+        } else {
+            self.lines(asked, bytes, pick)
+        }
+    }
+
+    #[inline(always)]
+    fn lines<S: Simd>(
+        &self,
+        asked: f32x16<S>,
+        bytes: u8x64<S>,
+        pick: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
+    ) -> [f32x16<S>; N] {
+        let beyond = asked - pick(&self.from, bytes);
+        // A loop: `map` is not always inlined, and the values would leave the registers.
+        let mut values = [asked; N];
+        for (n, function) in values.iter_mut().enumerate() {
+            *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;
+        }
+        values
+    }
+}
+
+#[inline(always)]
+fn pick_low<S: Simd>([low, _]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+    f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)
+}
+
+#[inline(always)]
+fn pick<S: Simd>([low, high]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+    let simd = bytes.token();
+    let high: f32x16<S> = f32x16::load_array_ref(simd, high);
+    f32x16::load_array_ref(simd, low).concat_swizzle_dyn(high, bytes)
+}
