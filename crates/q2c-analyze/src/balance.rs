@@ -1,7 +1,7 @@
 //! Requests by hardware queue, and how evenly they are spread.
 
-use crate::marks::Marks;
 use crate::queue_map::QueueMap;
+use crate::state::Marks;
 use q2c_model::{DevId, Op};
 use q2c_result::analyze::{
     Balance, DeviceQueues, Hctx, InexactFigure, InexactReason, QueueSet, QueueUse,

@@ -29,7 +29,7 @@ impl BottleneckSums {
         let some = PARTS
             .into_iter()
             .filter(|stage| self.parts[*stage as usize] > 0);
-        some.map(|stage| (stage.name().to_owned(), self.share(stage)))
+        some.map(|stage| (stage.into_str().to_owned(), self.share(stage)))
             .collect()
     }
 
@@ -154,7 +154,7 @@ impl Shares {
         let stage = self.all.bottleneck_stage();
         let rule = "the largest stage before the driver if it takes at least 20 % of the sum of Q2C, else D2C";
         Some(Bottleneck {
-            stage: stage.name().to_owned(),
+            stage: stage.into_str().to_owned(),
             share: self.all.share(stage),
             why: reason(stage, tags),
             rule: rule.to_owned(),
@@ -170,7 +170,7 @@ impl Shares {
             to: (2 << class) - 1,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
-            stage: sums.bottleneck_stage().name().to_owned(),
+            stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
         let classes = self.loads.iter().enumerate().take(LOADS);
@@ -184,7 +184,7 @@ impl Shares {
             length_ns,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
-            stage: sums.bottleneck_stage().name().to_owned(),
+            stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
         let windows = self.windows.iter(origin);

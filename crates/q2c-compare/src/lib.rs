@@ -17,7 +17,6 @@ mod profile;
 mod request;
 mod trace_source;
 mod trial;
-mod validity;
 mod verdict;
 
 pub use answer::{Begin, RunStart, replay};
@@ -332,7 +331,7 @@ impl Plan for Replaying<'_> {
     }
 
     fn invalid(&self, trial: &ReplayTrial) -> Option<String> {
-        Some(trial.invalid.first()?.kind().to_owned())
+        Some(<&str>::from(trial.invalid.first()?).to_owned())
     }
 
     fn run(

@@ -8,18 +8,13 @@
 )]
 
 mod analysis;
-mod analysis_state;
 mod error;
-mod given;
 mod interrupt;
 mod options;
 mod result;
 mod rule;
-mod simulation;
 mod source;
-mod stream;
 mod sweep;
-mod sweep_state;
 mod trace;
 
 use pyo3::prelude::*;

@@ -4,7 +4,7 @@ use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec};
 use crate::jobs::AxisValues;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_fs::{OneFile, MountContext};
+use q2c_fs::{MountContext, OneFile};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};

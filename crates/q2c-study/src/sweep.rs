@@ -2,8 +2,8 @@
 
 use super::answer;
 use super::notes::left_out;
+use super::sim::{Timing, long_ios};
 use super::source::SimTrace;
-use super::timing::{Timing, long_ios};
 use q2c_model::{CostModel, Exit, Fault};
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;

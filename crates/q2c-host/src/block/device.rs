@@ -164,7 +164,7 @@ pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
             return refused(&format!(
                 "its driver ({}) made them and takes no other number; leave \
                  --hw-queues out, or name a device of null_blk or ramdisk_mq",
-                kind.text()
+                kind.as_ref()
             ));
         }
     };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixtures;
 use q2c_model::{CostModel, Nanos};
-use q2c_result::poll_study::ClaimVerdict;
+use q2c_result::reproduce::ReproduceVerdict;
 use q2c_sim::LaneRecording;
 
 fn pattern(name: &str, source: &str, us: f64) -> SimTrace {
@@ -81,7 +81,7 @@ fn losses_and_choices_by_hand() {
         assert!(best.contains(expected), "{best} {expected}");
     }
     // Two sources are too few for the published conclusion.
-    assert_eq!(result.published.verdict, ClaimVerdict::CannotJudge);
+    assert_eq!(result.published.verdict, ReproduceVerdict::CannotJudge);
 }
 
 /// Every pattern is best served by one rule, which an outsider loses to on each of them: a formula
@@ -113,7 +113,7 @@ fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
     let share = result.published.share;
     assert!((share - 4.0 / 27.0).abs() < 0.04, "{share}");
     assert_eq!(result.published.resamples, 1_000);
-    assert_eq!(result.published.verdict, ClaimVerdict::Undecided);
+    assert_eq!(result.published.verdict, ReproduceVerdict::Undecided);
 }
 
 /// A ratio of the conclusion is best on all patterns, so in every set of them.
@@ -123,10 +123,10 @@ fn the_published_conclusion_holds_where_it_is_made_to() {
         [("a", 100.0), ("b", 120.0), ("c", 90.0)].map(|(name, us)| pattern(name, name, us));
     let rules = ["min:50%,1ms", "min:90%,1ms", "mean:50%,1ms"];
     let result = studied(&traces, &rules);
-    assert_eq!(result.published.verdict, ClaimVerdict::Holds);
+    assert_eq!(result.published.verdict, ReproduceVerdict::Holds);
     let rules = ["min:70%,1ms", "min:95%,1ms", "mean:50%,1ms"];
     let result = studied(&traces, &rules);
-    assert_eq!(result.published.verdict, ClaimVerdict::DoesNotHold);
+    assert_eq!(result.published.verdict, ReproduceVerdict::DoesNotHold);
     assert_eq!(result.published.share, 0.0);
 }
 
