@@ -2,7 +2,6 @@
 //!
 //! Runs an analysis in a thread of its own, so that reading and matching go on meanwhile.
 
-use crate::Analyzer;
 use crate::state::{AnalyzerState, Tail};
 use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, Layer, OrFault};

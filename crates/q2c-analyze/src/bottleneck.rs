@@ -26,11 +26,9 @@ impl BottleneckSums {
     }
 
     fn shares(&self) -> BTreeMap<String, f64> {
-        let some = PARTS
-            .into_iter()
-            .filter(|stage| self.parts[*stage as usize] > 0);
-        some.map(|stage| (stage.into_str().to_owned(), self.share(stage)))
-            .collect()
+        let takes_time = |stage: &Stage| self.parts[*stage as usize] > 0;
+        let share = |stage: Stage| (stage.into_str().to_owned(), self.share(stage));
+        PARTS.into_iter().filter(takes_time).map(share).collect()
     }
 
     fn mean(&self) -> f64 {

@@ -55,13 +55,9 @@ impl ByOne {
         let Places { keys, tallies, .. } = &self.groups;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|place| keys[*place]);
-        let known = order
-            .iter()
-            .map(|&place| (name(keys[place]), &tallies[place]));
-        let others = self
-            .others
-            .iter()
-            .map(|tally| ("others".to_owned(), &**tally));
+        let known = order.iter().map(|&of| (name(keys[of]), &tallies[of]));
+        let others = self.others.iter();
+        let others = others.map(|tally| ("others".to_owned(), &**tally));
         let group = |(key, tally): (String, &StageTally)| Group {
             key,
             requests: tally.requests,
@@ -196,13 +192,8 @@ impl Groups {
 
     pub(crate) fn devices(&self) -> BTreeSet<u64> {
         let kinds = self.kinds.keys.iter().map(|kind| number(kind.device));
-        self.by[DEVICE]
-            .groups
-            .keys
-            .iter()
-            .copied()
-            .chain(kinds)
-            .collect()
+        let groups = self.by[DEVICE].groups.keys.iter();
+        groups.copied().chain(kinds).collect()
     }
 
     /// Adds the tallies of the kinds to their groups. Returns the tally of all I/Os.
@@ -212,9 +203,9 @@ impl Groups {
             self.each_of_kind(kind, |group| group.merge(tally));
         }
         let mut total = StageTally::default();
-        self.by[0]
-            .iter_tallies()
-            .for_each(|tally| total.merge(tally));
+        for tally in self.by[0].iter_tallies() {
+            total.merge(tally);
+        }
         total
     }
 

@@ -2,9 +2,9 @@
 //!
 //! The analysis of a capture whose I/Os are all in memory.
 
+use crate::Analyzer;
 use crate::recording::complete_queues;
 use crate::stage::between;
-use crate::{Analyzer, CapturedIo};
 use q2c_model::Layer;
 use q2c_model::stats::Histogram;
 use q2c_result::analyze::AnalyzeResult;

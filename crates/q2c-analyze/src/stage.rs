@@ -141,11 +141,8 @@ impl StageTally {
             let name = stage.name_in(layer)?;
             Some((name.to_owned(), stats(histogram.as_ref()?)))
         };
-        Stage::VARIANTS
-            .iter()
-            .zip(&self.stages)
-            .filter_map(stat)
-            .collect()
+        let stages = Stage::VARIANTS.iter().zip(&self.stages);
+        stages.filter_map(stat).collect()
     }
 }
 

@@ -264,16 +264,15 @@ impl AnalysisCounts {
 
     pub(crate) fn check(&self) -> Result<(), Broken> {
         const MANY: u64 = 1 << 56;
-        let most = self
-            .completed
-            .max(self.failed)
-            .max(self.merged)
-            .max(self.issued);
-        if self.requests.max(most) <= MANY {
-            Ok(())
-        } else {
-            Err(Broken::Counts)
-        }
+        let counts = [
+            self.requests,
+            self.completed,
+            self.failed,
+            self.merged,
+            self.issued,
+        ];
+        let fit = counts.iter().all(|count| *count <= MANY);
+        fit.then_some(()).ok_or(Broken::Counts)
     }
 
     /// A result with these counts and no other figures.

@@ -54,12 +54,16 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
         )
     });
     let (losses, events) = (losses(result), start_and_latency(result));
-    let before = [losses, missing_files, unfinished, times_fall];
-    before
-        .into_iter()
-        .chain([doubled, unsorted, events])
-        .flatten()
-        .collect()
+    let warnings = [
+        losses,
+        missing_files,
+        unfinished,
+        times_fall,
+        doubled,
+        unsorted,
+        events,
+    ];
+    warnings.into_iter().flatten().collect()
 }
 
 /// BPF loses whole I/Os; where events were lost from a buffer, parts of I/Os may be missing.

@@ -346,13 +346,13 @@ impl Plan for Replaying<'_> {
         let mut trial = self.trial(variant, site, seed)?;
         let stays_late = self.stayed_late.contains(&plan.cell);
         for _ in 0..if stays_late { 0 } else { self.repeats } {
-            let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
+            let late_ns = trial::only_late(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else { break };
             let note = repeated(late_ns, self.max_lateness, self.busy_cpus);
             context.notes.push(note);
             trial = self.trial(variant, site, seed)?;
         }
-        if validity::only_late(&trial).is_some() {
+        if trial::only_late(&trial).is_some() {
             self.stayed_late.insert(plan.cell.clone());
         }
         if context.cancelled() {

@@ -110,9 +110,8 @@ fn lateness(histogram: &Histogram) -> Lateness {
 fn shares() -> impl Iterator<Item = f64> {
     let low = [0.0, 0.001, 0.01, 0.02];
     let middle = (1..20).map(|n| f64::from(n) * 0.05);
-    let high = [
-        0.96, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 1.0,
-    ];
+    let near_one = [0.96, 0.97, 0.98, 0.99, 0.995, 0.998];
+    let high = near_one.into_iter().chain([0.999, 0.9995, 0.9999, 1.0]);
     low.into_iter().chain(middle).chain(high)
 }
 
@@ -137,12 +136,12 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
     let recorded = facts.latency_sum_ns as f64 / 1e9;
     let sum_s = seconds(outcome.counts.sum_u2c_ns);
     let has_time = completion_s > 0.0;
+    let most_recorded = Some(outcome.counts.most_recorded);
     InFlight {
         mean: if has_time { sum_s / completion_s } else { 0.0 },
         most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
-        recorded_most: (outcome.profiled && outcome.counts.most_recorded > 0)
-            .then_some(outcome.counts.most_recorded),
+        recorded_most: most_recorded.filter(|most| outcome.profiled && *most > 0),
         error: outcome.in_flight_error(),
     }
 }

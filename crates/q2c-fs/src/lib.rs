@@ -290,9 +290,7 @@ impl FsRun<'_, '_> {
         for (cell, runs) in self.result.cells.iter_mut().zip(&summary.cells) {
             let failed = || runs.failures().next().map(str::to_owned);
             let watched = runs.outcomes().next().cloned();
-            let (locks, profile) = watched
-                .map(|watched| (watched.locks, watched.profile))
-                .unzip();
+            let (locks, profile) = watched.map(|seen| (seen.locks, seen.profile)).unzip();
             cell.locks = locks.or_else(|| failed().map(FsLocks::Unseen));
             cell.profile = profile.or_else(|| failed().map(FsProfile::Unseen));
         }

@@ -41,11 +41,8 @@ impl MountPoint {
         let folder = std::env::temp_dir();
         let tried = format_args!("make a folder in {}", folder.display());
         let none = "there is no folder for the journal of settings";
-        let journal = context
-            .journal
-            .ok_or(none)
-            .or_fault(Exit::Environment, tried)?;
-        let guard = Guard::new(context.roots, journal);
+        let journal = context.journal.ok_or(none);
+        let guard = Guard::new(context.roots, journal.or_fault(Exit::Environment, tried)?);
         let mut guard = guard.or_fault(Exit::Environment, tried)?;
         let made = tempfile::Builder::new()
             .prefix(&format!("q2c-{fs}-"))

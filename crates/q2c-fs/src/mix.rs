@@ -100,19 +100,19 @@ type Operation = fn(&mut MixTask<'_>, u32) -> io::Result<()>;
 
 /// A job: each operation in its turn, on so many files. Copies are numbered behind all small files.
 const JOB: [(u32, Operation); 11] = [
-    (SMALL, MixTask::create_small),
+    (SMALL, |task, n| task.create_small(n)),
     (SMALL, |task, n| fs::read(task.small(n)).map(drop)),
-    (SMALL, MixTask::overwrite_small),
+    (SMALL, |task, n| task.overwrite_small(n)),
     (SMALL, |task, n| {
         copy(&task.small(n), &task.small(SMALL + n), &mut task.data)
     }),
     (SMALL, |task, n| {
         remove([task.small(n), task.small(SMALL + n)])
     }),
-    (1, MixTask::create_large),
+    (1, |task, n| task.create_large(n)),
     (1, |task, n| File::open(task.large(n))?.sync_all()),
-    (1, MixTask::read_large),
-    (1, MixTask::read_at_random),
+    (1, |task, n| task.read_large(n)),
+    (1, |task, n| task.read_at_random(n)),
     (1, |task, n| {
         copy(&task.large(n), &task.large(n + 1), &mut task.data)
     }),

@@ -92,7 +92,10 @@ impl FsPlan<'_> {
         let files = files::open(made.path(), point, bench.spec.file);
         let files = files.map_err(|error| CellError::Cell(error.to_string()))?;
         let done = if (point.access, point.caching) == (Access::Scan, Caching::Buffered) {
-            self.scan(point, &files, &made.statistics, context)
+            let spec = bench.spec;
+            let jobs_s = f64::from(point.jobs) * (spec.warm_up + spec.seconds);
+            let done = scan::trial(&files, point.bs, spec, &made.statistics, context.cancel);
+            done.map(|trial| (trial, jobs_s))
         } else {
             let jobs = self.jobs(point, files, context.seed >> 1)?;
             self.trial(jobs, &made.statistics, context)
@@ -106,21 +109,6 @@ impl FsPlan<'_> {
             )),
             other => other,
         })
-    }
-
-    fn scan(
-        &self,
-        point: &FsPoint,
-        files: &[JobFile],
-        statistics: &Path,
-        context: &Context<'_>,
-    ) -> Result<(FsTrial, f64), CellError> {
-        let spec = self.bed.bench.spec;
-        let done = scan::trial(files, point.bs, spec, statistics, context.cancel);
-        let done = done.map_err(|error| CellError::Trial(format!("read a file: {error}")))?;
-        let job_s = spec.warm_up + spec.seconds;
-        let done = done.ok_or(CellError::Cancelled)?;
-        Ok((done, f64::from(point.jobs) * job_s))
     }
 
     fn jobs(
@@ -202,10 +190,8 @@ pub(crate) fn label(point: &FsPoint) -> String {
         "{} {} {} {}, {}",
         p.fs, p.caching, p.access, p.bs, p.sharing
     );
-    let ahead = p
-        .readahead
-        .map_or_else(String::new, |bytes| format!(", readahead {bytes}"));
-    let s = if jobs == 1 { "" } else { "s" };
+    let ahead = p.readahead.map(|bytes| format!(", readahead {bytes}"));
+    let (ahead, s) = (ahead.unwrap_or_default(), if jobs == 1 { "" } else { "s" });
     format!("{place}{ahead}, {jobs} job{s}")
 }
 
@@ -283,13 +269,11 @@ impl Plan for LocksPlan<'_, '_> {
             (_, thread_seconds) = self.0.run_trial(&cell.cell, context)?;
         }
         let locks = locks.and_then(|probe| probe.read());
+        let locks = locks.map(|counts| attributed(&counts, thread_seconds));
         let profile = profile.and_then(|probe| probe.read());
-        Ok(FsLockProfile {
-            locks: locks
-                .map(|counts| attributed(&counts, thread_seconds))
-                .into(),
-            profile: profile.map(|counts| profiled(&counts)).into(),
-        })
+        let profile = profile.map(|counts| profiled(&counts));
+        let (locks, profile) = (locks.into(), profile.into());
+        Ok(FsLockProfile { locks, profile })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::plan::FsTrial;
 use crate::spec::FsSettings;
 use q2c_host::block::DiskStats;
 use q2c_model::Bytes;
+use q2c_run::runner::CellError;
 use rustix::fs::{Advice, fadvise};
 use std::io;
 use std::num::NonZeroU64;
@@ -21,33 +22,34 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a sector in the kernel's statistics.
 const SECTOR: u64 = 512;
 
-/// One trial. `None` when it was stopped.
+/// One trial.
 pub(crate) fn trial(
     files: &[JobFile],
     bs: Bytes,
     spec: &FsSettings,
     statistics: &Path,
     stop: &AtomicBool,
-) -> io::Result<Option<FsTrial>> {
+) -> Result<FsTrial, CellError> {
+    let failed = |error| CellError::Trial(format!("read a file: {error}"));
     let counted = Counted::new(spec, stop);
     let (reads, [before, after]) = in_threads(
         ("job", files.len()),
         &spec.cpus,
         |job| passes(&files[job], bs, counted.clone()),
         || between(&counted, || DiskStats::read(statistics).ok()),
-    )?;
+    )
+    .map_err(failed)?;
     if counted.is_stopped() {
-        return Ok(None);
+        return Err(CellError::Cancelled);
     }
     if reads.iter().any(|(blocks, _)| *blocks == 0) {
-        return Err(io::Error::other(
-            "a job had no read that ended in the counted time; raise --seconds",
-        ));
+        let reason = "a job had no read that ended in the counted time; raise --seconds";
+        return Err(failed(io::Error::other(reason)));
     }
     let blocks: u64 = reads.iter().map(|(blocks, _)| blocks).sum();
     let both = before.zip(after);
     let seconds = spec.seconds;
-    Ok(Some(FsTrial {
+    Ok(FsTrial {
         iops: reads.iter().map(|&(n, seconds)| n as f64 / seconds).sum(),
         in_flight: both.and_then(|(before, after)| {
             let added = after.queue_ms.checked_sub(before.queue_ms)?;
@@ -57,7 +59,7 @@ pub(crate) fn trial(
             let sectors = after.read.sectors.0.checked_sub(before.read.sectors.0)?;
             Some((sectors * SECTOR) as f64 / (blocks * bs.0) as f64)
         }),
-    }))
+    })
 }
 
 /// Reads a file's part in order, again and again, each time from the device. Returns the blocks
@@ -106,7 +108,7 @@ mod tests {
         }
     }
 
-    fn tried(files: &[JobFile], stopped: bool) -> io::Result<Option<FsTrial>> {
+    fn tried(files: &[JobFile], stopped: bool) -> Result<FsTrial, CellError> {
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
         let spec = FsSettings {
             seconds: 0.2,
@@ -120,16 +122,18 @@ mod tests {
 
     #[test]
     fn jobs_read_for_the_counted_time() {
-        let trial = tried(&[file(9), file(5)], false).unwrap().unwrap();
+        let trial = tried(&[file(9), file(5)], false).unwrap();
         assert!(trial.iops > 10.0, "{trial:?}");
         assert_eq!((trial.in_flight, trial.from_device), (None, None));
     }
 
     #[test]
-    fn a_stopped_trial_is_none_and_a_short_file_an_error() {
-        assert_eq!(tried(&[file(3)], true).unwrap(), None);
+    fn a_stopped_trial_is_cancelled_and_a_short_file_an_error() {
+        let stopped = tried(&[file(3)], true).unwrap_err();
+        assert!(matches!(stopped, CellError::Cancelled), "{stopped}");
         let mut short = file(3);
         short.span = Bytes(4096 * 8);
-        assert!(tried(&[short], false).is_err());
+        let failed = tried(&[short], false).unwrap_err();
+        assert!(matches!(failed, CellError::Trial(_)), "{failed}");
     }
 }

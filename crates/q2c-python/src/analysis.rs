@@ -6,14 +6,13 @@ use crate::error::Failed;
 use crate::interrupt::interruptible;
 use crate::options::{PythonOptions, Recording, duration};
 use crate::result::Made;
-use crate::source::{Source, Table, not_numbers};
+use crate::source::{Source, not_numbers};
 use crate::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use q2c_analyze::{Options, PartialAnalysis as State, RecordingAnalysis, recording};
 use q2c_model::{Fault, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Scan, TraceError};
 use std::ops::Range;
@@ -47,22 +46,15 @@ pub(crate) fn analyze(
         Source::Table(table) => {
             given.end("analyze of a table")?;
             let path = Path::new(name);
-            interruptible(py, |stop| Ok(of_table(table, path, window, stop)?))?
+            interruptible(py, |stop| {
+                let mut analysis = RecordingAnalysis::new(path, window, stop);
+                let meta = table.read(path, &mut analysis);
+                Ok(analysis.finish(meta.map_err(ImportError::BadTrace)?)?)
+            })?
         }
         Source::Latencies(_) => return Err(not_numbers()),
     };
     Ok(Made::new(result))
-}
-
-fn of_table(
-    table: Table,
-    name: &Path,
-    window: Option<Range<Nanos>>,
-    stop: &AtomicBool,
-) -> Result<AnalyzeResult, Fault> {
-    let mut analysis = RecordingAnalysis::new(name, window, stop);
-    let meta = table.read(name, &mut analysis);
-    analysis.finish(meta.map_err(ImportError::BadTrace)?)
 }
 
 fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>> {

@@ -30,6 +30,7 @@ impl Recording {
         let sort = given.value::<bool>("sort")?.unwrap_or(false);
         let columns = given.value::<BTreeMap<String, String>>("columns")?;
         let columns = columns.unwrap_or_default().into_iter();
+        let columns = columns.map(|(field, header)| ColumnMap { field, header });
         Ok(Recording {
             format: given.value("format")?,
             import: ImportOptions {
@@ -39,9 +40,7 @@ impl Recording {
                 offset_unit: given.size("offset_unit")?,
                 read_flag: bit(given)?,
                 sort: sort.then(temporary),
-                columns: columns
-                    .map(|(field, header)| ColumnMap { field, header })
-                    .collect(),
+                columns: columns.collect(),
                 delimiter: delimiter(given)?,
                 blkparse_format: given.value("blkparse_format")?,
                 skip_bad: given.value("skip_bad")?.unwrap_or(false),

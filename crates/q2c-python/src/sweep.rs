@@ -21,7 +21,8 @@ use q2c_sim::{
     start_threads,
 };
 use q2c_study::{
-    SimTrace, Simulation, Study, Swept, choose_over, read, read_input, read_records, volumes_result,
+    CellProgress, SimTrace, Simulation, Study, Swept, choose_over, read, read_input, read_records,
+    volumes_result,
 };
 use q2c_trace::import::{Input, by_name};
 use std::collections::BTreeSet;
@@ -101,15 +102,14 @@ fn swept(
     swept.worth_it(&study, asked.long)?;
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
-    let mut result = study.run(stop, &mut |_| {})?;
+    let mut result = study.run(&mut CellProgress::new(stop, &mut |_| {}))?;
     result.warnings.splice(0..0, costs.doubt);
     Ok(result)
 }
 
 pub(crate) fn objective(given: &PythonOptions<'_>) -> PyResult<Objective> {
-    Ok(given
-        .parsed("objective")?
-        .unwrap_or(Objective::KiopsPerCore))
+    let objective = given.parsed("objective")?;
+    Ok(objective.unwrap_or(Objective::KiopsPerCore))
 }
 
 pub(crate) fn limits(given: &PythonOptions<'_>) -> PyResult<Limits> {

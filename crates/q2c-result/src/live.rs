@@ -183,10 +183,7 @@ impl LatencyCounts {
         self.ios += other.ios;
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         for more in &other.buckets {
-            let place = self
-                .buckets
-                .binary_search_by_key(&more.from_ns, |bucket| bucket.from_ns);
-            match place {
+            match (self.buckets).binary_search_by_key(&more.from_ns, |bucket| bucket.from_ns) {
                 Ok(at) => self.buckets[at].ios += more.ios,
                 Err(at) => self.buckets.insert(at, *more),
             }

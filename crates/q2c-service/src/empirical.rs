@@ -128,10 +128,8 @@ fn nearest(class: usize, full: &[usize]) -> usize {
         let other_direction = class % 2 != other % 2;
         (other_direction, (class / 2).abs_diff(other / 2), other)
     };
-    *full
-        .iter()
-        .min_by_key(distance)
-        .expect("a class with times")
+    let nearest = full.iter().min_by_key(distance);
+    *nearest.expect("a class with times")
 }
 
 #[derive(Clone, Debug)]

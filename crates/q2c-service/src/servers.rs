@@ -44,9 +44,8 @@ impl Servers {
     fn first_free(&self) -> (&AtomicU64, u64) {
         let times = self.free_at.iter();
         let times = times.map(|server| (server, server.load(Ordering::Relaxed)));
-        times
-            .min_by_key(|(_, free_at)| *free_at)
-            .expect("at least one server")
+        let first_free = times.min_by_key(|(_, free_at)| *free_at);
+        first_free.expect("at least one server")
     }
 
     /// Makes all servers idle, as if no request had come so far. No other thread may put requests

@@ -3,10 +3,10 @@
 //! Contests of groups of rules: what each group's best loses on all patterns and on drawn sources.
 
 use crate::poll_study::{Ranked, drawn};
-use crate::sweep::{SimulatedCells, Study};
+use crate::sweep::{CellProgress, SimulatedCells, Study};
+use itertools::Itertools;
 use q2c_model::Fault;
 use q2c_model::stats::{Rng, mean};
-use std::sync::atomic::AtomicBool;
 
 /// Losses are shares of the objective: 0 is the pattern's own best, 1 nothing or a broken limit.
 #[derive(Clone, Debug, Default)]
@@ -46,10 +46,7 @@ impl PatternLosses {
     }
 
     pub(crate) fn sources(&self) -> usize {
-        let mut distinct = self.sources.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        distinct.len()
+        self.sources.iter().unique().count()
     }
 
     /// The best of `among` on the patterns `on`, of equal ones the first.
@@ -64,9 +61,9 @@ impl PatternLosses {
                 LossAggregate::Worst => losses.fold(f64::NEG_INFINITY, f64::max),
             }
         };
-        let least = among.iter().map(|c| (score(&c), c));
-        let least = least.reduce(|best, next| if next.0 < best.0 { next } else { best });
-        least.map(|(_, &configuration)| configuration)
+        let scored = among.iter().map(|c| (score(&c), *c));
+        let least = scored.reduce(|best, next| if next.0 < best.0 { next } else { best });
+        least.map(|(_, configuration)| configuration)
     }
 
     /// For each pattern the best configuration on average on all others, if there are any.
@@ -110,23 +107,19 @@ pub struct GroupLoss {
 impl Study<'_> {
     /// Simulates every policy on every trace once and holds the contests, each with `sets` sets:
     /// first all of the patterns' sources, then as many sources drawn with repetition, each with
-    /// all of its patterns. A set has no loss for a group where no pattern counts. `told` gets the
-    /// number of cells done.
+    /// all of its patterns. A set has no loss for a group where no pattern counts.
     ///
     /// # Errors
-    /// No I/O counts on one of the traces, or `stop` is raised.
+    /// No I/O counts on one of the traces, or it is stopped.
     pub fn contests(
         &self,
         contests: &[Contest],
         sets: u32,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
+        progress: &mut CellProgress<'_>,
     ) -> Result<Vec<Vec<Vec<GroupLoss>>>, Fault> {
-        let cells = self.simulate(stop, told)?;
-        let held = contests
-            .iter()
-            .map(|contest| self.held(contest, sets, &cells));
-        held.collect()
+        let cells = self.simulate(progress)?;
+        let held = |contest| self.held(contest, sets, &cells);
+        contests.iter().map(held).collect()
     }
 
     fn held(
@@ -144,11 +137,8 @@ impl Study<'_> {
         let sources = ranked.by_source();
         let mut rng = Rng::new(self.timing.seed);
         let set = |n: u32| {
-            let on = if n == 0 {
-                sources.concat()
-            } else {
-                drawn(&sources, &mut rng)
-            };
+            let drawn = (n > 0).then(|| drawn(&sources, &mut rng));
+            let on = drawn.unwrap_or_else(|| sources.concat());
             in_set(&ranked.losses.only(&on), &groups)
         };
         Ok((0..sets).map(set).collect())
@@ -203,22 +193,13 @@ mod tests {
         let losses = by_hand();
         let configurations = [0, 1, 2];
         let on = [0, 1, 2, 3];
-        assert_eq!(
-            losses.best(&configurations, &on, LossAggregate::Mean),
-            Some(0)
-        );
-        assert_eq!(
-            losses.best(&configurations, &on, LossAggregate::Worst),
-            Some(1)
-        );
-        assert_eq!(
-            losses.without_pattern(&configurations),
-            Some(vec![1, 2, 0, 0])
-        );
-        assert_eq!(
-            losses.without_source(&configurations),
-            Some(vec![1, 1, 0, 0])
-        );
+        for (by, best) in [(LossAggregate::Mean, 0), (LossAggregate::Worst, 1)] {
+            assert_eq!(losses.best(&configurations, &on, by), Some(best), "{by:?}");
+        }
+        let by_pattern = losses.without_pattern(&configurations);
+        assert_eq!(by_pattern, Some(vec![1, 2, 0, 0]));
+        let by_source = losses.without_source(&configurations);
+        assert_eq!(by_source, Some(vec![1, 1, 0, 0]));
         assert_eq!(losses.without_source(&[2]), Some(vec![2; 4]));
     }
 

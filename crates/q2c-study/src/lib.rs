@@ -26,6 +26,6 @@ pub use service::service_times;
 pub use sim::Simulation;
 pub use sim::Timing;
 pub use source::{SimTrace, SourceOptions, read, read_input, read_records};
-pub use sweep::Study;
+pub use sweep::{CellProgress, Study};
 pub use swept::{LONG_S, Swept, standard};
 pub use volumes::{choose_over, volumes_result};

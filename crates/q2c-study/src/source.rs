@@ -7,7 +7,7 @@ use q2c_model::{
     Assumed, Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta,
 };
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Closed, LaneRecording, RecordingError, Taking};
+use q2c_sim::{LaneRecording, RecordingError, Taking};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeMap;
@@ -149,24 +149,24 @@ fn take(
         return Err(spilled(full));
     }
     if stop.load(Ordering::Relaxed) {
-        let text = format!("read {}: stopped by a signal", path.display());
-        return Err(Fault::stopped(text));
+        let path = path.display();
+        return Err(Fault::stopped(format_args!(
+            "read {path}: stopped by a signal"
+        )));
     }
     let meta = read?;
     let lanes = taken.lanes.finish().map_err(spilled)?;
     let (mut lanes, closed) = lanes.map_err(|source| unfit(path, &source))?;
     let imported = format.map(|_| &options.import);
+    let is_imported = imported.is_some() || meta.facts.contains_key("imported_from");
     if let Some(cpu) = think_cpu(&meta).filter(|_| closed.taken_as.layer == Layer::User) {
         lanes.iter_mut().for_each(|lane| lane.gap_cpu = Some(cpu));
     }
+    let think_as_cpu = is_imported.then(|| think_as_cpu(&lanes));
     let taken_as = TakenAs {
         polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &closed.taken_as),
-        think_as_cpu_ns: if imported.is_some() || meta.facts.contains_key("imported_from") {
-            think_as_cpu(&lanes)
-        } else {
-            0.0
-        },
+        think_as_cpu_ns: think_as_cpu.unwrap_or_default(),
         format: format.map(str::to_owned),
         assumed: imported.and_then(|stated| assumed(stated, &meta)),
         unmatched: meta.unmatched,
@@ -174,7 +174,15 @@ fn take(
         ..closed.taken_as.clone()
     };
     Ok(SimTrace {
-        input: described(path, taken_as, &lanes, closed),
+        input: SweepInput {
+            path: path.display().to_string(),
+            taken_as,
+            lanes: lanes.len(),
+            ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
+            sizes: closed.sizes,
+            span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
+            latency_ns: latencies(&lanes),
+        },
         lanes,
         facts: meta.facts,
     })
@@ -236,15 +244,14 @@ impl RecordSink for LaneSink<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped { doing, path });
         }
-        self.full = self.lanes.take(records).err();
-        if self.full.is_none() {
-            return Ok(());
-        }
-        let source = io::Error::other("no room");
-        Err(TraceError::Io {
-            doing,
-            path,
-            source,
+        self.lanes.take(records).map_err(|full| {
+            self.full = Some(full);
+            let source = io::Error::other("no room");
+            TraceError::Io {
+                doing,
+                path,
+                source,
+            }
         })
     }
 }
@@ -261,23 +268,6 @@ fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
     let add = |(sum, ios), &ns: &f32| (sum + f64::from(ns), ios + 1.0);
     let (sum, ios) = think.fold((0.0, 0.0), add);
     sum / f64::max(ios, 1.0)
-}
-
-fn described(
-    path: &Path,
-    taken_as: TakenAs,
-    lanes: &[LaneRecording],
-    closed: Closed,
-) -> SweepInput {
-    SweepInput {
-        path: path.display().to_string(),
-        taken_as,
-        lanes: lanes.len(),
-        ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
-        sizes: closed.sizes,
-        span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
-        latency_ns: latencies(lanes),
-    }
 }
 
 /// Minimum, p10, p50, p99 and maximum; above [`EXACT`] latencies within 1.6 %.

@@ -12,6 +12,8 @@ use super::FigureUnit::{
 use super::{Columns, Figure, FigureTable, Measures, word};
 use crate::poll_search::PollSearchResult;
 use crate::poll_study::{PollStudyResult, ScoredPolicy, StudiedPattern};
+use crate::scale::{CurvePoint, ScaleResult};
+use crate::sweep::{SimCell, SweepResult};
 use std::collections::BTreeSet;
 
 /// A configuration with the trace that it was simulated on.

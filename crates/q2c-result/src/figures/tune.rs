@@ -7,6 +7,8 @@ use super::FigureUnit::{
     self, Cpus, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Kilo,
 };
 use super::{Columns, or_empty, word};
+use crate::kernel_tune::{KernelMeasured, KernelMethod, KernelTuneResult};
+use crate::tune::{Cell, Measured, Prediction, Relative, TuneResult};
 use crate::tune_jobs::TuneJobsResult;
 use q2c_model::SimulatedFigures;
 use q2c_model::stats::Interval;
@@ -112,21 +114,18 @@ fn predicted<'a>(
     when: &str,
     prediction: fn(&Cell) -> Option<Prediction>,
 ) -> Columns<TuneFigureRow<'a>> {
-    PREDICTED
-        .into_iter()
-        .fold(columns, |columns, (name, unit, better, value)| {
-            let value = move |row: &TuneFigureRow| prediction(row.cell).as_ref().map(value);
-            columns.figure(format!("{when}_{name}"), unit, better, value)
-        })
+    let figures = PREDICTED.into_iter();
+    figures.fold(columns, |columns, (name, unit, better, value)| {
+        let value = move |row: &TuneFigureRow| prediction(row.cell).as_ref().map(value);
+        columns.figure(format!("{when}_{name}"), unit, better, value)
+    })
 }
 
 type KernelFigureRow<'a> = (&'a KernelMethod, &'a KernelMeasured, &'a SimulatedFigures);
 
 measures!(KernelTuneResult, columns(), |result| {
-    result
-        .methods
-        .iter()
-        .map(|of| (of, &of.measured, &of.predicted))
+    let methods = result.methods.iter();
+    methods.map(|of| (of, &of.measured, &of.predicted))
 });
 
 fn columns<'a>() -> Columns<KernelFigureRow<'a>> {

@@ -19,9 +19,9 @@ const JUDGED: [f64; 2] = [0.025, 0.975];
 
 pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
     let configurations: Vec<usize> = (0..ranked.policies.len()).collect();
-    let (named, others): (Vec<usize>, Vec<usize>) = configurations
-        .iter()
-        .partition(|&&c| is_named(ranked.policy(c)));
+    let is_named = |c: &usize| is_named(ranked.policy(*c));
+    let (named, others): (Vec<usize>, Vec<usize>) =
+        configurations.iter().partition(|c| is_named(c));
     let on: Vec<usize> = (0..ranked.counting.len()).collect();
     let best = |among: &[usize]| {
         let best = ranked.losses.best(among, &on, LossAggregate::Mean);
