@@ -2,7 +2,7 @@
 
 use crate::Analyzer;
 use crate::analyzer::same_layer;
-use crate::recording::{Intake, no_request};
+use crate::recording::{RecordIntake, no_request};
 use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, IoRecord, Layer, OrFault, TraceMeta};
 use q2c_result::analyze::AnalyzeResult;
@@ -25,7 +25,7 @@ pub struct PartialAnalysis {
     pub(crate) later: bool,
     pub(crate) layer: Option<Layer>,
     pub(crate) analyzer: Option<Analyzer>,
-    pub(crate) intake: Intake,
+    pub(crate) intake: RecordIntake,
 }
 
 impl PartialAnalysis {
@@ -35,7 +35,7 @@ impl PartialAnalysis {
             later,
             layer,
             analyzer: None,
-            intake: Intake::default(),
+            intake: RecordIntake::default(),
         }
     }
 

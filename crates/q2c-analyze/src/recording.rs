@@ -106,7 +106,7 @@ pub struct RecordingAnalysis<'a> {
     stop: &'a AtomicBool,
     window: Option<Range<Nanos>>,
     analyzer: Option<(Layer, AnalyzerThread)>,
-    intake: Intake,
+    intake: RecordIntake,
     /// The latest begin so far, ns.
     latest_ns: u64,
     by_thread: bool,
@@ -116,7 +116,7 @@ pub struct RecordingAnalysis<'a> {
 
 /// What records tell beside the figures of their I/Os.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Intake {
+pub(crate) struct RecordIntake {
     /// I/Os of the other layer.
     pub(crate) other_layer: u64,
     pub(crate) names: ProcessNames,
@@ -138,7 +138,7 @@ impl<'a> RecordingAnalysis<'a> {
             stop,
             window,
             analyzer: None,
-            intake: Intake::default(),
+            intake: RecordIntake::default(),
             latest_ns: 0,
             by_thread: false,
             by_name: BTreeMap::new(),
@@ -227,7 +227,7 @@ pub(crate) fn no_request(path: &Path) -> Fault {
     Fault::new(Exit::Input, text)
 }
 
-impl Intake {
+impl RecordIntake {
     /// Whether an I/O is in the figures of an analysis of `layer`. One that is not is counted.
     pub(crate) fn takes(&mut self, span: &Span, layer: Layer) -> bool {
         let (is_other, is_untimed) = (span.layer != layer, span.is_untimed());
@@ -236,7 +236,7 @@ impl Intake {
         !is_other && !is_untimed
     }
 
-    pub(crate) fn merge(&mut self, other: Intake) {
+    pub(crate) fn merge(&mut self, other: RecordIntake) {
         self.names.merge(other.names);
         self.other_layer = self.other_layer.saturating_add(other.other_layer);
         self.untimed = self.untimed.saturating_add(other.untimed);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The counted time of a trial, and what one of its threads has done.
 #[derive(Clone)]
-pub(crate) struct Counted<'a> {
+pub(crate) struct OperationCounter<'a> {
     pub from: Instant,
     pub to: Instant,
     stop: &'a AtomicBool,
@@ -20,11 +20,11 @@ pub(crate) struct Counted<'a> {
     since: Option<(u64, Instant)>,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> OperationCounter<'a> {
     /// The warm-up of a trial begins now.
     pub(crate) fn new(spec: &FsSettings, stop: &'a AtomicBool) -> Self {
         let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
-        Counted {
+        OperationCounter {
             from,
             to: from + Duration::from_secs_f64(spec.seconds),
             stop,

@@ -36,8 +36,8 @@ pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Resul
 
 /// Makes so many bytes, a multiple of 8.
 pub(crate) fn random_data(rng: &mut Rng, length: usize) -> Vec<u8> {
-    let words = (0..length / 8).flat_map(|_| rng.next_u64().to_le_bytes());
-    words.collect()
+    let numbers = 0..length / 8;
+    numbers.flat_map(|_| rng.next_u64().to_le_bytes()).collect()
 }
 
 fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {

@@ -118,12 +118,12 @@ pub struct MakerFound {
 
 /// Looks for the programs of all file systems.
 pub fn makers() -> Vec<MakerFound> {
-    let found = |maker: &FsMaker| MakerFound {
+    let looked_up = |maker: &FsMaker| MakerFound {
         fs: maker.fs,
         package: maker.package,
         program: maker.find(),
     };
-    MAKERS.iter().map(found).collect()
+    MAKERS.iter().map(looked_up).collect()
 }
 
 #[cfg(test)]

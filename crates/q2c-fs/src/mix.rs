@@ -5,7 +5,7 @@
 //! off counts by its part.
 
 use crate::beside::FsMeasurement;
-use crate::counted::{Counted, in_threads};
+use crate::counted::{OperationCounter, in_threads};
 use crate::files::random_data;
 use crate::{Bed, program};
 use q2c_model::Bytes;
@@ -76,7 +76,7 @@ impl MixPlan<'_> {
     /// Jobs per minute of all tasks together.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
         let spec = self.0.bench.spec;
-        let counted = Counted::new(spec, context.cancel);
+        let counted = OperationCounter::new(spec, context.cancel);
         let work = |task: usize| {
             let folder = folder.join(format!("task-{task}"));
             let rng = Rng::new(context.seed ^ (task as u64).wrapping_mul(7919));
@@ -92,14 +92,14 @@ struct MixTask<'a> {
     folder: PathBuf,
     rng: Rng,
     data: Vec<u8>,
-    counted: Counted<'a>,
+    counted: OperationCounter<'a>,
 }
 
 /// An operation on a file, or on a pair of files, of this number.
-type Operation = fn(&mut MixTask<'_>, u32) -> io::Result<()>;
+type MixOperation = fn(&mut MixTask<'_>, u32) -> io::Result<()>;
 
 /// A job: each operation in its turn, on so many files. Copies are numbered behind all small files.
-const JOB: [(u32, Operation); 11] = [
+const JOB: [(u32, MixOperation); 11] = [
     (SMALL, |task, n| task.create_small(n)),
     (SMALL, |task, n| fs::read(task.small(n)).map(drop)),
     (SMALL, |task, n| task.overwrite_small(n)),
@@ -120,7 +120,7 @@ const JOB: [(u32, Operation); 11] = [
 ];
 
 impl<'a> MixTask<'a> {
-    fn new(folder: PathBuf, mut rng: Rng, counted: Counted<'a>) -> Self {
+    fn new(folder: PathBuf, mut rng: Rng, counted: OperationCounter<'a>) -> Self {
         MixTask {
             folder,
             data: random_data(&mut rng, PIECE),
@@ -236,7 +236,11 @@ mod tests {
             seconds: 600.0,
             ..good()
         };
-        MixTask::new(folder.to_owned(), Rng::new(1), Counted::new(&spec, stop))
+        MixTask::new(
+            folder.to_owned(),
+            Rng::new(1),
+            OperationCounter::new(&spec, stop),
+        )
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Jobs that read their files in order through the page cache, which has none of them when a pass
 //! begins: what the kernel reads ahead decides their speed.
 
-use crate::counted::{Counted, in_threads};
+use crate::counted::{OperationCounter, in_threads};
 use crate::files::JobFile;
 use crate::plan::FsTrial;
 use crate::spec::FsSettings;
@@ -31,7 +31,7 @@ pub(crate) fn trial(
     stop: &AtomicBool,
 ) -> Result<FsTrial, CellError> {
     let failed = |error| CellError::Trial(format!("read a file: {error}"));
-    let counted = Counted::new(spec, stop);
+    let counted = OperationCounter::new(spec, stop);
     let (reads, [before, after]) = in_threads(
         ("job", files.len()),
         &spec.cpus,
@@ -64,7 +64,7 @@ pub(crate) fn trial(
 
 /// Reads a file's part in order, again and again, each time from the device. Returns the blocks
 /// that were read in the counted time, and its length in seconds.
-fn passes(file: &JobFile, bs: Bytes, mut counted: Counted<'_>) -> io::Result<(u64, f64)> {
+fn passes(file: &JobFile, bs: Bytes, mut counted: OperationCounter<'_>) -> io::Result<(u64, f64)> {
     let mut buffer = vec![0; bs.0 as usize];
     let end = file.base.0 + file.span.0 / bs.0 * bs.0;
     let mut at = end;
@@ -82,7 +82,7 @@ fn passes(file: &JobFile, bs: Bytes, mut counted: Counted<'_>) -> io::Result<(u6
 }
 
 /// What `read` gives at the begin and at the end of the counted part.
-fn between<T>(counted: &Counted<'_>, read: impl Fn() -> T) -> [T; 2] {
+fn between<T>(counted: &OperationCounter<'_>, read: impl Fn() -> T) -> [T; 2] {
     [counted.from, counted.to].map(|moment| {
         while Instant::now() < moment && !counted.is_stopped() {
             thread::sleep(LOOK.min(moment.saturating_duration_since(Instant::now())));

@@ -189,8 +189,8 @@ fn unread(error: TraceError) -> Failed {
     error.unread().into()
 }
 
-/// A batch with the columns in the order that was asked for, and with the trace's description in its
-/// schema.
+/// A batch with the columns in the order that was asked for, and with the trace's description in
+/// its schema.
 fn arranged(
     batch: Result<RecordBatch, TraceError>,
     schema: &SchemaRef,

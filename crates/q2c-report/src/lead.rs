@@ -187,8 +187,8 @@ fn standings(
     places.into_iter().filter_map(standing).collect()
 }
 
-/// Who leads among the points `compared`; `None` where less than two can be compared. `names` are those
-/// of all places.
+/// Who leads among the points `compared`; `None` where less than two can be compared. `names` are
+/// those of all places.
 fn standing(
     place: DepthAndJobs,
     mut compared: Vec<&BenchCell>,

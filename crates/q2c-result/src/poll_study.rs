@@ -178,7 +178,8 @@ pub struct Published {
     pub resamples: u32,
     /// Share of these sets in which the best on average is one of `min` with 70 to 90 %.
     pub share: f64,
-    /// It holds in at least 97.5 % of the resampled sets, and does not in at most 2.5 % of them. It
-    /// cannot be judged where one of the two sides was not ranked, or fewer than three sources count.
+    /// It holds in at least 97.5 % of the resampled sets, and does not in at most 2.5 % of them.
+    /// It cannot be judged where one of the two sides was not ranked, or fewer than three sources
+    /// count.
     pub verdict: ReproduceVerdict,
 }

@@ -256,7 +256,7 @@ mod tests {
     /// | a | 0.2 | 0.3 | 0.1 |
     /// | b | 0.0 | 0.0 | 0.9 |
     /// | c | 0.3 | 0.4 | 0.0 |
-    fn by_hand() -> PatternLosses {
+    fn in_groups() -> PatternLosses {
         let rows = [[0.2, 0.3, 0.1], [0.0, 0.0, 0.9], [0.3, 0.4, 0.0]];
         PatternLosses::new(rows.map(Vec::from).to_vec(), vec![0, 1, 2])
     }
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn the_best_of_each_group_is_scored_where_it_was_chosen_and_elsewhere() {
         let groups = [vec![0], vec![1, 2]];
-        let losses = in_set(&by_hand(), &groups);
+        let losses = in_set(&in_groups(), &groups);
         // Of b (0.9) and c (0.7) the second is best. A group of one has nothing to choose.
         close(losses[0].on_average, 0.2);
         close(losses[0].left_out.unwrap(), 0.2);
@@ -280,10 +280,10 @@ mod tests {
     /// X twice and Z: b 0.0, 0.0, 0.9 and c 0.3, 0.3, 0.0. Both times X is left out together.
     #[test]
     fn a_source_that_was_drawn_twice_counts_twice_and_is_left_out_as_a_whole() {
-        let losses = in_set(&by_hand().only(&[0, 2, 0]), &[vec![1, 2]]);
+        let losses = in_set(&in_groups().only(&[0, 2, 0]), &[vec![1, 2]]);
         close(losses[0].on_average, 0.6 / 3.0);
         close(losses[0].left_out.unwrap(), (0.3 + 0.9 + 0.3) / 3.0);
-        let one = in_set(&by_hand().only(&[1, 1]), &[vec![1]]);
+        let one = in_set(&in_groups().only(&[1, 1]), &[vec![1]]);
         assert_eq!((one[0].on_average, one[0].left_out), (0.0, None));
     }
 }

@@ -133,8 +133,8 @@ impl Search<'_> {
     ) -> Result<(), Fault> {
         let before = pool.policies.len() * self.study.traces.len();
         let study = self.with(self.study.traces, &policies);
-        let told = &mut |done| (progress.told)(before + done);
-        let cells = study.simulate(&mut CellProgress::new(progress.stop, told))?;
+        let after = &mut |done| (progress.told)(before + done);
+        let cells = study.simulate(&mut CellProgress::new(progress.stop, after))?;
         pool.cells.add(cells);
         pool.policies.extend(policies);
         Ok(())
