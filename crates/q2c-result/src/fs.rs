@@ -175,11 +175,8 @@ pub struct FsPoint {
     #[serde(rename = "bs_bytes")]
     pub bs: Bytes,
     /// How far the kernel reads ahead; `None` as it was found, and where nothing is read ahead.
-    #[serde(
-        default,
-        rename = "readahead_bytes",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "readahead_bytes", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub readahead: Option<Bytes>,
 }
 
