@@ -14,9 +14,10 @@ impl Variant<'_> {
         let whole = self.facts.time_to_last_end().as_secs_f64();
         let replayed = match self.plan.mode {
             Mode::Timed { speed } => whole / speed,
-            Mode::Outstanding { idle, .. } if idle == Idle::Squeeze => {
-                whole * (1.0 - self.facts.idle_share().unwrap_or(0.0))
-            }
+            Mode::Outstanding {
+                idle: Idle::Squeeze,
+                ..
+            } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
             _ => whole,
         };
         replayed + AROUND_S

@@ -107,7 +107,7 @@ const JOB: [(u32, MixOperation); 11] = [
         copy(&task.small(n), &task.small(SMALL + n), &mut task.data)
     }),
     (SMALL, |task, n| {
-        remove([task.small(n), task.small(SMALL + n)])
+        remove(&[task.small(n), task.small(SMALL + n)])
     }),
     (1, |task, n| task.create_large(n)),
     (1, |task, n| File::open(task.large(n))?.sync_all()),
@@ -116,7 +116,7 @@ const JOB: [(u32, MixOperation); 11] = [
     (1, |task, n| {
         copy(&task.large(n), &task.large(n + 1), &mut task.data)
     }),
-    (1, |task, n| remove([task.large(n), task.large(n + 1)])),
+    (1, |task, n| remove(&[task.large(n), task.large(n + 1)])),
 ];
 
 impl<'a> MixTask<'a> {
@@ -206,7 +206,7 @@ impl<'a> MixTask<'a> {
     }
 }
 
-fn remove(files: [PathBuf; 2]) -> io::Result<()> {
+fn remove(files: &[PathBuf; 2]) -> io::Result<()> {
     files.iter().try_for_each(fs::remove_file)
 }
 

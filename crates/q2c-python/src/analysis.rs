@@ -2,8 +2,7 @@
 //!
 //! Analyses of parts of a recording, which are put together.
 
-use crate::error::Failed;
-use crate::interrupt::interruptible;
+use crate::error::{Failed, interruptible};
 use crate::options::{PythonOptions, Recording, duration};
 use crate::result::Made;
 use crate::source::{Source, not_numbers};

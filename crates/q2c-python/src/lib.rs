@@ -9,7 +9,6 @@
 
 mod analysis;
 mod error;
-mod interrupt;
 mod options;
 mod result;
 mod rule;

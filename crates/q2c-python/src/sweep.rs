@@ -4,8 +4,7 @@
 //!
 //! Sleep rules on a trace, beside classic polling and the oracle.
 
-use crate::error::{Failed, Fails};
-use crate::interrupt::interruptible;
+use crate::error::{Failed, Fails, interruptible};
 use crate::options::{PythonOptions, Simulated, wrong};
 use crate::result::Made;
 use crate::rule::{family, rule};

@@ -2,8 +2,7 @@
 //!
 //! A trace as a stream of Arrow batches, through Arrow's PyCapsule interface.
 
-use crate::error::{Failed, Fails};
-use crate::interrupt::interruptible;
+use crate::error::{Failed, Fails, interruptible};
 use crate::options::{PythonOptions, Recording};
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;

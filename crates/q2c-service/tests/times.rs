@@ -110,7 +110,7 @@ fn empirical_times_have_the_quantiles_of_the_recording() {
     const N: usize = 100_000;
     let records = (1..=1_000).map(|us| block(Op::Read, 4096, us * 1_000));
     let draws = drawn(model(&records.collect::<Vec<_>>()), 3, read(4096), N);
-    let recorded = |t: &u64| t % 1_000 == 0 && (1_000..=1_000_000).contains(t);
+    let recorded = |t: &u64| t.is_multiple_of(1_000) && (1_000..=1_000_000).contains(t);
     assert!(draws.iter().all(recorded));
     for (up_to, wanted) in [(10_000, 0.01), (500_000, 0.5), (990_000, 0.99)] {
         let share = draws.iter().filter(|&&t| t <= up_to).count() as f64 / N as f64;

@@ -97,15 +97,13 @@ fn answer_trace(
     let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
     let of_linux = best.filter(|_| slept).map(over_linux);
     let pareto = pareto_front_of(cells).into_iter();
+    let interrupts = study.configuration_on(trace).interrupts();
     let answer = SweepAnswer {
         input,
         poll: poll.gives,
         linux: linux.gives,
         oracle: oracle.gives,
-        interrupt: study
-            .configuration_on(trace)
-            .interrupts()
-            .map(|outcome| outcome.gives),
+        interrupt: interrupts.map(|outcome| outcome.gives),
         best: best.map(|b| base + b),
         most_kiops_per_core: of_all(Objective::KiopsPerCore),
         most_iops: of_all(Objective::Iops),
