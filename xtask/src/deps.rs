@@ -63,12 +63,8 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
 fn uses(package: &Package, table: &CrateTable, members: &[Package], root: &Path) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
-        let breach = format!("{name} has no row in ARCHITECTURE.md");
-        return package
-            .in_crates(root)
-            .then_some(breach)
-            .into_iter()
-            .collect();
+        let breach = || format!("{name} has no row in ARCHITECTURE.md");
+        return package.in_crates(root).then(breach).into_iter().collect();
     };
     let mut allowed = table.allowed(name);
     allowed.extend(table.rooms(name).flat_map(|room| table.allowed(room)));
@@ -98,18 +94,16 @@ fn unsafe_code(
     }
     let mut breaches = Vec::new();
     let level = package.unsafe_code.as_deref();
+    let name = &package.name;
     if !matches!(level, Some("deny" | "forbid")) {
-        breaches.push(format!(
-            "{} sets the lint unsafe_code to {}; expected deny or forbid",
-            package.name,
-            level.unwrap_or("nothing")
-        ));
+        let level = level.unwrap_or("nothing");
+        let lint = format!("{name} sets the lint unsafe_code to {level}; expected deny or forbid");
+        breaches.push(lint);
     }
     for file in files {
         let path = file.path.display();
-        let lines =
-            unsafety::lines(&file.text).with_context(|| format!("failed to parse {path}"))?;
-        let name = &package.name;
+        let lines = unsafety::lines(&file.text);
+        let lines = lines.with_context(|| format!("failed to parse {path}"))?;
         let breach = |line| format!("{path}:{line}: unsafe code, which {name} may not hold");
         breaches.extend(lines.iter().map(breach));
     }
@@ -119,10 +113,8 @@ fn unsafe_code(
 fn summary(table: &CrateTable, packages: &[Package], breaches: usize) -> String {
     let present: BTreeSet<&str> = packages.iter().map(|p| p.name.as_str()).collect();
     let mut text = String::new();
-    for name in table
-        .names()
-        .filter(|n| !n.contains('/') && !present.contains(n))
-    {
+    let crates = table.names().filter(|name| !name.contains('/'));
+    for name in crates.filter(|name| !present.contains(name)) {
         text += &format!("note: {name} has a row in ARCHITECTURE.md and no code\n");
     }
     text += &format!("deps: {} packages, {breaches} breaches\n", packages.len());

@@ -52,12 +52,7 @@ pub fn file(text: &str) -> Result<File> {
     let shipped = text.lines().zip(1..).filter(|&(_, line)| !in_test(line));
     Ok(File {
         lines: text.lines().count(),
-        test_lines: counter
-            .test_spans
-            .iter()
-            .cloned()
-            .map(Iterator::count)
-            .sum(),
+        test_lines: counter.test_spans.iter().cloned().flatten().count(),
         code_lines: shipped.filter(|&(text, _)| is_code(text)).count(),
         functions: counter.functions,
         public_items: counter.public_items,
@@ -89,22 +84,6 @@ impl Counter {
         });
     }
 
-    fn name_item(&mut self, item: &Item) {
-        let (visibility, type_name) = match item {
-            Item::Const(i) => (&i.vis, None),
-            Item::Static(i) => (&i.vis, None),
-            Item::Fn(i) => (&i.vis, None),
-            Item::Enum(i) => (&i.vis, Some(&i.ident)),
-            Item::Struct(i) => (&i.vis, Some(&i.ident)),
-            Item::Trait(i) => (&i.vis, Some(&i.ident)),
-            Item::Type(i) => (&i.vis, Some(&i.ident)),
-            Item::Union(i) => (&i.vis, Some(&i.ident)),
-            _ => return,
-        };
-        self.public_items += usize::from(is_public(visibility));
-        self.types.extend(type_name.map(Ident::to_string));
-    }
-
     fn as_test(&mut self, is_test: bool, span: Span, descend: impl FnOnce(&mut Self)) {
         let outer = self.in_test;
         if is_test && !outer {
@@ -118,8 +97,10 @@ impl Counter {
 
 impl<'ast> Visit<'ast> for Counter {
     fn visit_item(&mut self, item: &'ast Item) {
-        self.name_item(item);
-        let is_test = attributes(item).iter().any(is_test);
+        let (attributes, visibility, type_name) = parts(item);
+        self.public_items += usize::from(visibility.is_some_and(is_public));
+        self.types.extend(type_name.map(Ident::to_string));
+        let is_test = attributes.iter().any(is_test);
         self.as_test(is_test, item.span(), |s| visit::visit_item(s, item));
     }
 
@@ -169,20 +150,22 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+/// The attributes of an item, the visibility of one that may be public, and the name of a type.
+fn parts(item: &Item) -> (&[Attribute], Option<&Visibility>, Option<&Ident>) {
     match item {
-        Item::Const(i) => &i.attrs,
-        Item::Enum(i) => &i.attrs,
-        Item::Fn(i) => &i.attrs,
-        Item::Impl(i) => &i.attrs,
-        Item::Macro(i) => &i.attrs,
-        Item::Mod(i) => &i.attrs,
-        Item::Static(i) => &i.attrs,
-        Item::Struct(i) => &i.attrs,
-        Item::Trait(i) => &i.attrs,
-        Item::Type(i) => &i.attrs,
-        Item::Use(i) => &i.attrs,
-        _ => &[],
+        Item::Const(i) => (&i.attrs, Some(&i.vis), None),
+        Item::Enum(i) => (&i.attrs, Some(&i.vis), Some(&i.ident)),
+        Item::Fn(i) => (&i.attrs, Some(&i.vis), None),
+        Item::Impl(i) => (&i.attrs, None, None),
+        Item::Macro(i) => (&i.attrs, None, None),
+        Item::Mod(i) => (&i.attrs, None, None),
+        Item::Static(i) => (&i.attrs, Some(&i.vis), None),
+        Item::Struct(i) => (&i.attrs, Some(&i.vis), Some(&i.ident)),
+        Item::Trait(i) => (&i.attrs, Some(&i.vis), Some(&i.ident)),
+        Item::Type(i) => (&i.attrs, Some(&i.vis), Some(&i.ident)),
+        Item::Union(i) => (&i.attrs, Some(&i.vis), Some(&i.ident)),
+        Item::Use(i) => (&i.attrs, None, None),
+        _ => (&[], None, None),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::table::{CrateKind, CrateTable};
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Checks the files of a crate that has rooms, each against the row that holds for it.
 pub fn check(
@@ -52,11 +52,7 @@ pub fn check(
 pub fn without_files(root: &Path, table: &CrateTable) -> Vec<String> {
     let rooms = table.names().filter_map(|row| row.split_once('/'));
     let is_gone = |(crate_name, module): &(&str, &str)| {
-        let folder = root
-            .join("crates")
-            .join(crate_name)
-            .join("src")
-            .join(module);
+        let folder = root.join(format!("crates/{crate_name}/src/{module}"));
         !folder.is_dir() && !folder.with_extension("rs").is_file()
     };
     let breach = |(crate_name, module)| format!("{crate_name}/{module} has a row and no files");
@@ -64,23 +60,15 @@ pub fn without_files(root: &Path, table: &CrateTable) -> Vec<String> {
 }
 
 fn row_of(name: &str, path: &Path, rooms: &BTreeSet<&str>) -> String {
-    let mut parts = path
-        .components()
-        .skip_while(|part| *part != Component::Normal("src".as_ref()));
-    let module = parts
-        .nth(1)
-        .map(|part| Path::new(part.as_os_str()).with_extension(""));
-    let module = module.unwrap_or_default();
+    let mut parts = path.iter().skip_while(|part| *part != "src");
+    let module = Path::new(parts.nth(1).unwrap_or_default()).with_extension("");
     row_of_module(name, &module.to_string_lossy(), rooms)
 }
 
 fn row_of_module(name: &str, module: &str, rooms: &BTreeSet<&str>) -> String {
-    let room = format!("{name}/{module}");
-    if rooms.contains(room.as_str()) {
-        room
-    } else {
-        name.to_owned()
-    }
+    let room = Some(format!("{name}/{module}"));
+    let room = room.filter(|room| rooms.contains(room.as_str()));
+    room.unwrap_or_else(|| name.to_owned())
 }
 
 /// Adds all words of the tokens that may name a crate, and `crate::x` for each module that is named
@@ -102,8 +90,7 @@ fn gather(tokens: TokenStream, names: &mut BTreeSet<String>) {
 }
 
 fn is_path(after: &[TokenTree]) -> bool {
-    let colons = after.iter().take(2);
-    after.len() > 2 && colons.into_iter().all(|token| is_punct(token, ':'))
+    after.len() > 2 && after[..2].iter().all(|token| is_punct(token, ':'))
 }
 
 fn is_punct(token: &TokenTree, wanted: char) -> bool {

@@ -24,7 +24,7 @@ struct CrateSizes {
 }
 
 pub fn check(root: &Path) -> Result<Findings> {
-    let mut text = row("package", "files", "lines", "functions", "lines", "waived");
+    let mut text = row(["package", "files", "lines", "functions", "lines", "waived"]);
     let mut breaches = Vec::new();
     let mut total = CrateSizes::default();
     let mut sums = WorkspaceSizes::default();
@@ -68,22 +68,17 @@ impl CrateSizes {
     }
 
     fn row(&self, name: &str) -> String {
-        row(
-            name,
-            &self.files.len().to_string(),
-            &distribution(&self.files),
-            &self.functions.len().to_string(),
-            &distribution(&self.functions),
-            &self.waived.to_string(),
-        )
+        let numbers = [self.files.len(), self.functions.len(), self.waived];
+        let [files, functions, waived] = numbers.map(|number| number.to_string());
+        let [lines, long] = [&self.files, &self.functions].map(|lengths| distribution(lengths));
+        row([name, &files, &lines, &functions, &long, &waived])
     }
 }
 
 fn over_limits(source: &SourceFile, file: &File) -> Vec<String> {
     let path = source.path.display();
-    let mut breaches = Vec::new();
-    if file.lines > FILE_LINES {
-        let lines = file.lines;
+    let (lines, mut breaches) = (file.lines, Vec::new());
+    if lines > FILE_LINES {
         breaches.push(format!("{path}: {lines} lines, at most {FILE_LINES}"));
     }
     let long = |f: &&MeasuredFunction| f.lines > FUNCTION_LINES && !f.waived;
@@ -106,7 +101,7 @@ fn wide_comments(source: &SourceFile) -> impl Iterator<Item = String> {
     })
 }
 
-fn row(name: &str, files: &str, lines: &str, functions: &str, long: &str, waived: &str) -> String {
+fn row([name, files, lines, functions, long, waived]: [&str; 6]) -> String {
     format!("{name:<14} {files:>5} {lines:>18} {functions:>10} {long:>14} {waived:>7}\n")
 }
 

@@ -56,9 +56,8 @@ fn walk(folder: &Path, build: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 fn is_test(below_package: &Path) -> bool {
-    let beside_src = ["benches", "examples"]
-        .iter()
-        .any(|f| below_package.starts_with(f));
+    let mut beside = ["benches", "examples"].into_iter();
+    let beside_src = beside.any(|folder| below_package.starts_with(folder));
     let folder = below_package.parent().unwrap_or(below_package);
     let in_tests = folder.components().any(|c| c.as_os_str() == "tests");
     let stem = below_package.file_stem().unwrap_or_default();

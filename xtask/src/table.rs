@@ -44,17 +44,11 @@ impl CrateTable {
         row.with_context(|| format!("expected a table headed `| {header} |`, found none"))?;
         let mut rows: Vec<CrateRow> = Vec::new();
         for line in lines.skip(1).take_while(|l| l.starts_with('|')) {
-            let row =
-                parse_row(line, &rows).with_context(|| format!("failed to read row {line:?}"))?;
-            rows.push(row);
+            let row = parse_row(line, &rows);
+            rows.push(row.with_context(|| format!("failed to read row {line:?}"))?);
         }
-        let table = CrateTable { rows };
-        table.expand_all_and_check()
-    }
-
-    fn expand_all_and_check(mut self) -> Result<Self> {
-        let names: Vec<String> = self.names().map(str::to_owned).collect();
-        for row in &mut self.rows {
+        let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+        for row in &mut rows {
             if row.uses == ["all"] {
                 row.uses = names.iter().filter(|n| **n != row.name).cloned().collect();
             }
@@ -62,7 +56,7 @@ impl CrateTable {
                 bail!("{} may use {unknown}, which has no row", row.name);
             }
         }
-        Ok(self)
+        Ok(CrateTable { rows })
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -139,19 +133,15 @@ fn parse_row(line: &str, above: &[CrateRow]) -> Result<CrateRow> {
         bail!("{name} has a row already");
     }
     Ok(CrateRow {
-        kind: parse_kind(kind)?,
+        kind: match kind {
+            "pure" => CrateKind::Pure,
+            "safe" => CrateKind::Safe,
+            "unsafe" => CrateKind::Unsafe,
+            other => bail!("expected the kind pure, safe or unsafe, found {other:?}"),
+        },
         uses: parse_uses(uses, above),
         name,
     })
-}
-
-fn parse_kind(cell: &str) -> Result<CrateKind> {
-    match cell {
-        "pure" => Ok(CrateKind::Pure),
-        "safe" => Ok(CrateKind::Safe),
-        "unsafe" => Ok(CrateKind::Unsafe),
-        other => bail!("expected the kind pure, safe or unsafe, found {other:?}"),
-    }
 }
 
 fn parse_uses(cell: &str, above: &[CrateRow]) -> Vec<String> {
@@ -159,10 +149,10 @@ fn parse_uses(cell: &str, above: &[CrateRow]) -> Vec<String> {
         "-" => Vec::new(),
         "all above" => above.iter().map(|r| r.name.clone()).collect(),
         "all" => vec!["all".to_owned()],
-        list => list
-            .split(',')
-            .map(|name| format!("q2c-{}", name.trim()))
-            .collect(),
+        list => {
+            let names = list.split(',').map(|name| format!("q2c-{}", name.trim()));
+            names.collect()
+        }
     }
 }
 

@@ -19,9 +19,7 @@ fn search(tokens: TokenStream, lines: &mut Vec<usize>) {
     for token in tokens {
         match token {
             TokenTree::Ident(word) => {
-                opens_lint = ["allow", "warn", "expect"]
-                    .iter()
-                    .any(|level| word == level);
+                opens_lint = word == "allow" || word == "warn" || word == "expect";
                 if word == "unsafe" {
                     lines.push(word.span().start().line);
                 }

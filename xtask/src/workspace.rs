@@ -1,7 +1,9 @@
 //! Reads the members of the workspace from cargo and from their manifests.
 
+use crate::source;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,17 +32,33 @@ impl Package {
 /// Every member by name. Dependencies are not resolved, and nothing is downloaded.
 pub fn packages(root: &Path) -> Result<Vec<Package>> {
     let metadata = metadata(root)?;
-    let list = metadata["packages"]
-        .as_array()
-        .context("cargo metadata gave no packages")?;
     let inherited = inherited_level(root)?;
-    let packages = list.iter().map(|p| package(p, inherited.as_deref()));
+    let packages = metadata.packages.into_iter();
+    let packages = packages.map(|package| package.read(inherited.as_deref()));
     let mut packages = packages.collect::<Result<Vec<_>>>()?;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(packages)
 }
 
-fn metadata(root: &Path) -> Result<Value> {
+/// What `cargo metadata` tells.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<PackageMetadata>,
+}
+
+#[derive(Deserialize)]
+struct PackageMetadata {
+    name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+}
+
+fn metadata(root: &Path) -> Result<Metadata> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let out = Command::new(&cargo)
         .args(["metadata", "--no-deps", "--offline"])
@@ -56,29 +74,19 @@ fn metadata(root: &Path) -> Result<Value> {
     serde_json::from_slice(&out.stdout).context("failed to read the output of cargo metadata")
 }
 
-fn package(value: &Value, inherited: Option<&str>) -> Result<Package> {
-    let text = |field: &str| {
-        let text = value[field].as_str().map(str::to_owned);
-        text.with_context(|| format!("cargo metadata gave a package without {field}"))
-    };
-    let manifest = PathBuf::from(text("manifest_path")?);
-    let folder = manifest.parent().context("a manifest has no folder")?;
-    let mut uses = strings(&value["dependencies"], "name");
-    uses.sort();
-    uses.dedup();
-    Ok(Package {
-        name: text("name")?,
-        folder: folder.to_owned(),
-        uses,
-        unsafe_code: own_level(&manifest, inherited)?,
-    })
-}
-
-fn strings(list: &Value, field: &str) -> Vec<String> {
-    let items = list.as_array().into_iter().flatten();
-    items
-        .filter_map(|i| i[field].as_str().map(str::to_owned))
-        .collect()
+impl PackageMetadata {
+    fn read(self, inherited: Option<&str>) -> Result<Package> {
+        let folder = self.manifest_path.parent();
+        let folder = folder.context("a manifest has no folder")?;
+        let uses = self.dependencies.into_iter().map(|used| used.name);
+        let uses: BTreeSet<String> = uses.collect();
+        Ok(Package {
+            name: self.name,
+            folder: folder.to_owned(),
+            uses: uses.into_iter().collect(),
+            unsafe_code: own_level(&self.manifest_path, inherited)?,
+        })
+    }
 }
 
 fn inherited_level(root: &Path) -> Result<Option<String>> {
@@ -90,9 +98,7 @@ fn inherited_level(root: &Path) -> Result<Option<String>> {
 fn own_level(manifest: &Path, inherited: Option<&str>) -> Result<Option<String>> {
     let manifest = read_toml(manifest)?;
     let lints = manifest.get("lints");
-    let inherits = lints
-        .and_then(|l| l.get("workspace"))
-        .and_then(toml::Value::as_bool);
+    let inherits = lints.and_then(|lints| lints.get("workspace")?.as_bool());
     if inherits == Some(true) {
         return Ok(inherited.map(str::to_owned));
     }
@@ -107,9 +113,7 @@ fn level(lints: &toml::Value) -> Option<String> {
 }
 
 fn read_toml(path: &Path) -> Result<toml::Value> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("failed to read {}", path.display()))?;
-    let table: toml::Table =
-        toml::from_str(&text).with_context(|| format!("failed to parse {}", path.display()))?;
+    let table = toml::from_str(&source::read(path)?);
+    let table = table.with_context(|| format!("failed to parse {}", path.display()))?;
     Ok(toml::Value::Table(table))
 }

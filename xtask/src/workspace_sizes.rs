@@ -51,9 +51,10 @@ impl WorkspaceSizes {
     }
 
     pub fn text(&self) -> String {
-        self.sizes()
-            .map(|(name, size)| format!("{name:<20} {size:>7}\n"))
-            .concat()
+        let lines = self
+            .sizes()
+            .map(|(name, size)| format!("{name:<20} {size:>7}\n"));
+        lines.concat()
     }
 
     /// The sizes above their limit. Every size has one, and nothing else.
@@ -67,9 +68,8 @@ impl WorkspaceSizes {
         }
         let mut over = Vec::new();
         for (name, size) in sizes {
-            let limit = limits
-                .get(name)
-                .with_context(|| format!("{LIMITS}: no `{name}`"))?;
+            let limit = limits.get(name);
+            let limit = limit.with_context(|| format!("{LIMITS}: no `{name}`"))?;
             if size > *limit {
                 over.push(format!("{LIMITS}: {name} is {size}, at most {limit}"));
             }

@@ -64,14 +64,10 @@ impl Tree {
     }
 
     fn package(&self, name: &str, uses: &[&str], source: &str) {
-        let uses = uses
-            .iter()
-            .map(|u| format!("{u} = {{ path = \"../{u}\" }}\n"));
-        let uses: String = uses.collect();
-        let manifest = format!(
-            "{}[lints]\nworkspace = true\n[dependencies]\n{uses}",
-            head(name)
-        );
+        let used = |used: &&str| format!("{used} = {{ path = \"../{used}\" }}\n");
+        let uses: String = uses.iter().map(used).collect();
+        let head = head(name);
+        let manifest = format!("{head}[lints]\nworkspace = true\n[dependencies]\n{uses}");
         self.write(&format!("crates/{name}/Cargo.toml"), &manifest);
         self.write(&format!("crates/{name}/src/lib.rs"), source);
     }
@@ -282,10 +278,8 @@ fn a_room_without_files_is_found() {
 #[test]
 fn a_size_of_the_whole_above_its_limit_is_found() {
     let tree = Tree::sound();
-    tree.append(
-        "crates/q2c/src/lib.rs",
-        "pub fn on() {}\npub struct Nanos;\n",
-    );
+    let items = "pub fn on() {}\npub struct Nanos;\n";
+    tree.append("crates/q2c/src/lib.rs", items);
     let above = |size: &str| format!("sizes.toml: {size}");
     let expected = [
         above("program_code_lines is 3, at most 2"),
@@ -308,10 +302,8 @@ fn a_file_over_800_lines_is_found() {
 #[test]
 fn a_row_tells_files_and_functions_without_test_code() {
     let tree = Tree::sound();
-    let code = format!(
-        "{}\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn t() {{}}\n}}\n",
-        function(9)
-    );
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() {}\n}\n";
+    let code = format!("{}\n{tests}", function(9));
     tree.write("crates/q2c-sim/src/lib.rs", &code);
     tree.write("crates/q2c-sim/tests/more.rs", &function(70));
     let text = stdout(&tree.run("sizes"));

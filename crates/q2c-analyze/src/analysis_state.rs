@@ -1,9 +1,8 @@
 //! The analysis of a part of a recording, with all that its result needs.
 
 use crate::Analyzer;
-use crate::analyzer::other_layers;
-use crate::names::ProcessNames;
-use crate::recording::{complete_result, is_analysed, no_request};
+use crate::analyzer::same_layer;
+use crate::recording::{RecordIntake, no_request};
 use q2c_model::stored::StoredForm;
 use q2c_model::{Exit, Fault, IoRecord, Layer, OrFault, TraceMeta};
 use q2c_result::analyze::AnalyzeResult;
@@ -26,12 +25,7 @@ pub struct PartialAnalysis {
     pub(crate) later: bool,
     pub(crate) layer: Option<Layer>,
     pub(crate) analyzer: Option<Analyzer>,
-    pub(crate) other_layer: u64,
-    pub(crate) names: ProcessNames,
-    pub(crate) untimed: u64,
-    /// The spans of the last records; kept for their memory.
-    #[serde(skip)]
-    pub(crate) spans: Vec<Span>,
+    pub(crate) intake: RecordIntake,
 }
 
 impl PartialAnalysis {
@@ -41,10 +35,7 @@ impl PartialAnalysis {
             later,
             layer,
             analyzer: None,
-            other_layer: 0,
-            names: ProcessNames::default(),
-            untimed: 0,
-            spans: Vec::new(),
+            intake: RecordIntake::default(),
         }
     }
 
@@ -74,10 +65,8 @@ impl PartialAnalysis {
         mut other: PartialAnalysis,
         join: fn(Analyzer, Analyzer) -> Result<Analyzer, Fault>,
     ) -> Result<PartialAnalysis, Fault> {
-        if let (Some(layer), Some(other_layer)) = (self.layer(), other.layer())
-            && layer != other_layer
-        {
-            return Err(other_layers(layer, other_layer));
+        if let (Some(layer), Some(other_layer)) = (self.layer(), other.layer()) {
+            same_layer(layer, other_layer)?;
         }
         let layer = self.layer().or(other.layer());
         if let Some(layer) = layer {
@@ -85,40 +74,26 @@ impl PartialAnalysis {
             other.begin(layer);
         }
         let both = self.analyzer.zip(other.analyzer);
-        let analyzer = both
-            .map(|(first, second)| join(first, second))
-            .transpose()?;
-        self.names.merge(other.names);
-        Ok(PartialAnalysis {
-            analyzer,
-            layer,
-            other_layer: self.other_layer.saturating_add(other.other_layer),
-            untimed: self.untimed.saturating_add(other.untimed),
-            ..self
-        })
+        let both = both.map(|(first, second)| join(first, second));
+        self.analyzer = both.transpose()?;
+        self.intake.merge(other.intake);
+        Ok(PartialAnalysis { layer, ..self })
     }
 
     fn begin(&mut self, layer: Layer) -> &mut Analyzer {
         let later = self.later;
-        self.analyzer.get_or_insert_with(|| {
-            if later {
-                Analyzer::part(layer)
-            } else {
-                Analyzer::new(layer)
-            }
-        })
+        let new = if later { Analyzer::part } else { Analyzer::new };
+        self.analyzer.get_or_insert_with(|| new(layer))
     }
 
     /// The result of all records. `meta` describes the recording, and `path` is what it is called.
     pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
-        let any = self.requests() + self.untimed > 0;
+        let any = self.requests() + self.intake.untimed > 0;
         let Some(analyzer) = self.analyzer.filter(|_| any) else {
             return Err(no_request(path));
         };
-        let result = analyzer.finish(&self.names.by_id());
-        // Parts of a recording are told apart by their times, and need no order.
-        let left_out = [self.other_layer, self.untimed, 0];
-        complete_result(result, path, meta, &self.names, left_out)
+        let result = analyzer.finish(&self.intake.names.by_id());
+        self.intake.complete(result, path, meta)
     }
 
     /// The serialised form: that of the [`Analyzer`], and the names.
@@ -142,20 +117,20 @@ impl RecordSink for PartialAnalysis {
             return Ok(());
         };
         let layer = self.layer().unwrap_or(first.layer);
-        let mut spans = std::mem::take(&mut self.spans);
+        let mut spans = std::mem::take(&mut self.intake.spans);
         spans.clear();
         for record in records {
             let span = Span::from_record(record);
-            if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
+            if !self.intake.takes(&span, layer) {
                 continue;
             }
             if let (Some(pid), Some(name)) = (record.pid, &record.comm) {
-                self.names.add(pid, span.first_ns(), name);
+                self.intake.names.add(pid, span.first_ns(), name);
             }
             spans.push(span);
         }
         self.begin(layer).update(&spans);
-        self.spans = spans;
+        self.intake.spans = spans;
         Ok(())
     }
 }

@@ -1,4 +1,6 @@
 //! The analysis of I/Os: a value that takes I/Os, and that is put together from parts.
+//!
+//! Runs an analysis in a thread of its own, so that reading and matching go on meanwhile.
 
 use crate::state::{AnalyzerState, Tail};
 use q2c_model::stored::StoredForm;
@@ -7,7 +9,11 @@ use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 /// Analyses I/Os while they are read: [`Analyzer::update`] for all of them in the order in which
 /// they were queued, then [`Analyzer::finish`].
@@ -47,12 +53,14 @@ pub(crate) struct PartHead {
     most: u64,
 }
 
-pub(crate) fn other_layers(first: Layer, second: Layer) -> Fault {
+pub(crate) fn same_layer(first: Layer, second: Layer) -> Result<(), Fault> {
+    if first == second {
+        return Ok(());
+    }
     let (first, second) = (first.name(), second.name());
-    let text = format!(
+    Err(Fault::usage(format_args!(
         "merge analyses of the layers {first} and {second}: their times do not compare; merge those of one layer"
-    );
-    Fault::new(Exit::Usage, text)
+    )))
 }
 
 impl Analyzer {
@@ -115,7 +123,7 @@ impl Analyzer {
     /// Goes on with the part that comes next in time. Parts are joined in their order; which
     /// neighbours are joined first does not matter, as long as no figure is named as inexact.
     pub fn then(mut self, later: Analyzer) -> Result<Analyzer, Fault> {
-        self.same_layer(&later)?;
+        same_layer(self.layer, later.layer)?;
         let Analyzer { head, state, .. } = later;
         let tail = match &self.head {
             Some(head) if !head.is_full() => AnalyzerState::passed(&head.spans).tail(),
@@ -135,11 +143,11 @@ impl Analyzer {
     /// Adds a part of other devices over the same time, in any order. Parts of one device are
     /// joined by [`Analyzer::then`] before.
     pub fn merge_devices(self, other: Analyzer) -> Result<Analyzer, Fault> {
-        self.same_layer(&other)?;
+        same_layer(self.layer, other.layer)?;
         let (mut merged, other) = (self.into_complete(), other.into_complete());
         if merged.state.shares_device(&other.state) {
             let text = "merge analyses of different devices: found a device in both; join parts of one device in the order of their times first";
-            return Err(Fault::new(Exit::Usage, text));
+            return Err(Fault::usage(text));
         }
         merged.state.merge_devices(other.state);
         Ok(merged)
@@ -166,14 +174,6 @@ impl Analyzer {
         checked.or_fault(Exit::Input, "read the state of an analysis")
     }
 
-    fn same_layer(&self, other: &Analyzer) -> Result<(), Fault> {
-        if self.layer == other.layer {
-            Ok(())
-        } else {
-            Err(other_layers(self.layer, other.layer))
-        }
-    }
-
     /// Counts the I/Os that were held back for a part before this one.
     fn into_complete(self) -> Analyzer {
         let Some(head) = self.head else { return self };
@@ -183,6 +183,19 @@ impl Analyzer {
             whole.state.join(&Tail::default(), self.state);
         }
         whole
+    }
+
+    /// Some 100 KB, up to 150 KB more for each of 8 devices that is read and written all over, and
+    /// for a later part up to 4 MB more for its first I/Os.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
+        FORM.to_bytes(self).or_exit(Exit::Internal)
+    }
+
+    /// Bytes of another kind or version, and damaged ones, are refused.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Analyzer, Fault> {
+        let analyzer: Analyzer = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
+        analyzer.check()?;
+        Ok(analyzer)
     }
 }
 
@@ -207,17 +220,47 @@ const FORM: StoredForm = StoredForm {
     what: "the state of an analysis",
 };
 
-impl Analyzer {
-    /// Some 100 KB, up to 150 KB more for each of 8 devices that is read and written all over, and
-    /// for a later part up to 4 MB more for its first I/Os.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
-        FORM.to_bytes(self).or_exit(Exit::Internal)
+/// Most parts that wait for the analysis; a faster reader waits for it.
+const UNDER_WAY: usize = 4;
+
+/// [`Analyzer`] in a second thread. Buffers go there filled and come back empty.
+pub struct AnalyzerThread {
+    out: SyncSender<Vec<Span>>,
+    spare: Receiver<Vec<Span>>,
+    thread: JoinHandle<Analyzer>,
+}
+
+impl AnalyzerThread {
+    /// Starts the thread.
+    pub fn new(mut analyzer: Analyzer) -> io::Result<Self> {
+        let (out, full) = sync_channel::<Vec<Span>>(UNDER_WAY);
+        let (give, spare) = sync_channel(UNDER_WAY + 2);
+        let thread = thread::Builder::new().spawn(move || {
+            for spans in full {
+                analyzer.update(&spans);
+                // The caller may be gone; a buffer that it does not take back is not needed.
+                give.try_send(spans).ok();
+            }
+            analyzer
+        })?;
+        Ok(AnalyzerThread { out, spare, thread })
     }
 
-    /// Bytes of another kind or version, and damaged ones, are refused.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Analyzer, Fault> {
-        let analyzer: Analyzer = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
-        analyzer.check()?;
-        Ok(analyzer)
+    /// Takes the next I/Os. Waits while four parts are waiting for the analysis.
+    pub fn update(&mut self, spans: &[Span]) {
+        let mut part = self.spare.try_recv().unwrap_or_default();
+        part.clear();
+        part.extend_from_slice(spans);
+        // Sending fails only when the thread has panicked; `finish` hands the panic on.
+        self.out.send(part).ok();
+    }
+
+    /// Waits until all I/Os are analysed, then gives the result as [`Analyzer::finish`] does.
+    pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
+        drop(self.out);
+        match self.thread.join() {
+            Ok(analyzer) => analyzer.finish(names),
+            Err(panic) => resume_unwind(panic),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Requests by hardware queue, and how evenly they are spread.
 
-use crate::marks::Marks;
 use crate::queue_map::QueueMap;
+use crate::state::Marks;
 use q2c_model::{DevId, Op};
 use q2c_result::analyze::{
     Balance, DeviceQueues, Hctx, InexactFigure, InexactReason, QueueSet, QueueUse,
@@ -9,7 +9,7 @@ use q2c_result::analyze::{
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests of each CPU.
 type ByCpu = BTreeMap<u32, u64>;
@@ -90,12 +90,8 @@ impl QueueBalance {
     }
 
     pub(crate) fn by_device(&self) -> Vec<DeviceQueues> {
-        let mut devices: Vec<DevId> = self.counts.keys().map(|(device, _)| *device).collect();
-        devices.dedup();
-        devices
-            .into_iter()
-            .map(|device| self.device(device))
-            .collect()
+        let devices: BTreeSet<DevId> = self.counts.keys().map(|(device, _)| *device).collect();
+        devices.into_iter().map(|of| self.device(of)).collect()
     }
 
     fn device(&self, device: DevId) -> DeviceQueues {
@@ -189,11 +185,8 @@ fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     let used: Vec<&QueueSet> = sets.iter().filter(|set| set.requests > 0).collect();
     let queues = used.iter().flat_map(|set| &set.queues).copied();
     part.unused = Some(queues.filter(|queue| counts[queue] == 0).collect());
-    part.even = if let [only] = used[..] {
-        only.even.clone()
-    } else {
-        None
-    };
+    let only = used.first().filter(|_| used.len() == 1);
+    part.even = only.and_then(|set| set.even.clone());
     if sets.len() > 1 {
         part.sets = sets;
     }
@@ -217,13 +210,12 @@ pub(crate) fn verdict(counts: &[u64]) -> Balance {
     } else {
         "uneven"
     };
-    let (queues, verdict) = (counts.len() as u64, verdict.to_owned());
     Balance {
-        queues,
+        queues: counts.len() as u64,
         cv,
         chi_square,
         p,
-        verdict,
+        verdict: verdict.to_owned(),
     }
 }
 

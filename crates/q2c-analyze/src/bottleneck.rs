@@ -26,11 +26,9 @@ impl BottleneckSums {
     }
 
     fn shares(&self) -> BTreeMap<String, f64> {
-        let some = PARTS
-            .into_iter()
-            .filter(|stage| self.parts[*stage as usize] > 0);
-        some.map(|stage| (stage.name().to_owned(), self.share(stage)))
-            .collect()
+        let takes_time = |stage: &Stage| self.parts[*stage as usize] > 0;
+        let share = |stage: Stage| (stage.into_str().to_owned(), self.share(stage));
+        PARTS.into_iter().filter(takes_time).map(share).collect()
     }
 
     fn mean(&self) -> f64 {
@@ -154,7 +152,7 @@ impl Shares {
         let stage = self.all.bottleneck_stage();
         let rule = "the largest stage before the driver if it takes at least 20 % of the sum of Q2C, else D2C";
         Some(Bottleneck {
-            stage: stage.name().to_owned(),
+            stage: stage.into_str().to_owned(),
             share: self.all.share(stage),
             why: reason(stage, tags),
             rule: rule.to_owned(),
@@ -170,7 +168,7 @@ impl Shares {
             to: (2 << class) - 1,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
-            stage: sums.bottleneck_stage().name().to_owned(),
+            stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
         let classes = self.loads.iter().enumerate().take(LOADS);
@@ -184,7 +182,7 @@ impl Shares {
             length_ns,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
-            stage: sums.bottleneck_stage().name().to_owned(),
+            stage: sums.bottleneck_stage().into_str().to_owned(),
             shares: sums.shares(),
         };
         let windows = self.windows.iter(origin);

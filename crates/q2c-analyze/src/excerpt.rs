@@ -1,7 +1,7 @@
 //! Excerpts: the first I/Os of the trace, those around the slowest, and those of a window.
 
-use crate::marks::Marks;
 use crate::stage::between;
+use crate::state::Marks;
 use crate::stored;
 use q2c_result::analyze::{Excerpt, ExcerptIo, InexactFigure, InexactReason};
 use q2c_trace::Span;

@@ -1,14 +1,16 @@
 //! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
+//!
+//! Tallies that are found by a key.
 
-use crate::marks::Marks;
-use crate::places::Places;
 use crate::stage::{IoStages, Stage, StageTally};
+use crate::state::Marks;
 use q2c_model::{Bytes, DevId, Layer, Op};
 use q2c_result::analyze::{Group, InexactFigure, InexactReason};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
 /// Processes that the source knows by name alone have numbers from here on. No process has one as
 /// its id (`PID_MAX_LIMIT` of Linux is 2^22).
@@ -53,13 +55,9 @@ impl ByOne {
         let Places { keys, tallies, .. } = &self.groups;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|place| keys[*place]);
-        let known = order
-            .iter()
-            .map(|&place| (name(keys[place]), &tallies[place]));
-        let others = self
-            .others
-            .iter()
-            .map(|tally| ("others".to_owned(), &**tally));
+        let known = order.iter().map(|&of| (name(keys[of]), &tallies[of]));
+        let others = self.others.iter();
+        let others = others.map(|tally| ("others".to_owned(), &**tally));
         let group = |(key, tally): (String, &StageTally)| Group {
             key,
             requests: tally.requests,
@@ -194,13 +192,8 @@ impl Groups {
 
     pub(crate) fn devices(&self) -> BTreeSet<u64> {
         let kinds = self.kinds.keys.iter().map(|kind| number(kind.device));
-        self.by[DEVICE]
-            .groups
-            .keys
-            .iter()
-            .copied()
-            .chain(kinds)
-            .collect()
+        let groups = self.by[DEVICE].groups.keys.iter();
+        groups.copied().chain(kinds).collect()
     }
 
     /// Adds the tallies of the kinds to their groups. Returns the tally of all I/Os.
@@ -210,9 +203,9 @@ impl Groups {
             self.each_of_kind(kind, |group| group.merge(tally));
         }
         let mut total = StageTally::default();
-        self.by[0]
-            .iter_tallies()
-            .for_each(|tally| total.merge(tally));
+        for tally in self.by[0].iter_tallies() {
+            total.merge(tally);
+        }
         total
     }
 
@@ -256,5 +249,82 @@ fn size_name(class: u64) -> String {
         0 => "none".to_owned(),
         class if class <= 512 => "up to 512 B".to_owned(),
         class => format!("up to {}", Bytes(class)),
+    }
+}
+
+/// A key keeps its place for good: the place of its tally.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "StoredPlaces<K>", into = "StoredPlaces<K>")]
+#[serde(bound(
+    serialize = "K: Copy + Serialize",
+    deserialize = "K: Copy + Eq + Hash + Deserialize<'de>"
+))]
+pub(crate) struct Places<K> {
+    pub(crate) keys: Vec<K>,
+    pub(crate) tallies: Vec<StageTally>,
+    /// Places of the keys from number [`Places::SCANNED`] on.
+    places: HashMap<K, usize>,
+}
+
+/// The serialised form: each key with its tally, in the order of their places.
+#[derive(Serialize, Deserialize)]
+struct StoredPlaces<K>(Vec<(K, StageTally)>);
+
+impl<K> From<Places<K>> for StoredPlaces<K> {
+    fn from(of: Places<K>) -> Self {
+        StoredPlaces(of.keys.into_iter().zip(of.tallies).collect())
+    }
+}
+
+impl<K: Copy + Eq + Hash> TryFrom<StoredPlaces<K>> for Places<K> {
+    type Error = &'static str;
+
+    fn try_from(stored: StoredPlaces<K>) -> Result<Self, &'static str> {
+        let mut made = Places::default();
+        for (key, tally) in stored.0 {
+            if made.known(key).is_some() || made.keys.len() == Self::MOST {
+                return Err("groups that no I/Os have");
+            }
+            let place = made.add(key);
+            made.tallies[place] = tally;
+        }
+        Ok(made)
+    }
+}
+
+impl<K> Default for Places<K> {
+    fn default() -> Self {
+        Places {
+            keys: Vec::new(),
+            tallies: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Places<K> {
+    pub(crate) const MOST: usize = 512;
+    /// The first keys, up to this number, are found by comparing with each, without a hash.
+    const SCANNED: usize = 32;
+
+    #[inline]
+    pub(crate) fn known(&self, key: K) -> Option<usize> {
+        let scanned = &self.keys[..self.keys.len().min(Self::SCANNED)];
+        let place = scanned.iter().position(|known| *known == key);
+        if self.places.is_empty() {
+            place
+        } else {
+            place.or_else(|| self.places.get(&key).copied())
+        }
+    }
+
+    pub(crate) fn add(&mut self, key: K) -> usize {
+        let new = self.keys.len();
+        self.keys.push(key);
+        self.tallies.push(StageTally::default());
+        if new >= Self::SCANNED {
+            self.places.insert(key, new);
+        }
+        new
     }
 }

@@ -1,7 +1,6 @@
 //! The number of I/Os in flight over time.
 
-use crate::marks::Marks;
-use crate::state::Broken;
+use crate::state::{Broken, Marks};
 use q2c_result::analyze::{InexactFigure, InexactReason, TraceActivity, TraceInFlight};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -102,19 +101,14 @@ impl InFlightSweep {
     pub(crate) fn activity(&self) -> Option<TraceActivity> {
         self.now.map(|_| self.idle.activity())
     }
-}
 
-impl InFlightSweep {
     pub(crate) fn check(&self) -> Result<(), Broken> {
         const MANY: u128 = 1 << 120;
         if self.sum > MANY || self.integral > MANY {
             return Err(Broken::Counts);
         }
-        if self.ends.iter().all(|end| Some(end.0) >= self.now) {
-            Ok(())
-        } else {
-            Err(Broken::InFlight)
-        }
+        let rise = self.ends.iter().all(|end| Some(end.0) >= self.now);
+        rise.then_some(()).ok_or(Broken::InFlight)
     }
 
     /// A sweep that goes on from here and has counted nothing.
@@ -145,13 +139,9 @@ impl InFlightSweep {
             return;
         }
         if self.now > Some(start) {
-            for figure in [
-                InexactFigure::MostInFlight,
-                InexactFigure::Activity,
-                InexactFigure::OverLoad,
-            ] {
-                marks.add(figure, InexactReason::Order);
-            }
+            marks.add(InexactFigure::MostInFlight, InexactReason::Order);
+            marks.add(InexactFigure::Activity, InexactReason::Order);
+            marks.add(InexactFigure::OverLoad, InexactReason::Order);
         } else {
             self.advance(start);
             if tail.last().is_some_and(|last| *last > start) {

@@ -23,22 +23,16 @@
 
 mod analysis_state;
 mod analyzer;
-mod analyzer_thread;
 mod balance;
 mod bottleneck;
-mod captured;
-mod counts;
 mod excerpt;
 mod group;
 mod in_flight;
 pub mod late;
 mod live;
 mod load;
-mod marks;
 mod names;
-mod not_whole;
 mod offsets;
-mod places;
 mod queue_map;
 mod recording;
 mod seeks;
@@ -54,7 +48,7 @@ mod tests;
 
 pub use analysis_state::PartialAnalysis;
 pub use analyzer::Analyzer;
-pub use analyzer_thread::AnalyzerThread;
-pub use captured::{CapturedIo, captured};
+pub use analyzer::AnalyzerThread;
+pub use live::{CapturedIo, captured};
 pub use live::{LiveAnalysis, RecorderCounts};
 pub use recording::{Options, RecordingAnalysis, recording};

@@ -76,14 +76,10 @@ impl OffsetAnalysis {
 
     fn map(&mut self, device: DevId) -> Option<&mut OffsetTimeMap> {
         if self.maps.len() >= MOST && !self.maps.contains_key(&device) {
-            if self
-                .maps
-                .last_key_value()
-                .is_some_and(|(last, _)| *last < device)
-            {
-                return None;
-            }
-            self.maps.pop_last();
+            self.maps
+                .last_entry()
+                .filter(|last| *last.key() > device)?
+                .remove();
         }
         Some(self.maps.entry(device).or_default())
     }

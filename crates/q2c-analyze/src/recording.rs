@@ -3,9 +3,8 @@
 use crate::balance::complete;
 use crate::group::NAMED;
 use crate::names::ProcessNames;
-use crate::not_whole::{UNSORTED, UNTIMED, not_whole};
 use crate::queue_map::QueueMap;
-use crate::warnings::{names_left_out, warnings};
+use crate::warnings::{UNSORTED, UNTIMED, names_left_out, not_whole, warnings};
 use crate::{Analyzer, AnalyzerThread};
 use q2c_model::facts::{ONE_PROCESS, STATED_SECTOR, queue_map};
 use q2c_model::{DevId, Exit, Fault, IoRecord, Layer, Nanos, TraceMeta};
@@ -14,6 +13,7 @@ use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
 use q2c_trace::process::{OfProcess, Process};
 use q2c_trace::{Scan, Span, TraceError, TraceReader};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn of_blktrace(
         if notes.are_renamed() || some.iter().any(Span::is_untimed) {
             timed.clear();
             timed.extend(some.iter().filter(|span| !span.is_untimed()).copied());
-            analysis.untimed += (some.len() - timed.len()) as u64;
+            analysis.intake.untimed += (some.len() - timed.len()) as u64;
             for span in &mut timed {
                 analysis.tell_apart(span, notes);
             }
@@ -94,7 +94,7 @@ fn of_blktrace(
         Ok::<(), ImportError>(analysis.go_on()?)
     })?;
     for (pid, name) in read.notes.names() {
-        analysis.names.add(pid, 0, name);
+        analysis.intake.names.add(pid, 0, name);
     }
     Ok(blktrace_meta(&read, origin_ns.unwrap_or(0), files, count))
 }
@@ -106,17 +106,28 @@ pub struct RecordingAnalysis<'a> {
     stop: &'a AtomicBool,
     window: Option<Range<Nanos>>,
     analyzer: Option<(Layer, AnalyzerThread)>,
-    other_layer: u64,
-    untimed: u64,
-    /// The latest begin so far, ns, and the I/Os that came after one that began later.
+    intake: RecordIntake,
+    /// The latest begin so far, ns.
     latest_ns: u64,
-    unsorted: u64,
-    names: ProcessNames,
     by_thread: bool,
     /// Numbers in place of the ids of processes that are known by name alone.
     by_name: BTreeMap<String, u32>,
+}
+
+/// What records tell beside the figures of their I/Os.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct RecordIntake {
+    /// I/Os of the other layer.
+    pub(crate) other_layer: u64,
+    pub(crate) names: ProcessNames,
+    /// I/Os whose times fall.
+    pub(crate) untimed: u64,
+    /// I/Os that came after one that began later. Parts of a recording need no order.
+    #[serde(skip)]
+    unsorted: u64,
     /// The spans of the last records; kept for their memory.
-    spans: Vec<Span>,
+    #[serde(skip)]
+    pub(crate) spans: Vec<Span>,
 }
 
 impl<'a> RecordingAnalysis<'a> {
@@ -127,14 +138,10 @@ impl<'a> RecordingAnalysis<'a> {
             stop,
             window,
             analyzer: None,
-            other_layer: 0,
-            untimed: 0,
+            intake: RecordIntake::default(),
             latest_ns: 0,
-            unsorted: 0,
-            names: ProcessNames::default(),
             by_thread: false,
             by_name: BTreeMap::new(),
-            spans: Vec::new(),
         }
     }
 
@@ -143,9 +150,8 @@ impl<'a> RecordingAnalysis<'a> {
         let Some((_, analyzer)) = self.analyzer else {
             return Err(no_request(self.path));
         };
-        let result = analyzer.finish(&self.names.by_id());
-        let left_out = [self.other_layer, self.untimed, self.unsorted];
-        complete_result(result, self.path, meta, &self.names, left_out)
+        let result = analyzer.finish(&self.intake.names.by_id());
+        self.intake.complete(result, self.path, meta)
     }
 
     fn go_on(&self) -> Result<(), TraceError> {
@@ -163,11 +169,11 @@ impl<'a> RecordingAnalysis<'a> {
     /// a name that the id had later, get a number from [`NAMED`] on.
     fn process(&mut self, pid: Option<u32>, comm: &str, at: u64) -> Option<u32> {
         match pid {
-            Some(pid) if self.by_thread && self.names.is_other(pid, comm) => {
+            Some(pid) if self.by_thread && self.intake.names.is_other(pid, comm) => {
                 self.numbered(&format!("{comm} ({pid})"), at)
             }
             Some(pid) => {
-                self.names.add(pid, at, comm);
+                self.intake.names.add(pid, at, comm);
                 Some(pid)
             }
             None => self.numbered(comm, at),
@@ -183,7 +189,7 @@ impl<'a> RecordingAnalysis<'a> {
         }
         let new = NAMED + self.by_name.len() as u32;
         self.by_name.insert(name.to_owned(), new);
-        self.names.add(new, at, name);
+        self.intake.names.add(new, at, name);
         Some(new)
     }
 
@@ -191,7 +197,7 @@ impl<'a> RecordingAnalysis<'a> {
     fn tell_apart(&mut self, span: &mut Span, notes: &Notes) {
         let (pid, at) = (span.pid, span.first_ns());
         if let Some(first) = notes.name(pid, 0) {
-            self.names.add(pid, 0, first);
+            self.intake.names.add(pid, 0, first);
         }
         let name = notes.name(pid, at);
         let process = name.and_then(|name| self.process(Some(pid), name, at));
@@ -221,62 +227,64 @@ pub(crate) fn no_request(path: &Path) -> Fault {
     Fault::new(Exit::Input, text)
 }
 
-/// Whether an I/O is in the figures of an analysis of `layer`. One that is not is counted.
-pub(crate) fn is_analysed(
-    span: &Span,
-    layer: Layer,
-    other_layer: &mut u64,
-    untimed: &mut u64,
-) -> bool {
-    let (is_other, is_untimed) = (span.layer != layer, span.is_untimed());
-    *other_layer += u64::from(is_other);
-    *untimed += u64::from(!is_other && is_untimed);
-    !is_other && !is_untimed
-}
+impl RecordIntake {
+    /// Whether an I/O is in the figures of an analysis of `layer`. One that is not is counted.
+    pub(crate) fn takes(&mut self, span: &Span, layer: Layer) -> bool {
+        let (is_other, is_untimed) = (span.layer != layer, span.is_untimed());
+        self.other_layer += u64::from(is_other);
+        self.untimed += u64::from(!is_other && is_untimed);
+        !is_other && !is_untimed
+    }
 
-/// Adds what a result says of its recording, beside the figures of its I/Os. The counts are of I/Os
-/// of the other layer, of those whose times fall, and of those that came out of order.
-pub(crate) fn complete_result(
-    mut result: AnalyzeResult,
-    path: &Path,
-    meta: TraceMeta,
-    names: &ProcessNames,
-    [other_layer, untimed, unsorted]: [u64; 3],
-) -> Result<AnalyzeResult, Fault> {
-    if result.requests == 0 {
-        let text = format!(
-            "analyze {}: expected times that rise from stage to stage, found {untimed} I/Os whose times fall and no other; record it again with one clock",
-            path.display()
-        );
-        return Err(Fault::new(Exit::Input, text));
+    pub(crate) fn merge(&mut self, other: RecordIntake) {
+        self.names.merge(other.names);
+        self.other_layer = self.other_layer.saturating_add(other.other_layer);
+        self.untimed = self.untimed.saturating_add(other.untimed);
     }
-    env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
-    complete_queues(&mut result.queues, &meta.facts);
-    result.lost = meta.lost;
-    result.unmatched = meta.unmatched;
-    let counts = [
-        ("of the other layer", other_layer),
-        (UNTIMED, untimed),
-        (UNSORTED, unsorted),
-    ];
-    let counts = counts.into_iter().filter(|(_, n)| *n > 0);
-    let counts = counts.map(|(reason, n)| (reason.to_owned(), n));
-    result.unmatched.extend(counts);
-    result.not_whole = not_whole(&result);
-    result.input = analyze::AnalysisInput {
-        path: path.display().to_string(),
-        source: meta.source,
-        clock: meta.clock,
-        facts: meta.facts,
-    };
-    if result.input.facts.contains_key(STATED_SECTOR) {
-        result.seeks.clear();
-        result.offsets.clear();
+
+    /// Adds what a result says of its recording, beside the figures of its I/Os.
+    pub(crate) fn complete(
+        &self,
+        mut result: AnalyzeResult,
+        path: &Path,
+        meta: TraceMeta,
+    ) -> Result<AnalyzeResult, Fault> {
+        if result.requests == 0 {
+            let text = format!(
+                "analyze {}: expected times that rise from stage to stage, found {} I/Os whose times fall and no other; record it again with one clock",
+                path.display(),
+                self.untimed
+            );
+            return Err(Fault::input(text));
+        }
+        env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
+        complete_queues(&mut result.queues, &meta.facts);
+        result.lost = meta.lost;
+        result.unmatched = meta.unmatched;
+        let counts = [
+            ("of the other layer", self.other_layer),
+            (UNTIMED, self.untimed),
+            (UNSORTED, self.unsorted),
+        ];
+        let counts = counts.into_iter().filter(|(_, n)| *n > 0);
+        let counts = counts.map(|(reason, n)| (reason.to_owned(), n));
+        result.unmatched.extend(counts);
+        result.not_whole = not_whole(&result);
+        result.input = analyze::AnalysisInput {
+            path: path.display().to_string(),
+            source: meta.source,
+            clock: meta.clock,
+            facts: meta.facts,
+        };
+        if result.input.facts.contains_key(STATED_SECTOR) {
+            result.seeks.clear();
+            result.offsets.clear();
+        }
+        result.warnings = warnings(&result);
+        let (cut, nameless) = self.names.left_out();
+        result.warnings.extend(names_left_out(cut, nameless));
+        Ok(result)
     }
-    result.warnings = warnings(&result);
-    let (cut, nameless) = names.left_out();
-    result.warnings.extend(names_left_out(cut, nameless));
-    Ok(result)
 }
 
 /// Adds what the recording's facts tell of the devices' queues.
@@ -296,17 +304,17 @@ impl RecordSink for RecordingAnalysis<'_> {
         let Some(first) = records.first() else {
             return Ok(());
         };
-        let mut spans = std::mem::take(&mut self.spans);
+        let mut spans = std::mem::take(&mut self.intake.spans);
         spans.clear();
         let (layer, _) = self.analyzer(first.layer)?;
         let layer = *layer;
         for record in records {
             let mut span = Span::from_record(record);
-            if !is_analysed(&span, layer, &mut self.other_layer, &mut self.untimed) {
+            if !self.intake.takes(&span, layer) {
                 continue;
             }
             let begin_ns = span.first_ns();
-            self.unsorted += u64::from(begin_ns < self.latest_ns);
+            self.intake.unsorted += u64::from(begin_ns < self.latest_ns);
             self.latest_ns = self.latest_ns.max(begin_ns);
             let comm = record.comm.as_deref();
             let process = comm.and_then(|comm| self.process(record.pid, comm, begin_ns));
@@ -314,7 +322,7 @@ impl RecordSink for RecordingAnalysis<'_> {
             spans.push(span);
         }
         self.analyzer(first.layer)?.1.update(&spans);
-        self.spans = spans;
+        self.intake.spans = spans;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Distances between successive I/Os of a device, and the times between their queueing.
 
-use crate::marks::Marks;
+use crate::state::Marks;
 use crate::stored;
 use q2c_model::DevId;
 use q2c_model::stats::Histogram;

@@ -7,9 +7,11 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A stage of an I/O: the time between two of its events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str)]
 pub(crate) enum Stage {
     Q2G,
     G2I,
@@ -19,46 +21,29 @@ pub(crate) enum Stage {
     M2D,
     D2C,
     /// The part of Q2C that is in none of the stages above, because events are missing.
+    #[strum(serialize = "rest")]
     Rest,
     Q2C,
     Q2Q,
 }
 
-pub(crate) const STAGES: usize = 10;
-
-const ALL: [Stage; STAGES] = [
-    Stage::Q2G,
-    Stage::G2I,
-    Stage::Q2M,
-    Stage::I2D,
-    Stage::G2D,
-    Stage::M2D,
-    Stage::D2C,
-    Stage::Rest,
-    Stage::Q2C,
-    Stage::Q2Q,
-];
+pub(crate) const STAGES: usize = Stage::VARIANTS.len();
 
 /// The stages that add up to Q2C: those before the driver, then D2C, and [`Stage::Rest`] last.
-pub(crate) const PARTS: [Stage; 8] = *ALL.first_chunk().expect("as many stages and more");
+pub(crate) const PARTS: [Stage; 8] = *Stage::VARIANTS
+    .first_chunk()
+    .expect("as many stages and more");
 /// Those of them that come before the driver.
-pub(crate) const BEFORE_DRIVER: [Stage; 6] = *ALL.first_chunk().expect("as many stages and more");
-
-/// The names, in the same order.
-const NAMES: [&str; STAGES] = [
-    "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "rest", "Q2C", "Q2Q",
-];
+pub(crate) const BEFORE_DRIVER: [Stage; 6] = *Stage::VARIANTS
+    .first_chunk()
+    .expect("as many stages and more");
 
 impl Stage {
-    pub const fn name(self) -> &'static str {
-        NAMES[self as usize]
-    }
-
     /// The name in a layer's result; `None` when that layer has no such stage.
     const fn name_in(self, layer: Layer) -> Option<&'static str> {
         match (layer, self) {
             (_, Stage::Rest) => None,
-            (Layer::Block, stage) => Some(stage.name()),
+            (Layer::Block, stage) => Some(stage.into_str()),
             (Layer::User, Stage::Q2C) => Some("U2C"),
             (Layer::User, Stage::Q2Q) => Some("U2U"),
             (Layer::User, _) => None,
@@ -156,7 +141,8 @@ impl StageTally {
             let name = stage.name_in(layer)?;
             Some((name.to_owned(), stats(histogram.as_ref()?)))
         };
-        ALL.iter().zip(&self.stages).filter_map(stat).collect()
+        let stages = Stage::VARIANTS.iter().zip(&self.stages);
+        stages.filter_map(stat).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests in use while I/Os wait for one, which shows whether a queue's tags were exhausted.
 
-use crate::marks::Marks;
+use crate::state::Marks;
 use q2c_model::DevId;
 use q2c_result::analyze::{InexactFigure, InexactReason, Tags};
 use q2c_trace::Span;
@@ -63,9 +63,7 @@ impl TagQueue {
             self.in_use.pop();
         }
     }
-}
 
-impl TagQueue {
     fn carried_on(self) -> TagQueue {
         TagQueue {
             most: self.in_use.len() as u64,

@@ -1,10 +1,11 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
+//!
+//! The I/Os that the latencies of an analysis lack.
 
-use crate::not_whole::{UNSORTED, UNTIMED};
 use q2c_model::Layer;
 use q2c_model::lost::{Losses, without_record};
 use q2c_result::Warning;
-use q2c_result::analyze::AnalyzeResult;
+use q2c_result::analyze::{AnalyzeResult, NotWhole};
 use q2c_trace::import::DOUBLED;
 
 /// The warnings of a result, which has its input, its lost and its unmatched events already.
@@ -53,12 +54,16 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
         )
     });
     let (losses, events) = (losses(result), start_and_latency(result));
-    let before = [losses, missing_files, unfinished, times_fall];
-    before
-        .into_iter()
-        .chain([doubled, unsorted, events])
-        .flatten()
-        .collect()
+    let warnings = [
+        losses,
+        missing_files,
+        unfinished,
+        times_fall,
+        doubled,
+        unsorted,
+        events,
+    ];
+    warnings.into_iter().flatten().collect()
 }
 
 /// BPF loses whole I/Os; where events were lost from a buffer, parts of I/Os may be missing.
@@ -121,10 +126,48 @@ fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
     Some(Warning::new(id, finding.to_owned(), means, todo))
 }
 
+/// The reasons in `unmatched` that count I/Os which have no latency from Q to C. Other reasons
+/// count events or requests, or I/Os that their submitter queued again.
+const REASONS: [&str; 7] = [
+    "completion without queue",
+    "never issued",
+    "never completed",
+    "queued again, its end not seen",
+    "lost: ring full",
+    "lost: too many in flight",
+    UNTIMED,
+];
+
+/// The reason of I/Os whose times are in no figure ([`q2c_trace::Span::is_untimed`]).
+pub(crate) const UNTIMED: &str = "times that fall";
+
+/// The reason of I/Os that come after one that began later. They are in all figures.
+pub(crate) const UNSORTED: &str = "row after one that began later";
+
+/// The result has its stages and its unmatched events already.
+pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<NotWhole> {
+    let whole = result.stages.get("Q2C").map_or(0, |stage| stage.n);
+    if result.layer != Layer::Block || whole == 0 {
+        return None;
+    }
+    let counted = REASONS.iter().filter_map(|reason| {
+        let n = *result.unmatched.get(*reason)?;
+        Some(((*reason).to_owned(), n))
+    });
+    let mut not_whole = NotWhole {
+        reasons: counted.collect(),
+        ..NotWhole::default()
+    };
+    not_whole.ios = not_whole.reasons.values().sum();
+    not_whole.of = whole + not_whole.ios;
+    not_whole.share = not_whole.ios as f64 / not_whole.of as f64;
+    Some(not_whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_result::analyze::Bottleneck;
+    use q2c_result::analyze::{Bottleneck, StageStats};
 
     fn warned(change: impl FnOnce(&mut AnalyzeResult)) -> Vec<Warning> {
         let mut result = AnalyzeResult::default();
@@ -182,5 +225,34 @@ mod tests {
             });
             assert_eq!(ids, wanted, "{never}");
         }
+    }
+
+    /// 955 I/Os with Q and C, 45 without: 4.5 %.
+    #[test]
+    fn io_counts_alone_are_in_the_share() {
+        let mut result = AnalyzeResult {
+            layer: Layer::Block,
+            ..AnalyzeResult::default()
+        };
+        assert_eq!(not_whole(&result), None);
+        let stage = StageStats {
+            n: 955,
+            ..StageStats::default()
+        };
+        result.stages.insert("Q2C".to_owned(), stage);
+        let unmatched = [
+            ("queued again, its end not seen", 40),
+            ("never completed", 5),
+            ("never had a request", 1_000),
+            ("event skipped by the kernel", 7),
+            ("more than 256 merged", 2),
+        ];
+        result.unmatched = unmatched.map(|(reason, n)| (reason.to_owned(), n)).into();
+        let share = not_whole(&result).expect("a share");
+        assert_eq!((share.ios, share.of), (45, 1_000));
+        assert!((share.share - 0.045).abs() < 1e-12);
+        assert_eq!(share.reasons.len(), 2);
+        result.layer = Layer::User;
+        assert_eq!(not_whole(&result), None);
     }
 }

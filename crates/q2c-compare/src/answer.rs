@@ -187,13 +187,12 @@ const NOT_BY_REQUEST: [&str; 4] = [
 ];
 
 fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
-    let lost = trial.q2c_lost;
+    let (lost, ios) = (trial.q2c_lost, trial.q2c_ios);
     let are = if lost == 1 { "I/O is" } else { "I/Os are" };
     let todo = match trial.q2c_source {
         Some(CapturedBy::Tracefs) => "go by the sum of U2C, which has all".to_owned(),
         _ => format!("with --capture {BY_TRACEFS}, or go by the sum of U2C, which has all"),
     };
-    let ios = trial.q2c_ios;
     let finding = format!("{lost} {are} missing from the sum of Q2C, which has {ios}");
     let means = "the sum is too low by these";
     (lost > 0).then(|| Warning::new("capture-lost", finding, means, &todo))
@@ -202,10 +201,11 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
 /// `None` for changes by which the device does no less work than the trace asks for.
 fn less_work(change: Change, count: u64) -> Option<Warning> {
     let (id, todo) = match change {
-        Change::WriteRead | Change::WriteLeftOut => (
-            "writes-changed",
-            "--writes allow with --allow-write TARGET writes them: what is there is lost",
-        ),
+        Change::WriteRead | Change::WriteLeftOut => {
+            let todo =
+                "--writes allow with --allow-write TARGET writes them: what is there is lost";
+            ("writes-changed", todo)
+        }
         Change::Shortened => {
             let todo = "name targets as large as the trace's devices";
             ("requests-shortened", todo)

@@ -6,7 +6,6 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::Fault;
 use q2c_model::stats::Histogram;
-use q2c_result::Exit;
 use q2c_result::compare::NotCaptured;
 use q2c_trace::recording::Recorded;
 use q2c_trace::{WholeIo, Wholes};
@@ -34,11 +33,10 @@ pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result
         CaptureWish::By(by) => match sites.iter().find(|open| open.site.disks.is_empty()) {
             None => Capturing::By(by),
             Some(OpenSite { site, .. }) => {
-                let message = format!(
+                return Err(Fault::usage(format_args!(
                     "capture the block layer: no disk of the kernel lies under {}; leave --capture and --by out",
                     site.name
-                );
-                return Err(Fault::new(Exit::Usage, message));
+                )));
             }
         },
         CaptureWish::WherePermitted => {
@@ -83,18 +81,19 @@ pub(crate) struct Captured {
     pub cpu_ns: u64,
 }
 
+/// Adds up the I/Os of a capture.
+#[derive(Default)]
+struct Summing {
+    captured: Captured,
+    wholes: Wholes,
+}
+
 impl Captured {
     fn add(&mut self, io: WholeIo) {
         self.q2c.record(io.q2c_ns);
         self.sum += u128::from(io.q2c_ns);
         self.transfers += u64::from(io.transfers);
     }
-}
-
-#[derive(Default)]
-struct Summing {
-    captured: Captured,
-    wholes: Wholes,
 }
 
 impl Summing {
@@ -107,8 +106,7 @@ impl Summing {
 
 impl Gatherer for Summing {
     fn take(&mut self, io: Recorded) {
-        let captured = &mut self.captured;
-        self.wholes.take(&io, &mut |whole| captured.add(whole));
+        self.wholes.take(&io, &mut |whole| self.captured.add(whole));
     }
 }
 
@@ -151,7 +149,7 @@ impl ReplayCapture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, OpFlags, Sectors};
+    use q2c_model::{Bytes, DevId, Exit, IoRecord, Layer, Op, OpFlags, Sectors};
     use q2c_replay::ReplayFacts;
     use q2c_trace::Span;
 

@@ -5,6 +5,7 @@ use super::answer::{RunStart, busy_at_rest, of_trial};
 use super::trial::median;
 use super::verdict::{different_work, reads_only, verdict};
 use super::{ReplaySite, ReplayTrials, Variant};
+use indexmap::IndexMap;
 use itertools::Itertools;
 use q2c_host::machine;
 use q2c_host::target::never_written;
@@ -70,43 +71,36 @@ fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Ve
     warnings
 }
 
-/// The findings of one kind of warning, each with the keys of the trials that have it.
-type FindingsOfKind = Vec<(String, Vec<String>)>;
-
 /// Each kind of warning once. What was found for some trials alone is told with their names.
 fn merge_warnings(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
     let trial_count = trials.len();
     // Each kind with its findings, and the trials of each finding.
-    let mut kinds: Vec<(Warning, FindingsOfKind)> = Vec::new();
+    let mut kinds: IndexMap<[String; 3], IndexMap<String, Vec<String>>> = IndexMap::new();
     for (key, warnings) in trials {
-        for warning in warnings {
-            let kind = kinds.iter().position(|(kind, _)| is_alike(kind, &warning));
-            let at = kind.unwrap_or_else(|| {
-                kinds.push((warning.clone(), Vec::new()));
-                kinds.len() - 1
-            });
-            let findings = &mut kinds[at].1;
-            match findings.iter_mut().find(|known| known.0 == warning.found) {
-                Some((_, keys)) => keys.push(key.clone()),
-                None => findings.push((warning.found, vec![key.clone()])),
-            }
+        for Warning {
+            id,
+            found,
+            means,
+            todo,
+        } in warnings
+        {
+            let findings = kinds.entry([id, means, todo]).or_default();
+            findings.entry(found).or_default().push(key.clone());
         }
     }
-    let text = |(found, keys): &(String, Vec<String>)| {
+    let text = |(found, keys): (String, Vec<String>)| {
         if keys.len() == trial_count {
-            return found.clone();
+            return found;
         }
         format!("{}: {found}", keys.join(" and "))
     };
-    let worded = |(warning, findings): (Warning, Vec<_>)| Warning {
-        found: findings.iter().map(text).join("; "),
-        ..warning
+    let worded = |([id, means, todo], findings): ([String; 3], IndexMap<_, _>)| Warning {
+        id,
+        found: findings.into_iter().map(text).join("; "),
+        means,
+        todo,
     };
     kinds.into_iter().map(worded).collect()
-}
-
-fn is_alike(a: &Warning, b: &Warning) -> bool {
-    (&a.id, &a.means, &a.todo) == (&b.id, &b.means, &b.todo)
 }
 
 fn comparison(
@@ -114,25 +108,23 @@ fn comparison(
     ran: &ReplayTrials,
     not_captured: Option<&NotCaptured>,
 ) -> Comparison {
-    let Compared {
-        start,
-        variant,
-        profile,
-    } = compared;
+    let (start, variant) = (&compared.start, compared.variant);
     let sites = variant.sites.iter();
     let runs: Vec<DeviceRun> = sites.map(|site| device(variant, site, ran)).collect();
-    let mut sum = CompareMetric::SumQ2c;
-    if runs.iter().any(|run| run.sum_q2c_s.is_none()) {
-        sum = CompareMetric::SumU2c;
-    }
+    let all_have_q2c = runs.iter().all(|run| run.sum_q2c_s.is_some());
+    let sum = if all_have_q2c {
+        CompareMetric::SumQ2c
+    } else {
+        CompareMetric::SumU2c
+    };
     let separations = separations(&runs, sum, start.job.seed);
     let facts = variant.facts;
     let findings = verdict(&start.job, facts, &runs, &separations, sum, not_captured);
-    let reads_only = reads_only(&start.job, &runs, profile.as_ref());
+    let reads_only = reads_only(&start.job, &runs, compared.profile.as_ref());
     Comparison {
         job: start.job.clone(),
         trace: start.trace(facts),
-        profile: profile.clone(),
+        profile: compared.profile.clone(),
         devices: runs.into_iter().map(slim).collect(),
         sum,
         separations,
@@ -177,12 +169,8 @@ fn answer(comparison: &Comparison, at: usize) -> Option<Ordering> {
     let by_sum = comparison.separations.get(2 * (at - 1))?;
     let ratio = by_sum.ratio?.ratio;
     let same_work = different_work(run, first).is_none();
-    let answer = if by_sum.separates {
-        ratio.total_cmp(&1.0)
-    } else {
-        Ordering::Equal
-    };
-    same_work.then_some(answer)
+    let sure = by_sum.separates.then(|| ratio.total_cmp(&1.0));
+    same_work.then_some(sure.unwrap_or(Ordering::Equal))
 }
 
 fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &ReplayTrials) -> DeviceRun {

@@ -17,7 +17,6 @@ mod profile;
 mod request;
 mod trace_source;
 mod trial;
-mod validity;
 mod verdict;
 
 pub use answer::{Begin, RunStart, replay};
@@ -332,7 +331,7 @@ impl Plan for Replaying<'_> {
     }
 
     fn invalid(&self, trial: &ReplayTrial) -> Option<String> {
-        Some(trial.invalid.first()?.kind().to_owned())
+        Some(<&str>::from(trial.invalid.first()?).to_owned())
     }
 
     fn run(
@@ -347,13 +346,13 @@ impl Plan for Replaying<'_> {
         let mut trial = self.trial(variant, site, seed)?;
         let stays_late = self.stayed_late.contains(&plan.cell);
         for _ in 0..if stays_late { 0 } else { self.repeats } {
-            let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
+            let late_ns = trial::only_late(&trial).filter(|_| !context.cancelled());
             let Some(late_ns) = late_ns else { break };
             let note = repeated(late_ns, self.max_lateness, self.busy_cpus);
             context.notes.push(note);
             trial = self.trial(variant, site, seed)?;
         }
-        if validity::only_late(&trial).is_some() {
+        if trial::only_late(&trial).is_some() {
             self.stayed_late.insert(plan.cell.clone());
         }
         if context.cancelled() {

@@ -1,6 +1,7 @@
 //! Opens and checks the targets of a replay, and gives each of them its devices of the trace.
 
 use crate::{ReplayRequest, ReplaySite};
+use indexmap::IndexMap;
 use itertools::Itertools;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
@@ -9,7 +10,7 @@ use q2c_host::block::TargetDisk;
 use q2c_host::target::{OpenTarget, Wanted, WriteLeave, open, simulated};
 use q2c_model::{Bytes, DevId, Exit, Fault, OrFault};
 use q2c_replay::{Discards, ReplayFacts, keeps_schedule};
-use q2c_result::{Target, TargetKind};
+use q2c_result::TargetKind;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,12 +49,13 @@ impl OpenSite {
         facts: &ReplayFacts,
         before: usize,
     ) -> Result<Self, Fault> {
-        let mut open = OpenSite::with_name(target.to_owned());
+        let mut open = OpenSite::default();
         let devices = (0..facts.devices.len()).collect();
         open.add(roots, request, target, devices, facts)?;
-        if before > 0 {
-            open.site.name = format!("{target} ({})", before + 1);
-        }
+        open.site.name = match before {
+            0 => target.to_owned(),
+            before => format!("{target} ({})", before + 1),
+        };
         Ok(open)
     }
 
@@ -70,7 +72,8 @@ impl OpenSite {
         facts: &ReplayFacts,
     ) -> Result<Self, Fault> {
         let targets = devices_by_target(maps, facts)?;
-        let mut open = OpenSite::with_name(targets.iter().map(|(target, _)| target).join(", "));
+        let mut open = OpenSite::default();
+        open.site.name = targets.keys().join(", ");
         for (target, devices) in targets {
             open.add(roots, request, target, devices, facts)?;
         }
@@ -95,12 +98,6 @@ impl OpenSite {
         }
     }
 
-    fn with_name(name: String) -> Self {
-        let mut open = OpenSite::default();
-        open.site.name = name;
-        open
-    }
-
     fn add(
         &mut self,
         roots: &Roots,
@@ -112,48 +109,36 @@ impl OpenSite {
         let engine = EngineSpec::for_target(request.engine.as_ref(), target);
         let engine = engine.or_exit(Exit::Usage)?;
         keeps_schedule(&engine).or_exit(Exit::Usage)?;
-        if !engine.needs_file() {
+        let (medium, align, known) = if engine.needs_file() {
+            let opened = opened(roots, request, target)?;
+            for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
+                if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
+                    self.site.disks.push(disk.clone());
+                }
+            }
+            self.target_disks.extend(opened.target_disk);
+            self.held_open.extend(opened.held_device);
+            self.id += &opened.id.to_string();
+            let medium = Medium::File(Arc::new(opened.file));
+            (medium, opened.alignment.offset, opened.facts)
+        } else {
             // Another target has devices of its own, even under the same name.
             let made = SimDevices::new(q2c_study::service_times);
             let mut known = simulated(target);
             known.service_times = made.recorded_facts(&engine).or_exit(Exit::Input)?;
             known.size = known.size.max(span(facts, SECTOR));
             self.id += target;
-            let medium = made.medium(&engine).or_exit(Exit::Input)?;
-            self.push(medium, engine, SECTOR, devices, known);
-            return Ok(());
-        }
-        let opened = opened(roots, request, target)?;
-        for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
-            if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
-                self.site.disks.push(disk.clone());
-            }
-        }
-        self.target_disks.extend(opened.target_disk);
-        self.held_open.extend(opened.held_device);
-        self.id += &opened.id.to_string();
-        let medium = Medium::File(Arc::new(opened.file));
-        let align = opened.alignment.offset;
-        self.push(medium, engine, align, devices, opened.facts);
-        Ok(())
-    }
-
-    fn push(
-        &mut self,
-        medium: Medium,
-        engine: EngineSpec,
-        align: Bytes,
-        devices: Vec<usize>,
-        facts: Target,
-    ) {
+            (made.medium(&engine).or_exit(Exit::Input)?, SECTOR, known)
+        };
         self.site.targets.push(q2c_replay::ReplayTarget {
             medium,
             engine,
-            size: facts.size,
+            size: known.size,
             align,
             devices,
         });
-        self.site.facts.push(facts);
+        self.site.facts.push(known);
+        Ok(())
     }
 }
 
@@ -161,23 +146,21 @@ impl OpenSite {
 fn devices_by_target<'a>(
     maps: &'a [DeviceMap],
     facts: &ReplayFacts,
-) -> Result<Vec<(&'a str, Vec<usize>)>, Fault> {
-    let mut targets: Vec<(&str, Vec<usize>)> = Vec::new();
+) -> Result<IndexMap<&'a str, Vec<usize>>, Fault> {
+    let mut targets: IndexMap<&str, Vec<usize>> = IndexMap::new();
     for DeviceMap { device, target } in maps {
         let mut known = facts.devices.iter().map(|known| known.dev);
         let Some(index) = known.position(|dev| dev == *device) else {
             let known = facts.devices.iter().map(|known| known.dev).join(", ");
-            let text = format!("map {device}: the trace's devices are {known}; name one of them");
-            return Err(Fault::new(Exit::Usage, text));
+            return Err(Fault::usage(format_args!(
+                "map {device}: the trace's devices are {known}; name one of them"
+            )));
         };
-        if targets.iter().any(|(_, devices)| devices.contains(&index)) {
-            let text = format!("map {device} twice: expected each device once");
-            return Err(Fault::new(Exit::Usage, text));
+        if targets.values().flatten().contains(&index) {
+            let text = format_args!("map {device} twice: expected each device once");
+            return Err(Fault::usage(text));
         }
-        match targets.iter_mut().find(|(name, _)| name == target) {
-            Some((_, devices)) => devices.push(index),
-            None => targets.push((target, vec![index])),
-        }
+        targets.entry(target).or_default().push(index);
     }
     Ok(targets)
 }
@@ -185,9 +168,9 @@ fn devices_by_target<'a>(
 fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, Fault> {
     let write = request.opens_for_writing(target);
     if request.discards == Some(Discards::Allow) && !write {
-        let problem = "it is opened for reading; name it once more with --allow-write";
-        let text = format!("discard blocks of {target}: {problem}");
-        return Err(Fault::new(Exit::Usage, text));
+        return Err(Fault::usage(format_args!(
+            "discard blocks of {target}: it is opened for reading; name it once more with --allow-write"
+        )));
     }
     let leave = WriteLeave::for_paths(&request.allow_write)?;
     let wanted = Wanted {

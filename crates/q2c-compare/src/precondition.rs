@@ -110,13 +110,12 @@ fn write(
         let slot = free
             .pop()
             .map_or_else(|| written(engine.as_mut(), length), Ok)?;
-        let request = Request {
+        engine.submit(&[Request {
             operation: Operation::Write,
             offset: place(nth),
             length,
             slot,
-        };
-        engine.submit(&[request])?;
+        }])?;
     }
     for _ in free.len()..usize::from(DEPTH) {
         written(engine.as_mut(), length)?;

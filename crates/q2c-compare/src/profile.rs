@@ -99,8 +99,9 @@ impl Profiling<'_> {
         variants: &[Variant<'_>],
     ) -> Result<(TraceSource, ReplayTrial), Fault> {
         let (process, now) = (std::process::id(), monotonic_ns());
-        let name = format!("q2c-profile-{process}-{now}.parquet");
-        let recording = self.temporary.join(name);
+        let recording = self
+            .temporary
+            .join(format!("q2c-profile-{process}-{now}.parquet"));
         let replaying = self.replaying(variants, &recording);
         let trial = replaying.once().map_err(|error| {
             let reason = error.to_string();

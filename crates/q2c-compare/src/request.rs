@@ -49,12 +49,9 @@ pub struct ReplayRequest {
     pub submitters: u16,
     /// timed: by what several threads share the requests; where two overlap, the trace's order is
     /// kept all the same
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_parser = one_of::<ShareBy>(ShareBy::NAMES),
-        default_value = "offset"
-    )]
+    #[arg(long, hide_short_help = true)]
+    #[arg(value_parser = one_of::<ShareBy>(ShareBy::NAMES))]
+    #[arg(default_value = "offset")]
     pub share: ShareBy,
     /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
     /// device's interrupts]
@@ -64,12 +61,8 @@ pub struct ReplayRequest {
     #[arg(long, hide_short_help = true)]
     pub spin: bool,
     /// Requests in flight of each thread at most; a device that reaches it is saturated
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value_t = 1024,
-        value_parser = clap::value_parser!(u16).range(1..=32768)
-    )]
+    #[arg(long, hide_short_help = true, default_value_t = 1024)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=32768))]
     pub in_flight: u16,
     /// What becomes of offsets that the target does not have
     ///
@@ -88,25 +81,17 @@ pub struct ReplayRequest {
     #[arg(long, hide_short_help = true, value_parser = one_of::<Discards>(Discards::NAMES))]
     pub discards: Option<Discards>,
     /// Share of what is written that compresses to nothing, such as 50%
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value = "0%",
-        value_name = "PERCENT",
-        value_parser = percent
-    )]
+    #[arg(long, hide_short_help = true, default_value = "0%")]
+    #[arg(value_name = "PERCENT", value_parser = percent)]
     pub compress: u8,
     /// Write each target before each trial: sequential, sequential:N (passes) or random; needs
     /// --allow-write
     #[arg(long, value_name = "HOW")]
     pub precondition: Option<Precondition>,
     /// When a request fails: stop, or go on and count
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_parser = one_of::<OnError>(OnError::NAMES),
-        default_value = "stop"
-    )]
+    #[arg(long, hide_short_help = true)]
+    #[arg(value_parser = one_of::<OnError>(OnError::NAMES))]
+    #[arg(default_value = "stop")]
     pub on_error: OnError,
     /// Sum Q2C in the block layer while replaying, and fail where that cannot be done; needs root
     #[arg(long)]

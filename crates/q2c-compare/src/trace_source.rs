@@ -1,7 +1,7 @@
 //! The trace that is replayed: q2c's own, or an import that is removed when the replay is over.
 
 use super::ReplayRequest;
-use q2c_model::{Exit, Fault, IoRecord, Nanos};
+use q2c_model::{Fault, IoRecord, Nanos};
 use q2c_replay::{ReplayError, ReplayFacts, ReplaySelection, ShareBy, check, prepare};
 use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::process::NoSuchProcess;
@@ -67,10 +67,8 @@ struct TemporaryTraceSink<'a> {
 impl RecordSink for TemporaryTraceSink<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Stopped {
-                doing: "import trace",
-                path: PathBuf::new(),
-            });
+            let (doing, path) = ("import trace", PathBuf::new());
+            return Err(TraceError::Stopped { doing, path });
         }
         self.writer.push(records)
     }
@@ -129,12 +127,13 @@ impl TraceSource {
         stop: &AtomicBool,
     ) -> Result<TraceSource, Fault> {
         let imported = ImportedTrace::taken(recording).map_err(|source| {
-            let error = TraceError::Io {
-                doing: "read trace",
-                path: recording.to_owned(),
+            let (doing, path) = ("read trace", recording.to_owned());
+            TraceError::Io {
+                doing,
+                path,
                 source,
-            };
-            error.unread()
+            }
+            .unread()
         })?;
         let path = imported.path();
         let facts = facts(&path, &path, &ReplaySelection::default(), stop)?;
@@ -182,10 +181,9 @@ fn empty(path: &Path, part: Option<(Nanos, Nanos)>) -> Fault {
         ),
     };
     let expected = format!("expected at least one request with a time{within}");
-    Fault::new(
-        Exit::Input,
-        format!("replay {path}: {expected}, found none; {instead}"),
-    )
+    Fault::input(format_args!(
+        "replay {path}: {expected}, found none; {instead}"
+    ))
 }
 
 fn stopped() -> Fault {
@@ -197,16 +195,10 @@ fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
         format!(", nothing in flight {:.0} % of the time", share * 100.0)
     });
     let slow = (seconds > 1.0).then(|| format!("; read in {seconds:.1} s"));
-    let took = slow.unwrap_or_default();
-    let devices = match facts.devices.len() {
-        1 => "1 device".to_owned(),
-        n => format!("{n} devices"),
-    };
-    format!(
-        "the trace has {} requests over {} to {devices}{idle}{took}",
-        facts.requests,
-        facts.length(),
-    )
+    let (took, devices) = (slow.unwrap_or_default(), facts.devices.len());
+    let s = if devices == 1 { "" } else { "s" };
+    let (requests, length) = (facts.requests, facts.length());
+    format!("the trace has {requests} requests over {length} to {devices} device{s}{idle}{took}")
 }
 
 fn import(

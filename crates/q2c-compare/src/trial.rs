@@ -1,11 +1,12 @@
 //! Turns the outcome of one replay into a trial of the result.
+//!
+//! Whether a trial of a replay can be compared with others, and why not.
 
 use super::capture::Captured;
-use super::validity::invalid;
 use q2c_model::Nanos;
 use q2c_model::stats::Histogram;
 use q2c_replay::{Mode, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSum};
-use q2c_result::replay::{InFlight, Lateness, ReplayTrial, ReplayWindow, Spread};
+use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, ReplayWindow, Spread};
 
 /// A timed replay that ends later by this share and `BEHIND_S` shows a saturated device.
 const BEHIND: f64 = 0.05;
@@ -109,9 +110,8 @@ fn lateness(histogram: &Histogram) -> Lateness {
 fn shares() -> impl Iterator<Item = f64> {
     let low = [0.0, 0.001, 0.01, 0.02];
     let middle = (1..20).map(|n| f64::from(n) * 0.05);
-    let high = [
-        0.96, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 1.0,
-    ];
+    let near_one = [0.96, 0.97, 0.98, 0.99, 0.995, 0.998];
+    let high = near_one.into_iter().chain([0.999, 0.9995, 0.9999, 1.0]);
     low.into_iter().chain(middle).chain(high)
 }
 
@@ -136,12 +136,12 @@ fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) 
     let recorded = facts.latency_sum_ns as f64 / 1e9;
     let sum_s = seconds(outcome.counts.sum_u2c_ns);
     let has_time = completion_s > 0.0;
+    let most_recorded = Some(outcome.counts.most_recorded);
     InFlight {
         mean: if has_time { sum_s / completion_s } else { 0.0 },
         most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
-        recorded_most: (outcome.profiled && outcome.counts.most_recorded > 0)
-            .then_some(outcome.counts.most_recorded),
+        recorded_most: most_recorded.filter(|most| outcome.profiled && *most > 0),
         error: outcome.in_flight_error(),
     }
 }
@@ -170,4 +170,104 @@ pub(crate) fn median(
     some.sort_by(|a, b| number(a).total_cmp(&number(b)));
     // An even count has two middle trials; the lower one is taken.
     some.get(some.len().saturating_sub(1) / 2).copied()
+}
+
+/// Empty when the trial can be compared. `own` is the replayer's own lateness.
+pub(super) fn invalid(
+    run: &TrialInputs<'_>,
+    outcome: &ReplayOutcome,
+    own: &Lateness,
+    captured: Option<&Captured>,
+    stopped: bool,
+) -> Vec<Invalid> {
+    let mut reasons = Vec::new();
+    let counts = &outcome.counts;
+    if stopped || !outcome.complete && counts.errors == 0 {
+        reasons.push(Invalid::Stopped);
+    }
+    if counts.errors > 0 {
+        reasons.push(Invalid::Failed {
+            requests: counts.errors,
+            first: outcome.first_error().unwrap_or_default().to_owned(),
+        });
+    }
+    if idle_device(run, outcome) {
+        reasons.push(Invalid::ReplayerBound);
+    }
+    reasons.extend(captured.and_then(|captured| partly_seen(outcome, captured)));
+    if own.p99 > run.max_lateness.0 as f64 {
+        reasons.push(Invalid::Late {
+            p99_ns: own.p99,
+            allowed: run.max_lateness,
+            spare_cpus: q2c_replay::spare_cpus(run.plan),
+            spin: run.plan.spin,
+            busy_cpus: run.busy_cpus,
+        });
+    }
+    reasons.extend(captured.and_then(lost));
+    reasons
+}
+
+/// Whether an outstanding replay ran on a device that is faster than the replayer.
+fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
+    let counts = &outcome.counts;
+    let threads = run.plan.threads() as f64;
+    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
+    let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
+    // When requests had to wait for a free place, the cap kept less in flight, not the replayer.
+    outstanding
+        && busy
+        && counts.capped == 0
+        && outcome.in_flight_error().is_some_and(|error| error > 0.5)
+}
+
+/// `None` when the capture saw 99 % of reads and writes; other requests it may never see.
+fn partly_seen(outcome: &ReplayOutcome, captured: &Captured) -> Option<Invalid> {
+    let expected = outcome.counts.transfers;
+    let seen = captured.transfers + captured.lost;
+    (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
+}
+
+/// `None` while the capture lost at most a hundredth of the I/Os: the sum counts as correct then.
+fn lost(captured: &Captured) -> Option<Invalid> {
+    let (lost, kept) = (captured.lost, captured.q2c.count());
+    let seen = lost + kept;
+    (lost * 100 > kept).then_some(Invalid::CaptureLost { lost, seen })
+}
+
+/// Own lateness at p99, ns, where it is the only reason why a trial is invalid.
+pub(super) fn only_late(trial: &ReplayTrial) -> Option<f64> {
+    match trial.invalid.as_slice() {
+        [Invalid::Late { p99_ns, .. }] if trial.whole && trial.errors == 0 => Some(*p99_ns),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Nanos;
+
+    #[test]
+    fn only_a_trial_that_was_late_and_nothing_else_is_repeated() {
+        let late = || Invalid::Late {
+            p99_ns: 2e6,
+            allowed: Nanos(100_000),
+            spare_cpus: true,
+            spin: false,
+            busy_cpus: None,
+        };
+        let trial = |invalid| ReplayTrial {
+            whole: true,
+            invalid,
+            ..ReplayTrial::default()
+        };
+        assert_eq!(only_late(&trial(vec![late()])), Some(2e6));
+        assert_eq!(only_late(&trial(Vec::new())), None);
+        let lost = Invalid::CaptureLost { lost: 2, seen: 9 };
+        assert_eq!(only_late(&trial(vec![late(), lost])), None);
+        let mut stopped = trial(vec![late()]);
+        stopped.whole = false;
+        assert_eq!(only_late(&stopped), None);
+    }
 }

@@ -126,24 +126,25 @@ fn of_sum(by: &Separation) -> CompareFinding {
     let Some(ratio) = by.ratio.filter(|_| by.separates) else {
         return undecided(by);
     };
-    let is_better = ratio.ratio < 1.0;
-    let (mut device, mut than) = (by.device.clone(), by.with.clone());
-    if !is_better {
-        std::mem::swap(&mut device, &mut than);
+    let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
+    if ratio.ratio < 1.0 {
+        return CompareFinding::Better {
+            device,
+            than: with,
+            metric,
+            ratio,
+        };
     }
+    let ratio = Ratio {
+        ratio: 1.0 / ratio.ratio,
+        low: 1.0 / ratio.high,
+        high: 1.0 / ratio.low,
+    };
     CompareFinding::Better {
-        device,
-        than,
-        metric: by.metric,
-        ratio: if is_better { ratio } else { inverse(ratio) },
-    }
-}
-
-fn inverse(of: Ratio) -> Ratio {
-    Ratio {
-        ratio: 1.0 / of.ratio,
-        low: 1.0 / of.high,
-        high: 1.0 / of.low,
+        device: with,
+        than: device,
+        metric,
+        ratio,
     }
 }
 

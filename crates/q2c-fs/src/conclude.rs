@@ -37,23 +37,24 @@ pub(crate) fn ratios(
     let shared = runs.iter().map(|runs| &runs.plan.cell);
     let shared = shared.filter(|point| point.sharing != Sharing::Private);
     let ratio = |point: &FsPoint| {
-        let mut beside = point.clone();
         let control = control.filter(|&control| control != point.fs);
+        let control_point = control.map(|fs| FsPoint {
+            fs,
+            ..point.clone()
+        });
         Some(SharedRatio {
             point: point.clone(),
             shared_to_private: ratio(runs, point, seed)?,
-            of_control: control.and_then(|control| {
-                beside.fs = control;
-                ratio(runs, &beside, seed)
-            }),
+            of_control: control_point.and_then(|point| ratio(runs, &point, seed)),
         })
     };
     shared.filter_map(ratio).collect()
 }
 
 fn ratio(runs: &[PointRuns], shared: &FsPoint, seed: u64) -> Option<Ratio> {
+    let sharing = Sharing::Private;
     let private = FsPoint {
-        sharing: Sharing::Private,
+        sharing,
         ..shared.clone()
     };
     let iops = |point: &FsPoint| -> Vec<f64> {
@@ -94,14 +95,12 @@ fn cached(cells: &[FsCell]) -> Option<Warning> {
         let cells = cells.iter();
         cells.filter(|cell| share(cell).is_some_and(|share| share < FROM_DEVICE))
     };
-    let finding = format!(
-        "{} of the scans read less than 90 % of their bytes from the device, the first {}",
-        few().count(),
-        label(&few().next()?.point)
-    );
+    let (count, first) = (few().count(), label(&few().next()?.point));
     Some(Warning::new(
         "cached",
-        finding,
+        format!(
+            "{count} of the scans read less than 90 % of their bytes from the device, the first {first}"
+        ),
         "the page cache kept pages although it was asked to drop them, so that readahead says little",
         "use larger files (--file)",
     ))

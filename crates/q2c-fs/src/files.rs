@@ -22,31 +22,29 @@ pub(crate) struct JobFile {
 
 /// Makes full files for up to `jobs` jobs, and brings them to the device.
 pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), Fault> {
-    let mut rng = Rng::new(seed);
-    let mut chunk = vec![0u8; CHUNK];
-    for word in chunk.chunks_exact_mut(8) {
-        word.copy_from_slice(&rng.next_u64().to_le_bytes());
-    }
+    let chunk = random_data(&mut Rng::new(seed), CHUNK);
     let private_files = (0..jobs).map(|job| (private(folder, job), size.0));
     let shared = (shared(folder), size.0 * u64::from(jobs));
     for (path, size) in private_files.chain([shared]) {
-        let tried = format_args!(
-            "write {} ({} of data; --size makes the file system larger)",
-            path.display(),
-            Bytes(size)
-        );
+        let (name, data) = (path.display(), Bytes(size));
+        let tried =
+            format_args!("write {name} ({data} of data; --size makes the file system larger)");
         fill(&path, size, &chunk).or_fault(Exit::Environment, tried)?;
     }
     Ok(())
 }
 
+/// Makes so many bytes, a multiple of 8.
+pub(crate) fn random_data(rng: &mut Rng, length: usize) -> Vec<u8> {
+    let numbers = 0..length / 8;
+    numbers.flat_map(|_| rng.next_u64().to_le_bytes()).collect()
+}
+
 fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
-    let mut left = size;
-    while left > 0 {
-        let part = left.min(chunk.len() as u64);
+    for begin in (0..size).step_by(chunk.len()) {
+        let part = (size - begin).min(chunk.len() as u64);
         file.write_all(&chunk[..part as usize])?;
-        left -= part;
     }
     file.sync_all()
 }

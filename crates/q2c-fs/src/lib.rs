@@ -5,6 +5,7 @@
 
 mod beside;
 mod conclude;
+mod counted;
 mod files;
 mod locks;
 mod made;
@@ -16,7 +17,7 @@ mod readahead;
 mod scan;
 mod spec;
 
-pub use made::{OneFile, Place};
+pub use made::{MountContext, OneFile};
 pub use maker::{MakerFound, makers};
 pub use spec::FsSettings;
 
@@ -29,7 +30,7 @@ use program::ProgramPlan;
 use q2c_host::Roots;
 use q2c_host::cpu_time::busy_at_rest;
 use q2c_host::target::WriteLeave;
-use q2c_model::{Bytes, CpuId, Exit, Fault};
+use q2c_model::{Bytes, CpuId, Fault};
 use q2c_result::fs::{
     FileSystem, FsJob, FsLeftOut, FsLocks, FsProfile, FsProgram, FsResult, ProgramPoint, SCHEMA,
 };
@@ -126,25 +127,25 @@ impl FsBench<'_> {
                 }),
             }
         }
-        if let ([], [left, ..]) = (&made[..], &left_out[..]) {
-            let text = format_args!("find a file system to measure: {}", left.reason);
-            return Err(Fault::new(Exit::Environment, text));
+        if let ([], [FsLeftOut { reason, .. }, ..]) = (&made[..], &left_out[..]) {
+            let text = format_args!("find a file system to measure: {reason}");
+            return Err(Fault::environment(text));
         }
         Ok(MadeAll { made, left_out })
     }
 
     fn make_one(&self, fs: FileSystem, folder: &Path) -> Result<MountedFs, Fault> {
         let spec = self.spec;
-        let place = Place {
+        let context = MountContext {
             roots: self.roots,
             journal: self.restore_dir,
         };
         let made = match &spec.device {
             None => {
                 let least = Bytes(FsMaker::for_file_system(fs).least_mib << 20);
-                MountedFs::on_loop(place, fs, folder, spec.size.max(least))?
+                MountedFs::on_loop(context, fs, folder, spec.size.max(least))?
             }
-            Some(device) => MountedFs::on_device(place, fs, Path::new(device), self.leave)?,
+            Some(device) => MountedFs::on_device(context, fs, Path::new(device), self.leave)?,
         };
         if spec.program.is_none() && !spec.mix {
             files::prepare(made.path(), spec.most_jobs(), spec.file, spec.run.seed)?;
@@ -208,8 +209,6 @@ impl FsBench<'_> {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_s: started.map_or(0, |time| time.as_secs()),
-            seconds: 0.0,
-            complete: false,
             seed: spec.run.seed,
             machine: self.machine.clone(),
             file_systems: all.made.iter().map(|made| made.facts.clone()).collect(),
@@ -221,11 +220,7 @@ impl FsBench<'_> {
                 file: spec.file,
                 cpus: spec.cpus.iter().copied().map(CpuId).collect(),
             },
-            cells: Vec::new(),
-            ratios: Vec::new(),
-            program: None,
-            left_out: Vec::new(),
-            warnings: Vec::new(),
+            ..FsResult::default()
         }
     }
 
@@ -294,10 +289,9 @@ impl FsRun<'_, '_> {
         let summary = runner.run(&mut LocksPlan(points), self.folder)?;
         for (cell, runs) in self.result.cells.iter_mut().zip(&summary.cells) {
             let failed = || runs.failures().next().map(str::to_owned);
-            let watched = runs.outcomes().next();
-            let locks = watched.map(|watched| watched.locks.clone());
+            let watched = runs.outcomes().next().cloned();
+            let (locks, profile) = watched.map(|seen| (seen.locks, seen.profile)).unzip();
             cell.locks = locks.or_else(|| failed().map(FsLocks::Unseen));
-            let profile = watched.map(|watched| watched.profile.clone());
             cell.profile = profile.or_else(|| failed().map(FsProfile::Unseen));
         }
         Ok(summary.state())

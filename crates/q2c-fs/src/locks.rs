@@ -68,14 +68,12 @@ fn kind(flags: u32) -> LockKind {
 
 fn layer(function: &Function) -> Option<LockLayer> {
     let of_module = function.module.as_deref().and_then(|module| {
-        let known = MODULES.iter();
-        known
-            .copied()
-            .find(|(_, names)| names.split(' ').any(|name| name == module))
+        let holds = |names: &str| names.split(' ').any(|name| name == module);
+        MODULES.iter().find(|(_, names)| holds(names))
     });
-    let mut known = LAYERS.iter().copied();
+    let mut known = LAYERS.iter();
     let by_name = || known.find(|(_, begins)| begins_with_one_of(&function.name, begins));
-    of_module.or_else(by_name).map(|(layer, _)| layer)
+    of_module.or_else(by_name).map(|(layer, _)| *layer)
 }
 
 fn begins_with_one_of(name: &str, begins: &str) -> bool {
@@ -103,9 +101,8 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
     let mut waits_by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
     for wait in &counts.waits {
         let (site, layer) = place(below(&wait.stack));
-        let sum = waits_by_site
-            .entry((site, layer, kind(wait.flags)))
-            .or_default();
+        let key = (site, layer, kind(wait.flags));
+        let sum = waits_by_site.entry(key).or_default();
         *sum = (sum.0 + wait.waits, sum.1 + wait.ns);
     }
     let site = |((site, layer, kind), (waits, wait_ns))| LockSite {
@@ -135,8 +132,8 @@ pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
         layer,
         samples,
     };
-    let mut functions: Vec<ProfiledFunction> =
-        samples_by_function.into_iter().map(function).collect();
+    let functions = samples_by_function.into_iter().map(function);
+    let mut functions: Vec<ProfiledFunction> = functions.collect();
     functions.sort_by_key(|function| std::cmp::Reverse(function.samples));
     SeenProfile {
         by: match counts.by {

@@ -37,15 +37,12 @@ struct MountPoint {
 
 impl MountPoint {
     /// Makes one with a name that nobody can foresee and take before.
-    fn make(place: Place<'_>, fs: FileSystem) -> Result<Self, Fault> {
+    fn make(context: MountContext<'_>, fs: FileSystem) -> Result<Self, Fault> {
         let folder = std::env::temp_dir();
         let tried = format_args!("make a folder in {}", folder.display());
         let none = "there is no folder for the journal of settings";
-        let journal = place
-            .journal
-            .ok_or(none)
-            .or_fault(Exit::Environment, tried)?;
-        let guard = Guard::new(place.roots, journal);
+        let journal = context.journal.ok_or(none);
+        let guard = Guard::new(context.roots, journal.or_fault(Exit::Environment, tried)?);
         let mut guard = guard.or_fault(Exit::Environment, tried)?;
         let made = tempfile::Builder::new()
             .prefix(&format!("q2c-{fs}-"))
@@ -67,7 +64,7 @@ impl MountPoint {
 
 /// Where the system's files are, and the folder of the journal of changes.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct MountContext<'a> {
     /// The system's files.
     pub roots: &'a Roots,
     /// Folder of the journal of what is changed; without one nothing is mounted.
@@ -77,7 +74,7 @@ pub struct Place<'a> {
 impl MountedFs {
     /// Makes the file system on a loop device over a file of `size` without a name in `folder`.
     pub(crate) fn on_loop(
-        place: Place<'_>,
+        context: MountContext<'_>,
         fs: FileSystem,
         folder: &Path,
         size: Bytes,
@@ -90,12 +87,12 @@ impl MountedFs {
         let device = loop_device::attach(&file)
             .or_fault(Exit::Environment, "make a loop device (which takes root)")?;
         let path = device.path.clone();
-        Self::make_on(place, fs, &path, size, Some(device))
+        Self::make_on(context, fs, &path, size, Some(device))
     }
 
     /// Makes the file system on a block device that the user named twice.
     pub(crate) fn on_device(
-        place: Place<'_>,
+        context: MountContext<'_>,
         fs: FileSystem,
         device: &Path,
         leave: &WriteLeave,
@@ -109,7 +106,7 @@ impl MountedFs {
         };
         // Held exclusively while it is checked. The program that makes the file system holds it
         // next, and refuses a device that somebody took in between.
-        let open = target::open(place.roots, &wanted, leave)?;
+        let open = target::open(context.roots, &wanted, leave)?;
         let metadata = open.file.metadata();
         let is_device = metadata.map(|m| m.file_type().is_block_device());
         let asked = format_args!("ask about {}", device.display());
@@ -122,11 +119,11 @@ impl MountedFs {
         }
         let size = open.facts.size;
         drop(open);
-        Self::make_on(place, fs, device, size, None)
+        Self::make_on(context, fs, device, size, None)
     }
 
     fn make_on(
-        place: Place<'_>,
+        context: MountContext<'_>,
         fs: FileSystem,
         path: &Path,
         size: Bytes,
@@ -135,8 +132,8 @@ impl MountedFs {
         let maker = FsMaker::for_file_system(fs);
         let program = maker.find()?;
         maker.make(&program, path)?;
-        let point = MountPoint::make(place, fs)?;
-        let roots = place.roots;
+        let point = MountPoint::make(context, fs)?;
+        let roots = context.roots;
         let mounted = Mounted::mount(path, &point.path, fs.name());
         if let Err(error) = &mounted
             && error.raw_os_error() == Some(NO_FILE_SYSTEM)
@@ -209,7 +206,7 @@ impl OneFile {
     /// Makes the file system on a loop device over a file in `folder`, with a file of `size` full
     /// of random data. From here on the calling thread has mounts of its own.
     pub fn make(
-        place: Place<'_>,
+        context: MountContext<'_>,
         fs: FileSystem,
         folder: &Path,
         size: Bytes,
@@ -220,7 +217,7 @@ impl OneFile {
         own_mounts()?;
         // One file for the job and one to share are made, and a file system takes room itself.
         let room = size.0 * 2 + size.0 / 4 + (maker.least_mib << 20);
-        let made = MountedFs::on_loop(place, fs, folder, Bytes(room))?;
+        let made = MountedFs::on_loop(context, fs, folder, Bytes(room))?;
         files::prepare(made.path(), 1, size, seed)?;
         let point = FsPoint {
             fs,

@@ -17,43 +17,40 @@ pub(crate) struct FsMaker {
     pub least_mib: u64,
 }
 
-const fn maker(
-    fs: FileSystem,
-    [program, options, version, package]: [&'static str; 4],
-    least_mib: u64,
-) -> FsMaker {
-    FsMaker {
-        fs,
-        program,
-        options,
-        version,
-        package,
-        least_mib,
-    }
-}
-
 /// All of them. `mke2fs -t ext4` is what `mkfs.ext4` is.
 const MAKERS: [FsMaker; 4] = [
-    maker(
-        FileSystem::Ext4,
-        ["mke2fs", "-q -F -t ext4", "-V", "e2fsprogs"],
-        16,
-    ),
-    maker(
-        FileSystem::Xfs,
-        ["mkfs.xfs", "-q -f", "-V", "xfsprogs"],
-        300,
-    ),
-    maker(
-        FileSystem::Btrfs,
-        ["mkfs.btrfs", "-q -f", "--version", "btrfs-progs"],
-        128,
-    ),
-    maker(
-        FileSystem::F2fs,
-        ["mkfs.f2fs", "-q -f", "-V", "f2fs-tools"],
-        64,
-    ),
+    FsMaker {
+        fs: FileSystem::Ext4,
+        program: "mke2fs",
+        options: "-q -F -t ext4",
+        version: "-V",
+        package: "e2fsprogs",
+        least_mib: 16,
+    },
+    FsMaker {
+        fs: FileSystem::Xfs,
+        program: "mkfs.xfs",
+        options: "-q -f",
+        version: "-V",
+        package: "xfsprogs",
+        least_mib: 300,
+    },
+    FsMaker {
+        fs: FileSystem::Btrfs,
+        program: "mkfs.btrfs",
+        options: "-q -f",
+        version: "--version",
+        package: "btrfs-progs",
+        least_mib: 128,
+    },
+    FsMaker {
+        fs: FileSystem::F2fs,
+        program: "mkfs.f2fs",
+        options: "-q -f",
+        version: "-V",
+        package: "f2fs-tools",
+        least_mib: 64,
+    },
 ];
 
 /// Folders of programs for administrators, which a user's PATH may lack.
@@ -69,50 +66,40 @@ impl FsMaker {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = std::env::split_paths(&path).chain(ALSO.map(PathBuf::from));
         let mut programs = named.map(|folder| folder.join(self.program));
-        programs
-            .find(|program| program.is_file())
-            .ok_or_else(|| {
-                let FsMaker { fs, program, package, .. } = self;
-                let text = format!(
-                    "make {fs}: the program {program} is not installed; it is in Debian's package {package}"
-                );
-                Fault::new(Exit::Environment, text)
-            })
+        let FsMaker {
+            fs,
+            program,
+            package,
+            ..
+        } = self;
+        programs.find(|program| program.is_file()).ok_or_else(|| {
+            Fault::environment(format_args!(
+                "make {fs}: the program {program} is not installed; it is in Debian's package {package}"
+            ))
+        })
     }
 
     /// Makes the file system on `device`, over whatever is there.
     pub(crate) fn make(&self, program: &Path, device: &Path) -> Result<(), Fault> {
         let mut command = Command::new(program);
         let output = command.args(self.options.split(' ')).arg(device).output();
-        let output = output.or_fault(
-            Exit::Environment,
-            format_args!("start {}", program.display()),
-        )?;
+        let program = program.display();
+        let output = output.or_fault(Exit::Environment, format_args!("start {program}"))?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        let text = format!(
-            "make {} on {}: {} ended with {}: {}",
-            self.fs,
-            device.display(),
-            program.display(),
-            output.status,
-            last.unwrap_or("nothing").trim()
-        );
-        Err(Fault::new(Exit::Environment, text))
+        let last = last.unwrap_or("nothing").trim();
+        let (fs, device, status) = (self.fs, device.display(), output.status);
+        let text = format_args!("make {fs} on {device}: {program} ended with {status}: {last}");
+        Err(Fault::environment(text))
     }
 
     pub(crate) fn version(&self, program: &Path) -> String {
         let output = Command::new(program).arg(self.version).output();
-        let text = output.map_or_else(
-            |_| String::new(),
-            |output| {
-                let both = [output.stdout, output.stderr].concat();
-                String::from_utf8_lossy(&both).into_owned()
-            },
-        );
+        let both = output.map(|output| [output.stdout, output.stderr].concat());
+        let text = String::from_utf8_lossy(&both.unwrap_or_default()).into_owned();
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         first.unwrap_or(self.program).to_owned()
     }
@@ -131,14 +118,12 @@ pub struct MakerFound {
 
 /// Looks for the programs of all file systems.
 pub fn makers() -> Vec<MakerFound> {
-    MAKERS
-        .iter()
-        .map(|maker| MakerFound {
-            fs: maker.fs,
-            package: maker.package,
-            program: maker.find(),
-        })
-        .collect()
+    let looked_up = |maker: &FsMaker| MakerFound {
+        fs: maker.fs,
+        package: maker.package,
+        program: maker.find(),
+    };
+    MAKERS.iter().map(looked_up).collect()
 }
 
 #[cfg(test)]

@@ -5,18 +5,16 @@
 //! off counts by its part.
 
 use crate::beside::FsMeasurement;
+use crate::counted::{OperationCounter, in_threads};
+use crate::files::random_data;
 use crate::{Bed, program};
+use q2c_model::Bytes;
 use q2c_model::stats::Rng;
-use q2c_model::{Bytes, CpuId};
 use q2c_result::fs::ProgramPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
-use q2c_sys::thread::pin;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// Small files of a job.
 const SMALL: u32 = 20;
@@ -78,118 +76,91 @@ impl MixPlan<'_> {
     /// Jobs per minute of all tasks together.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
         let spec = self.0.bench.spec;
-        let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
-        let to = from + Duration::from_secs_f64(spec.seconds);
-        let cpus = &spec.cpus;
-        thread::scope(|scope| {
-            let start = |task: u32| {
-                let cpu = CpuId(cpus[task as usize % cpus.len()]);
-                let folder = folder.join(format!("task-{task}"));
-                let rng = Rng::new(context.seed ^ u64::from(task).wrapping_mul(7919));
-                scope.spawn(move || {
-                    pin(cpu)?;
-                    fs::create_dir(&folder)?;
-                    MixTask::new(folder, rng).until(from, to, context.cancel)
-                })
-            };
-            let tasks: Vec<_> = (0..tasks).map(start).collect();
-            let mut jobs_per_minute = 0.0;
-            for task in tasks {
-                let ended = task
-                    .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("a task ended early")));
-                jobs_per_minute += ended?;
-            }
-            Ok(jobs_per_minute)
-        })
+        let counted = OperationCounter::new(spec, context.cancel);
+        let work = |task: usize| {
+            let folder = folder.join(format!("task-{task}"));
+            let rng = Rng::new(context.seed ^ (task as u64).wrapping_mul(7919));
+            fs::create_dir(&folder)?;
+            MixTask::new(folder, rng, counted.clone()).jobs_per_minute()
+        };
+        let (tasks, ()) = in_threads(("task", tasks as usize), &spec.cpus, work, || ())?;
+        Ok(tasks.iter().sum())
     }
 }
 
-struct MixTask {
+struct MixTask<'a> {
     folder: PathBuf,
     rng: Rng,
     data: Vec<u8>,
-    done: u64,
-    /// When the counted part begins, and the operations and the time at its begin.
-    from: Instant,
-    counted: Option<(u64, Instant)>,
-    to: Instant,
+    counted: OperationCounter<'a>,
 }
 
-impl MixTask {
-    fn new(folder: PathBuf, mut rng: Rng) -> Self {
-        let mut data = vec![0; PIECE];
-        for word in data.chunks_exact_mut(8) {
-            word.copy_from_slice(&rng.next_u64().to_le_bytes());
-        }
-        let now = Instant::now();
+/// An operation on a file, or on a pair of files, of this number.
+type MixOperation = fn(&mut MixTask<'_>, u32) -> io::Result<()>;
+
+/// A job: each operation in its turn, on so many files. Copies are numbered behind all small files.
+const JOB: [(u32, MixOperation); 11] = [
+    (SMALL, |task, n| task.create_small(n)),
+    (SMALL, |task, n| fs::read(task.small(n)).map(drop)),
+    (SMALL, |task, n| task.overwrite_small(n)),
+    (SMALL, |task, n| {
+        copy(&task.small(n), &task.small(SMALL + n), &mut task.data)
+    }),
+    (SMALL, |task, n| {
+        remove(&[task.small(n), task.small(SMALL + n)])
+    }),
+    (1, |task, n| task.create_large(n)),
+    (1, |task, n| File::open(task.large(n))?.sync_all()),
+    (1, |task, n| task.read_large(n)),
+    (1, |task, n| task.read_at_random(n)),
+    (1, |task, n| {
+        copy(&task.large(n), &task.large(n + 1), &mut task.data)
+    }),
+    (1, |task, n| remove(&[task.large(n), task.large(n + 1)])),
+];
+
+impl<'a> MixTask<'a> {
+    fn new(folder: PathBuf, mut rng: Rng, counted: OperationCounter<'a>) -> Self {
         MixTask {
             folder,
+            data: random_data(&mut rng, PIECE),
             rng,
-            data,
-            done: 0,
-            from: now,
-            counted: None,
-            to: now,
+            counted,
         }
     }
 
-    /// Jobs per minute until `to`, from the first operation that begins after `from` on.
-    fn until(mut self, from: Instant, to: Instant, stop: &AtomicBool) -> io::Result<f64> {
-        (self.from, self.to) = (from, to);
-        while self.job(stop)? {}
-        let Some((before, since)) = self.counted else {
-            return Ok(0.0);
-        };
-        let jobs = (self.done - before) as f64 / OPERATIONS as f64;
-        Ok(jobs / since.elapsed().as_secs_f64() * 60.0)
+    /// Does job after job, until the time is over.
+    fn jobs_per_minute(mut self) -> io::Result<f64> {
+        while self.job()? {}
+        let (operations, seconds) = self.counted.finish();
+        let jobs = operations as f64 / OPERATIONS as f64;
+        Ok(if operations > 0 {
+            jobs / seconds * 60.0
+        } else {
+            0.0
+        })
     }
 
     /// Does one job. False when the time is over in the middle of it.
-    fn job(&mut self, stop: &AtomicBool) -> io::Result<bool> {
-        let go_on = |task: &mut Self| {
-            let now = Instant::now();
-            if task.counted.is_none() && now >= task.from {
-                task.counted = Some((task.done, now));
-            }
-            now < task.to && !stop.load(Ordering::Relaxed)
-        };
-        let steps: [fn(&mut Self, u32) -> io::Result<()>; 5] = [
-            Self::create_small,
-            |task, n| fs::read(task.small(n)).map(drop),
-            Self::overwrite_small,
-            Self::copy_small,
-            Self::remove_small,
-        ];
-        for step in steps {
-            for n in 0..SMALL {
-                if !go_on(self) {
+    fn job(&mut self) -> io::Result<bool> {
+        for (files, operation) in JOB {
+            for n in 0..files {
+                if !self.counted.goes_on() {
                     return Ok(false);
                 }
-                step(self, n)?;
-                self.done += 1;
+                operation(self, n)?;
+                self.counted.done += 1;
             }
-        }
-        let steps: [fn(&mut Self) -> io::Result<()>; 6] = [
-            Self::create_large,
-            |task| File::open(task.large(0))?.sync_all(),
-            Self::read_large,
-            Self::read_at_random,
-            Self::copy_large,
-            Self::remove_large,
-        ];
-        for step in steps {
-            if !go_on(self) {
-                return Ok(false);
-            }
-            step(self)?;
-            self.done += 1;
         }
         Ok(true)
     }
 
     fn small(&self, n: u32) -> PathBuf {
         self.folder.join(format!("small-{n}"))
+    }
+
+    fn large(&self, n: u32) -> PathBuf {
+        self.folder.join(format!("large-{n}"))
     }
 
     fn create_small(&mut self, n: u32) -> io::Result<()> {
@@ -212,33 +183,20 @@ impl MixTask {
         file.write_all(&self.data[..part as usize])
     }
 
-    fn copy_small(&mut self, n: u32) -> io::Result<()> {
-        copy(&self.small(n), &self.small(SMALL + n), &mut self.data)
-    }
-
-    fn remove_small(&mut self, n: u32) -> io::Result<()> {
-        fs::remove_file(self.small(n))?;
-        fs::remove_file(self.small(SMALL + n))
-    }
-
-    fn large(&self, n: u32) -> PathBuf {
-        self.folder.join(format!("large-{n}"))
-    }
-
-    fn create_large(&mut self) -> io::Result<()> {
-        let mut file = File::create(self.large(0))?;
+    fn create_large(&mut self, n: u32) -> io::Result<()> {
+        let mut file = File::create(self.large(n))?;
         let pieces = LARGE.0 as usize / PIECE;
         (0..pieces).try_for_each(|_| file.write_all(&self.data))
     }
 
-    fn read_large(&mut self) -> io::Result<()> {
-        let mut file = File::open(self.large(0))?;
+    fn read_large(&mut self, n: u32) -> io::Result<()> {
+        let mut file = File::open(self.large(n))?;
         while file.read(&mut self.data)? > 0 {}
         Ok(())
     }
 
-    fn read_at_random(&mut self) -> io::Result<()> {
-        let mut file = File::open(self.large(0))?;
+    fn read_at_random(&mut self, n: u32) -> io::Result<()> {
+        let mut file = File::open(self.large(n))?;
         for _ in 0..RANDOM_READS {
             let block = self.rng.below(LARGE.0 / BLOCK as u64);
             file.seek(SeekFrom::Start(block * BLOCK as u64))?;
@@ -246,15 +204,10 @@ impl MixTask {
         }
         Ok(())
     }
+}
 
-    fn copy_large(&mut self) -> io::Result<()> {
-        copy(&self.large(0), &self.large(1), &mut self.data)
-    }
-
-    fn remove_large(&mut self) -> io::Result<()> {
-        fs::remove_file(self.large(0))?;
-        fs::remove_file(self.large(1))
-    }
+fn remove(files: &[PathBuf; 2]) -> io::Result<()> {
+    files.iter().try_for_each(fs::remove_file)
 }
 
 /// Copies by reads and writes, as AIM7 does: calls that copy within the kernel would let some file
@@ -272,26 +225,37 @@ fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::FsSettings;
+    use crate::spec::tests::good;
+    use std::sync::atomic::AtomicBool;
 
-    fn task(folder: &Path) -> MixTask {
-        let mut task = MixTask::new(folder.to_owned(), Rng::new(1));
-        task.to = Instant::now() + Duration::from_secs(600);
-        task
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+
+    fn task(folder: &Path, stop: &'static AtomicBool) -> MixTask<'static> {
+        let spec = FsSettings {
+            seconds: 600.0,
+            ..good()
+        };
+        MixTask::new(
+            folder.to_owned(),
+            Rng::new(1),
+            OperationCounter::new(&spec, stop),
+        )
     }
 
     #[test]
     fn a_job_does_all_operations_and_removes_its_files() {
         let folder = tempfile::tempdir().unwrap();
-        let mut task = task(folder.path());
-        assert!(task.job(&AtomicBool::new(false)).unwrap());
-        assert_eq!(task.done, OPERATIONS);
+        let mut task = task(folder.path(), &GO_ON);
+        assert!(task.job().unwrap());
+        assert_eq!(task.counted.done, OPERATIONS);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn copies_and_overwritten_files_have_their_lengths() {
         let folder = tempfile::tempdir().unwrap();
-        let mut task = task(folder.path());
+        let mut task = task(folder.path(), &GO_ON);
         let small = |n| fs::read(folder.path().join(format!("small-{n}"))).unwrap();
         for n in 0..SMALL {
             task.create_small(n).unwrap();
@@ -300,11 +264,11 @@ mod tests {
             assert!(made.is_power_of_two(), "{made}");
             task.overwrite_small(n).unwrap();
             assert_eq!(small(n).len(), made);
-            task.copy_small(n).unwrap();
+            copy(&task.small(n), &task.small(SMALL + n), &mut task.data).unwrap();
             assert_eq!(small(n), small(SMALL + n));
         }
-        task.create_large().unwrap();
-        task.copy_large().unwrap();
+        task.create_large(0).unwrap();
+        copy(&task.large(0), &task.large(1), &mut task.data).unwrap();
         let large = fs::metadata(folder.path().join("large-1")).unwrap().len();
         assert_eq!(large, LARGE.0);
     }
@@ -312,8 +276,9 @@ mod tests {
     #[test]
     fn a_task_that_is_stopped_does_nothing_more() {
         let folder = tempfile::tempdir().unwrap();
-        let mut task = task(folder.path());
-        assert!(!task.job(&AtomicBool::new(true)).unwrap());
-        assert_eq!(task.done, 0);
+        static STOP: AtomicBool = AtomicBool::new(true);
+        let mut task = task(folder.path(), &STOP);
+        assert!(!task.job().unwrap());
+        assert_eq!(task.counted.done, 0);
     }
 }

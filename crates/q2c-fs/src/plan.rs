@@ -87,40 +87,28 @@ impl FsPlan<'_> {
         let bench = self.bed.bench;
         let setting = made.readahead.as_deref();
         let readahead =
-            HeldReadahead::begin(bench.roots, bench.restore_dir, setting, point.readahead)
-                .map_err(CellError::Cell)?;
-        let files = files::open(made.path(), point, bench.spec.file)
-            .map_err(|error| CellError::Cell(error.to_string()))?;
+            HeldReadahead::begin(bench.roots, bench.restore_dir, setting, point.readahead);
+        let readahead = readahead.map_err(CellError::Cell)?;
+        let files = files::open(made.path(), point, bench.spec.file);
+        let files = files.map_err(|error| CellError::Cell(error.to_string()))?;
         let done = if (point.access, point.caching) == (Access::Scan, Caching::Buffered) {
-            self.scan(point, &files, &made.statistics, context)
+            let spec = bench.spec;
+            let jobs_s = f64::from(point.jobs) * (spec.warm_up + spec.seconds);
+            let done = scan::trial(&files, point.bs, spec, &made.statistics, context.cancel);
+            done.map(|trial| (trial, jobs_s))
         } else {
             let jobs = self.jobs(point, files, context.seed >> 1)?;
             self.trial(jobs, &made.statistics, context)
         };
         readahead.end().map_err(CellError::Trial)?;
-        files::remove_logs(made.path(), point)
-            .map_err(|error| CellError::Trial(error.to_string()))?;
+        let removed = files::remove_logs(made.path(), point);
+        removed.map_err(|error| CellError::Trial(error.to_string()))?;
         done.map_err(|error| match error {
             CellError::Trial(reason) if reason.contains(FULL) => CellError::Trial(format!(
                 "{reason}; files that are appended to grow for the whole trial: raise --size, or shorten --seconds"
             )),
             other => other,
         })
-    }
-
-    fn scan(
-        &self,
-        point: &FsPoint,
-        files: &[JobFile],
-        statistics: &Path,
-        context: &Context<'_>,
-    ) -> Result<(FsTrial, f64), CellError> {
-        let spec = self.bed.bench.spec;
-        let done = scan::trial(files, point.bs, spec, statistics, context.cancel);
-        let done = done.map_err(|error| CellError::Trial(format!("read a file: {error}")))?;
-        let job_s = spec.warm_up + spec.seconds;
-        let done = done.ok_or(CellError::Cancelled)?;
-        Ok((done, f64::from(point.jobs) * job_s))
     }
 
     fn jobs(
@@ -130,9 +118,8 @@ impl FsPlan<'_> {
         seed: u64,
     ) -> Result<Vec<JobPlan>, CellError> {
         // A system call for each I/O, as programs do that share files.
-        let engine: EngineSpec = "pvsync2"
-            .parse()
-            .map_err(|error| CellError::Cell(format!("{error}")))?;
+        let engine = "pvsync2".parse::<EngineSpec>();
+        let engine = engine.map_err(|error| CellError::Cell(format!("{error}")))?;
         let cpus = &self.bed.bench.spec.cpus;
         let plan = |(job, file): (usize, JobFile)| JobPlan {
             name: format!("job {job}"),
@@ -175,8 +162,8 @@ impl FsPlan<'_> {
             sampler_cpu: None,
             time: self.clock.into(),
         };
-        let data = q2c_engine::run(plan, &mut readings, context.cancel)
-            .map_err(|error| CellError::Trial(error.to_string()))?;
+        let data = q2c_engine::run(plan, &mut readings, context.cancel);
+        let data = data.map_err(|error| CellError::Trial(error.to_string()))?;
         if let Some(fault) = first_fault(&data) {
             return Err(CellError::Trial(fault));
         }
@@ -198,18 +185,14 @@ impl FsPlan<'_> {
 }
 
 pub(crate) fn label(point: &FsPoint) -> String {
-    let FsPoint {
-        fs,
-        sharing,
-        access,
-        caching,
-        jobs,
-        bs,
-        readahead,
-    } = point;
-    let ahead = readahead.map_or_else(String::new, |bytes| format!(", readahead {bytes}"));
-    let s = if *jobs == 1 { "" } else { "s" };
-    format!("{fs} {caching} {access} {bs}, {sharing}{ahead}, {jobs} job{s}")
+    let (p, jobs) = (point, point.jobs);
+    let place = format!(
+        "{} {} {} {}, {}",
+        p.fs, p.caching, p.access, p.bs, p.sharing
+    );
+    let ahead = p.readahead.map(|bytes| format!(", readahead {bytes}"));
+    let (ahead, s) = (ahead.unwrap_or_default(), if jobs == 1 { "" } else { "s" });
+    format!("{place}{ahead}, {jobs} job{s}")
 }
 
 fn pattern(access: Access) -> Pattern {
@@ -281,23 +264,16 @@ impl Plan for LocksPlan<'_, '_> {
     ) -> Result<FsLockProfile, CellError> {
         let roots = self.0.bed.bench.roots;
         let (locks, profile) = (LockWaits::attach(roots), CpuProfile::attach(roots));
-        if let (Err(locks), Err(profile)) = (&locks, &profile) {
-            return Ok(FsLockProfile {
-                locks: FsLocks::Unseen(locks.to_string()),
-                profile: FsProfile::Unseen(profile.to_string()),
-            });
+        let mut thread_seconds = 0.0;
+        if locks.is_ok() || profile.is_ok() {
+            (_, thread_seconds) = self.0.run_trial(&cell.cell, context)?;
         }
-        let (_, thread_seconds) = self.0.run_trial(&cell.cell, context)?;
-        Ok(FsLockProfile {
-            locks: match locks.and_then(|probe| probe.read()) {
-                Ok(counts) => FsLocks::Seen(attributed(&counts, thread_seconds)),
-                Err(error) => FsLocks::Unseen(error.to_string()),
-            },
-            profile: match profile.and_then(|probe| probe.read()) {
-                Ok(counts) => FsProfile::Seen(profiled(&counts)),
-                Err(error) => FsProfile::Unseen(error.to_string()),
-            },
-        })
+        let locks = locks.and_then(|probe| probe.read());
+        let locks = locks.map(|counts| attributed(&counts, thread_seconds));
+        let profile = profile.and_then(|probe| probe.read());
+        let profile = profile.map(|counts| profiled(&counts));
+        let (locks, profile) = (locks.into(), profile.into());
+        Ok(FsLockProfile { locks, profile })
     }
 }
 

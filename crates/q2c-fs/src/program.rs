@@ -27,11 +27,10 @@ pub(crate) struct ProgramPlan<'a> {
 
 impl<'a> ProgramPlan<'a> {
     pub(crate) fn new(bed: Bed<'a>, command: &'a str) -> Result<Self, Fault> {
-        let metric = metric(bed.bench.spec.metric())?;
         Ok(ProgramPlan {
             bed,
             command,
-            metric,
+            metric: metric(bed.bench.spec.metric())?,
         })
     }
 }
@@ -116,25 +115,21 @@ impl Plan for ProgramPlan<'_> {
 fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
     let lines = output.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();
-    let last = if lines.is_empty() {
-        "and it printed nothing".to_owned()
-    } else {
-        lines[lines.len().saturating_sub(LAST)..].join(" / ")
+    let last = match lines.len() {
+        0 => "and it printed nothing".to_owned(),
+        count => lines[count.saturating_sub(LAST)..].join(" / "),
     };
     if !status.success() {
         return Err(format!("run the program: it ended with {status}: {last}"));
     }
     let last_match = metric.captures_iter(output).last();
-    let number = last_match.and_then(|groups| groups.get(1));
-    let number = number
-        .ok_or_else(|| format!("find the metric `{metric}` in what the program printed: {last}"))?
-        .as_str();
-    let value = number
-        .replace(',', "")
-        .parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite());
-    value.ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
+    let number = last_match.and_then(|groups| Some(groups.get(1)?.as_str()));
+    let none = || format!("find the metric `{metric}` in what the program printed: {last}");
+    let number = number.ok_or_else(none)?;
+    let value: Option<f64> = number.replace(',', "").parse().ok();
+    value
+        .filter(|value| value.is_finite())
+        .ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
 }
 
 /// Returns the status with all that was printed; `None` when it was stopped.

@@ -1,18 +1,19 @@
 //! Jobs that read their files in order through the page cache, which has none of them when a pass
 //! begins: what the kernel reads ahead decides their speed.
 
+use crate::counted::{OperationCounter, in_threads};
 use crate::files::JobFile;
 use crate::plan::FsTrial;
 use crate::spec::FsSettings;
 use q2c_host::block::DiskStats;
-use q2c_model::{Bytes, CpuId};
-use q2c_sys::thread::pin;
+use q2c_model::Bytes;
+use q2c_run::runner::CellError;
 use rustix::fs::{Advice, fadvise};
 use std::io;
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,53 +22,34 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a sector in the kernel's statistics.
 const SECTOR: u64 = 512;
 
-#[derive(Clone, Copy)]
-struct ScanTimes<'a> {
-    from: Instant,
-    to: Instant,
-    stop: &'a AtomicBool,
-}
-
-/// One trial. `None` when it was stopped.
+/// One trial.
 pub(crate) fn trial(
     files: &[JobFile],
     bs: Bytes,
     spec: &FsSettings,
     statistics: &Path,
     stop: &AtomicBool,
-) -> io::Result<Option<FsTrial>> {
-    let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
-    let to = from + Duration::from_secs_f64(spec.seconds);
-    let times = ScanTimes { from, to, stop };
-    let (reads, [before, after]) = thread::scope(|scope| {
-        let start = |(job, file)| {
-            let cpu = CpuId(spec.cpus[job % spec.cpus.len()]);
-            scope.spawn(move || {
-                pin(cpu)?;
-                passes(file, bs, times)
-            })
-        };
-        let jobs: Vec<_> = files.iter().enumerate().map(start).collect();
-        let disk = between(times, || DiskStats::read(statistics).ok());
-        let ended = jobs.into_iter().map(|job| {
-            let ended = job.join();
-            ended.unwrap_or_else(|_| Err(io::Error::other("a job ended early")))
-        });
-        let reads: io::Result<Vec<(u64, f64)>> = ended.collect();
-        Ok::<_, io::Error>((reads?, disk))
-    })?;
-    if stop.load(Ordering::Relaxed) {
-        return Ok(None);
+) -> Result<FsTrial, CellError> {
+    let failed = |error| CellError::Trial(format!("read a file: {error}"));
+    let counted = OperationCounter::new(spec, stop);
+    let (reads, [before, after]) = in_threads(
+        ("job", files.len()),
+        &spec.cpus,
+        |job| passes(&files[job], bs, counted.clone()),
+        || between(&counted, || DiskStats::read(statistics).ok()),
+    )
+    .map_err(failed)?;
+    if counted.is_stopped() {
+        return Err(CellError::Cancelled);
     }
     if reads.iter().any(|(blocks, _)| *blocks == 0) {
-        return Err(io::Error::other(
-            "a job had no read that ended in the counted time; raise --seconds",
-        ));
+        let reason = "a job had no read that ended in the counted time; raise --seconds";
+        return Err(failed(io::Error::other(reason)));
     }
     let blocks: u64 = reads.iter().map(|(blocks, _)| blocks).sum();
     let both = before.zip(after);
     let seconds = spec.seconds;
-    Ok(Some(FsTrial {
+    Ok(FsTrial {
         iops: reads.iter().map(|&(n, seconds)| n as f64 / seconds).sum(),
         in_flight: both.and_then(|(before, after)| {
             let added = after.queue_ms.checked_sub(before.queue_ms)?;
@@ -77,24 +59,16 @@ pub(crate) fn trial(
             let sectors = after.read.sectors.0.checked_sub(before.read.sectors.0)?;
             Some((sectors * SECTOR) as f64 / (blocks * bs.0) as f64)
         }),
-    }))
+    })
 }
 
 /// Reads a file's part in order, again and again, each time from the device. Returns the blocks
 /// that were read in the counted time, and its length in seconds.
-fn passes(file: &JobFile, bs: Bytes, times: ScanTimes<'_>) -> io::Result<(u64, f64)> {
+fn passes(file: &JobFile, bs: Bytes, mut counted: OperationCounter<'_>) -> io::Result<(u64, f64)> {
     let mut buffer = vec![0; bs.0 as usize];
     let end = file.base.0 + file.span.0 / bs.0 * bs.0;
-    let (mut at, mut blocks, mut since) = (end, 0, None);
-    loop {
-        let now = Instant::now();
-        if now >= times.from && since.is_none() {
-            since = Some(now);
-        }
-        if now >= times.to || times.stop.load(Ordering::Relaxed) {
-            let seconds = since.map_or(0.0, |since| (now - since).as_secs_f64());
-            return Ok((blocks, seconds));
-        }
+    let mut at = end;
+    while counted.goes_on() {
         if at >= end {
             let length = NonZeroU64::new(file.span.0);
             fadvise(&file.file, file.base.0, length, Advice::DontNeed)?;
@@ -102,14 +76,15 @@ fn passes(file: &JobFile, bs: Bytes, times: ScanTimes<'_>) -> io::Result<(u64, f
         }
         file.file.read_exact_at(&mut buffer, at)?;
         at += bs.0;
-        blocks += u64::from(since.is_some());
+        counted.done += 1;
     }
+    Ok(counted.finish())
 }
 
 /// What `read` gives at the begin and at the end of the counted part.
-fn between<T>(times: ScanTimes<'_>, read: impl Fn() -> T) -> [T; 2] {
-    [times.from, times.to].map(|moment| {
-        while Instant::now() < moment && !times.stop.load(Ordering::Relaxed) {
+fn between<T>(counted: &OperationCounter<'_>, read: impl Fn() -> T) -> [T; 2] {
+    [counted.from, counted.to].map(|moment| {
+        while Instant::now() < moment && !counted.is_stopped() {
             thread::sleep(LOOK.min(moment.saturating_duration_since(Instant::now())));
         }
         read()
@@ -133,7 +108,7 @@ mod tests {
         }
     }
 
-    fn tried(files: &[JobFile], stopped: bool) -> io::Result<Option<FsTrial>> {
+    fn tried(files: &[JobFile], stopped: bool) -> Result<FsTrial, CellError> {
         let cpus = q2c_sys::thread::allowed_cpus().unwrap();
         let spec = FsSettings {
             seconds: 0.2,
@@ -147,16 +122,18 @@ mod tests {
 
     #[test]
     fn jobs_read_for_the_counted_time() {
-        let trial = tried(&[file(9), file(5)], false).unwrap().unwrap();
+        let trial = tried(&[file(9), file(5)], false).unwrap();
         assert!(trial.iops > 10.0, "{trial:?}");
         assert_eq!((trial.in_flight, trial.from_device), (None, None));
     }
 
     #[test]
-    fn a_stopped_trial_is_none_and_a_short_file_an_error() {
-        assert_eq!(tried(&[file(3)], true).unwrap(), None);
+    fn a_stopped_trial_is_cancelled_and_a_short_file_an_error() {
+        let stopped = tried(&[file(3)], true).unwrap_err();
+        assert!(matches!(stopped, CellError::Cancelled), "{stopped}");
         let mut short = file(3);
         short.span = Bytes(4096 * 8);
-        assert!(tried(&[short], false).is_err());
+        let failed = tried(&[short], false).unwrap_err();
+        assert!(matches!(failed, CellError::Trial(_)), "{failed}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::program::metric;
 use clap::Args;
+use itertools::iproduct;
 use q2c_model::{
     Bytes, CpuId, Exit, Fault, List, parse_counts, parse_cpus, parse_size, seconds_within,
 };
@@ -25,29 +26,17 @@ pub struct FsSettings {
     pub control: Option<FileSystem>,
     /// How jobs share files: private (a file each), blocks (their own ones of one file), same (the
     /// first block of one file)
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "private,blocks,same"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "private,blocks,same")]
     pub sharing: Vec<Sharing>,
     /// What jobs do: read or write random blocks, scan (read the blocks in order, of which the page
     /// cache has none), or append to the file
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "read"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "read")]
     pub rw: Vec<Access>,
     /// buffered goes through the page cache, direct past it
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "direct"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "direct")]
     pub io: Vec<Caching>,
     /// Numbers of threads, with one request in flight each: 1,2,4 or 1..8 or 5..120/5 [default: 1
     /// to the number of CPUs]
@@ -101,10 +90,12 @@ pub struct FsSettings {
     #[serde(skip)]
     pub all_trials: bool,
     /// Length of the counted part of a trial
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = trial)]
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    #[arg(value_parser = |text: &str| seconds_within(text, 0.01..=LONGEST))]
     pub seconds: f64,
     /// Length of the part before it
-    #[arg(long, value_name = "DURATION", default_value = "300ms", value_parser = warm_up)]
+    #[arg(long, value_name = "DURATION", default_value = "300ms")]
+    #[arg(value_parser = |text: &str| seconds_within(text, 0.0..=LONGEST))]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Place of the run.
@@ -114,14 +105,6 @@ pub struct FsSettings {
     /// File systems, each made anew.
     #[arg(skip)]
     pub file_systems: Vec<FileSystem>,
-}
-
-fn trial(text: &str) -> Result<f64, String> {
-    seconds_within(text, 0.01..=3600.0)
-}
-
-fn warm_up(text: &str) -> Result<f64, String> {
-    seconds_within(text, 0.0..=3600.0)
 }
 
 fn size_or_none(text: &str) -> Result<Bytes, String> {
@@ -241,18 +224,14 @@ impl FsSettings {
     /// All points of these file systems, and those that do not exist.
     pub(crate) fn points(&self, made: &[FileSystem]) -> (Vec<FsPoint>, Vec<FsLeftOut>) {
         let (mut points, mut left_out) = (Vec::new(), Vec::new());
-        for &fs in made {
-            for &access in &self.rw {
-                for &sharing in &self.sharing {
-                    match senseless(access, sharing) {
-                        None => points.extend(self.points_of(fs, sharing, access)),
-                        Some(reason) => left_out.push(FsLeftOut {
-                            fs,
-                            what: Some(format!("{access} {sharing}")),
-                            reason: reason.to_owned(),
-                        }),
-                    }
-                }
+        for (&fs, &access, &sharing) in iproduct!(made, &self.rw, &self.sharing) {
+            match senseless(access, sharing) {
+                None => points.extend(self.points_of(fs, sharing, access)),
+                Some(reason) => left_out.push(FsLeftOut {
+                    fs,
+                    what: Some(format!("{access} {sharing}")),
+                    reason: reason.to_owned(),
+                }),
             }
         }
         (points, left_out)
@@ -267,19 +246,16 @@ impl FsSettings {
                 }
                 _ => vec![None],
             };
-            for &bs in &self.bs {
-                for &readahead in &ahead {
-                    points.extend(self.jobs().iter().map(|&jobs| FsPoint {
-                        fs,
-                        sharing,
-                        access,
-                        caching,
-                        jobs,
-                        bs,
-                        readahead,
-                    }));
-                }
-            }
+            let point = |(&bs, &readahead, &jobs)| FsPoint {
+                fs,
+                sharing,
+                access,
+                caching,
+                jobs,
+                bs,
+                readahead,
+            };
+            points.extend(iproduct!(&self.bs, &ahead, self.jobs()).map(point));
         }
         points
     }

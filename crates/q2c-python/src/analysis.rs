@@ -1,21 +1,22 @@
 //! Where the I/Os of a recording, a trace or a table spend their time.
+//!
+//! Analyses of parts of a recording, which are put together.
 
-use crate::error::Failed;
-use crate::given::{PythonOptions, duration};
-use crate::interrupt::interruptible;
-use crate::options::Recording;
+use crate::error::{Failed, interruptible};
+use crate::options::{PythonOptions, Recording, duration};
 use crate::result::Made;
-use crate::source::{Source, Table, not_numbers};
+use crate::source::{Source, not_numbers};
+use crate::trace::Trace;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use q2c_analyze::{Options, RecordingAnalysis, recording};
-use q2c_model::{Fault, Nanos};
+use pyo3::types::{PyBytes, PyDict};
+use q2c_analyze::{Options, PartialAnalysis as State, RecordingAnalysis, recording};
+use q2c_model::{Fault, IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_result::analyze::AnalyzeResult;
-use q2c_trace::import::ImportError;
+use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
+use q2c_trace::{Scan, TraceError};
 use std::ops::Range;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Analyses a source. `window` are two times whose I/Os are kept one by one, `name` is what a table
 /// is called in the result.
@@ -44,22 +45,15 @@ pub(crate) fn analyze(
         Source::Table(table) => {
             given.end("analyze of a table")?;
             let path = Path::new(name);
-            interruptible(py, |stop| Ok(of_table(table, path, window, stop)?))?
+            interruptible(py, |stop| {
+                let mut analysis = RecordingAnalysis::new(path, window, stop);
+                let meta = table.read(path, &mut analysis);
+                Ok(analysis.finish(meta.map_err(ImportError::BadTrace)?)?)
+            })?
         }
         Source::Latencies(_) => return Err(not_numbers()),
     };
     Ok(Made::new(result))
-}
-
-fn of_table(
-    table: Table,
-    name: &Path,
-    window: Option<Range<Nanos>>,
-    stop: &AtomicBool,
-) -> Result<AnalyzeResult, Fault> {
-    let mut analysis = RecordingAnalysis::new(name, window, stop);
-    let meta = table.read(name, &mut analysis);
-    analysis.finish(meta.map_err(ImportError::BadTrace)?)
 }
 
 fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>> {
@@ -70,4 +64,154 @@ fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>
     let message =
         format!("keep the I/Os of {from}..{to}: expected two times, the first the smaller");
     Err(Failed::new(Exit::Usage, message).into())
+}
+
+/// The analysis of a part of a recording; `q2c.AnalysisState` is around it.
+#[pyclass(module = "q2c._native")]
+pub(crate) struct AnalysisState {
+    /// `None` after an update that ended in the middle.
+    state: Option<State>,
+}
+
+#[pymethods]
+impl AnalysisState {
+    #[new]
+    fn new(layer: Option<&str>, later: bool) -> PyResult<Self> {
+        let known = |name: &str| match name {
+            "block" => Ok(Layer::Block),
+            "user" => Ok(Layer::User),
+            other => {
+                let message = format!("analyze the layer `{other}`: expected block or user");
+                Err(Failed::new(Exit::Usage, message))
+            }
+        };
+        Ok(State::new(layer.map(known).transpose()?, later).into())
+    }
+
+    /// Takes the next I/Os. A table is called `name` in messages.
+    fn update(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+        let feed = feed(Source::from_object(source)?, name.into())?;
+        let mut state = self.state.take().ok_or_else(half)?;
+        interruptible(py, |stop| {
+            let state = &mut state;
+            Ok(feed(&mut UntilStopped { state, name, stop })?)
+        })?;
+        self.state = Some(state);
+        Ok(())
+    }
+
+    /// This part and that which comes next in time.
+    fn then(&self, py: Python<'_>, later: &Self) -> PyResult<Self> {
+        self.join(py, later, State::then)
+    }
+
+    /// This part and that of other devices over the same time.
+    fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        self.join(py, other, State::merge_devices)
+    }
+
+    /// The result, with what the description of `trace` tells.
+    fn finish(&self, py: Python<'_>, trace: Option<&Trace>, name: &str) -> PyResult<Made> {
+        let state = self.known()?;
+        let made = py.detach(|| {
+            let arrow = || TraceMeta {
+                source: "arrow".to_owned(),
+                ..TraceMeta::default()
+            };
+            let meta = trace.map_or_else(arrow, |trace| trace.meta().clone());
+            let path = trace.map_or(Path::new(name), |trace| &trace.path);
+            state.clone().finish(path, meta)
+        });
+        Ok(Made::new(made.map_err(Failed::from)?))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = self.known()?;
+        let bytes = py.detach(|| state.to_bytes()).map_err(Failed::from)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let state = py.detach(|| State::from_bytes(bytes));
+        Ok(state.map_err(Failed::from)?.into())
+    }
+
+    /// Number of I/Os.
+    #[getter]
+    fn requests(&self) -> PyResult<u64> {
+        Ok(self.known()?.requests())
+    }
+
+    /// The layer of the I/Os; None before the first.
+    #[getter]
+    fn layer(&self) -> PyResult<Option<&'static str>> {
+        Ok(self.known()?.layer().map(Layer::name))
+    }
+}
+
+impl From<State> for AnalysisState {
+    fn from(state: State) -> Self {
+        let state = Some(state);
+        AnalysisState { state }
+    }
+}
+
+impl AnalysisState {
+    fn known(&self) -> PyResult<&State> {
+        self.state.as_ref().ok_or_else(half)
+    }
+
+    fn join(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        join: fn(State, State) -> Result<State, Fault>,
+    ) -> PyResult<Self> {
+        let (first, second) = (self.known()?, other.known()?);
+        let both = py.detach(|| join(first.clone(), second.clone()));
+        Ok(both.map_err(Failed::from)?.into())
+    }
+}
+
+fn half() -> PyErr {
+    let message = "use an analysis whose update failed: it has some of the I/Os only; make it anew";
+    Failed::new(Exit::Usage, message).into()
+}
+
+/// Hands the I/Os of a source on until `stop` is raised.
+struct UntilStopped<'a> {
+    state: &'a mut State,
+    name: &'a str,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for UntilStopped<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            Err(TraceError::Stopped {
+                doing: "analyze",
+                path: self.name.into(),
+            })
+        } else {
+            self.state.push(records)
+        }
+    }
+}
+
+type Feed = Box<dyn FnOnce(&mut UntilStopped<'_>) -> Result<(), ImportError> + Send>;
+
+fn feed(source: Source, name: PathBuf) -> PyResult<Feed> {
+    match source {
+        Source::Path(path) => Ok(Box::new(move |sink| {
+            let input = Input::recognise(&path, None)?;
+            input.read(&path, &ImportOptions::default(), &Scan::new(), sink)?;
+            Ok(())
+        })),
+        Source::Table(table) => Ok(Box::new(move |sink| {
+            table.read(&name, sink).map_err(ImportError::BadTrace)?;
+            Ok(())
+        })),
+        Source::Latencies(_) => Err(not_numbers()),
+    }
 }

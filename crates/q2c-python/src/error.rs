@@ -1,10 +1,16 @@
-//! Errors of the libraries as Python exceptions: one class for each exit code of the program.
+//! Errors of the libraries as Python exceptions: one class for each exit code of the program. And
+//! work that takes long: without the interpreter, and ended by Ctrl-C, an exception as well.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use q2c_model::{Exit, Fault};
 use std::fmt::Display;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 create_exception!(
     q2c,
@@ -12,26 +18,19 @@ create_exception!(
     PyException,
     "A failure of q2c, with the program's own text. `exit_code` is the code with which the program ends in this case."
 );
-macro_rules! error_class {
-    ($name:ident, $doc:literal) => {
-        create_exception!(q2c, $name, Q2cError, $doc);
+macro_rules! error_classes {
+    ($($name:ident: $doc:literal,)*) => {
+        $(create_exception!(q2c, $name, Q2cError, $doc);)*
     };
 }
 
-error_class!(InternalError, "A fault of q2c itself (exit code 1).");
-error_class!(
-    UsageError,
-    "An argument is wrong: an unknown option, rule or unit (exit code 2)."
-);
-error_class!(
-    InputError,
-    "An input is missing, malformed or empty (exit code 3)."
-);
-error_class!(
-    MachineError,
-    "The machine lacks what is needed (exit code 4)."
-);
-error_class!(DeviceError, "A disk failed, or is full (exit code 6).");
+error_classes! {
+    InternalError: "A fault of q2c itself (exit code 1).",
+    UsageError: "An argument is wrong: an unknown option, rule or unit (exit code 2).",
+    InputError: "An input is missing, malformed or empty (exit code 3).",
+    MachineError: "The machine lacks what is needed (exit code 4).",
+    DeviceError: "A disk failed, or is full (exit code 6).",
+}
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -91,5 +90,46 @@ pub trait Fails<T> {
 impl<T, E: Display> Fails<T> for Result<T, E> {
     fn or_exit(self, exit: Exit) -> Result<T, Failed> {
         self.map_err(|error| Failed::new(exit, error))
+    }
+}
+
+/// Time between two looks for a signal.
+const LOOK: Duration = Duration::from_millis(50);
+/// Stack of the thread that works: what the program's main thread has.
+const STACK: usize = 8 << 20;
+
+/// Runs `work` in a thread, without holding the interpreter. When a signal's handler raises an
+/// exception (Ctrl-C), the flag is set, `work` is waited for, and the exception is returned.
+/// Handlers run in Python's main thread alone.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> Result<T, Failed> + Send,
+) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    let (stop, mut raised) = (&stop, None);
+    let worked = py.detach(|| {
+        thread::scope(|scope| {
+            let (at_work, ended) = channel::<()>();
+            let worker = thread::Builder::new().stack_size(STACK);
+            let worker = worker.spawn_scoped(scope, move || {
+                let _at_work = at_work;
+                work(stop)
+            });
+            let worker = worker.map_err(|error| {
+                let message = format!("start a thread: {error}; end other programs, or raise the limit of tasks (ulimit -u, pids.max)");
+                Failed::new(Exit::Environment, message)
+            })?;
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+                if raised.is_none() {
+                    raised = Python::attach(|py| py.check_signals()).err();
+                    stop.store(raised.is_some(), Ordering::Relaxed);
+                }
+            }
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => Ok(worked?),
     }
 }

@@ -8,18 +8,12 @@
 )]
 
 mod analysis;
-mod analysis_state;
 mod error;
-mod given;
-mod interrupt;
 mod options;
 mod result;
 mod rule;
-mod simulation;
 mod source;
-mod stream;
 mod sweep;
-mod sweep_state;
 mod trace;
 
 use pyo3::prelude::*;
@@ -30,16 +24,16 @@ use pyo3::prelude::*;
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<analysis_state::AnalysisState>()?;
+    module.add_class::<analysis::AnalysisState>()?;
     module.add_class::<result::Made>()?;
     module.add_class::<rule::Rule>()?;
-    module.add_class::<sweep_state::SweepState>()?;
+    module.add_class::<sweep::SweepState>()?;
     module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
-    module.add_function(wrap_pyfunction!(sweep_state::choose, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::choose, module)?)?;
     module.add_function(wrap_pyfunction!(result::load_run, module)?)?;
     module.add_function(wrap_pyfunction!(rule::policies, module)?)?;
-    module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_, module)?)?;
     module.add_function(wrap_pyfunction!(trace::read, module)?)

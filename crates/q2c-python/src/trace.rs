@@ -1,10 +1,14 @@
 //! Traces: opened, and made from recordings of other tools.
+//!
+//! A trace as a stream of Arrow batches, through Arrow's PyCapsule interface.
 
-use crate::error::{Failed, Fails};
-use crate::given::PythonOptions;
-use crate::interrupt::interruptible;
-use crate::options::Recording;
-use crate::stream::{schema_capsule, stream_capsule};
+use crate::error::{Failed, Fails, interruptible};
+use crate::options::{PythonOptions, Recording};
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use q2c_model::TraceMeta;
@@ -154,8 +158,10 @@ impl Trace {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = self.reader.arrow_schema(&self.scan);
-        schema_capsule(py, &*schema.map_err(unread)?)
+        let schema = self.reader.arrow_schema(&self.scan).map_err(unread)?;
+        let schema = FFI_ArrowSchema::try_from(&*schema);
+        let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
     /// The rows as a stream. Another schema than the trace's is not offered, as the interface
@@ -167,13 +173,34 @@ impl Trace {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let schema = self.reader.arrow_schema(&self.scan);
-        let schema = schema.map_err(unread)?;
+        let schema = self.reader.arrow_schema(&self.scan).map_err(unread)?;
         let batches = py.detach(|| self.reader.batches(&self.scan));
-        stream_capsule(py, batches.map_err(unread)?, schema)
+        let order = schema.clone();
+        let batches = batches.map_err(unread)?;
+        let batches = batches.map(move |batch| arranged(batch, &order));
+        let reader = RecordBatchIterator::new(batches, schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
 
 fn unread(error: TraceError) -> Failed {
     error.unread().into()
+}
+
+/// A batch with the columns in the order that was asked for, and with the trace's description in
+/// its schema.
+fn arranged(
+    batch: Result<RecordBatch, TraceError>,
+    schema: &SchemaRef,
+) -> Result<RecordBatch, ArrowError> {
+    let batch = batch.map_err(|error| {
+        let text = format!("failed to {error}");
+        ArrowError::ExternalError(text.into())
+    })?;
+    let fields = schema.fields().iter();
+    let indices = fields.map(|field| batch.schema_ref().index_of(field.name()));
+    let indices: Vec<usize> = indices.collect::<Result<_, _>>()?;
+    let columns = batch.project(&indices)?.columns().to_vec();
+    RecordBatch::try_new(schema.clone(), columns)
 }

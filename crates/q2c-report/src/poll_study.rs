@@ -6,9 +6,9 @@ use crate::plots;
 use crate::quantity::{NOTHING, count, duration, number, or_nothing};
 use crate::said::{Note, ReportField, ReportTable, Weight, row};
 use q2c_result::poll_study::{
-    ClaimVerdict, LeftOutLosses, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern,
-    WhyNotRanked,
+    LeftOutLosses, PollStudyResult, RuleScore, ScoredPolicy, StudiedPattern, WhyNotRanked,
 };
+use q2c_result::reproduce::ReproduceVerdict;
 use std::collections::BTreeSet;
 
 impl Reported for PollStudyResult {
@@ -191,10 +191,10 @@ fn published(result: &PollStudyResult) -> Note {
         published.resamples
     );
     let (weight, verdict) = match published.verdict {
-        ClaimVerdict::Holds => (Weight::Good, "holds"),
-        ClaimVerdict::DoesNotHold => (Weight::Caution, "does not hold"),
-        ClaimVerdict::Undecided => (Weight::Plain, "undecided"),
-        ClaimVerdict::CannotJudge => {
+        ReproduceVerdict::Holds => (Weight::Good, "holds"),
+        ReproduceVerdict::DoesNotHold => (Weight::Caution, "does not hold"),
+        ReproduceVerdict::Undecided => (Weight::Plain, "undecided"),
+        ReproduceVerdict::CannotJudge => {
             return Note::plain(CLAIM, format!("{CANNOT_JUDGE}; {beside}"));
         }
     };

@@ -12,7 +12,7 @@ use fixture::{
 use q2c_model::stats::Interval;
 use q2c_report::Reported;
 use q2c_report::terminal::Screen;
-use q2c_result::poll_study::ClaimVerdict;
+use q2c_result::reproduce::ReproduceVerdict;
 use q2c_result::scale::Answer;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn no_page_has_a_name_that_is_markup() {
 #[test]
 fn a_claim_is_told_with_the_share_of_the_sets() {
     let mut judged = poll_study();
-    judged.published.verdict = ClaimVerdict::DoesNotHold;
+    judged.published.verdict = ReproduceVerdict::DoesNotHold;
     judged.published.resamples = 1_000;
     judged.published.share = 0.013;
     let claim = text(&judged).replace('\n', " ");

@@ -4,7 +4,7 @@ use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec};
 use crate::jobs::AxisValues;
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_fs::{OneFile, Place};
+use q2c_fs::{MountContext, OneFile};
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
 use q2c_host::target::{SIMULATED_SIZE, Scratch, Wanted, WriteLeave, open};
@@ -148,11 +148,11 @@ impl Maker {
 
     fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<ExperimentDevice, String> {
         let there = self.files.borrow().get(&(fs, size.0)).cloned();
-        let place = Place {
+        let context = MountContext {
             roots: &self.roots,
             journal: self.restore_dir.as_deref(),
         };
-        let make = || OneFile::make(place, fs, &self.folder, size, self.seed).map(Rc::new);
+        let make = || OneFile::make(context, fs, &self.folder, size, self.seed).map(Rc::new);
         let made = there.map_or_else(make, Ok).map_err(|e| e.to_string())?;
         self.files
             .borrow_mut()

@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub const SCHEMA: &str = "q2c.fs/1";
 
 /// File systems compared by how they share a file among jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FsResult {
     /// [`SCHEMA`].
     pub schema: String,
@@ -143,7 +143,7 @@ pub struct MadeFs {
 }
 
 /// Settings that all trials had in common.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FsJob {
     /// Length of the counted part of a trial, seconds.
     pub trial_seconds: f64,
@@ -175,11 +175,8 @@ pub struct FsPoint {
     #[serde(rename = "bs_bytes")]
     pub bs: Bytes,
     /// How far the kernel reads ahead; `None` as it was found, and where nothing is read ahead.
-    #[serde(
-        default,
-        rename = "readahead_bytes",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "readahead_bytes", default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub readahead: Option<Bytes>,
 }
 
@@ -215,6 +212,12 @@ pub enum FsObservation<T> {
     Seen(T),
     /// It could not be seen, for this reason.
     Unseen(String),
+}
+
+impl<T, E: fmt::Display> From<Result<T, E>> for FsObservation<T> {
+    fn from(observed: Result<T, E>) -> Self {
+        observed.map_or_else(|error| Self::Unseen(error.to_string()), Self::Seen)
+    }
 }
 
 /// Waits of the jobs for locks of the kernel.

@@ -7,6 +7,7 @@
 //! counts as a loss of 1.
 
 use crate::Warning;
+use crate::reproduce::ReproduceVerdict;
 use crate::sweep::{Speed, SweepInput};
 use q2c_model::{Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
@@ -177,21 +178,8 @@ pub struct Published {
     pub resamples: u32,
     /// Share of these sets in which the best on average is one of `min` with 70 to 90 %.
     pub share: f64,
-    /// The verdict.
-    pub verdict: ClaimVerdict,
-}
-
-/// Whether a published conclusion holds here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClaimVerdict {
-    /// It holds in at least 97.5 % of the resampled sets.
-    Holds,
-    /// It holds in at most 2.5 % of them.
-    DoesNotHold,
-    /// Anything between.
-    Undecided,
-    /// One of the two sides was not ranked, or fewer than three sources count.
-    #[default]
-    CannotJudge,
+    /// It holds in at least 97.5 % of the resampled sets, and does not in at most 2.5 % of them.
+    /// It cannot be judged where one of the two sides was not ranked, or fewer than three sources
+    /// count.
+    pub verdict: ReproduceVerdict,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use strum::IntoStaticStr;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.replay/3";
@@ -284,9 +285,10 @@ pub struct ReplayJob {
     pub process: Option<String>,
 }
 
-/// A reason why a trial cannot be compared with others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A reason why a trial cannot be compared with others; as a text its `id`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "id", rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Invalid {
     /// It was stopped before the trace's end.
     Stopped,
@@ -327,20 +329,6 @@ pub enum Invalid {
         /// I/Os that it saw.
         seen: u64,
     },
-}
-
-impl Invalid {
-    /// The kind of the reason, as results name it.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Invalid::Stopped => "stopped",
-            Invalid::Failed { .. } => "failed",
-            Invalid::ReplayerBound => "replayer-bound",
-            Invalid::PartlyCaptured { .. } => "partly-captured",
-            Invalid::Late { .. } => "late",
-            Invalid::CaptureLost { .. } => "capture-lost",
-        }
-    }
 }
 
 #[cfg(test)]
@@ -386,7 +374,7 @@ mod tests {
         assert_json(&Invalid::ReplayerBound, r#"{"id":"replayer-bound"}"#);
         assert_json(&late(None), &with(""));
         assert_json(&late(Some(1.9)), &with(r#","busy_cpus":1.9"#));
-        assert_eq!(Invalid::ReplayerBound.kind(), "replayer-bound");
-        assert_eq!(late(None).kind(), "late");
+        assert_eq!(<&str>::from(Invalid::ReplayerBound), "replayer-bound");
+        assert_eq!(<&str>::from(late(None)), "late");
     }
 }

@@ -76,17 +76,16 @@ impl WaitCounts {
 
     /// The proof of `tune`: sums over trials; `slept` is by the source that knows it.
     pub fn proof_by_sums(&self, slept: Evidence) -> Proof {
-        [
+        let mut proof = vec![
             Evidence::Ios(self.ios),
             slept,
             Evidence::Interrupts(self.interrupts),
             Evidence::Requests(self.requests),
             Evidence::RingFlags(self.flags.clone()),
             self.switches.evidence(),
-        ]
-        .into_iter()
-        .chain(self.left_evidence())
-        .collect()
+        ];
+        proof.extend(self.left_evidence());
+        proof
     }
 
     fn left_evidence(&self) -> Option<Evidence> {

@@ -23,14 +23,11 @@
 
 mod empirical;
 mod machine;
-mod recorded;
 mod servers;
-mod times;
 
 pub use empirical::{
-    Empirical, EmpiricalBuilder, EmpiricalClass, MOST_TIMES, NoTimes, RecordedFacts,
+    Empirical, EmpiricalBuilder, EmpiricalClass, MOST_TIMES, Measure, NoTimes, RecordedFacts,
+    RecordedTimes,
 };
 pub use machine::SimMachine;
-pub use recorded::{Measure, RecordedTimes};
-pub use servers::Servers;
-pub use times::{Draws, ServiceTimes};
+pub use servers::{Draws, Servers, ServiceTimes};

@@ -110,13 +110,11 @@ proptest! {
         steps in prop::collection::vec((0u64..50, 0u64..200), 1..200),
     ) {
         let mut at = 0;
-        let requests: Vec<(u64, u64)> = steps
-            .into_iter()
-            .map(|(gap, service)| {
-                at += gap;
-                (at, service)
-            })
-            .collect();
+        let mut requests = steps;
+        for (gap, _) in &mut requests {
+            at += *gap;
+            *gap = at;
+        }
         let queue = Servers::new(servers);
         let completion_of = |&(at, service): &(u64, u64)| queue.arrive(Nanos(at), Nanos(service)).0;
         let complete: Vec<u64> = requests.iter().map(completion_of).collect();
@@ -150,13 +148,10 @@ proptest! {
 fn threads_share_the_servers() {
     const EACH: u64 = 20_000;
     let queue = Servers::new(3);
-    let work = || -> Vec<u64> {
-        (0..EACH)
-            .map(|_| queue.arrive(Nanos::ZERO, Nanos(7)).0)
-            .collect()
-    };
+    let completion = |_| queue.arrive(Nanos::ZERO, Nanos(7)).0;
+    let work = || (0..EACH).map(completion).collect::<Vec<u64>>();
     let mut completions: Vec<u64> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        let threads = [0; 4].map(|_| scope.spawn(work));
         let joined = threads
             .into_iter()
             .flat_map(|t| t.join().expect("no panic"));

@@ -25,20 +25,14 @@ fn write(bytes: u32) -> Io {
 /// 100,000 draws.
 #[test]
 fn exponential_times_have_their_mean_and_median() {
-    let mut times = drawn(
-        ServiceTimes::Exponential(Nanos(80_000)),
-        3,
-        read(4096),
-        100_000,
-    );
+    let exponential = ServiceTimes::Exponential(Nanos(80_000));
+    let mut times = drawn(exponential, 3, read(4096), 100_000);
     let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
     times.sort_unstable();
-    let median = times[times.len() / 2] as f64;
-    assert!((mean / 80_000.0 - 1.0).abs() < 0.01, "{mean}");
-    assert!(
-        (median / (80_000.0 * 2f64.ln()) - 1.0).abs() < 0.01,
-        "{median}"
-    );
+    let median = times[times.len() / 2] as f64 / 2f64.ln();
+    for figure in [mean, median] {
+        assert!((figure / 80_000.0 - 1.0).abs() < 0.01, "{figure}");
+    }
 }
 
 fn drawn(times: ServiceTimes, seed: u64, io: Io, n: usize) -> Vec<u64> {
@@ -46,16 +40,13 @@ fn drawn(times: ServiceTimes, seed: u64, io: Io, n: usize) -> Vec<u64> {
     (0..n).map(|_| draws.next(io).0).collect()
 }
 
+fn record(layer: Layer, op: Op, bytes: u64) -> IoRecord {
+    IoRecord::new(0, layer, DevId::default(), op, Sectors(0), Bytes(bytes))
+}
+
 /// A record of the block layer, handed over at 1 us.
 fn block(op: Op, bytes: u64, d2c: u64) -> IoRecord {
-    let mut record = IoRecord::new(
-        0,
-        Layer::Block,
-        DevId::default(),
-        op,
-        Sectors(0),
-        Bytes(bytes),
-    );
+    let mut record = record(Layer::Block, op, bytes);
     (record.queue_ns, record.issue_ns) = (Some(Nanos(0)), Some(Nanos(1_000)));
     record.complete_ns = Some(Nanos(1_000 + d2c));
     record
@@ -63,14 +54,7 @@ fn block(op: Op, bytes: u64, d2c: u64) -> IoRecord {
 
 /// A record of a program, whose submission took 5 ns.
 fn user(op: Op, bytes: u64, u2c: u64) -> IoRecord {
-    let mut record = IoRecord::new(
-        0,
-        Layer::User,
-        DevId::default(),
-        op,
-        Sectors(0),
-        Bytes(bytes),
-    );
+    let mut record = record(Layer::User, op, bytes);
     (record.submit_ns, record.submit_end_ns) = (Some(Nanos(40)), Some(Nanos(45)));
     record.reap_ns = Some(Nanos(40 + u2c));
     record
@@ -124,15 +108,10 @@ fn lognormal_times_have_the_mean_and_the_quantiles_of_the_closed_form() {
 #[test]
 fn empirical_times_have_the_quantiles_of_the_recording() {
     const N: usize = 100_000;
-    let records: Vec<IoRecord> = (1..=1_000)
-        .map(|us| block(Op::Read, 4096, us * 1_000))
-        .collect();
-    let draws = drawn(model(&records), 3, read(4096), N);
-    assert!(
-        draws
-            .iter()
-            .all(|t| t % 1_000 == 0 && (1_000..=1_000_000).contains(t))
-    );
+    let records = (1..=1_000).map(|us| block(Op::Read, 4096, us * 1_000));
+    let draws = drawn(model(&records.collect::<Vec<_>>()), 3, read(4096), N);
+    let recorded = |t: &u64| t.is_multiple_of(1_000) && (1_000..=1_000_000).contains(t);
+    assert!(draws.iter().all(recorded));
     for (up_to, wanted) in [(10_000, 0.01), (500_000, 0.5), (990_000, 0.99)] {
         let share = draws.iter().filter(|&&t| t <= up_to).count() as f64 / N as f64;
         let error = (wanted * (1.0f64 - wanted) / N as f64).sqrt();
@@ -206,29 +185,16 @@ fn the_classes_are_told_with_their_counts() {
 
 #[test]
 fn what_was_not_served_by_itself_is_left_out() {
-    let failed = IoRecord {
-        error: Some(-5),
-        ..block(Op::Read, 4096, 1)
-    };
-    let merged = IoRecord {
-        merged_into: Some(0),
-        ..block(Op::Read, 4096, 2)
-    };
-    let unfinished = IoRecord {
-        complete_ns: None,
-        ..block(Op::Read, 4096, 3)
-    };
-    let good = IoRecord {
-        error: Some(0),
-        ..block(Op::Read, 4096, 44)
-    };
-    let (flush, discard) = (block(Op::Flush, 0, 4), block(Op::Discard, 1 << 20, 5));
-    let facts = built(None, &[failed, merged, unfinished, flush, discard, good]).facts();
+    let mut records = [1, 2, 3, 44].map(|d2c| block(Op::Read, 4096, d2c)).to_vec();
+    records[0].error = Some(-5);
+    records[1].merged_into = Some(0);
+    records[2].complete_ns = None;
+    records[3].error = Some(0);
+    records.extend([block(Op::Flush, 0, 4), block(Op::Discard, 1 << 20, 5)]);
+    let facts = built(None, &records).facts();
     assert_eq!((facts.left_out, facts.classes.len()), (5, 1));
-    assert_eq!(
-        (facts.classes[0].recorded, facts.classes[0].median),
-        (1, Nanos(44))
-    );
+    let class = &facts.classes[0];
+    assert_eq!((class.recorded, class.median), (1, Nanos(44)));
 }
 
 #[test]
@@ -261,10 +227,8 @@ fn a_long_recording_is_represented_evenly() {
     let n = 3 * MOST_TIMES as u64;
     let mut builder = EmpiricalBuilder::new(None);
     for begin in (0..n).step_by(4096) {
-        let some: Vec<IoRecord> = (begin + 1..=begin + 4096)
-            .map(|t| block(Op::Read, 4096, t))
-            .collect();
-        builder.take(&some);
+        let some = (begin + 1..=begin + 4096).map(|t| block(Op::Read, 4096, t));
+        builder.take(&some.collect::<Vec<_>>());
     }
     let classes = builder.finish().expect("times").facts().classes;
     assert_eq!((classes[0].recorded, classes[0].kept), (n, MOST_TIMES));

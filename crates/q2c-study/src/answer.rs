@@ -4,11 +4,11 @@ use super::notes::notes;
 use super::source::SimTrace;
 use super::sweep::{Study, nothing_counted};
 use q2c_model::{CostModel, Fault, SimulatedFigures};
-use q2c_policy::{LINUX, PolicySpec};
+use q2c_policy::PolicySpec;
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
-use q2c_sim::answers::{Stability, robust, sensitivity, stability};
+use q2c_sim::answers::{GridNeighbour, Stability, robust, sensitivity, stability};
 use q2c_sim::{Bounds, Choice, Objective, SimOutcome};
-use q2c_sim::{choose, most, nearest, pareto_front_of, score, scores, sweep};
+use q2c_sim::{choose, most, nearest, pareto_front_of, score, scores};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
@@ -52,12 +52,10 @@ pub(super) fn answer_sweep(
 }
 
 fn best_policy(study: &Study<'_>, configuration: usize, share: f64) -> Best {
-    let count = study.policies.len();
+    let all_cells = configuration..study.cells();
     Best {
         policy: study.policies[configuration].to_string(),
-        cells: (0..study.traces.len())
-            .map(|input| input * count + configuration)
-            .collect(),
+        cells: all_cells.step_by(study.policies.len()).collect(),
         share,
     }
 }
@@ -87,9 +85,7 @@ fn answer_trace(
     if poll.ios == 0 {
         return Err(nothing_counted(&trace.input.path));
     }
-    let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-    let configuration = study.configuration_on(trace);
-    let linux = sweep(&[linux], &configuration)[0];
+    let linux = study.linux_on(trace);
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let base = input * study.policies.len();
@@ -101,12 +97,13 @@ fn answer_trace(
     let over_linux = |b: usize| cells[b].gives.kiops_per_core / linux.gives.kiops_per_core;
     let of_linux = best.filter(|_| slept).map(over_linux);
     let pareto = pareto_front_of(cells).into_iter();
+    let interrupts = study.configuration_on(trace).interrupts();
     let answer = SweepAnswer {
         input,
         poll: poll.gives,
         linux: linux.gives,
         oracle: oracle.gives,
-        interrupt: configuration.interrupts().map(|outcome| outcome.gives),
+        interrupt: interrupts.map(|outcome| outcome.gives),
         best: best.map(|b| base + b),
         most_kiops_per_core: of_all(Objective::KiopsPerCore),
         most_iops: of_all(Objective::Iops),
@@ -152,7 +149,7 @@ fn neighbours(
     choice: &Choice,
 ) -> Vec<Neighbour> {
     let score = |i: usize| score(&cells[i], study.objective);
-    let neighbour = |n: q2c_sim::answers::GridNeighbour| Neighbour {
+    let neighbour = |n: GridNeighbour| Neighbour {
         param: n.param.to_owned(),
         policy: study.policies[n.cell].to_string(),
         share: n.share,

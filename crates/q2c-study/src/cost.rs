@@ -1,8 +1,9 @@
 //! The costs that a simulation charges.
 
+use itertools::Itertools;
 use q2c_model::{Bytes, CostModel, Fault, Nanos};
+use q2c_result::Warning;
 use q2c_result::tune::Calibration;
-use q2c_result::{Exit, Warning};
 use serde_json::Value;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct ChosenCosts {
 }
 
 fn unusable(path: &Path, reason: impl Display) -> Fault {
-    Fault::new(Exit::Input, format!("read {}: {reason}", path.display()))
+    Fault::input(format_args!("read {}: {reason}", path.display()))
 }
 
 // Files of a run's folder.
@@ -155,8 +156,7 @@ fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
 
 fn doubt(disturbed: &[Warning]) -> Option<Warning> {
     (!disturbed.is_empty()).then(|| {
-        let findings: Vec<&str> = disturbed.iter().map(|w| w.found.as_str()).collect();
-        let findings = findings.join("; ");
+        let findings = disturbed.iter().map(|w| &w.found).join("; ");
         Warning::new(
             "costs-disturbed",
             format!("the costs are of a run that was disturbed: {findings}"),
@@ -173,25 +173,24 @@ fn calibration(
     sizes: &[Bytes],
 ) -> Result<Calibration, Fault> {
     let calibrations: Vec<Calibration> = serde_json::from_str(text).map_err(|e| {
-        let reason = format!(
-            "expected a list of calibrations, found {e}; {}",
-            Costs::FILES
-        );
-        unusable(path, reason)
+        let files = Costs::FILES;
+        unusable(
+            path,
+            format_args!("expected a list of calibrations, found {e}; {files}"),
+        )
     })?;
     let bs = match (bs, sizes) {
         (Some(bs), _) => bs,
         (None, [bs]) => *bs,
         _ => {
-            let trace_sizes = list(sizes.iter().copied());
-            let text = format!(
+            let trace_sizes = sizes.iter().join(", ");
+            return Err(Fault::usage(format_args!(
                 "choose a calibration: expected one block size in the trace, found {trace_sizes}; name one with --bs"
-            );
-            return Err(Fault::new(Exit::Usage, text));
+            )));
         }
     };
     let Some(chosen) = calibrations.iter().find(|known| known.bs == bs) else {
-        let have = list(calibrations.iter().map(|calibration| calibration.bs));
+        let have = calibrations.iter().map(|of| of.bs).join(", ");
         let reason =
             format!("expected a calibration for {bs}, found {have}; name another with --bs");
         return Err(unusable(path, reason));
@@ -199,11 +198,6 @@ fn calibration(
     let usable = chosen.cost.check();
     usable.map_err(|reason| unusable(path, format!("take the costs for {bs}: {reason}")))?;
     Ok(chosen.clone())
-}
-
-fn list(sizes: impl Iterator<Item = Bytes>) -> String {
-    let sizes: Vec<String> = sizes.map(|bs| bs.to_string()).collect();
-    sizes.join(", ")
 }
 
 fn published() -> (CostModel, String) {

@@ -1,8 +1,8 @@
 //! Traces and studies that tests share.
 
+use super::sim::Timing;
 use super::source::{SimTrace, span_of};
 use super::sweep::Study;
-use super::timing::Timing;
 use q2c_model::{Bytes, CostModel, Nanos, TakenAs};
 use q2c_policy::{Io, PolicySpec};
 use q2c_result::sweep::SweepInput;

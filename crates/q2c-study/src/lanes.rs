@@ -178,9 +178,8 @@ mod tests {
     fn read(memory: u64, record: fn(u64) -> IoRecord) -> (Vec<LaneRecording>, Closed) {
         let records: Vec<IoRecord> = (0..1_000).map(record).collect();
         let mut lanes = RecordedLanes::new(&holding(memory, "somewhere"), Taking::default());
-        records
-            .chunks(64)
-            .for_each(|some| lanes.take(some).unwrap());
+        let mut parts = records.chunks(64);
+        parts.try_for_each(|some| lanes.take(some)).unwrap();
         lanes.finish().unwrap().unwrap()
     }
 

@@ -1,7 +1,6 @@
 //! Studies without a device: recorded latencies are simulated with many sleep rules.
 
 mod answer;
-mod contest;
 mod cost;
 #[cfg(test)]
 mod fixtures;
@@ -11,23 +10,19 @@ mod library;
 mod notes;
 mod poll_study;
 mod search;
-mod service;
 mod sim;
 mod source;
 mod sweep;
 mod swept;
-mod timing;
 mod volumes;
 
-pub use contest::{Contest, GroupLoss};
 pub use cost::{ChosenCosts, Costs};
 pub use lanes::{Holding, LaneFile, LaneFileMaker};
+pub use leave_out::{Contest, GroupLoss};
 pub use library::{LIBRARY, Shipped, read_library};
 pub use search::Search;
-pub use service::service_times;
-pub use sim::Simulation;
-pub use source::{SimTrace, SourceOptions, read, read_input, read_records};
-pub use sweep::Study;
+pub use sim::{Simulation, Timing};
+pub use source::{SimTrace, SourceOptions, read, read_input, read_records, service_times};
+pub use sweep::{CellProgress, Study};
 pub use swept::{LONG_S, Swept, standard};
-pub use timing::Timing;
 pub use volumes::{choose_over, volumes_result};

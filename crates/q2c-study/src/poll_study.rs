@@ -6,7 +6,9 @@ mod published;
 use crate::answer::{eligible, takes_free_interrupts};
 use crate::leave_out::{LossAggregate, PatternLosses};
 use crate::source::SimTrace;
-use crate::sweep::{SimulatedCells, Study, nothing_counted};
+use crate::sweep::{CellProgress, SimulatedCells, Study, nothing_counted};
+use indexmap::IndexMap;
+use itertools::Itertools;
 use q2c_model::Fault;
 use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
@@ -14,10 +16,9 @@ use q2c_result::poll_study::{
     LeftOutLosses, LeftOutPattern, NotRanked, OwnBest, PollStudyResult, RuleScore, SCHEMA,
     ScoredPolicy, StudiedPattern, WhyNotRanked,
 };
-use q2c_sim::{Bounds, Choice, SimOutcome, choose, score, scores};
+use q2c_sim::{Bounds, SimOutcome, choose, score, scores};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 const PREFIX: &str = "pattern.";
 const SOURCE: &str = "source";
@@ -56,17 +57,16 @@ impl SimTrace {
 impl Study<'_> {
     /// Simulates every policy on every trace and scores the rules on what was left out of their
     /// choice. Rules that take interrupts are ranked with `interrupts` alone: where the floor lets
-    /// one through, no sleep takes as little CPU. `told` gets the number of cells done.
+    /// one through, no sleep takes as little CPU.
     ///
     /// # Errors
-    /// No I/O counts on one of the traces, or `stop` is raised.
+    /// No I/O counts on one of the traces, or it is stopped.
     pub fn leave_out(
         &self,
         interrupts: bool,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
+        progress: &mut CellProgress<'_>,
     ) -> Result<PollStudyResult, Fault> {
-        let cells = self.simulate(stop, told)?;
+        let cells = self.simulate(progress)?;
         let whys = why_not(self, interrupts);
         let eligible: Vec<bool> = whys.iter().map(Option::is_none).collect();
         let ranked = Ranked::from_losses(self, &eligible, &cells)?;
@@ -153,13 +153,10 @@ impl<'a> Ranked<'a> {
     }
 
     fn rules(&self) -> Vec<RuleScore> {
-        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut groups: IndexMap<String, Vec<usize>> = IndexMap::new();
         for configuration in 0..self.policies.len() {
             let name = rule_name(self.policy(configuration));
-            match groups.iter_mut().find(|(rule, _)| *rule == name) {
-                Some((_, some)) => some.push(configuration),
-                None => groups.push((name, vec![configuration])),
-            }
+            groups.entry(name).or_default().push(configuration);
         }
         let groups = groups.iter();
         let scored = groups.filter_map(|(name, members)| self.rule(name, members));
@@ -188,15 +185,12 @@ impl<'a> Ranked<'a> {
     fn left_out(&self, chosen: &[usize]) -> LeftOutLosses {
         let loss = |(column, &c): (usize, &usize)| self.losses.row(c)[column];
         let losses: Vec<f64> = chosen.iter().enumerate().map(loss).collect();
-        let patterns: Vec<LeftOutPattern> = chosen
-            .iter()
-            .zip(&self.counting)
-            .map(|(&configuration, &pattern)| LeftOutPattern {
-                pattern,
-                policy: self.policy(configuration).to_string(),
-                loss: self.kept[configuration][pattern],
-            })
-            .collect();
+        let pattern = |(&configuration, &pattern): (&usize, &usize)| LeftOutPattern {
+            pattern,
+            policy: self.policy(configuration).to_string(),
+            loss: self.kept[configuration][pattern],
+        };
+        let patterns: Vec<_> = chosen.iter().zip(&self.counting).map(pattern).collect();
         LeftOutLosses {
             mean_loss: q2c_model::stats::mean(&losses),
             worst_loss: greatest(&losses),
@@ -267,21 +261,11 @@ fn on_pattern(
         gives: outcomes[best].gives,
         oracle_over: score(&bounds.oracle, objective) / most,
     });
-    Ok((described(study, trace, bounds, &choice, own_best), losses))
-}
-
-fn described(
-    study: &Study<'_>,
-    trace: &SimTrace,
-    bounds: &Bounds,
-    choice: &Choice,
-    own_best: Option<OwnBest>,
-) -> StudiedPattern {
     let facts = trace.facts.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix(PREFIX)?;
         Some((name.to_owned(), value.clone()))
     });
-    StudiedPattern {
+    let pattern = StudiedPattern {
         source: trace.source(),
         name: trace.name(),
         facts: facts.collect(),
@@ -290,9 +274,10 @@ fn described(
         poll: bounds.poll.gives,
         oracle: bounds.oracle.gives,
         floor_iops: choice.floor_iops,
-        floor: choice.floor.clone(),
+        floor: choice.floor,
         own_best,
-    }
+    };
+    Ok((pattern, losses))
 }
 
 pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotRanked>> {
@@ -312,15 +297,11 @@ pub(crate) fn why_not(study: &Study<'_>, interrupts: bool) -> Vec<Option<WhyNotR
 }
 
 fn not_ranked(study: &Study<'_>, whys: &[Option<WhyNotRanked>]) -> Vec<NotRanked> {
-    let mut listed: Vec<NotRanked> = Vec::new();
-    for (policy, why) in study.policies.iter().zip(whys) {
+    let not_ranked = study.policies.iter().zip(whys).filter_map(|(policy, why)| {
         let rule = rule_name(policy);
-        let known = listed.iter().any(|known| known.rule == rule);
-        if let (Some(why), false) = (*why, known) {
-            listed.push(NotRanked { rule, why });
-        }
-    }
-    listed
+        Some(NotRanked { rule, why: (*why)? })
+    });
+    not_ranked.unique_by(|one| one.rule.clone()).collect()
 }
 
 #[cfg(test)]

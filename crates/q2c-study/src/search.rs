@@ -6,7 +6,7 @@ mod families;
 
 use crate::poll_study::{Ranked, why_not};
 use crate::source::SimTrace;
-use crate::sweep::{SimulatedCells, Study};
+use crate::sweep::{CellProgress, SimulatedCells, Study};
 use families::{FAMILIES, RuleFamily};
 use q2c_model::Fault;
 use q2c_model::stats::Rng;
@@ -64,32 +64,26 @@ impl Search<'_> {
         FAMILIES.iter().filter_map(middle).collect()
     }
 
-    /// Searches, then opens what was held out. `told` is called with the number of cells that are
-    /// done.
+    /// Searches, then opens what was held out.
     ///
     /// # Errors
-    /// No I/O counts on one of the patterns, or `stop` is raised.
-    pub fn run(
-        &self,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
-    ) -> Result<PollSearchResult, Fault> {
+    /// No I/O counts on one of the patterns, or it is stopped.
+    pub fn run(&self, progress: &mut CellProgress<'_>) -> Result<PollSearchResult, Fault> {
         let mut pool = Pool::default();
         let known = [self.study.policies, self.references].concat();
-        self.simulate(&mut pool, known, stop, told)?;
+        self.simulate(&mut pool, known, progress)?;
         let mut rng = Rng::new(self.study.timing.seed);
         for round in 0..self.rounds {
-            let points = if round == 0 {
-                self.anywhere(&mut rng)
-            } else {
-                self.near_the_best(&pool, round, &mut rng)?
+            let points = match round {
+                0 => self.anywhere(&mut rng),
+                round => self.near_the_best(&pool, round, &mut rng)?,
             };
-            self.try_points(&mut pool, points, stop, told)?;
+            self.try_points(&mut pool, points, progress)?;
         }
         let study = self.with(self.study.traces, &pool.policies);
         let ranked = ranked(&study, &pool.cells)?;
         let families = self.families(&pool, &ranked);
-        let opened = self.open(&ranked, &families, stop)?;
+        let opened = self.open(&ranked, &families, progress.stop)?;
         Ok(self.concluded(&pool, &ranked, families, opened))
     }
 
@@ -100,6 +94,7 @@ impl Search<'_> {
         families: Vec<SearchedFamily>,
         opened: against::Opened,
     ) -> PollSearchResult {
+        let searched = against::better_than_linux(ranked, &pool.cells, false);
         PollSearchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -113,11 +108,7 @@ impl Search<'_> {
             held_out: opened.patterns,
             rounds: self.rounds,
             configurations: ranked.policies.len(),
-            both: [
-                against::better_than_linux(ranked, &pool.cells, false),
-                opened.both,
-            ]
-            .concat(),
+            both: [searched, opened.both].concat(),
             families,
             contenders: opened.contenders,
             seconds: pool.cells.seconds + opened.seconds,
@@ -138,12 +129,12 @@ impl Search<'_> {
         &self,
         pool: &mut Pool,
         policies: Vec<PolicySpec>,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
+        progress: &mut CellProgress<'_>,
     ) -> Result<(), Fault> {
         let before = pool.policies.len() * self.study.traces.len();
         let study = self.with(self.study.traces, &policies);
-        let cells = study.simulate(stop, &mut |done| told(before + done))?;
+        let after = &mut |done| (progress.told)(before + done);
+        let cells = study.simulate(&mut CellProgress::new(progress.stop, after))?;
         pool.cells.add(cells);
         pool.policies.extend(policies);
         Ok(())
@@ -154,8 +145,7 @@ impl Search<'_> {
         &self,
         pool: &mut Pool,
         points: Vec<(usize, Vec<f64>)>,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
+        progress: &mut CellProgress<'_>,
     ) -> Result<(), Fault> {
         let mut new: Vec<PolicySpec> = Vec::new();
         for (family, point) in points {
@@ -172,7 +162,7 @@ impl Search<'_> {
             });
             new.push(policy);
         }
-        self.simulate(pool, new, stop, told)
+        self.simulate(pool, new, progress)
     }
 
     fn anywhere(&self, rng: &mut Rng) -> Vec<(usize, Vec<f64>)> {
@@ -204,7 +194,8 @@ impl Search<'_> {
 
     fn families(&self, pool: &Pool, ranked: &Ranked<'_>) -> Vec<SearchedFamily> {
         let searched_family = |(index, family): (usize, &RuleFamily)| {
-            let score = ranked.rule(family.text, &configurations(pool, ranked, index))?;
+            let members: Vec<_> = points_of(pool, ranked, index).map(|(_, c)| c).collect();
+            let score = ranked.rule(family.text, &members)?;
             Some(SearchedFamily {
                 family: score.rule,
                 configurations: score.configurations,
@@ -228,9 +219,11 @@ impl Search<'_> {
     ) -> Result<against::Opened, Fault> {
         let mut contenders: Vec<(PolicySpec, ContenderRole)> = Vec::new();
         for (place, family) in families.iter().enumerate() {
-            let role = match place {
-                place if place < self.finalists => ContenderRole::Finalist,
-                _ => ContenderRole::Other,
+            let may_win = place < self.finalists;
+            let role = if may_win {
+                ContenderRole::Finalist
+            } else {
+                ContenderRole::Other
             };
             let policy = family.best.policy.parse().ok();
             contenders.extend(policy.map(|policy| (policy, role)));
@@ -241,7 +234,7 @@ impl Search<'_> {
         let policies = policies.chain(self.study.policies).cloned();
         let policies: Vec<PolicySpec> = policies.collect();
         let study = self.with(self.held_out, &policies);
-        let cells = study.simulate(stop, &mut |_| {})?;
+        let cells = study.simulate(&mut CellProgress::new(stop, &mut |_| {}))?;
         let opened = ranked(&study, &cells)?;
         let roles: Vec<ContenderRole> = contenders.iter().map(|(_, role)| *role).collect();
         let mut result = against::opened(&opened, &roles, &cells);
@@ -263,23 +256,27 @@ fn of_policy(searched: &Ranked<'_>, contender: &Contender) -> Option<ScoredPolic
     same.next().map(|c| searched.scored(c))
 }
 
-fn configurations(pool: &Pool, ranked: &Ranked<'_>, family: usize) -> Vec<usize> {
-    let of_family = pool.tried.iter().filter(|tried| tried.family == family);
-    let rank = |tried: &SearchPoint| ranked.policies.binary_search(&tried.policy).ok();
-    of_family.filter_map(rank).collect()
+/// The points of a family that are ranked, with their configurations.
+fn points_of<'p>(
+    pool: &'p Pool,
+    ranked: &Ranked<'_>,
+    family: usize,
+) -> impl Iterator<Item = (&'p [f64], usize)> {
+    let tried = pool.tried.iter();
+    let of_family = tried.filter(move |tried| tried.family == family);
+    of_family.filter_map(|tried| {
+        let configuration = ranked.policies.binary_search(&tried.policy).ok()?;
+        Some((tried.point.as_slice(), configuration))
+    })
 }
 
 fn best_points<'p>(pool: &'p Pool, ranked: &Ranked<'_>, family: usize) -> Vec<&'p [f64]> {
-    let of_family = pool.tried.iter().filter(|tried| tried.family == family);
-    let scored = of_family.filter_map(|tried| {
-        let rank = ranked.policies.binary_search(&tried.policy).ok()?;
-        let loss = q2c_model::stats::mean(ranked.losses.row(rank));
-        Some((loss, tried.point.as_slice()))
-    });
-    let mut scored: Vec<(f64, &[f64])> = scored.collect();
+    let loss = |configuration| q2c_model::stats::mean(ranked.losses.row(configuration));
+    let points = points_of(pool, ranked, family);
+    let mut scored: Vec<_> = points.map(|(point, c)| (loss(c), point)).collect();
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-    scored.truncate(KEPT);
-    scored.into_iter().map(|(_, point)| point).collect()
+    let best = scored.into_iter().take(KEPT);
+    best.map(|(_, point)| point).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Reads traces for simulation: q2c's own, or any recording that can be imported.
+//! Reads traces for simulation: q2c's own, or any recording that can be imported. Reads the service
+//! times of a simulated device from one, too.
 
 use super::lanes::{Holding, RecordedLanes};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
@@ -7,10 +8,12 @@ use q2c_model::{
     Assumed, Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, TakenAs, TraceMeta,
 };
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Closed, LaneRecording, RecordingError, Taking};
+use q2c_service::{Empirical, EmpiricalBuilder, RecordedTimes};
+use q2c_sim::{LaneRecording, RecordingError, Taking};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,24 +152,24 @@ fn take(
         return Err(spilled(full));
     }
     if stop.load(Ordering::Relaxed) {
-        let text = format!("read {}: stopped by a signal", path.display());
-        return Err(Fault::stopped(text));
+        let path = path.display();
+        return Err(Fault::stopped(format_args!(
+            "read {path}: stopped by a signal"
+        )));
     }
     let meta = read?;
     let lanes = taken.lanes.finish().map_err(spilled)?;
     let (mut lanes, closed) = lanes.map_err(|source| unfit(path, &source))?;
     let imported = format.map(|_| &options.import);
+    let is_imported = imported.is_some() || meta.facts.contains_key("imported_from");
     if let Some(cpu) = think_cpu(&meta).filter(|_| closed.taken_as.layer == Layer::User) {
         lanes.iter_mut().for_each(|lane| lane.gap_cpu = Some(cpu));
     }
+    let think_as_cpu = is_imported.then(|| think_as_cpu(&lanes));
     let taken_as = TakenAs {
         polled: closed.taken_as.polled.filter(|_| tells_polling(&meta)),
         kernel_slept: kernel_slept(&meta, &closed.taken_as),
-        think_as_cpu_ns: if imported.is_some() || meta.facts.contains_key("imported_from") {
-            think_as_cpu(&lanes)
-        } else {
-            0.0
-        },
+        think_as_cpu_ns: think_as_cpu.unwrap_or_default(),
         format: format.map(str::to_owned),
         assumed: imported.and_then(|stated| assumed(stated, &meta)),
         unmatched: meta.unmatched,
@@ -174,7 +177,15 @@ fn take(
         ..closed.taken_as.clone()
     };
     Ok(SimTrace {
-        input: described(path, taken_as, &lanes, closed),
+        input: SweepInput {
+            path: path.display().to_string(),
+            taken_as,
+            lanes: lanes.len(),
+            ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
+            sizes: closed.sizes,
+            span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
+            latency_ns: latencies(&lanes),
+        },
         lanes,
         facts: meta.facts,
     })
@@ -236,15 +247,14 @@ impl RecordSink for LaneSink<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped { doing, path });
         }
-        self.full = self.lanes.take(records).err();
-        if self.full.is_none() {
-            return Ok(());
-        }
-        let source = io::Error::other("no room");
-        Err(TraceError::Io {
-            doing,
-            path,
-            source,
+        self.lanes.take(records).map_err(|full| {
+            self.full = Some(full);
+            let source = io::Error::other("no room");
+            TraceError::Io {
+                doing,
+                path,
+                source,
+            }
         })
     }
 }
@@ -261,23 +271,6 @@ fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
     let add = |(sum, ios), &ns: &f32| (sum + f64::from(ns), ios + 1.0);
     let (sum, ios) = think.fold((0.0, 0.0), add);
     sum / f64::max(ios, 1.0)
-}
-
-fn described(
-    path: &Path,
-    taken_as: TakenAs,
-    lanes: &[LaneRecording],
-    closed: Closed,
-) -> SweepInput {
-    SweepInput {
-        path: path.display().to_string(),
-        taken_as,
-        lanes: lanes.len(),
-        ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
-        sizes: closed.sizes,
-        span_ns: Nanos(lanes.iter().map(span_of).fold(0.0, f64::max) as u64),
-        latency_ns: latencies(lanes),
-    }
 }
 
 /// Minimum, p10, p50, p99 and maximum; above [`EXACT`] latencies within 1.6 %.
@@ -297,10 +290,50 @@ fn latencies(lanes: &[LaneRecording]) -> [f64; 5] {
     [exact(least), p10, p50, p99, exact(greatest)]
 }
 
+/// The columns that service times need.
+const SERVICE_COLUMNS: [Column; 6] = [
+    Column::IssueNs,
+    Column::CompleteNs,
+    Column::SubmitNs,
+    Column::ReapNs,
+    Column::Error,
+    Column::MergedInto,
+];
+
+/// Reads the times of `wanted` from a q2c trace or an importable recording. Where it tells neither
+/// operation nor length, requests are reads of 4 KiB; all requests then get its times.
+///
+/// # Errors
+/// The recording cannot be read, or has no times of the wanted kind.
+pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
+    let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
+    let mut taken = EmpiricalSink(EmpiricalBuilder::new(wanted.measure));
+    let input = Input::recognise(&wanted.path, None)?;
+    let options = ImportOptions {
+        unit,
+        assumed: Some(ASSUMED),
+        ..ImportOptions::default()
+    };
+    let scan = Scan::new().columns(&SERVICE_COLUMNS);
+    input.read(&wanted.path, &options, &scan, &mut taken)?;
+    Ok(taken.0.finish()?)
+}
+
+struct EmpiricalSink(EmpiricalBuilder);
+
+impl RecordSink for EmpiricalSink {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.0.take(records);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::{Sectors, facts::THINK_CPU};
+    use q2c_model::{Direction, Sectors, facts::THINK_CPU};
+    use q2c_service::{EmpiricalClass, Measure};
+    use q2c_trace::TraceWriter;
 
     fn thinking(layer: Layer, fact: Option<&str>) -> Option<Nanos> {
         let record = |n: u64| {
@@ -350,5 +383,69 @@ mod tests {
             let fault = unfit(Path::new("o.pq"), &source);
             assert!(fault.message().starts_with(begins), "{fault}");
         }
+    }
+
+    fn wanted(path: &Path, measure: Option<Measure>, unit: Option<&str>) -> RecordedTimes {
+        RecordedTimes {
+            path: path.to_owned(),
+            measure,
+            unit: unit.map(str::to_owned),
+        }
+    }
+
+    fn class(direction: Direction, from: u64, recorded: u64, median: u64) -> EmpiricalClass {
+        EmpiricalClass {
+            direction,
+            from: Sectors(from),
+            recorded,
+            kept: recorded as usize,
+            median: Nanos(median),
+        }
+    }
+
+    /// Reads of 4 KiB whose D2C is 30 us, and one write of 64 KiB with 90 us; each was queued 5 us
+    /// before its hand-over.
+    #[test]
+    fn a_trace_gives_the_time_from_hand_over_to_completion() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("block.parquet");
+        let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
+        for (id, op, bytes, d2c) in [
+            (0, Op::Read, 4096, 30_000),
+            (1, Op::Write, 65_536, 90_000),
+            (2, Op::Read, 4096, 30_000),
+        ] {
+            let device = DevId::default();
+            let mut record = IoRecord::new(id, Layer::Block, device, op, Sectors(0), Bytes(bytes));
+            record.queue_ns = Some(Nanos(1_000_000 * id));
+            record.issue_ns = Some(Nanos(1_000_000 * id + 5_000));
+            record.complete_ns = Some(Nanos(1_000_000 * id + 5_000 + d2c));
+            writer.push(&[record]).unwrap();
+        }
+        writer.finish().unwrap();
+        let times = service_times(&wanted(&path, None, None)).unwrap();
+        assert_eq!(times.facts().measure, Measure::D2c);
+        let classes = [
+            class(Direction::Read, 8, 2, 30_000),
+            class(Direction::Write, 128, 1, 90_000),
+        ];
+        assert_eq!(times.facts().classes, classes);
+        let none = service_times(&wanted(&path, Some(Measure::U2c), None)).unwrap_err();
+        assert!(none.to_string().contains("U2C"), "{none}");
+    }
+
+    #[test]
+    fn a_list_of_latencies_needs_its_unit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.txt");
+        std::fs::write(&path, "31.2\n30.4\n40\n").unwrap();
+        let times = service_times(&wanted(&path, None, Some("us"))).unwrap();
+        assert_eq!(times.facts().measure, Measure::U2c);
+        let classes = [class(Direction::Read, 8, 3, 31_200)];
+        assert_eq!(times.facts().classes, classes);
+        let none = service_times(&wanted(&path, None, None)).unwrap_err();
+        assert!(none.to_string().contains("unit"), "{none}");
+        let absent = service_times(&wanted(&folder.path().join("x"), None, None)).unwrap_err();
+        assert!(absent.to_string().contains("No such file"), "{absent}");
     }
 }

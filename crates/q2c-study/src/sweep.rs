@@ -2,10 +2,10 @@
 
 use super::answer;
 use super::notes::left_out;
+use super::sim::{Timing, long_ios};
 use super::source::SimTrace;
-use super::timing::{Timing, long_ios};
 use q2c_model::{CostModel, Exit, Fault};
-use q2c_policy::PolicySpec;
+use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::Warning;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_sim::{Arrival, Bounds, Configuration, Limits, Objective, SimOutcome, sweep, timeline};
@@ -37,6 +37,19 @@ pub struct Study<'a> {
     pub limits: Limits,
     /// The policy whose time line is kept; `None` takes the best.
     pub follow: Option<PolicySpec>,
+}
+
+/// How far a simulation is, and whether it goes on.
+pub struct CellProgress<'a> {
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) told: &'a mut dyn FnMut(usize),
+}
+
+impl<'a> CellProgress<'a> {
+    /// Raising `stop` ends the simulation; `told` gets the number of cells that are done.
+    pub fn new(stop: &'a AtomicBool, told: &'a mut dyn FnMut(usize)) -> Self {
+        CellProgress { stop, told }
+    }
 }
 
 /// The fault of a trace on which no I/O falls into the measured time.
@@ -76,23 +89,17 @@ impl Study<'_> {
         self.traces.len() * self.policies.len()
     }
 
-    /// Simulates every cell and answers. `told` is called with the number of cells that are done.
+    /// Simulates every cell and answers.
     ///
     /// # Errors
-    /// No I/O counts on one of the traces, or `stop` is raised.
-    pub fn run(
-        &self,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
-    ) -> Result<SweepResult, Fault> {
-        let simulated = self.simulate(stop, told)?;
-        self.conclude(&simulated)
+    /// No I/O counts on one of the traces, or it is stopped.
+    pub fn run(&self, progress: &mut CellProgress<'_>) -> Result<SweepResult, Fault> {
+        self.conclude(&self.simulate(progress)?)
     }
 
     pub(super) fn simulate(
         &self,
-        stop: &AtomicBool,
-        told: &mut dyn FnMut(usize),
+        progress: &mut CellProgress<'_>,
     ) -> Result<SimulatedCells, Fault> {
         let mut cells = SimulatedCells::default();
         let mut done = 0;
@@ -105,12 +112,12 @@ impl Study<'_> {
                 let begun = Instant::now();
                 let mut of_trace = Vec::with_capacity(self.policies.len());
                 for some in self.policies.chunks(AT_ONCE) {
-                    if stop.load(Ordering::Relaxed) {
+                    if progress.stop.load(Ordering::Relaxed) {
                         return Err(Fault::stopped("sweep: stopped by a signal"));
                     }
                     of_trace.extend(sweep(some, &self.configuration_on(trace)));
                     done += some.len();
-                    told(done);
+                    (progress.told)(done);
                 }
                 cells.seconds += begun.elapsed().as_secs_f64();
                 let bounds = match beside {
@@ -143,11 +150,14 @@ impl Study<'_> {
         }
     }
 
+    pub(super) fn linux_on(&self, trace: &SimTrace) -> SimOutcome {
+        let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
+        sweep(&[linux], &self.configuration_on(trace))[0]
+    }
+
     fn conclude(&self, simulated: &SimulatedCells) -> Result<SweepResult, Fault> {
-        let SimulatedCells {
-            outcomes, bounds, ..
-        } = simulated;
-        let answered = answer::answer_sweep(self, outcomes, bounds)?;
+        let outcomes = &simulated.outcomes;
+        let answered = answer::answer_sweep(self, outcomes, &simulated.bounds)?;
         let mut inputs = Vec::new();
         let mut cells = Vec::with_capacity(self.cells());
         for (input, (trace, of_trace)) in self.traces.iter().zip(outcomes).enumerate() {
@@ -156,9 +166,14 @@ impl Study<'_> {
             let shares = &answered.shares[input];
             let simulated = self.policies.iter().zip(of_trace).zip(shares);
             cells.extend(simulated.map(|((policy, outcome), share)| SimCell {
+                input,
+                rule: policy.rule().name.to_owned(),
+                policy: policy.to_string(),
+                params: named_params(policy),
+                bs: trace.input.sizes.last().copied().unwrap_or_default(),
                 keeps_limits: Some(self.limits.kept_by(outcome, floor)),
                 share: *share,
-                ..cell(input, trace, policy, outcome)
+                gives: outcome.gives,
             }));
         }
         let measured = self.traces.iter();
@@ -243,22 +258,7 @@ impl Study<'_> {
     }
 }
 
-fn cell(input: usize, trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> SimCell {
-    SimCell {
-        input,
-        rule: policy.rule().name.to_owned(),
-        policy: policy.to_string(),
-        params: named_params(policy),
-        bs: trace.input.sizes.last().copied().unwrap_or_default(),
-        keeps_limits: None,
-        share: None,
-        gives: outcome.gives,
-    }
-}
-
 pub(super) fn named_params(policy: &PolicySpec) -> BTreeMap<String, f64> {
-    let params = policy.params().into_iter();
-    params
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    let named = |(name, value): (&str, f64)| (name.to_owned(), value);
+    policy.params().into_iter().map(named).collect()
 }

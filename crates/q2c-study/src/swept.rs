@@ -70,11 +70,8 @@ impl Swept<'_> {
 
     fn or_standard(&self, of_families: Vec<PolicySpec>) -> Vec<PolicySpec> {
         let policies = [of_families, self.own.to_vec()].concat();
-        if policies.is_empty() {
-            standard(self.p50)
-        } else {
-            policies
-        }
+        let some = Some(policies).filter(|policies| !policies.is_empty());
+        some.unwrap_or_else(|| standard(self.p50))
     }
 }
 
@@ -83,10 +80,8 @@ impl Swept<'_> {
 pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
     let mut policies = standard_grid(p50);
     for rule in RULES {
-        if policies
-            .iter()
-            .all(|policy| policy.rule().name != rule.name)
-        {
+        let mut others = policies.iter();
+        if others.all(|policy| policy.rule().name != rule.name) {
             policies.extend(rule.name.parse::<PolicySpec>());
         }
     }
@@ -118,10 +113,8 @@ impl Study<'_> {
     /// At the rate of the recording; a rule that wakes late gets fewer.
     fn ios_of_a_policy(&self) -> f64 {
         let ios_on = |trace: &SimTrace| {
-            let Drive {
-                warm_up, measure, ..
-            } = self.configuration_on(trace).drive;
-            rate(trace) * (warm_up.0 as f64 + measure.0 as f64)
+            let drive = self.configuration_on(trace).drive;
+            rate(trace) * (drive.warm_up.0 as f64 + drive.measure.0 as f64)
         };
         self.traces.iter().map(ios_on).sum()
     }

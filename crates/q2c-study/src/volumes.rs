@@ -1,31 +1,26 @@
 //! Results of sweeps in parts, and the choice over several of them.
 
 use super::{answer::may_be_chosen, sweep::named_params};
-use q2c_model::{Exit, Fault, Nanos};
+use q2c_model::{Fault, Nanos};
 use q2c_result::volumes::{
     BestOfVolumes, CHOICE_SCHEMA, OverAll, SCHEMA, VolumesCell, VolumesChoice, VolumesResult,
     WithoutFigures,
 };
 use q2c_sim::answers::robust;
-use q2c_sim::{Choice, Drive, Limits, Objective, ResumableSweep, SimOutcome, SweptVolumes};
+use q2c_sim::{Drive, Limits, Objective, ResumableSweep, SimOutcome, SweptVolumes};
 use q2c_sim::{choose, scores};
 
 /// The result of a sweep in parts.
 pub fn volumes_result(state: &ResumableSweep) -> VolumesResult {
-    let Drive {
-        warm_up,
-        measure,
-        seed,
-    } = state.drive();
-    let swept = state.finish();
+    let (drive, swept) = (state.drive(), state.finish());
     let mut result = VolumesResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         volumes: swept.volumes,
         ios: swept.ios,
-        warm_up_ns: warm_up,
-        measure_ns: (measure != Drive::ONE_PASS).then_some(measure),
-        seed,
+        warm_up_ns: drive.warm_up,
+        measure_ns: Some(drive.measure).filter(|measure| *measure != Drive::ONE_PASS),
+        seed: drive.seed,
         poll_ios: swept.poll.ios,
         poll: swept.poll.gives,
         ..VolumesResult::default()
@@ -64,10 +59,8 @@ pub fn choose_over(
     limits: &Limits,
 ) -> Result<VolumesChoice, Fault> {
     let swept: Vec<SweptVolumes> = states.iter().map(ResumableSweep::finish).collect();
-    let refused = |reason: String| {
-        let text = format!("choose over volumes: expected {reason}");
-        Fault::new(Exit::Usage, text)
-    };
+    let refused =
+        |reason: String| Fault::usage(format_args!("choose over volumes: expected {reason}"));
     let none = || refused("one sweep or more, found none".to_owned());
     let first = swept.first().ok_or_else(none)?;
     let differs = |volume: &SweptVolumes| volume.policies != first.policies;
@@ -89,22 +82,16 @@ pub fn choose_over(
         let may = may_be_chosen(policies, state.cost());
         let known = volume.outcomes.iter().map(Option::is_some);
         let eligible: Vec<bool> = known.zip(may).map(|(known, may)| known && may).collect();
-        let cells = volume
-            .outcomes
-            .iter()
-            .map(|outcome| outcome.unwrap_or_default());
-        let cells: Vec<SimOutcome> = cells.collect();
-        let Choice {
-            best: chosen,
-            floor_iops,
-            floor,
-        } = choose(&cells, &eligible, &volume.poll, objective, limits);
+        let cells = volume.outcomes.iter();
+        let cells: Vec<_> = cells.map(|cell| cell.unwrap_or_default()).collect();
+        let choice = choose(&cells, &eligible, &volume.poll, objective, limits);
+        let floor_iops = choice.floor_iops;
         all_scores.push(scores(&cells, &eligible, objective, limits, floor_iops));
         best.push(BestOfVolumes {
             volumes: volume.volumes.clone(),
-            policy: chosen.map(|c| policies[c].to_string()),
+            policy: choice.best.map(|c| policies[c].to_string()),
             floor_iops,
-            floor,
+            floor: choice.floor,
         });
     }
     let winners = robust(&all_scores);
@@ -134,7 +121,7 @@ fn regret(scores: &[Vec<Option<f64>>], configuration: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::CostModel;
+    use q2c_model::{CostModel, Exit};
     use q2c_policy::{Io, PolicySpec};
     use q2c_sim::LaneRecording;
 
@@ -160,11 +147,8 @@ mod tests {
         let states = [volume("a", 20_000.0), volume("b", 40_000.0)];
         let limits = Limits::default();
         let choice = choose_over(&states, Objective::KiopsPerCore, &limits).unwrap();
-        let best: Vec<_> = choice
-            .best
-            .iter()
-            .map(|volume| volume.policy.as_deref())
-            .collect();
+        let best = choice.best.iter().map(|volume| volume.policy.as_deref());
+        let best: Vec<_> = best.collect();
         assert_eq!(best, [Some("fixed:sleep=18us"), Some("fixed:sleep=30us")]);
         let (average, worst) = (choice.on_average.unwrap(), choice.worst_case.unwrap());
         assert_eq!(average.policy, "fixed:sleep=18us");

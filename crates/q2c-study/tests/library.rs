@@ -54,11 +54,8 @@ fn every_pattern_says_how_it_was_made() {
 fn distance(a: &[f32], b: &[f32]) -> f64 {
     let below =
         |values: &[f32], x: f32| values.partition_point(|&v| v <= x) as f64 / values.len() as f64;
-    let apart = a
-        .iter()
-        .chain(b)
-        .map(|&x| (below(a, x) - below(b, x)).abs());
-    apart.fold(0.0, f64::max)
+    let apart = |&x: &f32| (below(a, x) - below(b, x)).abs();
+    a.iter().chain(b).map(apart).fold(0.0, f64::max)
 }
 
 #[test]

@@ -38,10 +38,8 @@ impl From<&Recorded> for DeviceRequest {
     }
 }
 
-impl DeviceRequest {
-    fn is_whole(&self) -> bool {
-        self.issue_ns != NONE && self.end_ns != NONE
-    }
+fn is_whole(request: &DeviceRequest) -> bool {
+    request.issue_ns != NONE && request.end_ns != NONE
 }
 
 /// An I/O of a thread, in the thread's own view. Times are ns of CLOCK_MONOTONIC.
@@ -129,7 +127,7 @@ impl Requests {
             of_thread.sort_unstable_by_key(|request| request.queue_ns);
         }
         let size = |r: &DeviceRequest| (u64::from(!r.carried), r.bytes);
-        let whole = || requests.iter().filter(|r| r.is_whole());
+        let whole = || requests.iter().filter(|r| is_whole(r));
         Requests {
             by_thread,
             issued: Passed::new(whole().map(|r| (r.issue_ns, size(r)))),
@@ -159,10 +157,8 @@ impl Requests {
         // A thread that woke before the completion had to look for it, so it was not late.
         let late = io.sleep.filter(|sleep| sleep.woke_ns > free_ns);
         let found_ns = late.map_or(free_ns, |sleep| sleep.woke_ns);
-        let reap_ns = io
-            .reap_ns
-            .checked_sub(found_ns)
-            .ok_or(Mismatch::OutOfOrder)?;
+        let reap_ns = io.reap_ns.checked_sub(found_ns);
+        let reap_ns = reap_ns.ok_or(Mismatch::OutOfOrder)?;
         let due = late.map_or(free_ns, |sleep| sleep.due_ns.min(found_ns).max(free_ns));
         Ok(JoinedIo {
             parts: U2cParts {
@@ -185,12 +181,11 @@ impl Requests {
         let of_thread = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
         let from = of_thread.partition_point(|r| r.queue_ns < io.submit_ns);
         let (mut bytes, mut first, mut last, mut whole) = (0, NONE, 0, true);
-        let in_time = of_thread[from..]
-            .iter()
-            .take_while(|r| r.queue_ns <= io.reap_ns);
+        let behind = of_thread[from..].iter();
+        let in_time = behind.take_while(|r| r.queue_ns <= io.reap_ns);
         for request in in_time.filter(|r| r.op == io.op) {
             bytes += request.bytes;
-            whole &= request.is_whole();
+            whole &= is_whole(request);
             first = first.min(request.issue_ns);
             last = last.max(request.end_ns);
         }

@@ -12,9 +12,8 @@ use std::collections::BTreeSet;
 fn by_device(spans: &[Span]) -> Vec<Vec<Span>> {
     let devices: BTreeSet<_> = spans.iter().map(|span| span.device).collect();
     let ios_of = |device| spans.iter().filter(move |span| span.device == device);
-    let parts = devices
-        .into_iter()
-        .map(|device| ios_of(device).copied().collect());
+    let devices = devices.into_iter();
+    let parts = devices.map(|device| ios_of(device).copied().collect());
     parts.chain([Vec::new()]).collect()
 }
 
@@ -102,11 +101,8 @@ fn what_several_devices_do_not_tell_is_none() {
     };
     let one = fed(Analyzer::new(Layer::Block), &[io(0, 10), io(0, 20)], 2);
     let other = fed(Analyzer::new(Layer::Block), &[io(16, 30)], 1);
-    let both = one
-        .clone()
-        .merge_devices(other.clone())
-        .expect("two devices");
-    let result = finished(both);
+    let both = one.clone().merge_devices(other.clone());
+    let result = finished(both.expect("two devices"));
     assert_eq!((result.in_flight.most, result.activity), (None, None));
     // 3 * 50 ns in flight over the 70 ns from 10 to 80.
     assert_eq!(result.in_flight.integral_ns, 150);

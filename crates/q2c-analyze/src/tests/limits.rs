@@ -31,10 +31,8 @@ fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> Inexact {
 /// are in the head, at whose end it is not known that the long one lasts on.
 #[test]
 fn an_io_that_lasts_beyond_the_head_is_told() {
-    let long = Span {
-        hctx: 1,
-        ..read(0, 0, 1_000)
-    };
+    let mut long = read(0, 0, 1_000);
+    long.hctx = 1;
     let short: Vec<Span> = (1..40).map(|n| read(n, 90 + 10 * n, 95 + 10 * n)).collect();
     let with_long = |head| joined(first(&[long]), later(&short, head));
     let result = with_long(4);
@@ -89,9 +87,8 @@ fn the_slowest_stands_among_its_neighbours() {
     let cuts = [500, 530, 600, 601, 650, 697].map(|cut| (600, cut));
     for (slowest, cut) in cuts.into_iter().chain([(880, 200), (880, 899)]) {
         let took = |n: u64| if n == slowest { 7 } else { 3 + n % 3 };
-        let ios: Vec<Span> = (0..900)
-            .map(|n| read(n, 10 * n, 10 * n + took(n)))
-            .collect();
+        let ios = (0..900).map(|n| read(n, 10 * n, 10 * n + took(n)));
+        let ios: Vec<Span> = ios.collect();
         let (one, two) = ios.split_at(cut);
         // A third part cuts the I/Os behind once more.
         let (two, three) = two.split_at(two.len() / 20);

@@ -15,9 +15,8 @@ pub(super) struct Walked {
 
 impl Walked {
     pub(super) fn from_spans(spans: &[Span]) -> Walked {
-        let whole = spans
-            .iter()
-            .filter(|s| s.begin_ns != NONE && s.end_ns != NONE);
+        let is_whole = |s: &&Span| s.begin_ns != NONE && s.end_ns != NONE;
+        let whole = spans.iter().filter(is_whole);
         let ios: Vec<(u64, u64)> = whole.map(|s| (s.begin_ns, s.end_ns)).collect();
         let mut classes = BTreeMap::new();
         let mut most = 0;

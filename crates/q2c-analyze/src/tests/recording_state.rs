@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 /// Reads of three processes; every seventh record is of the other layer.
 fn records() -> Vec<IoRecord> {
     let one = |n: u64| {
-        let layer = match n % 7 {
-            3 => Layer::User,
-            _ => Layer::Block,
+        let layer = if n % 7 == 3 {
+            Layer::User
+        } else {
+            Layer::Block
         };
         let (sector, bytes) = (Sectors(n * 8), Bytes(4096));
         let mut io = IoRecord::new(n, layer, DevId::default(), Op::Read, sector, bytes);

@@ -19,9 +19,8 @@ impl RecordSink for Spans {
 fn spans(path: &Path) -> Vec<Span> {
     let mut spans = Spans(Vec::new());
     let input = Input::recognise(path, None).expect("a recording");
-    input
-        .read(path, &ImportOptions::default(), &Scan::new(), &mut spans)
-        .expect("a whole recording");
+    let read = input.read(path, &ImportOptions::default(), &Scan::new(), &mut spans);
+    read.expect("a whole recording");
     spans.0
 }
 
@@ -57,10 +56,8 @@ fn the_library_of_patterns() {
         "disk-mixed-sizes",
         "disk-read-4k-heavy",
     ];
-    for name in disk
-        .into_iter()
-        .chain(["zram-read-256k-heavy", "zssd-983zet"])
-    {
+    let others = ["zram-read-256k-heavy", "zssd-983zet"];
+    for name in disk.into_iter().chain(others) {
         in_seven_parts(&patterns.join(format!("{name}.parquet")), 40);
     }
 }

@@ -82,12 +82,11 @@ proptest! {
             if let Ok(forged) = Analyzer::from_bytes(&sealed(other)) {
                 finished(forged.clone());
                 for (one, two) in [(&forged, &part), (&part, &forged)] {
-                    one.clone().then(two.clone()).into_iter().for_each(|both| {
+                    let joined = one.clone().then(two.clone());
+                    let merged = one.clone().merge_devices(two.clone());
+                    for both in [joined, merged].into_iter().flatten() {
                         finished(both);
-                    });
-                    one.clone().merge_devices(two.clone()).into_iter().for_each(|both| {
-                        finished(both);
-                    });
+                    }
                 }
             }
         }
@@ -105,10 +104,7 @@ fn errors_name_what_was_expected_and_found() {
     let mut newer = whole.clone();
     newer[8] = 7;
     assert_refused(&newer, "expected version 2, found version 7");
-    let behind = whole.len() - 24;
-    let cut = format!(
-        "expected {behind} bytes behind the header, found {}",
-        behind - 3
-    );
+    let (behind, left) = (whole.len() - 24, whole.len() - 27);
+    let cut = format!("expected {behind} bytes behind the header, found {left}");
     assert_refused(&whole[..whole.len() - 3], &cut);
 }

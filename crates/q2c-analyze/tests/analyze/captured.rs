@@ -23,12 +23,9 @@ fn io(span: Span, lead: u64) -> CapturedIo {
 
 #[test]
 fn a_merged_io_is_told_from_one_with_a_request_of_its_own() {
-    let io_with_lead = |lead| io(span(1, [0, 1, 2, 3, 4]), lead);
-    assert_eq!(
-        (io_with_lead(0).span.merged_into, io_with_lead(0).tid),
-        (NONE, 31)
-    );
-    assert_ne!(io_with_lead(9).span.merged_into, NONE);
+    let [alone, merged] = [0, 9].map(|lead| io(span(1, [0, 1, 2, 3, 4]), lead));
+    assert_eq!((alone.span.merged_into, alone.tid), (NONE, 31));
+    assert_ne!(merged.span.merged_into, NONE);
 }
 
 /// Three reads and a merged write on two of three queues, in the order of completion.
@@ -39,10 +36,8 @@ fn stages_and_queues_of_ios_in_any_order() {
         cpu_submit: hctx,
         ..span(id, times)
     };
-    let write = Span {
-        op: Op::Write,
-        ..span_on(4, [30, 70, -1, 80, 100], 1)
-    };
+    let mut write = span_on(4, [30, 70, -1, 80, 100], 1);
+    write.op = Op::Write;
     let spans = vec![
         span_on(3, [20, 21, 24, 25, 35], 1),
         span_on(1, [0, 10, 20, 30, 60], 0),

@@ -1,7 +1,7 @@
 //! Stages, groups, seeks and queues against figures worked out by hand.
 
 use crate::{analyze, span};
-use q2c_model::{DevId, Layer, Op};
+use q2c_model::{Layer, Op};
 use q2c_trace::Span;
 use std::collections::BTreeMap;
 
@@ -58,23 +58,19 @@ fn groups_have_their_own_figures() {
         .map(|n| {
             let at = n as i64 * 1000;
             let mut one = span(n, [at, -1, -1, at, at + 100 * (1 + n as i64 % 2)]);
-            one.op = if n % 2 == 1 { Op::Write } else { Op::Read };
+            one.op = [Op::Read, Op::Write][n as usize % 2];
             one.bytes = if n < 3 { 512 } else { 12_288 };
             one.cpu_submit = n as u32 % 5;
             one.pid = 7 + n as u32 % 2;
-            one.device = DevId {
-                major: 8,
-                minor: 16 * (n as u32 % 2),
-            };
+            (one.device.major, one.device.minor) = (8, 16 * (n as u32 % 2));
             one
         })
         .collect();
     let result = analyze(&spans);
     let keys = |property: &str| {
         let groups = result.groups[property].iter();
-        groups
-            .map(|group| (group.key.as_str(), group.requests))
-            .collect::<Vec<_>>()
+        let rows = groups.map(|group| (group.key.as_str(), group.requests));
+        rows.collect::<Vec<_>>()
     };
     assert_eq!(keys("op"), [("read", 5), ("write", 5)]);
     assert_eq!(keys("size"), [("up to 512 B", 3), ("up to 16 KiB", 7)]);
@@ -93,11 +89,7 @@ fn many_kinds_are_all_counted() {
     let io = |n: u64| {
         let mut one = span(n, [n as i64, -1, -1, -1, n as i64 + 100]);
         one.device.minor = n as u32 / 4;
-        one.op = if n.is_multiple_of(2) {
-            Op::Read
-        } else {
-            Op::Write
-        };
+        one.op = [Op::Read, Op::Write][n as usize % 2];
         one.bytes = if n % 4 < 2 { 512 } else { 4096 };
         one
     };
@@ -137,11 +129,9 @@ fn seeks_are_distances_from_end_to_start() {
         sector,
         ..span(id, [id as i64, -1, -1, -1, id as i64 + 1])
     };
-    let flush = Span {
-        bytes: 0,
-        ..at(3, 0)
-    };
-    let result = analyze(&[at(0, 0), at(1, 8), at(2, 116), flush, at(4, 24)]);
+    let mut spans = [at(0, 0), at(1, 8), at(2, 116), at(3, 0), at(4, 24)];
+    spans[3].bytes = 0; // A flush.
+    let result = analyze(&spans);
     let seeks = &result.seeks[0];
     // The seeks go 8 -> 8, 16 -> 116, 124 -> 24; the flush has no place.
     assert_eq!((seeks.n, seeks.sequential), (3, 1));
@@ -152,24 +142,20 @@ fn seeks_are_distances_from_end_to_start() {
 
 #[test]
 fn queues_and_the_cpus_that_feed_them() {
-    let spans: Vec<Span> = (0..400u64)
-        .map(|n| Span {
-            hctx: n as u32 % 4,
-            cpu_submit: n as u32 % 8,
-            ..span(n, [n as i64, -1, -1, -1, n as i64 + 1])
-        })
-        .collect();
+    let one = |n: u64| Span {
+        hctx: n as u32 % 4,
+        cpu_submit: n as u32 % 8,
+        ..span(n, [n as i64, -1, -1, -1, n as i64 + 1])
+    };
+    let spans: Vec<Span> = (0..400).map(one).collect();
     let result = analyze(&spans);
     let counts: Vec<u64> = result.hctx.iter().map(|q| q.requests).collect();
     assert_eq!(counts, [100; 4]);
     assert_eq!(result.hctx[1].cpus, BTreeMap::from([(1, 50), (5, 50)]));
     assert_eq!(result.balance.unwrap().verdict, "even");
     // A merged I/O does not count as a request.
-    let merged = Span {
-        hctx: 0,
-        merged_into: 0,
-        ..spans[0]
-    };
+    let mut merged = spans[0];
+    merged.merged_into = 0;
     assert!(analyze(&[merged]).hctx.is_empty());
     let mut skewed = spans.clone();
     skewed.iter_mut().for_each(|span| span.hctx /= 3);

@@ -98,14 +98,8 @@ fn a_split_io_lasts_from_its_first_request_to_its_last_completion() {
 #[test]
 fn what_does_not_match_is_told_by_reason() {
     let whole = request(LANE, 4096, [1_050, 1_100, 1_600]);
-    let write = DeviceRequest {
-        op: Op::Write,
-        ..whole
-    };
-    let of_other = DeviceRequest {
-        tid: OTHER,
-        ..whole
-    };
+    let (mut write, mut of_other) = (whole, whole);
+    (write.op, of_other.tid) = (Op::Write, OTHER);
     let one = |bytes, times| vec![request(LANE, bytes, times)];
     let cases = [
         (vec![], Mismatch::NoRequest),
@@ -183,11 +177,8 @@ fn sums_by_hand() {
         tally.add(io.reap_ns, &requests.join(LANE, io));
     }
     let numbers = tally.totals();
-    assert_eq!(
-        (numbers.matched, numbers.overslept, numbers.misses),
-        (4, 2, 3)
-    );
-    assert_eq!(numbers.misses_in_time, 1);
+    assert_eq!((numbers.matched, numbers.overslept), (4, 2));
+    assert_eq!((numbers.misses, numbers.misses_in_time), (3, 1));
     let mean = numbers.parts.expect("matched");
     // 100 ns and 200 ns were asked for too much, and the second thread woke 100 ns later.
     assert_eq!(mean.in_order(), [100.0, 500.0, 0.0, 75.0, 25.0, 300.0]);
@@ -209,9 +200,8 @@ fn sums_by_hand() {
     let lateness = tally.lateness_of_misses().expect("misses");
     assert_eq!((lateness.p50_ns, lateness.max_ns), (100.0, 300.0));
     let kept = tally.misses_kept(10).into_iter();
-    let kept: Vec<_> = kept
-        .map(|m| (m.oversleep_ns, m.wakeup_ns, m.others))
-        .collect();
+    let kept = kept.map(|m| (m.oversleep_ns, m.wakeup_ns, m.others));
+    let kept: Vec<_> = kept.collect();
     assert_eq!(kept, [(100, 0, 1), (200, 100, 2), (0, 0, 1)]);
     let every_other = tally.misses_kept(2);
     let every_other: Vec<u64> = every_other.iter().map(|m| m.oversleep_ns).collect();
@@ -235,12 +225,7 @@ fn the_slowest_by_hand() {
             submit_ns,
             submit_end_ns: Some(submit_ns + 200),
             reap_ns: woke_ns + 10,
-            sleep: Some(Sleep {
-                due_ns: woke_ns,
-                woke_ns,
-            }),
-            missed: over > 0,
-            ..read()
+            ..slept(woke_ns, woke_ns, over > 0)
         };
         let times = [submit_ns, submit_ns + 100, end_ns];
         let requests = Requests::new(&[request(LANE, 4096, times)]);
@@ -283,23 +268,15 @@ fn made() -> impl Strategy<Value = GeneratedLateIo> {
 fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
     let [submission, device, back, oversleep, wakeup, reap] = made.parts;
     let (issue, end) = (from + submission, from + submission + device);
-    let sleep = match (oversleep + wakeup, made.early) {
-        (0, None) => None,
-        (0, Some(early)) => {
-            let woke_ns = from + submission + device * early / 1_000;
-            Some(Sleep {
-                due_ns: woke_ns,
-                woke_ns,
-            })
-        }
-        (late, _) => Some(Sleep {
-            due_ns: end + back + oversleep,
-            woke_ns: end + back + late,
-        }),
+    let early = |early| issue + device * early / 1_000;
+    let times = match oversleep + wakeup {
+        0 => made.early.map(early).map(|woke| (woke, woke)),
+        late => Some((end + back + oversleep, end + back + late)),
     };
+    let sleep = times.map(|(due_ns, woke_ns)| Sleep { due_ns, woke_ns });
     // A call that outlasts the device returns behind the completion, another one before it.
     let submit_end_ns = match back {
-        0 => from + submission + device * made.early.unwrap_or(0) / 1_000,
+        0 => early(made.early.unwrap_or(0)),
         back => end + back,
     };
     let io = UserIo {
@@ -314,11 +291,8 @@ fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
     // The first request is handed over first, the last one completes last, the others lie between.
     let requests = (0..made.requests).map(|n| {
         let first = if n == 0 { issue } else { issue + device / 3 };
-        let last = if n + 1 == made.requests {
-            end
-        } else {
-            end - device / 3
-        };
+        let is_last = n + 1 == made.requests;
+        let last = if is_last { end } else { end - device / 3 };
         request(LANE, 512, [from + submission / 2, first, last])
     });
     (io, requests.collect())

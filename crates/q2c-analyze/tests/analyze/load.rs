@@ -62,18 +62,10 @@ fn over_load_the_stage_changes() {
         spans.extend([[at + 1000, at + 1900, -1, at + 1900, at + 2000]; 16]);
     }
     let bottleneck = analyze(&numbered(spans)).bottleneck.unwrap();
-    let classes = bottleneck
-        .over_load
-        .iter()
-        .map(|c| (c.from, c.to, c.requests));
-    let wanted = [
-        (1, 1, 20),
-        (2, 3, 20),
-        (4, 7, 40),
-        (8, 15, 80),
-        (16, 31, 10),
-    ];
-    assert_eq!(classes.collect::<Vec<_>>(), wanted);
+    let classes = bottleneck.over_load.iter();
+    let classes: Vec<_> = classes.map(|c| (c.from, c.to, c.requests)).collect();
+    assert_eq!(classes[..3], [(1, 1, 20), (2, 3, 20), (4, 7, 40)]);
+    assert_eq!(classes[3..], [(8, 15, 80), (16, 31, 10)]);
     assert_eq!(bottleneck.over_load[4].stage, "Q2G");
     assert_eq!(bottleneck.over_load[4].shares["Q2G"], 0.9);
     assert_eq!(bottleneck.over_load[4].mean_q2c_ns, 1000.0);

@@ -4,7 +4,6 @@ mod captured;
 mod falling;
 mod figures;
 mod flight;
-mod hostile;
 mod late;
 mod live;
 mod load;
@@ -21,12 +20,9 @@ use std::collections::BTreeMap;
 pub(crate) fn span(id: u64, times: [i64; 5]) -> Span {
     let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] =
         times.map(|t| u64::try_from(t).unwrap_or(NONE));
-    let device = DevId {
-        major: 259,
-        minor: 0,
-    };
-    let (sector, bytes) = (Sectors(id * 8), Bytes(4096));
-    let record = IoRecord::new(id, Layer::Block, device, Op::Read, sector, bytes);
+    let (major, minor) = (259, 0);
+    let (device, sector) = (DevId { major, minor }, Sectors(id * 8));
+    let record = IoRecord::new(id, Layer::Block, device, Op::Read, sector, Bytes(4096));
     Span {
         begin_ns,
         getrq_ns,

@@ -133,11 +133,8 @@ fn the_largest_blocks_hold_for_all() {
 }
 
 fn site(align: Bytes) -> OpenSite {
-    let mut open = OpenSite::with_name("null".to_owned());
-    let facts = Target {
-        size: Bytes(1 << 20),
-        ..simulated("null")
-    };
-    open.push(Medium::None, EngineSpec::Null, align, vec![0], facts);
+    let mut open = open(&request(), "null", 1, 0).unwrap();
+    let target = &mut open.site.targets[0];
+    (target.align, target.size) = (align, Bytes(1 << 20));
     open
 }

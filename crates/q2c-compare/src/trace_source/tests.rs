@@ -1,5 +1,6 @@
 use super::*;
 use crate::request::tests::request;
+use q2c_model::Exit;
 use q2c_trace::import::{ColumnMap, TimeUnit};
 use std::cell::RefCell;
 use std::fs;

@@ -159,7 +159,7 @@ pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
             return refused(&format!(
                 "its driver ({}) made them and takes no other number; leave \
                  --hw-queues out, or name a device of null_blk or ramdisk_mq",
-                kind.text()
+                kind.as_ref()
             ));
         }
     };
@@ -246,7 +246,7 @@ mod tests {
             ("pmem0", "259:9", "pmem"),
         ] {
             let disk = disk(&tree, name, dev);
-            assert_eq!(device_kind(&roots, &disk).text(), word, "{name}");
+            assert_eq!(device_kind(&roots, &disk).as_ref(), word, "{name}");
         }
     }
 

@@ -6,7 +6,7 @@ use q2c_model::{Bytes, CostModel, Fault, Nanos};
 use q2c_result::reproduce::{Point, PointTrial, StatedError};
 use q2c_sim::{Arrival, Limits, Objective};
 use q2c_study::{
-    Contest, GroupLoss, Holding, SimTrace, SourceOptions, Study, Timing, read_library,
+    CellProgress, Contest, GroupLoss, Holding, SimTrace, SourceOptions, Study, Timing, read_library,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -84,7 +84,7 @@ pub fn points(
             .collect(),
     };
     let contests: Vec<Contest> = rules.among.iter().map(contest).collect();
-    let held = study.contests(&contests, draw.trials, stop, told)?;
+    let held = study.contests(&contests, draw.trials, &mut CellProgress::new(stop, told))?;
     let mut points = Vec::new();
     for (among, ((_, groups), sets)) in rules.among.iter().zip(&held).enumerate() {
         points.extend(groups.iter().enumerate().map(|(n, &group)| Point {

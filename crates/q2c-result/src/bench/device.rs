@@ -1,6 +1,7 @@
 //! The block device of a point, as the kernel had it during the point's trials.
 
 use serde::{Deserialize, Serialize};
+use strum::AsRefStr;
 
 /// What the kernel says of a point's block device. A fact that could not be read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +41,9 @@ pub struct QueueTypes {
 }
 
 /// The kind of a block device, a word in results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, AsRefStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum DeviceKind {
     /// The null block device.
     NullBlk,
@@ -57,27 +59,13 @@ pub enum DeviceKind {
     Loop,
     /// Another driver, by the name under which it has its major number.
     #[serde(untagged)]
+    #[strum(transparent)]
     Other(String),
 }
 
 impl Default for DeviceKind {
     fn default() -> Self {
         DeviceKind::Other("unknown".to_owned())
-    }
-}
-
-impl DeviceKind {
-    /// Its word in results.
-    pub fn text(&self) -> &str {
-        match self {
-            DeviceKind::NullBlk => "null_blk",
-            DeviceKind::RamdiskMq => "ramdisk_mq",
-            DeviceKind::Nvme => "nvme",
-            DeviceKind::VirtioBlk => "virtio_blk",
-            DeviceKind::Ublk => "ublk",
-            DeviceKind::Loop => "loop",
-            DeviceKind::Other(word) => word,
-        }
     }
 }
 
@@ -98,7 +86,7 @@ mod tests {
         ] {
             let json = format!("{word:?}");
             let kind: DeviceKind = serde_json::from_str(&json).unwrap();
-            assert_eq!(kind.text(), word);
+            assert_eq!(kind.as_ref(), word);
             crate::tests::assert_json(&kind, &json);
         }
     }

@@ -7,11 +7,10 @@ use super::{Columns, Figure, FigureTable, Measures};
 use crate::analyze::{AnalyzeResult, StageStats};
 use std::collections::BTreeMap;
 
-/// The load, or a stage of the I/Os that have a property (`by`) with one value (`key`) in common.
+/// The load, or a stage of the I/Os that have a property with one value in common.
 struct AnalyzeFigureRow<'a> {
-    by: &'a str,
-    key: &'a str,
-    stage: &'a str,
+    /// The property, the value and the stage.
+    keys: [&'a str; 3],
     load: Option<&'a AnalyzeResult>,
     stats: Option<&'a StageStats>,
 }
@@ -22,11 +21,8 @@ impl Measures for AnalyzeResult {
     }
 
     fn figures(&self) -> FigureTable {
-        let (by, key, stage) = ("all", "", "");
         let load = AnalyzeFigureRow {
-            by,
-            key,
-            stage,
+            keys: ["all", "", ""],
             load: Some(self),
             stats: None,
         };
@@ -34,7 +30,7 @@ impl Measures for AnalyzeResult {
             let groups = groups.iter();
             groups.flat_map(move |group| stages(by, &group.key, &group.stages))
         });
-        let rows = std::iter::once(load).chain(stages(by, key, &self.stages));
+        let rows = std::iter::once(load).chain(stages("all", "", &self.stages));
         let mut table = columns().table(rows.chain(groups));
         for row in &mut table.rows {
             // The time between arrivals is the load's, which neither side is better for.
@@ -50,9 +46,7 @@ fn stages<'a>(
     stages: &'a BTreeMap<String, StageStats>,
 ) -> impl Iterator<Item = AnalyzeFigureRow<'a>> {
     stages.iter().map(move |(stage, stats)| AnalyzeFigureRow {
-        by,
-        key,
-        stage,
+        keys: [by, key, stage],
         load: None,
         stats: Some(stats),
     })
@@ -62,28 +56,28 @@ fn stages<'a>(
 fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
     let compared = |row: &AnalyzeFigureRow| match row.load {
         Some(_) => Some("all I/Os".to_owned()),
-        None => (row.by == "all").then(|| row.stage.to_owned()),
+        None => (row.keys[0] == "all").then(|| row.keys[2].to_owned()),
     };
     Columns::new(compared)
-        .key("by", |row: &AnalyzeFigureRow<'a>| row.by.to_owned())
-        .key("key", |row| row.key.to_owned())
-        .key("stage", |row| row.stage.to_owned())
-        .number("iops", PerSecond, More, |row| {
+        .key("by", |row: &AnalyzeFigureRow<'a>| row.keys[0].to_owned())
+        .key("key", |row| row.keys[1].to_owned())
+        .key("stage", |row| row.keys[2].to_owned())
+        .figure("iops", PerSecond, More, |row| {
             let load = row.load?;
             Some(load.requests as f64 / (load.span_ns as f64 / 1e9))
         })
-        .number("in_flight", Number, Neither, |row| row.load?.in_flight.mean)
-        .number("mean", Ns, Less, |row| Some(row.stats?.mean_ns))
-        .number("p50", Ns, Less, |row| Some(row.stats?.p50_ns))
-        .number("p99", Ns, Less, |row| Some(row.stats?.p99_ns))
-        .number("p99.9", Ns, Less, |row| Some(row.stats?.p999_ns))
+        .figure("in_flight", Number, Neither, |row| row.load?.in_flight.mean)
+        .figure("mean", Ns, Less, |row| Some(row.stats?.mean_ns))
+        .figure("p50", Ns, Less, |row| Some(row.stats?.p50_ns))
+        .figure("p99", Ns, Less, |row| Some(row.stats?.p99_ns))
+        .figure("p99.9", Ns, Less, |row| Some(row.stats?.p999_ns))
         .aside()
-        .number("n", Number, Neither, |row| {
-            let n = row.load.map(|load| load.requests);
-            n.or(row.stats.map(|stats| stats.n)).map(|n| n as f64)
+        .figure("n", Number, Neither, |row| {
+            let requests = row.load.map(|load| load.requests);
+            requests.or(row.stats.map(|stats| stats.n))
         })
-        .number("min", Ns, Less, |row| Some(row.stats?.min_ns as f64))
-        .number("p90", Ns, Less, |row| Some(row.stats?.p90_ns))
-        .number("p99.99", Ns, Less, |row| Some(row.stats?.p9999_ns))
-        .number("max", Ns, Less, |row| Some(row.stats?.max_ns as f64))
+        .figure("min", Ns, Less, |row| Some(row.stats?.min_ns))
+        .figure("p90", Ns, Less, |row| Some(row.stats?.p90_ns))
+        .figure("p99.99", Ns, Less, |row| Some(row.stats?.p9999_ns))
+        .figure("max", Ns, Less, |row| Some(row.stats?.max_ns))
 }

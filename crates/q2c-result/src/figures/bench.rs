@@ -1,11 +1,11 @@
 //! The figures of `q2c bench`: each point.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::ThousandPerSecond as Thousands;
+use super::FigureUnit::ThousandPerSecond as Kilo;
 use super::FigureUnit::{Cpus, Nanoseconds as Ns, Number, PerSecond, Share};
 use super::{Columns, or_empty};
 use crate::analyze::{Bottleneck, StageStats};
-use crate::bench::{BenchCell, BenchPoint, BenchResult, PointDevice, TagWaits};
+use crate::bench::{BenchCell, BenchPoint, BenchResult, PointDevice};
 
 /// The stages that have figures, in the order of an I/O's life.
 const STAGES: [&str; 8] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C"];
@@ -39,20 +39,20 @@ fn points<'a>() -> Columns<&'a BenchCell> {
 
 fn facts(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
-        .key("device_kind", |c| fact(c, |d| d.kind.text().to_owned()))
-        .key("hw_queues", |c| fact(c, |d| or_empty(d.hw_queues)))
-        .key("nr_requests", |c| fact(c, |d| or_empty(d.nr_requests)))
-        .key("scheduler", |c| fact(c, |d| or_empty(d.scheduler.as_ref())))
-        .key("io_poll", |c| {
-            fact(c, |d| or_empty(d.io_poll.map(u8::from)))
+        .key("device_kind", |c| {
+            fact(c, |d| Some(d.kind.as_ref().to_owned()))
         })
+        .key("hw_queues", |c| fact(c, |d| d.hw_queues))
+        .key("nr_requests", |c| fact(c, |d| d.nr_requests))
+        .key("scheduler", |c| fact(c, |d| d.scheduler.clone()))
+        .key("io_poll", |c| fact(c, |d| d.io_poll.map(u8::from)))
         .key("bottleneck", |c| or_empty(bottleneck(c).map(|b| &b.stage)))
 }
 
 fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     columns
         .figure("iops", PerSecond, More, |cell| cell.iops)
-        .figure("kiops_per_core", Thousands, More, |c| c.kiops_per_core)
+        .figure("kiops_per_core", Kilo, More, |c| c.kiops_per_core)
         .figure("busy", Cpus, Less, |cell| cell.cpu.busy_s)
         .figure("mean", Ns, Less, |cell| cell.lat_ns.mean)
         .figure("p50", Ns, Less, |cell| cell.lat_ns.p50)
@@ -81,16 +81,16 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
 /// The bottleneck's share in Q2C, the jobs' sleeps for a request, and the stages' latencies.
 fn with_stages(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     let columns = columns
-        .number("bottleneck_share", Share, Less, |cell| {
+        .figure("bottleneck_share", Share, Less, |cell| {
             bottleneck(cell).map(|stage| stage.share)
         })
-        .number("tag_sleeps", Number, Less, |c| tag_waits(c).map(|(n, _)| n))
-        .number("tag_sleep", Ns, Less, |c| tag_waits(c).map(|(_, ns)| ns));
+        .figure("tag_sleeps", Number, Less, |c| Some(tag_waits(c)?.0))
+        .figure("tag_sleep", Ns, Less, |c| Some(tag_waits(c)?.1));
     STAGES.into_iter().fold(columns, |columns, stage| {
         PARTS.into_iter().fold(columns, |columns, (part, value)| {
             let of_cell = move |cell: &&BenchCell| cell.stage_run()?.stages.get(stage).map(value);
             let name = format!("{}_{part}", stage.to_lowercase());
-            columns.number(name, Ns, Less, of_cell)
+            columns.figure(name, Ns, Less, of_cell)
         })
     })
 }
@@ -99,14 +99,12 @@ fn bottleneck(cell: &BenchCell) -> Option<&Bottleneck> {
     cell.stage_run()?.bottleneck.as_ref()
 }
 
-fn tag_waits(cell: &BenchCell) -> Option<(f64, f64)> {
-    let waits = cell.stage_run()?.tag_waits.as_ref();
-    let (sleeps, ns) = waits.and_then(TagWaits::sum)?;
-    Some((sleeps as f64, ns as f64))
+fn tag_waits(cell: &BenchCell) -> Option<(u64, u64)> {
+    cell.stage_run()?.tag_waits.as_ref()?.sum()
 }
 
-fn fact(cell: &BenchCell, text: fn(&PointDevice) -> String) -> String {
-    or_empty(cell.device.as_ref().map(text))
+fn fact<T: ToString>(cell: &BenchCell, value: fn(&PointDevice) -> Option<T>) -> String {
+    or_empty(cell.device.as_ref().and_then(value))
 }
 
 fn name(point: &BenchPoint) -> String {

@@ -21,12 +21,9 @@ macro_rules! measures {
 mod analyze;
 mod bench;
 mod fs;
-mod kernel_tune;
 mod place;
 mod replay;
 mod reproduce;
-mod scale;
-mod study;
 mod sweep;
 mod tune;
 
@@ -140,6 +137,45 @@ pub trait Measures {
     fn figures(&self) -> FigureTable;
 }
 
+/// The value of a figure: an interval over trials, or a single number, which is none where it is
+/// not finite.
+trait FigureValue {
+    const OVER_TRIALS: bool;
+
+    fn into_interval(self) -> Interval;
+}
+
+impl FigureValue for Interval {
+    const OVER_TRIALS: bool = true;
+
+    fn into_interval(self) -> Interval {
+        self
+    }
+}
+
+/// Makes a type of numbers a [`FigureValue`].
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl FigureValue for $number {
+            const OVER_TRIALS: bool = false;
+
+            fn into_interval(self) -> Interval {
+                Interval::from_samples(&[self as f64])
+            }
+        }
+    )*};
+}
+
+numbers!(f64, u64, i64);
+
+impl<V: FigureValue> FigureValue for Option<V> {
+    const OVER_TRIALS: bool = V::OVER_TRIALS;
+
+    fn into_interval(self) -> Interval {
+        self.map(V::into_interval).unwrap_or_default()
+    }
+}
+
 /// The function that reads a cell of a row.
 type CellReader<T, V> = Box<dyn Fn(&T) -> V>;
 
@@ -170,44 +206,21 @@ impl<T> Columns<T> {
         self
     }
 
-    /// A figure over trials.
-    fn figure<V: Into<Option<Interval>>>(
-        self,
-        name: impl Into<Cow<'static, str>>,
-        unit: FigureUnit,
-        better: Better,
-        value: impl Fn(&T) -> V + 'static,
-    ) -> Self {
-        let value = move |of: &T| value(of).into().unwrap_or_default();
-        self.with(name.into(), unit, better, (true, Box::new(value)))
-    }
-
-    /// A figure that is a single number; one that is not finite is none.
-    fn number<V: Into<Option<f64>>>(
-        self,
-        name: impl Into<Cow<'static, str>>,
-        unit: FigureUnit,
-        better: Better,
-        value: impl Fn(&T) -> V + 'static,
-    ) -> Self {
-        let value = move |of: &T| Interval::from_samples(value(of).into().as_slice());
-        self.with(name.into(), unit, better, (false, Box::new(value)))
-    }
-
-    fn with(
+    fn figure<V: FigureValue>(
         mut self,
-        name: Cow<'static, str>,
+        name: impl Into<Cow<'static, str>>,
         unit: FigureUnit,
         better: Better,
-        (over_trials, value): (bool, CellReader<T, Interval>),
+        value: impl Fn(&T) -> V + 'static,
     ) -> Self {
         let figure = Figure {
-            name,
+            name: name.into(),
             unit,
             better,
-            over_trials,
+            over_trials: V::OVER_TRIALS,
             compared: self.compared,
         };
+        let value = Box::new(move |row: &T| value(row).into_interval());
         self.figures.push((figure, value));
         self
     }
@@ -254,7 +267,7 @@ mod tests {
     #[test]
     fn a_column_tells_its_unit() {
         let columns = Columns::new(|_: &f64| None);
-        let columns = columns.number("p99.9", FigureUnit::Nanoseconds, Better::Less, |of| *of);
+        let columns = columns.figure("p99.9", FigureUnit::Nanoseconds, Better::Less, |of| *of);
         assert_eq!(columns.declared()[0].column(), "p999_ns");
     }
 }

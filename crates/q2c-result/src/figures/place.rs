@@ -29,15 +29,15 @@ fn policies<'a>() -> Columns<(&'a str, &'a PolicyFigures)> {
         max: of.c_slowdown_high,
         trials: 1,
     })
-    .number("p_bandwidth", Share, More, |(_, of)| of.p_bandwidth)
-    .number("p_mean", Ns, Less, |(_, of)| latency(of, |l| l.mean_us))
-    .number("p_p99", Ns, Less, |(_, of)| latency(of, |l| l.p99_us))
-    .number("p_p99.9", Ns, Less, |(_, of)| latency(of, |l| l.p999_us))
-    .number("migrations", Number, Less, |(_, of)| of.migrations)
-    .number("colocate", Share, Neither, |(_, of)| of.states.colocate)
-    .number("spread", Share, Neither, |(_, of)| of.states.spread)
-    .number("bunch", Share, Neither, |(_, of)| of.states.bunch)
-    .number("heap", Share, Neither, |(_, of)| of.states.heap)
+    .figure("p_bandwidth", Share, More, |(_, of)| of.p_bandwidth)
+    .figure("p_mean", Ns, Less, |(_, of)| latency(of, |l| l.mean_us))
+    .figure("p_p99", Ns, Less, |(_, of)| latency(of, |l| l.p99_us))
+    .figure("p_p99.9", Ns, Less, |(_, of)| latency(of, |l| l.p999_us))
+    .figure("migrations", Number, Less, |(_, of)| of.migrations)
+    .figure("colocate", Share, Neither, |(_, of)| of.states.colocate)
+    .figure("spread", Share, Neither, |(_, of)| of.states.spread)
+    .figure("bunch", Share, Neither, |(_, of)| of.states.bunch)
+    .figure("heap", Share, Neither, |(_, of)| of.states.heap)
 }
 
 fn latency(of: &PolicyFigures, us: fn(&PollLatency) -> f64) -> Option<f64> {
@@ -116,5 +116,5 @@ fn tasks<'a>() -> Columns<(usize, &'a WatchedCpu, &'a WatchedTask)> {
         .key("name", |(.., task)| task.name.clone())
         .key("polls", |(.., task)| task.polls.to_string())
         .key("stays", |(.., task)| or_empty(task.stays.map(word)))
-        .number("cpu", Percent, Neither, |(.., task)| task.cpu_pct)
+        .figure("cpu", Percent, Neither, |(.., task)| task.cpu_pct)
 }

@@ -2,10 +2,10 @@
 //! with nothing.
 
 use super::Better::{Less, More, Neither};
-use super::FigureUnit::{Nanoseconds as Ns, Number, Seconds};
+use super::FigureUnit::{Nanoseconds as Ns, Number, Seconds as S};
 use super::{Columns, or_empty};
 use crate::compare::CompareResult;
-use crate::replay::{InFlight, Invalid, Lateness, ReplayResult, ReplayTrial, Spread};
+use crate::replay::{InFlight, Lateness, ReplayResult, ReplayTrial, Spread};
 
 /// A trial with what it was a trial of.
 struct ReplayFigureRow<'a> {
@@ -74,7 +74,7 @@ fn compared(row: &ReplayFigureRow) -> Option<String> {
 
 fn keys<'a>() -> Columns<ReplayFigureRow<'a>> {
     let kinds = |row: &ReplayFigureRow| {
-        let kinds: Vec<&str> = row.trial.invalid.iter().map(Invalid::kind).collect();
+        let kinds: Vec<&str> = row.trial.invalid.iter().map(Into::into).collect();
         kinds.join(" ")
     };
     Columns::new(compared)
@@ -92,51 +92,39 @@ fn keys<'a>() -> Columns<ReplayFigureRow<'a>> {
 
 fn sums(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
     columns
-        .number("completion", Seconds, Less, |row| row.trial.completion_s)
-        .number("sum_u2c", Seconds, Less, |row| row.trial.sum_u2c_s)
-        .number("sum_q2c", Seconds, Less, |row| row.trial.sum_q2c_s)
-        .number("in_flight", Number, Neither, |row| row.trial.in_flight.mean)
+        .figure("completion", S, Less, |row| row.trial.completion_s)
+        .figure("sum_u2c", S, Less, |row| row.trial.sum_u2c_s)
+        .figure("sum_q2c", S, Less, |row| row.trial.sum_q2c_s)
+        .figure("in_flight", Number, Neither, |row| row.trial.in_flight.mean)
 }
 
 /// Counts of the trial, and what the replayer itself took.
 fn own_costs(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
     columns
-        .number("sum_u2c_intended", Seconds, Less, |r| {
-            r.trial.sum_u2c_intended_s
-        })
-        .number("in_flight_most", Number, Neither, |r| {
-            in_flight(r).most as f64
-        })
-        .number("recorded_in_flight", Number, Neither, |r| {
+        .figure("sum_u2c_intended", S, Less, |r| r.trial.sum_u2c_intended_s)
+        .figure("in_flight_most", Number, Neither, |r| in_flight(r).most)
+        .figure("recorded_in_flight", Number, Neither, |r| {
             in_flight(r).recorded_mean
         })
-        .number("recorded_in_flight_most", Number, Neither, |row| {
-            in_flight(row).recorded_most.map(|most| most as f64)
+        .figure("recorded_in_flight_most", Number, Neither, |row| {
+            in_flight(row).recorded_most
         })
-        .number("in_flight_error", Number, Less, |row| in_flight(row).error)
-        .number("stalled", Number, Less, |row| row.trial.stalled as f64)
-        .number("stalled_time", Seconds, Less, |row| row.trial.stalled_s)
-        .number("q2c_ios", Number, Neither, |r| {
-            captured(r, r.trial.q2c_ios as f64)
+        .figure("in_flight_error", Number, Less, |row| in_flight(row).error)
+        .figure("stalled", Number, Less, |row| row.trial.stalled)
+        .figure("stalled_time", S, Less, |row| row.trial.stalled_s)
+        .figure("q2c_ios", Number, Neither, |r| seen(r, r.trial.q2c_ios))
+        .figure("q2c_parts", Number, Neither, |r| seen(r, r.trial.q2c_parts))
+        .figure("q2c_excess", Number, Less, |r| seen(r, r.trial.q2c_excess))
+        .figure("q2c_lost", Number, Less, |r| seen(r, r.trial.q2c_lost))
+        .figure("end_drift", Ns, Neither, |row| row.trial.end_drift_ns)
+        .figure("issued", Number, Neither, |row| row.trial.issued)
+        .figure("errors", Number, Less, |row| row.trial.errors)
+        .figure("bytes", Number, More, |row| row.trial.bytes)
+        .figure("order_inversions", Number, Less, |r| {
+            r.trial.order_inversions
         })
-        .number("q2c_parts", Number, Neither, |r| {
-            captured(r, r.trial.q2c_parts as f64)
-        })
-        .number("q2c_excess", Number, Less, |r| {
-            captured(r, r.trial.q2c_excess as f64)
-        })
-        .number("q2c_lost", Number, Less, |r| {
-            captured(r, r.trial.q2c_lost as f64)
-        })
-        .number("end_drift", Ns, Neither, |r| r.trial.end_drift_ns as f64)
-        .number("issued", Number, Neither, |row| row.trial.issued as f64)
-        .number("errors", Number, Less, |row| row.trial.errors as f64)
-        .number("bytes", Number, More, |row| row.trial.bytes as f64)
-        .number("order_inversions", Number, Less, |r| {
-            r.trial.order_inversions as f64
-        })
-        .number("submitter_cpu", Seconds, Less, |r| r.trial.submitter_cpu_s)
-        .number("reader_cpu", Seconds, Less, |row| row.trial.reader_cpu_s)
+        .figure("submitter_cpu", S, Less, |r| r.trial.submitter_cpu_s)
+        .figure("reader_cpu", S, Less, |row| row.trial.reader_cpu_s)
 }
 
 fn in_flight<'a>(row: &ReplayFigureRow<'a>) -> &'a InFlight {
@@ -144,8 +132,8 @@ fn in_flight<'a>(row: &ReplayFigureRow<'a>) -> &'a InFlight {
 }
 
 /// Without capture there are no Q2C counts, which differs from a count of zero.
-fn captured(row: &ReplayFigureRow, count: f64) -> Option<f64> {
-    row.trial.sum_q2c_s.map(|_| count)
+fn seen<T>(row: &ReplayFigureRow, count: T) -> Option<T> {
+    row.trial.sum_q2c_s.is_some().then_some(count)
 }
 
 /// A part of a distribution: its name, and its value in ns.
@@ -177,6 +165,6 @@ fn parts<'a, T: 'static>(
 ) -> Columns<ReplayFigureRow<'a>> {
     parts.iter().fold(columns, |columns, &(part, value)| {
         let value = move |row: &ReplayFigureRow| of(row.trial).map(value);
-        columns.number(format!("{prefix}{part}"), Ns, Less, value)
+        columns.figure(format!("{prefix}{part}"), Ns, Less, value)
     })
 }

@@ -12,27 +12,11 @@ use crate::reproduce::{
 struct ReproduceFigureRow<'a> {
     point: &'a Point,
     trial: u32,
-    of: RowOf<'a>,
-}
-
-impl ReproduceFigureRow<'_> {
     /// Phase, job and figure.
-    fn texts(&self) -> [&str; 3] {
-        match self.of {
-            RowOf::Tick { phase, job, .. } => [phase, job, ""],
-            RowOf::Figure(name, _) => ["", "", name],
-        }
-    }
-}
-
-enum RowOf<'a> {
-    Tick {
-        phase: &'a str,
-        begin_s: f64,
-        job: &'a str,
-        tick: &'a Tick,
-    },
-    Figure(&'a str, f64),
+    names: [&'a str; 3],
+    /// The interval, and its end in seconds since the jobs began.
+    tick: Option<(f64, &'a Tick)>,
+    value: Option<f64>,
 }
 
 measures!(ReproduceResult, columns(), |result| {
@@ -47,24 +31,25 @@ fn rows<'a>(
     point: &'a Point,
     trial: &'a PointTrial,
 ) -> impl Iterator<Item = ReproduceFigureRow<'a>> {
-    let figures = trial.figures.iter();
-    let figures = figures.map(|(name, value)| RowOf::Figure(name, *value));
-    let phases = trial.phases.iter().zip(&result.phases);
-    let ticks = phases.flat_map(|(phase, label)| {
-        phase.jobs.iter().flat_map(move |job| {
-            job.ticks.iter().map(move |tick| RowOf::Tick {
-                phase: &label.name,
-                begin_s: phase.begin_s,
-                job: &job.job,
-                tick,
-            })
-        })
-    });
-    figures.chain(ticks).map(move |of| ReproduceFigureRow {
+    let row = |names, tick, value| ReproduceFigureRow {
         point,
         trial: trial.trial,
-        of,
-    })
+        names,
+        tick,
+        value,
+    };
+    let figures = trial.figures.iter();
+    let figures = figures.map(move |(name, value)| row(["", "", name], None, Some(*value)));
+    let phases = trial.phases.iter().zip(&result.phases);
+    let ticks = phases.flat_map(move |(phase, label)| {
+        phase.jobs.iter().flat_map(move |job| {
+            let names = [label.name.as_str(), &job.job, ""];
+            let ticks = job.ticks.iter();
+            let ended = ticks.map(move |tick| (phase.begin_s + tick.end_s, tick));
+            ended.map(move |tick| row(names, Some(tick), None))
+        })
+    });
+    figures.chain(ticks)
 }
 
 fn columns<'a>() -> Columns<ReproduceFigureRow<'a>> {
@@ -75,35 +60,26 @@ fn columns<'a>() -> Columns<ReproduceFigureRow<'a>> {
             at.join(" ")
         })
         .key("trial", |row| row.trial.to_string())
-        .key("phase", |row| row.texts()[0].to_owned())
-        .key("job", |row| row.texts()[1].to_owned())
-        .key("figure", |row| row.texts()[2].to_owned())
-        .number("end", Seconds, Neither, |row| match row.of {
-            RowOf::Tick { begin_s, tick, .. } => Some(begin_s + tick.end_s),
-            RowOf::Figure(..) => None,
-        })
-        .number("iops", PerSecond, More, |row| tick(row, |of| of.rates.iops))
-        .number("handled", Number, Neither, |row| tick(row, |of| of.handled))
-        .number("miss_rate", Share, Less, |row| {
+        .key("phase", |row| row.names[0].to_owned())
+        .key("job", |row| row.names[1].to_owned())
+        .key("figure", |row| row.names[2].to_owned())
+        .figure("end", Seconds, Neither, |row| Some(row.tick?.0))
+        .figure("iops", PerSecond, More, |row| tick(row, |of| of.rates.iops))
+        .figure("handled", Number, Neither, |row| tick(row, |of| of.handled))
+        .figure("miss_rate", Share, Less, |row| {
             tick(row, |of| slept(of, of.rates.miss_rate))
         })
-        .number("effective_sleep", Ns, Neither, |row| {
+        .figure("effective_sleep", Ns, Neither, |row| {
             tick(row, |of| slept(of, of.rates.effective_sleep_ns))
         })
-        .number("cpu", Percent, Less, |row| tick(row, |of| of.rates.cpu_pct))
-        .number("mean", Ns, Less, |row| tick(row, |of| of.mean_ns))
-        .number("p99", Ns, Less, |row| tick(row, |of| of.p99_ns))
-        .number("value", Number, Neither, |row| match row.of {
-            RowOf::Tick { .. } => None,
-            RowOf::Figure(_, value) => Some(value),
-        })
+        .figure("cpu", Percent, Less, |row| tick(row, |of| of.rates.cpu_pct))
+        .figure("mean", Ns, Less, |row| tick(row, |of| of.mean_ns))
+        .figure("p99", Ns, Less, |row| tick(row, |of| of.p99_ns))
+        .figure("value", Number, Neither, |row| row.value)
 }
 
 fn tick(row: &ReproduceFigureRow, value: fn(&Tick) -> f64) -> Option<f64> {
-    match row.of {
-        RowOf::Tick { tick, .. } => Some(value(tick)),
-        RowOf::Figure(..) => None,
-    }
+    Some(value(row.tick?.1))
 }
 
 /// An interval in which no rule handled an I/O has no misses or sleeps.

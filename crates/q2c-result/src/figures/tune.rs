@@ -1,12 +1,16 @@
 //! The figures of `q2c tune`: each method at each block size, for each number of jobs.
+//!
+//! The figures of `q2c poll tune-kernel`: each method.
 
-use super::Better::{Less, More, Neither};
+use super::Better::{self, Less, More, Neither};
 use super::FigureUnit::{
-    Cpus, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Thousands,
+    self, Cpus, Nanoseconds as Ns, Number, PerSecond, Percent, Share, ThousandPerSecond as Kilo,
 };
-use super::{Better, Columns, FigureUnit, or_empty, word};
+use super::{Columns, or_empty, word};
+use crate::kernel_tune::{KernelMeasured, KernelMethod, KernelTuneResult};
 use crate::tune::{Cell, Measured, Prediction, Relative, TuneResult};
 use crate::tune_jobs::TuneJobsResult;
+use q2c_model::SimulatedFigures;
 use q2c_model::stats::Interval;
 
 struct TuneFigureRow<'a> {
@@ -56,9 +60,7 @@ fn name(row: &TuneFigureRow) -> String {
 fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRow<'a>> {
     let columns = columns
         .figure("iops", PerSecond, More, |row| row.measured.rates.iops)
-        .figure("kiops_per_core", Thousands, More, |r| {
-            r.measured.kiops_per_core
-        })
+        .figure("kiops_per_core", Kilo, More, |r| r.measured.kiops_per_core)
         .figure("cpu", Percent, Less, |row| row.measured.rates.cpu_pct)
         .figure("mean", Ns, Less, |of| of.measured.latencies.mean_ns)
         .figure("p50", Ns, Less, |of| of.measured.latencies.p50_ns)
@@ -99,7 +101,7 @@ type PredictedFigure = (&'static str, FigureUnit, Better, fn(&Prediction) -> f64
 const PREDICTED: [PredictedFigure; 6] = [
     ("iops", PerSecond, More, |of| of.rates.iops),
     ("cpu", Percent, Less, |of| of.rates.cpu_pct),
-    ("kiops_per_core", Thousands, More, |of| of.kiops_per_core),
+    ("kiops_per_core", Kilo, More, |of| of.kiops_per_core),
     ("miss_rate", Share, Less, |of| of.rates.miss_rate),
     ("effective_sleep", Ns, Neither, |p| {
         p.rates.effective_sleep_ns
@@ -112,10 +114,47 @@ fn predicted<'a>(
     when: &str,
     prediction: fn(&Cell) -> Option<Prediction>,
 ) -> Columns<TuneFigureRow<'a>> {
-    PREDICTED
-        .into_iter()
-        .fold(columns, |columns, (name, unit, better, value)| {
-            let value = move |row: &TuneFigureRow| prediction(row.cell).as_ref().map(value);
-            columns.number(format!("{when}_{name}"), unit, better, value)
+    let figures = PREDICTED.into_iter();
+    figures.fold(columns, |columns, (name, unit, better, value)| {
+        let value = move |row: &TuneFigureRow| prediction(row.cell).as_ref().map(value);
+        columns.figure(format!("{when}_{name}"), unit, better, value)
+    })
+}
+
+type KernelFigureRow<'a> = (&'a KernelMethod, &'a KernelMeasured, &'a SimulatedFigures);
+
+measures!(KernelTuneResult, columns(), |result| {
+    let methods = result.methods.iter();
+    methods.map(|of| (of, &of.measured, &of.predicted))
+});
+
+fn columns<'a>() -> Columns<KernelFigureRow<'a>> {
+    Columns::new(|(of, ..): &KernelFigureRow| Some(of.method.to_string()))
+        .key("method", |(of, ..)| of.method.name().to_owned())
+        .key("policy", |(of, ..)| of.method.detail())
+        .key("role", |(of, ..)| of.role.text().to_owned())
+        .figure("iops", PerSecond, More, |(_, m, _)| m.rates.iops)
+        .figure("kiops_per_core", Kilo, More, |r| r.1.kiops_per_core)
+        .figure("cpu", Percent, Less, |(_, m, _)| m.rates.cpu_pct)
+        .figure("miss_rate", Share, Less, |(_, m, _)| m.rates.miss_rate)
+        .figure("effective_sleep", Ns, Neither, |r| {
+            r.1.rates.effective_sleep_ns
+        })
+        .figure("d2c_p99", Ns, Less, |(_, m, _)| m.d2c_p99_ns)
+        .aside()
+        .figure("relative_iops", Number, More, |(of, ..)| of.relative.iops)
+        .figure("relative_kiops_per_core", Number, More, |(of, ..)| {
+            of.relative.kiops_per_core
+        })
+        .figure("predicted_iops", PerSecond, More, |(.., p)| p.rates.iops)
+        .figure("predicted_kiops_per_core", Kilo, More, |(.., p)| {
+            p.kiops_per_core
+        })
+        .figure("predicted_cpu", Percent, Less, |(.., p)| p.rates.cpu_pct)
+        .figure("predicted_miss_rate", Share, Less, |(.., p)| {
+            p.rates.miss_rate
+        })
+        .figure("predicted_effective_sleep", Ns, Neither, |(.., p)| {
+            p.rates.effective_sleep_ns
         })
 }

@@ -28,6 +28,7 @@ pub struct JudgedClaim {
 
 words! {
     /// The verdict on a claim or on one of its expressions.
+    #[derive(Default)]
     pub enum ReproduceVerdict, name {
         /// The interval over the trials lies wholly inside the claim.
         Holds = "holds",
@@ -36,6 +37,7 @@ words! {
         /// It lies across the claim's edge, or there are too few trials.
         Undecided = "undecided",
         /// This machine cannot show it.
+        #[default]
         CannotJudge = "cannot-judge",
     }
 }

@@ -5,17 +5,9 @@ mod judged;
 mod observed;
 mod summary;
 
-pub use judged::{
-    Basis, Expected, JudgedClaim, MissingFigure, Need, NeedKind, Reason, ReproduceVerdict,
-    ShortWindow, StatedError, TrialsJudged,
-};
-pub use observed::{
-    Axis, CpuUse, FailedTrial, JobSeries, PhaseTrial, Point, PointTrial, Tick, WhyNot,
-};
-pub use summary::{
-    ALL_SCHEMA, AllResult, ClaimLine, ExperimentLine, LIST_SCHEMA, ListResult, ListedExperiment,
-    ListedNeed, MeasuredFigure,
-};
+pub use judged::*;
+pub use observed::*;
+pub use summary::*;
 
 use crate::{Machine, Target, Warning};
 use q2c_model::stats::Interval;

@@ -5,7 +5,8 @@ use crate::answer::param;
 use crate::leave_out::LossAggregate;
 use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
-use q2c_result::poll_study::{ClaimVerdict, Published};
+use q2c_result::poll_study::Published;
+use q2c_result::reproduce::ReproduceVerdict;
 
 const RULE: &str = "min";
 const RATIOS: std::ops::RangeInclusive<f64> = 0.70..=0.90;
@@ -18,9 +19,9 @@ const JUDGED: [f64; 2] = [0.025, 0.975];
 
 pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
     let configurations: Vec<usize> = (0..ranked.policies.len()).collect();
-    let (named, others): (Vec<usize>, Vec<usize>) = configurations
-        .iter()
-        .partition(|&&c| is_named(ranked.policy(c)));
+    let is_named = |c: &usize| is_named(ranked.policy(*c));
+    let (named, others): (Vec<usize>, Vec<usize>) =
+        configurations.iter().partition(|c| is_named(c));
     let on: Vec<usize> = (0..ranked.counting.len()).collect();
     let best = |among: &[usize]| {
         let best = ranked.losses.best(among, &on, LossAggregate::Mean);
@@ -35,10 +36,10 @@ pub(super) fn judged(ranked: &Ranked<'_>) -> Published {
         resamples: share.map_or(0, |_| RESAMPLES),
         share: share.unwrap_or_default(),
         verdict: match share {
-            None => ClaimVerdict::CannotJudge,
-            Some(share) if share >= JUDGED[1] => ClaimVerdict::Holds,
-            Some(share) if share <= JUDGED[0] => ClaimVerdict::DoesNotHold,
-            Some(_) => ClaimVerdict::Undecided,
+            None => ReproduceVerdict::CannotJudge,
+            Some(share) if share >= JUDGED[1] => ReproduceVerdict::Holds,
+            Some(share) if share <= JUDGED[0] => ReproduceVerdict::DoesNotHold,
+            Some(_) => ReproduceVerdict::Undecided,
         },
     }
 }

@@ -1,8 +1,9 @@
 use super::*;
 use crate::fixtures;
 use q2c_model::{CostModel, Nanos};
-use q2c_result::poll_study::ClaimVerdict;
+use q2c_result::reproduce::ReproduceVerdict;
 use q2c_sim::LaneRecording;
+use std::sync::atomic::AtomicBool;
 
 fn pattern(name: &str, source: &str, us: f64) -> SimTrace {
     let mut lane = LaneRecording::default();
@@ -26,8 +27,10 @@ fn studied(traces: &[SimTrace], rules: &[&str]) -> PollStudyResult {
     let cost = CostModel::delayed(Nanos(2_000));
     let timing = (Nanos::from_millis(50), Some(Nanos::from_millis(200)));
     let study = fixtures::study(traces, &policies, &cost, timing);
-    let result = study.leave_out(true, &AtomicBool::new(false), &mut |_| {});
-    result.unwrap()
+    let (go_on, told) = (AtomicBool::new(false), &mut |_| {});
+    study
+        .leave_out(true, &mut CellProgress::new(&go_on, told))
+        .unwrap()
 }
 
 fn close(got: f64, wanted: f64) {
@@ -63,10 +66,8 @@ fn losses_and_choices_by_hand() {
     // Means: 0.82, 0.36 and 0.33; greatest losses: 0.83, 0.56 and 1.
     assert!(all_rules.on_average.policy.contains("90%"), "{all_rules:?}");
     close(all_rules.on_average.mean_loss, 1.0 / 3.0);
-    assert_eq!(
-        (all_rules.on_average.worst_loss, all_rules.on_average.kept),
-        (1.0, 2)
-    );
+    let on_average = &all_rules.on_average;
+    assert_eq!((on_average.worst_loss, on_average.kept), (1.0, 2));
     assert!(all_rules.worst_case.policy.contains("80%"), "{all_rules:?}");
     // Without one of the disk's patterns 80 % is best on average, without the memory's 90 %.
     let left_out = &all_rules.patterns_left_out;
@@ -81,18 +82,15 @@ fn losses_and_choices_by_hand() {
         assert!(best.contains(expected), "{best} {expected}");
     }
     // Two sources are too few for the published conclusion.
-    assert_eq!(result.published.verdict, ClaimVerdict::CannotJudge);
+    assert_eq!(result.published.verdict, ReproduceVerdict::CannotJudge);
 }
 
 /// Every pattern is best served by one rule, which an outsider loses to on each of them: a formula
 /// that sleeps all but 4 us, so that 2 us are polled.
 #[test]
 fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
-    let rules = [
-        "min:50%,1ms",
-        "min:80%,1ms",
-        "rule:period=1ms,sleep=min - 4us",
-    ];
+    let formula = "rule:period=1ms,sleep=min - 4us";
+    let rules = ["min:50%,1ms", "min:80%,1ms", formula];
     let mut traces = patterns().to_vec();
     traces.push(pattern("other", "loop", 60.0));
     let result = studied(&traces, &rules);
@@ -103,17 +101,15 @@ fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
     close(left_out.mean_loss, 0.5 / 4.0);
     assert_eq!((result.rules[1].rule.as_str(), left_out.kept), ("min", 4));
     let all_rules = result.all.as_ref().unwrap();
-    assert!(
-        all_rules.on_average.policy.contains("min - 4us"),
-        "{all_rules:?}"
-    );
+    let on_average = &all_rules.on_average.policy;
+    assert!(on_average.contains("min - 4us"), "{all_rules:?}");
     // Losses of 80 %: 0.89 and 0.95 on the disk, 0 in memory, 0.8 on the loop device; of the
     // formula 0.5 in memory. 80 % is best on average where all three sources drawn are the memory,
     // and where two are and the third is the loop device: in 4 of 27 sets.
     let share = result.published.share;
     assert!((share - 4.0 / 27.0).abs() < 0.04, "{share}");
     assert_eq!(result.published.resamples, 1_000);
-    assert_eq!(result.published.verdict, ClaimVerdict::Undecided);
+    assert_eq!(result.published.verdict, ReproduceVerdict::Undecided);
 }
 
 /// A ratio of the conclusion is best on all patterns, so in every set of them.
@@ -123,10 +119,10 @@ fn the_published_conclusion_holds_where_it_is_made_to() {
         [("a", 100.0), ("b", 120.0), ("c", 90.0)].map(|(name, us)| pattern(name, name, us));
     let rules = ["min:50%,1ms", "min:90%,1ms", "mean:50%,1ms"];
     let result = studied(&traces, &rules);
-    assert_eq!(result.published.verdict, ClaimVerdict::Holds);
+    assert_eq!(result.published.verdict, ReproduceVerdict::Holds);
     let rules = ["min:70%,1ms", "min:95%,1ms", "mean:50%,1ms"];
     let result = studied(&traces, &rules);
-    assert_eq!(result.published.verdict, ClaimVerdict::DoesNotHold);
+    assert_eq!(result.published.verdict, ReproduceVerdict::DoesNotHold);
     assert_eq!(result.published.share, 0.0);
 }
 
@@ -145,11 +141,12 @@ fn what_is_not_ranked_is_named() {
     ];
     assert_eq!(result.not_ranked, not_ranked);
     assert_eq!(result.configurations.len(), 1);
-    let warned = result
-        .warnings
-        .iter()
-        .any(|w| w.id == "interrupts-cost-nothing");
-    assert!(warned, "{:?}", result.warnings);
+    let mut ids = result.warnings.iter().map(|warning| &warning.id);
+    assert!(
+        ids.any(|id| id == "interrupts-cost-nothing"),
+        "{:?}",
+        result.warnings
+    );
 }
 
 /// On a device of 1 us no sleep keeps the floor, so the pattern counts for nothing.

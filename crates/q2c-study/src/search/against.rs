@@ -1,13 +1,11 @@
 //! Contenders on the patterns that were held out, and rules that better Linux's.
 
-use crate::poll_study::Ranked;
+use crate::poll_study::{Ranked, drawn};
 use crate::sweep::SimulatedCells;
 use q2c_model::stats::Rng;
-use q2c_policy::{LINUX, PolicySpec};
 use q2c_result::poll_search::{Against, Both, Contender, ContenderRole, Figures};
 use q2c_result::poll_study::StudiedPattern;
-use q2c_sim::{SimOutcome, sweep};
-use std::collections::BTreeMap;
+use q2c_sim::SimOutcome;
 
 const RESAMPLES: usize = 2_000;
 const ENDS: [f64; 2] = [0.025, 0.975];
@@ -26,30 +24,31 @@ pub(super) fn opened(
 ) -> Opened {
     let place = |policy: usize| ranked.policies.binary_search(&policy).ok();
     let places: Vec<Option<usize>> = (0..roles.len()).map(place).collect();
-    let reference = |(role, place): (&ContenderRole, &Option<usize>)| {
-        place.filter(|_| *role == ContenderRole::Reference)
+    let placed = roles.iter().zip(&places);
+    let placed = placed.filter_map(|(role, place)| Some((*role, (*place)?)));
+    let placed: Vec<(ContenderRole, usize)> = placed.collect();
+    let of_role = |wanted| {
+        let placed = placed.iter().filter(move |(role, _)| *role == wanted);
+        placed.map(|(_, place)| *place)
     };
-    let references: Vec<usize> = roles.iter().zip(&places).filter_map(reference).collect();
-    let contenders = roles.iter().zip(&places).filter_map(|(&role, place)| {
-        let configuration = (*place)?;
-        let scored = ranked.scored(configuration);
-        let against = match role {
-            ContenderRole::Finalist => references
-                .iter()
-                .map(|&reference| against(ranked, configuration, reference))
-                .collect(),
-            ContenderRole::Reference | ContenderRole::Other => Vec::new(),
-        };
-        Some(Contender {
-            policy: scored.policy.clone(),
+    let contender = |&(role, place): &(ContenderRole, usize)| {
+        let references = of_role(ContenderRole::Reference);
+        let against = references.map(|reference| against(ranked, place, reference));
+        let held_out = ranked.scored(place);
+        Contender {
+            policy: held_out.policy.clone(),
             role,
             searched: None,
-            held_out: scored,
-            against,
-        })
-    });
+            held_out,
+            against: if role == ContenderRole::Finalist {
+                against.collect()
+            } else {
+                Vec::new()
+            },
+        }
+    };
     Opened {
-        contenders: contenders.collect(),
+        contenders: placed.iter().map(contender).collect(),
         patterns: ranked.patterns.clone(),
         both: better_than_linux(ranked, cells, true),
         seconds: cells.seconds,
@@ -60,9 +59,7 @@ fn against(ranked: &Ranked<'_>, configuration: usize, reference: usize) -> Again
     let [losses, of_reference] = [configuration, reference].map(|c| ranked.losses.row(c).iter());
     let gains = of_reference.zip(losses);
     let gains: Vec<f64> = gains.map(|(theirs, ours)| theirs - ours).collect();
-    let sources = ranked.counting.iter();
-    let sources = sources.map(|&p| ranked.patterns[p].source.as_str());
-    let (low, high) = interval(&gains, sources, ranked.study.timing.seed);
+    let (low, high) = interval(&gains, &ranked.by_source(), ranked.study.timing.seed);
     Against {
         reference: ranked.policy(reference).to_string(),
         better: gains.iter().filter(|gain| **gain > 0.0).count(),
@@ -74,20 +71,14 @@ fn against(ranked: &Ranked<'_>, configuration: usize, reference: usize) -> Again
 }
 
 /// Over resampled sets of sources, each with all of its patterns; a single source has no bounds.
-fn interval<'s>(gains: &[f64], sources: impl Iterator<Item = &'s str>, seed: u64) -> (f64, f64) {
-    let mut of_source: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (source, gain) in sources.zip(gains) {
-        of_source.entry(source).or_default().push(*gain);
-    }
-    let of_source: Vec<Vec<f64>> = of_source.into_values().collect();
-    if of_source.len() < 2 {
+fn interval(gains: &[f64], sources: &[Vec<usize>], seed: u64) -> (f64, f64) {
+    if sources.len() < 2 {
         return (f64::MIN, f64::MAX);
     }
     let mut rng = Rng::new(seed);
-    let count = of_source.len();
     let mut mean = |_| {
-        let drawn = (0..count).flat_map(|_| &of_source[rng.below(count as u64) as usize]);
-        q2c_model::stats::mean(&drawn.copied().collect::<Vec<f64>>())
+        let gains = drawn(sources, &mut rng).into_iter().map(|p| gains[p]);
+        q2c_model::stats::mean(&gains.collect::<Vec<f64>>())
     };
     let mut means: Vec<f64> = (0..RESAMPLES).map(&mut mean).collect();
     means.sort_by(f64::total_cmp);
@@ -101,13 +92,14 @@ pub(super) fn better_than_linux(
     cells: &SimulatedCells,
     held_out: bool,
 ) -> Vec<Both> {
-    let on_trace = |(pattern, trace)| {
-        let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-        let linux = sweep(&[linux], &ranked.study.configuration_on(trace))[0];
-        Both {
-            held_out,
-            ..both_on(ranked, pattern, &linux, &cells.outcomes[pattern])
-        }
+    let on_trace = |(pattern, trace)| Both {
+        held_out,
+        ..both_on(
+            ranked,
+            pattern,
+            &ranked.study.linux_on(trace),
+            &cells.outcomes[pattern],
+        )
     };
     let traces = ranked.study.traces.iter().enumerate();
     traces.map(on_trace).collect()
@@ -150,11 +142,11 @@ mod tests {
     #[test]
     fn sources_are_drawn_as_wholes() {
         let gains = [0.5, -0.1];
-        assert_eq!(interval(&gains, ["a", "b"].into_iter(), 1), (-0.1, 0.5));
-        let same = [0.3, 0.3];
-        let (low, high) = interval(&same, ["a", "b"].into_iter(), 1);
+        let sources = [vec![0], vec![1]];
+        assert_eq!(interval(&gains, &sources, 1), (-0.1, 0.5));
+        let (low, high) = interval(&[0.3, 0.3], &sources, 1);
         assert!((low - 0.3).abs() < 1e-12 && (high - 0.3).abs() < 1e-12);
-        let one = interval(&gains, ["a", "a"].into_iter(), 1);
+        let one = interval(&gains, &[vec![0, 1]], 1);
         assert_eq!(one, (f64::MIN, f64::MAX));
     }
 }

@@ -17,7 +17,7 @@ use q2c_result::{Device, Machine};
 use q2c_sim::{
     Arrival, Configuration, Drive, LaneRecording, Limits, Objective, Waiting, standard_grid,
 };
-use q2c_study::{SimTrace, Study, Timing};
+use q2c_study::{CellProgress, SimTrace, Study, Timing};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -153,7 +153,7 @@ impl TuneKernel<'_> {
             limits: self.spec.limits,
             follow: None,
         };
-        let result = study.run(self.stop, &mut |_| ())?;
+        let result = study.run(&mut CellProgress::new(self.stop, &mut |_| ()))?;
         let best = result.best.map(|best| best.policy.parse());
         Ok(best.map(|policy| policy.expect("a sweep names rules by their texts")))
     }

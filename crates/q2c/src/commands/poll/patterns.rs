@@ -12,7 +12,8 @@ use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::start_threads;
 use q2c_study::{
-    ChosenCosts, Costs, LIBRARY, LONG_S, Search, SimTrace, Study, read_library, standard,
+    CellProgress, ChosenCosts, Costs, LIBRARY, LONG_S, Search, SimTrace, Study, read_library,
+    standard,
 };
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -201,7 +202,10 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
     worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
     let line = Line::counting(study.cells() as u64, "configurations");
-    let result = study.leave_out(args.interrupts, stop, &mut |done| line.set(done as u64))?;
+    let result = study.leave_out(
+        args.interrupts,
+        &mut CellProgress::new(stop, &mut |done| line.set(done as u64)),
+    )?;
     drop(line);
     outputs.write(&result)?;
     show(&result, args.on.grid.json)
@@ -272,7 +276,9 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let count = search.cells() / study.traces.len();
     worth_it(&args.on, "search", &study, &search.sample(), count as u64)?;
     let line = Line::counting(search.cells() as u64, "configurations");
-    let result = search.run(stop, &mut |done| line.set(done as u64))?;
+    let result = search.run(&mut CellProgress::new(stop, &mut |done| {
+        line.set(done as u64)
+    }))?;
     drop(line);
     outputs.write(&result)?;
     show(&result, args.on.grid.json)

@@ -17,7 +17,8 @@ use q2c_result::{Exit, Warning};
 use q2c_run::whole_file;
 use q2c_sim::{Arrival, Configuration, Taking, start_threads};
 use q2c_study::{
-    ChosenCosts, Costs, Holding, SimTrace, Simulation, SourceOptions, Study, Swept, Timing, read,
+    CellProgress, ChosenCosts, Costs, Holding, SimTrace, Simulation, SourceOptions, Study, Swept,
+    Timing, read,
 };
 use q2c_trace::table::TableColumn;
 use q2c_workbench::settings::{GoalArgs, RuleArgs};
@@ -418,7 +419,9 @@ pub(super) fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let policies = swept.policies().or_exit(Exit::Usage)?;
     study.policies = &policies;
     let line = Line::counting(study.cells() as u64, "configurations");
-    let mut result = study.run(stop, &mut |done| line.set(done as u64))?;
+    let mut result = study.run(&mut CellProgress::new(stop, &mut |done| {
+        line.set(done as u64)
+    }))?;
     drop(line);
     result.warnings.splice(0..0, costs.doubt);
     outputs.write(&result)?;

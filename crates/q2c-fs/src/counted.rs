@@ -1,0 +1,81 @@
+//! Threads that do operations for a while, of which those in the counted time count.
+
+use crate::spec::FsSettings;
+use q2c_model::CpuId;
+use q2c_sys::thread::pin;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The counted time of a trial, and what one of its threads has done.
+#[derive(Clone)]
+pub(crate) struct OperationCounter<'a> {
+    pub from: Instant,
+    pub to: Instant,
+    stop: &'a AtomicBool,
+    /// Operations of the thread.
+    pub done: u64,
+    /// The operations and the time when the first one that counts began.
+    since: Option<(u64, Instant)>,
+}
+
+impl<'a> OperationCounter<'a> {
+    /// The warm-up of a trial begins now.
+    pub(crate) fn new(spec: &FsSettings, stop: &'a AtomicBool) -> Self {
+        let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
+        OperationCounter {
+            from,
+            to: from + Duration::from_secs_f64(spec.seconds),
+            stop,
+            done: 0,
+            since: None,
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is time for one more operation, which counts if the counted time has begun.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        let now = Instant::now();
+        if self.since.is_none() && now >= self.from {
+            self.since = Some((self.done, now));
+        }
+        now < self.to && !self.is_stopped()
+    }
+
+    /// The operations that count, and their time in seconds.
+    pub(crate) fn finish(&self) -> (u64, f64) {
+        self.since.map_or((0, 0.0), |(before, since)| {
+            (self.done - before, since.elapsed().as_secs_f64())
+        })
+    }
+}
+
+/// Runs `work` in a thread for each number below `count`, on one CPU after another, and `meanwhile`
+/// in this one. `name` is what errors call a thread.
+pub(crate) fn in_threads<T: Send, M>(
+    (name, count): (&str, usize),
+    cpus: &[u32],
+    work: impl Fn(usize) -> io::Result<T> + Sync,
+    meanwhile: impl FnOnce() -> M,
+) -> io::Result<(Vec<T>, M)> {
+    let work = &work;
+    thread::scope(|scope| {
+        let start = |number: usize| {
+            let cpu = CpuId(cpus[number % cpus.len()]);
+            scope.spawn(move || {
+                pin(cpu)?;
+                work(number)
+            })
+        };
+        let threads: Vec<_> = (0..count).map(start).collect();
+        let seen = meanwhile();
+        let died = || io::Error::other(format!("a {name} ended early"));
+        let ended = threads.into_iter().map(|thread| thread.join());
+        let ended = ended.map(|ended| ended.unwrap_or_else(|_| Err(died())));
+        Ok((ended.collect::<io::Result<_>>()?, seen))
+    })
+}
