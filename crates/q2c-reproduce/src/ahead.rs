@@ -40,16 +40,14 @@ impl Ahead<'_> {
                 (!has(None)).then_some(true)
             }
         };
-        let count =
-            |here: Option<bool>| claims.iter().filter(|c| verdict(c) == here).count() as u32;
+        let verdicts: Vec<_> = claims.iter().map(verdict).collect();
+        let count = |here: Option<bool>| verdicts.iter().filter(|&&v| v == here).count() as u32;
         let trials = self.trials.unwrap_or(experiment.trials);
+        let variant = experiment.variant_of.as_ref();
         ListedExperiment {
             name: experiment.name.clone(),
             title: experiment.title.clone(),
-            variant_of: experiment
-                .variant_of
-                .as_ref()
-                .map(|variant| variant.name.clone()),
+            variant_of: variant.map(|variant| variant.name.clone()),
             source: experiment.setting.clone(),
             claims: claims.len() as u32,
             judgeable: count(Some(true)),
@@ -191,10 +189,8 @@ impl DistinctNumbers {
     }
 
     fn each(&mut self, names: &[String]) -> BTreeMap<String, f64> {
-        names
-            .iter()
-            .map(|name| (name.clone(), self.next()))
-            .collect()
+        let names = names.iter();
+        names.map(|name| (name.clone(), self.next())).collect()
     }
 }
 

@@ -70,6 +70,15 @@ impl Present {
         let needs = experiment.and(claim);
         let machine = &self.machine;
         let mut checked = Vec::new();
+        let mut add = |kind, needed: &dyn ToString, present: &dyn ToString, met| {
+            let (needed, present) = (needed.to_string(), present.to_string());
+            checked.push(Need {
+                kind,
+                needed,
+                present,
+                met,
+            });
+        };
         for (kind, needed, present) in [
             (NeedKind::Cpus, needs.cpus, Some(self.cpus)),
             (
@@ -80,62 +89,57 @@ impl Present {
             (NeedKind::NumaNodes, needs.numa_nodes, machine.numa_nodes),
             (NeedKind::HwQueues, needs.hw_queues, self.hw_queues),
         ] {
-            checked.extend(needed.map(|needed| {
+            if let Some(needed) = needed {
                 let known = present.map_or("not known".to_owned(), |count| count.to_string());
-                let met = present.is_some_and(|present| present >= needed);
-                need(kind, needed.to_string(), known, met)
-            }));
+                add(
+                    kind,
+                    &needed,
+                    &known,
+                    present.is_some_and(|present| present >= needed),
+                );
+            }
         }
         if let Some(KernelBound { below, version }) = needs.kernel {
             let bound = if below { "below" } else { "from" };
             let needed = format!("{bound} {}.{}", version.0, version.1);
             let kernel = kernel_version(&machine.kernel);
             let met = kernel.is_some_and(|kernel| (kernel < version) == below);
-            checked.push(need(NeedKind::Kernel, needed, &machine.kernel, met));
+            add(NeedKind::Kernel, &needed, &machine.kernel, met);
         }
         if needs.poll_queues {
             let present = self.poll_queues.map(|has| if has { "yes" } else { "no" });
             let met = self.poll_queues == Some(true);
-            checked.push(need(
+            add(
                 NeedKind::PollQueues,
-                "yes",
-                present.unwrap_or("no target"),
+                &"yes",
+                &present.unwrap_or("no target"),
                 met,
-            ));
+            );
         }
         if let Some(module) = &needs.module {
             let met = self.modules.contains(module);
             let present = if met { "there" } else { "not there" };
-            checked.push(need(NeedKind::Module, module, present, met));
+            add(NeedKind::Module, module, &present, met);
         }
         for fs in &needs.file_systems {
             let (present, met) = (self.file_systems.join(", "), self.file_systems.contains(fs));
-            checked.push(need(NeedKind::FileSystem, fs, present, met));
+            add(NeedKind::FileSystem, fs, &present, met);
         }
         if needs.spdk {
             let needed = "spdk_nvme_perf and a controller for it";
             let reason = self.no_spdk.as_deref();
-            checked.push(need(
+            add(
                 NeedKind::Spdk,
-                needed,
-                reason.unwrap_or("there"),
+                &needed,
+                &reason.unwrap_or("there"),
                 reason.is_none(),
-            ));
+            );
         }
         if let Some(devices) = &needs.devices {
             let present = "not among what an experiment can make or take here";
-            checked.push(need(NeedKind::Device, devices, present, false));
+            add(NeedKind::Device, devices, &present, false);
         }
         checked
-    }
-}
-
-fn need(kind: NeedKind, needed: impl Into<String>, present: impl Into<String>, met: bool) -> Need {
-    Need {
-        kind,
-        needed: needed.into(),
-        present: present.into(),
-        met,
     }
 }
 

@@ -60,9 +60,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     let lacks = needs.iter().any(|need| !need.met);
     // How many times as long the window has to be.
     let lack = |short: &ShortWindow| short.needed_s / short.present_s;
-    let short = expressions
-        .iter()
-        .filter_map(|expression| expression.short(run));
+    let short = expressions.iter().filter_map(|one| one.short(run));
     let short = short.max_by(|a, b| lack(a).total_cmp(&lack(b)));
     let cannot = lacks || claim.fitted.is_some() || short.is_some();
     let verdict = if cannot {
@@ -70,9 +68,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     } else {
         together(&expressions)
     };
-    let predicted = expressions
-        .iter()
-        .any(|expression| expression.found.predicted);
+    let predicted = expressions.iter().any(|one| one.found.predicted);
     let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
     let fitted = claim.fitted.iter().cloned();
     reasons.extend(fitted.map(|model| Reason::Fitted { model }));
@@ -87,6 +83,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     if run.scale != 1.0 && !predicted && seen {
         reasons.push(Reason::Scaled { scale: run.scale });
     }
+    let expects = expressions.iter().map(|one| one.expected(cannot, run));
     JudgedClaim {
         says: claim.says.clone(),
         published: claim.published.clone(),
@@ -97,10 +94,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
         } else {
             Basis::Measured
         },
-        expects: expressions
-            .iter()
-            .map(|one| one.expected(cannot, run))
-            .collect(),
+        expects: expects.collect(),
         needs,
         reasons,
     }

@@ -20,32 +20,16 @@ impl ExprQuantity {
         }
     }
 
-    /// The units in which a number can be compared with it.
-    fn units(self) -> &'static [&'static str] {
-        match self {
-            ExprQuantity::Share => &["%"],
-            ExprQuantity::Time => &["ns", "us", "ms", "s"],
-            ExprQuantity::Rate => &["K", "M"],
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            ExprQuantity::Share => "a share",
-            ExprQuantity::Time => "a time",
-            ExprQuantity::Rate => "a number of I/Os per second",
-        }
-    }
-
     /// What is wrong with the unit of a number that is compared with it.
     pub(crate) fn refuses(self, unit: &str) -> Option<String> {
-        let units = self.units();
+        let (name, units): (_, &[&str]) = match self {
+            ExprQuantity::Share => ("a share", &["%"]),
+            ExprQuantity::Time => ("a time", &["ns", "us", "ms", "s"]),
+            ExprQuantity::Rate => ("a number of I/Os per second", &["K", "M"]),
+        };
         (!unit.is_empty() && !units.contains(&unit)).then(|| {
-            format!(
-                "the left side is {}, which has no unit `{unit}`; write {}",
-                self.name(),
-                units.join(", ")
-            )
+            let units = units.join(", ");
+            format!("the left side is {name}, which has no unit `{unit}`; write {units}")
         })
     }
 

@@ -180,10 +180,8 @@ impl ClaimScope {
     }
 
     pub(crate) fn window_names(&self) -> Vec<String> {
-        self.windows
-            .iter()
-            .map(|window| window.name.clone())
-            .collect()
+        let windows = self.windows.iter();
+        windows.map(|window| window.name.clone()).collect()
     }
 
     pub(crate) fn axis_names(&self) -> Vec<String> {
@@ -192,8 +190,9 @@ impl ClaimScope {
 
     fn window(&self, name: &String) -> Result<Window, String> {
         let window = self.windows.iter().find(|window| window.name == *name);
-        let window = window.cloned();
-        window.ok_or_else(|| none_such("window", name, &self.window_names()))
+        window
+            .cloned()
+            .ok_or_else(|| none_such("window", name, &self.window_names()))
     }
 
     fn phase(&self, name: Option<&String>, figure: &FigureReference) -> Result<usize, String> {

@@ -211,40 +211,12 @@ impl Experiment {
         self.jobs.iter().flat_map(|job| job.phases.iter().flatten())
     }
 
-    /// The settings of all jobs at all points that do their I/O on the user's target.
-    pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
-        let points = self.points();
-        let at_points = |settings: &SettingsText| -> Vec<_> {
-            points
-                .iter()
-                .map(|at| settings.settings_at(&self.full(at)))
-                .collect()
-        };
-        let settings = self.settings().filter(|settings| settings.on_target());
-        settings.flat_map(at_points).collect()
-    }
-
-    /// The engines that jobs name, each once.
-    pub fn engines(&self) -> Vec<String> {
-        let mut engines: Vec<String> = Vec::new();
-        for settings in self.on_target().into_iter().flatten() {
-            let name = settings.engine.map(|engine| engine.to_string());
-            engines.extend(name.filter(|name| !engines.contains(name)));
-        }
-        engines
-    }
-
     /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
     pub(crate) fn cpus(&self) -> Option<u32> {
-        let at_point = |at: AxisValues| {
-            let phases = crate::jobs::cpu_use(self, &at, 0).into_iter();
-            phases.map(|phase| phase.needed).max()
-        };
         let points = self.points().into_iter();
-        points
-            .filter_map(at_point)
-            .max()
-            .filter(|_| !self.jobs.is_empty())
+        let phases = points.flat_map(|at| crate::jobs::cpu_use(self, &at, 0));
+        let needed = phases.map(|phase| phase.needed).max();
+        needed.filter(|_| !self.jobs.is_empty())
     }
 
     /// Why it runs in real time; `None` where all jobs are on simulated devices, as `target` may

@@ -35,6 +35,7 @@ fn lines(problems: &[Problem]) -> String {
         .collect()
 }
 
+#[derive(Default)]
 pub(super) struct Problems<'a> {
     pub text: &'a str,
     pub all: Vec<Problem>,
@@ -43,6 +44,12 @@ pub(super) struct Problems<'a> {
 impl Problems<'_> {
     pub(crate) fn add<T>(&mut self, at: &Spanned<T>, words: impl Into<String>) {
         self.add_at(at.span(), words.into());
+    }
+
+    pub(crate) fn add_if<T>(&mut self, wrong: bool, at: &Spanned<T>, words: impl Into<String>) {
+        if wrong {
+            self.add(at, words);
+        }
     }
 
     pub(crate) fn add_at(&mut self, span: Range<usize>, words: String) {

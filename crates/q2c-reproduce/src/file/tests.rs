@@ -1,4 +1,5 @@
 use super::*;
+use crate::file::problem::Problem;
 
 const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "small"

@@ -131,10 +131,8 @@ impl ProbeSamples {
     fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
             let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
-            let begin = cut
-                .checked_sub(1)
-                .and_then(|before| self.counts.get(before));
-            let Some((begin, end)) = begin.zip(self.counts.get(cut)) else {
+            let Some([begin, end]) = cut.checked_sub(1).and_then(|n| self.counts.get(n..=cut))
+            else {
                 continue;
             };
             let seen = end.since(*begin);
@@ -147,8 +145,8 @@ impl ProbeSamples {
 
 fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
     courses.iter().position(|course| {
-        let placed = course.phases[phase].as_ref();
-        placed.is_some_and(|placed| placed.ready.kernel.is_some())
+        let prepared = course.phases[phase].as_ref();
+        prepared.is_some_and(|job| job.kernel.is_some())
     })
 }
 
@@ -159,13 +157,13 @@ fn delays(courses: &[Course]) -> Result<Vec<Option<Delay>>, String> {
 
 /// A job that leaves its sleep to the kernel is the only one that polls: the probe sees no jobs.
 fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
-    let polls = |ready: &&PreparedJob| {
-        let polls = ready.engine.polls_in_call() || ready.engine.needs_poll_queues();
-        polls && ready.settings.device == TARGET
+    let polls = |job: &&PreparedJob| {
+        let polls = job.engine.polls_in_call() || job.engine.needs_poll_queues();
+        polls && job.settings.device == TARGET
     };
     let polling = courses.iter().filter_map(|course| {
-        let ready = course.phases[phase].as_ref().map(|placed| &placed.ready);
-        Some((&course.name, ready.filter(polls)?.kernel.as_ref()))
+        let job = course.phases[phase].as_ref().filter(polls)?;
+        Some((&course.name, job.kernel.as_ref()))
     });
     let polling: Vec<_> = polling.collect();
     let Some((sleeping, sleep)) = polling.iter().find(|(_, sleep)| sleep.is_some()) else {
@@ -183,17 +181,18 @@ fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::lanes::PlacedJob;
     use crate::jobs::lanes::tests::{course, placed};
     use q2c_engine::EngineSpec;
     use q2c_policy::KernelSleep;
     use q2c_result::reproduce::Tick;
 
-    fn in_call(kernel: Option<KernelSleep>) -> Option<PlacedJob> {
-        let mut placed = placed("poll", 1, &[0])?;
-        placed.ready.engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
-        placed.ready.kernel = kernel;
-        Some(placed)
+    fn in_call(kernel: Option<KernelSleep>) -> Option<PreparedJob> {
+        let engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
+        placed("poll", 1, &[0]).map(|job| PreparedJob {
+            engine,
+            kernel,
+            ..job
+        })
     }
 
     #[test]

@@ -13,10 +13,10 @@ pub(crate) use stages::STAGE_FIGURES;
 pub use stages::no_capture;
 
 use crate::devices::ExperimentDevice;
-use crate::file::{Experiment, ExperimentJob, SettingsText};
+use crate::file::{Experiment, ExperimentJob, JobSettings, SettingsText};
 use cpus::{CpuDemand, needed, placed};
 use kernel::KernelPolling;
-use lanes::{Course, PlacedJob, strands};
+use lanes::{Course, strands};
 use live::LiveTrial;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::reproduce::{CpuUse, PointTrial, Window};
@@ -80,16 +80,14 @@ impl JobsPlan<'_> {
         let cpus = wishes.iter().map(|wishes| placed(wishes, self.ground.cpus));
         let cpus: Vec<Vec<Vec<CpuId>>> = cpus.collect();
         let course = |(n, job): (usize, &ExperimentJob)| {
-            let mut phases = Vec::new();
-            for (settings, cpus) in job.phases.iter().zip(&cpus) {
-                let place = |settings: &SettingsText| -> Result<PlacedJob, String> {
-                    let ready = self.ground.ready(&settings.settings_at(at)?, made)?;
-                    let cpus = cpus[n].clone();
-                    Ok(PlacedJob { ready, cpus })
-                };
-                phases.push(settings.as_ref().map(place).transpose()?);
-            }
-            let name = job.name.clone();
+            let phase = |(settings, cpus): (&Option<SettingsText>, &Vec<Vec<CpuId>>)| {
+                let settings = settings.as_ref().map(|settings| settings.settings_at(at));
+                let job = settings.transpose()?;
+                let job = job.map(|job| self.ground.ready(job, cpus[n].clone(), made));
+                job.transpose()
+            };
+            let phases = job.phases.iter().zip(&cpus).map(phase);
+            let (name, phases) = (job.name.clone(), phases.collect::<Result<_, String>>()?);
             Ok(Course { name, phases })
         };
         self.experiment
@@ -180,23 +178,19 @@ impl JobsPlan<'_> {
 /// As [`JobsPlan::cpus`], where there are `present`.
 pub(crate) fn cpu_use(experiment: &Experiment, at: &AxisValues, present: u32) -> Vec<CpuUse> {
     let wishes = wishes(experiment, at).unwrap_or_default();
-    wishes
-        .iter()
-        .map(|wishes| needed(wishes, present))
-        .collect()
+    let uses = wishes.iter().map(|wishes| needed(wishes, present));
+    uses.collect()
 }
 
 fn wishes(experiment: &Experiment, at: &AxisValues) -> Result<Vec<Vec<Option<CpuDemand>>>, String> {
     let (jobs, at) = (&experiment.jobs, &experiment.full(at));
     let wish = |job: &ExperimentJob, phase: usize| {
-        let settings = job.phases[phase]
-            .as_ref()
-            .map(|settings| settings.settings_at(at));
-        let settings = settings.transpose()?;
-        Ok(settings.map(|settings| CpuDemand {
-            threads: settings.threads,
-            cpus: settings.cpus,
-        }))
+        let settings = job.phases[phase].as_ref();
+        let demand = settings.map(|settings| {
+            let JobSettings { threads, cpus, .. } = settings.settings_at(at)?;
+            Ok(CpuDemand { threads, cpus })
+        });
+        demand.transpose()
     };
     let phase = |phase: usize| jobs.iter().map(|job| wish(job, phase)).collect();
     (0..experiment.phases.len()).map(phase).collect()

@@ -95,18 +95,14 @@ pub(crate) struct Run<'a> {
 
 impl Run<'_> {
     pub(crate) fn phases(&self) -> Vec<PhaseTrial> {
-        (0..self.orders.len())
-            .map(|phase| self.phase(phase))
-            .collect()
+        let phases = 0..self.orders.len();
+        phases.map(|phase| self.phase(phase)).collect()
     }
 
     /// The slices in which an order was in force.
     fn parts(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
-        let order = self.orders.get(phase);
-        self.heap
-            .slices
-            .iter()
-            .filter(move |part| Some(&part.order) == order)
+        let (slices, order) = (self.heap.slices.iter(), self.orders.get(phase));
+        slices.filter(move |part| Some(&part.order) == order)
     }
 
     fn does(&self, lane: usize, job: usize, phase: usize) -> bool {
@@ -131,11 +127,8 @@ impl Run<'_> {
     fn cut(&self, phase: usize) -> (u64, u64) {
         let begin = |phase| self.parts(phase).map(|part| part.numbers.0).min();
         let first = begin(phase).unwrap_or(0);
-        let last = self
-            .parts(phase)
-            .map(|part| part.numbers.1)
-            .max()
-            .unwrap_or(0);
+        let last = self.parts(phase).map(|part| part.numbers.1);
+        let last = last.max().unwrap_or(0);
         let end = begin(phase + 1).unwrap_or(self.heap.end).min(self.heap.end);
         (first, last.min(end.saturating_sub(1)).max(first))
     }
@@ -151,15 +144,14 @@ impl Run<'_> {
                 .filter(|part| self.does(part.lane, job, phase))
                 .collect()
         };
-        let jobs = 0..self.courses.len();
-        let cpus: Vec<f64> = jobs
-            .clone()
-            .map(|job| busy(&job_parts(job), seconds))
-            .collect();
-        let series = |job: usize| {
+        let parts: Vec<_> = (0..self.courses.len()).map(job_parts).collect();
+        let busy = |parts: &Vec<&SeriesSlice>| {
+            parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
+        };
+        let cpus: Vec<f64> = parts.iter().map(busy).collect();
+        let series = |(job, mine): (usize, &Vec<&SeriesSlice>)| {
             let course = &self.courses[job];
             let placed = course.phases[phase].as_ref()?;
-            let mine = job_parts(job);
             let span = CounterSpan {
                 wall_s: seconds,
                 stretches: 1,
@@ -168,17 +160,15 @@ impl Run<'_> {
                 known: self.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
                 ..Others::default()
             };
-            let method = placed.ready.method();
-            let busy = counters
-                .busy
-                .map(|total| of_jobs(total, others, cpus[job], span).cpus);
+            let method = placed.method();
+            let busy = |total| of_jobs(total, others, cpus[job], span).cpus;
             Some(JobSeries {
                 job: course.name.clone(),
                 lanes: placed.cpus.len() as u32,
-                was: Some(counters.mode(&mine, &method, phase, self)),
+                was: Some(counters.mode(mine, &method, phase, self)),
                 rule_period_s: method.period().map(Nanos::as_secs_f64),
-                busy_cpus: busy,
-                ticks: self.ticks(&mine, first, last),
+                busy_cpus: counters.busy.map(busy),
+                ticks: self.ticks(mine, first, last),
                 ..JobSeries::default()
             })
         };
@@ -187,7 +177,7 @@ impl Run<'_> {
             seconds,
             busy_cpus: counters.busy,
             interrupts: counters.interrupts,
-            jobs: jobs.filter_map(series).collect(),
+            jobs: parts.iter().enumerate().filter_map(series).collect(),
         }
     }
 
@@ -202,10 +192,6 @@ impl Run<'_> {
         };
         (first..=last).filter_map(numbered).collect()
     }
-}
-
-fn busy(parts: &[&SeriesSlice], seconds: f64) -> f64 {
-    parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
 }
 
 /// A slice that stands for several intervals gives each of them its rate.
@@ -280,14 +266,13 @@ impl PhaseCounters {
         parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
         let ios: f64 = parts.iter().map(|part| part.ios).sum();
         let voluntary: u64 = parts.iter().map(|part| part.voluntary).sum();
-        let waits = match sleeps.slept {
-            0 => ios,
-            slept => slept as f64,
+        let waits = if sleeps.slept == 0 {
+            ios
+        } else {
+            sleeps.slept as f64
         };
-        let at_work = run
-            .courses
-            .iter()
-            .filter(|course| course.phases[phase].is_some());
+        let courses = run.courses.iter();
+        let at_work = courses.filter(|course| course.phases[phase].is_some());
         let seen = WaitCounts {
             ios: ios as u64,
             handled: sleeps.handled,

@@ -1,6 +1,7 @@
 use super::*;
+use crate::jobs::ground::PreparedJob;
 use crate::jobs::lanes::tests::course;
-use crate::jobs::lanes::{self, PlacedJob, strands};
+use crate::jobs::lanes::{self, strands};
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
 use q2c_host::Roots;
@@ -8,7 +9,7 @@ use q2c_sys::Clock;
 
 const SLICE: Nanos = Nanos::from_millis(10);
 
-fn placed(method: &str, cpus: &[u32]) -> Option<PlacedJob> {
+fn placed(method: &str, cpus: &[u32]) -> Option<PreparedJob> {
     lanes::tests::placed(method, 1, cpus)
 }
 
