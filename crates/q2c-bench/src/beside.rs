@@ -82,21 +82,19 @@ impl<'a> SpotBackgrounds<'a> {
         let jobs = self.plans_of(0, background, &times);
         let (data, moments) = self.place.run(self.spot, jobs, times.slices(), stop)?;
         let counted = times.phase(0);
-        let (begin, end) = (&moments[counted.start].cpu, &moments[counted.end].cpu);
-        let busy = begin.as_ref().zip(end.as_ref());
+        let (begin, end) = (&moments[counted.start], &moments[counted.end]);
         Ok(BackgroundTrial {
             alone_iops: mean_iops(&data.lanes, &counted),
             alone_cpus: own_cpus(&data.lanes, &counted),
-            rest_busy_cpus: busy.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
+            rest_busy_cpus: end.counters.since(&begin.counters).busy_cpus,
             ..BackgroundTrial::default()
         })
     }
 
     pub(crate) fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
         let phases = self.phases.iter().enumerate();
-        phases
-            .flat_map(|(n, background)| self.plans_of(n, background, times))
-            .collect()
+        let plans = phases.flat_map(|(n, background)| self.plans_of(n, background, times));
+        plans.collect()
     }
 
     fn plans_of(&self, n: usize, background: &Background, times: &Timetable) -> Vec<JobPlan> {

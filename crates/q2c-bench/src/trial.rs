@@ -10,15 +10,14 @@ use crate::{BenchSettings, Interface, Media, Spot};
 use q2c_engine::{
     EngineSpec, IoTally, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait, run,
 };
-use q2c_host::block::{DiskStats, Interrupts};
-use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
+use q2c_host::cpu_time::{CpuBusy, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
 use q2c_result::bench::{PointDevice, Slice};
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
-use q2c_workbench::workload::{Site, first_fault};
+use q2c_workbench::workload::{Boundary, Site, first_fault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -132,9 +131,7 @@ fn of_device(error: &RunError) -> bool {
 #[derive(Default)]
 pub(super) struct Moment {
     pub t_ns: u64,
-    pub cpu: Option<CpuTimes>,
-    pub interrupts: Option<Interrupts>,
-    pub disk: Option<DiskStats>,
+    pub counters: Boundary,
     /// `None` when they could not be read.
     pub helpers: Option<Vec<Helper>>,
 }
@@ -146,12 +143,9 @@ pub(super) struct Moments<'a> {
 
 impl Observer for Moments<'_> {
     fn boundary(&mut self, _phase: usize) {
-        let target_disk = self.site.target_disk.as_ref();
         self.all.push(Moment {
             t_ns: self.site.time.now(),
-            cpu: self.site.cpu_times(),
-            interrupts: self.site.interrupts(),
-            disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
+            counters: Boundary::read(self.site),
             helpers: match self.site.time.world() {
                 Some(_) => Some(Vec::new()),
                 None => helpers(&self.site.roots).ok(),
@@ -400,7 +394,7 @@ fn gathered(
     let (first, last) = (&moments[slices.start], &moments[slices.end]);
     // Jobs do an I/O in each slice, however long it takes. Then theirs end after the machine's.
     let seen_s = (last.t_ns - first.t_ns) as f64 / 1e9;
-    machine(&mut trial, first, last);
+    machine(&mut trial, &first.counters, &last.counters);
     if seen_s < trial.wall_s * LEAST_SEEN {
         (trial.busy_s, trial.softirq_s) = (None, None);
         (trial.interrupts, trial.requests) = (None, None);
@@ -411,12 +405,10 @@ fn gathered(
     trial
 }
 
-fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
-    let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
-    trial.interrupts = irqs.map(|(b, e)| e.since(b).total());
-    let disk = begin.disk.as_ref().zip(end.disk.as_ref());
-    let done = disk.map(|(b, e)| e.since(b));
-    trial.requests = done.map(|d| d.read.requests + d.write.requests);
+fn machine(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary) {
+    let seen = end.since(begin);
+    (trial.interrupts, trial.requests) = (seen.interrupts, seen.requests);
+    trial.other_programs = seen.other_programs;
     if let Some((begin, end)) = begin.cpu.as_ref().zip(end.cpu.as_ref()) {
         let busy = end.busy_since(begin);
         let seconds = |time: fn(&CpuBusy) -> Nanos| -> f64 {
@@ -424,7 +416,6 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
         };
         trial.busy_s = (busy.window > Nanos::ZERO).then(|| seconds(|cpu| cpu.busy));
         trial.softirq_s = Some(seconds(|cpu| cpu.irq) + seconds(|cpu| cpu.softirq));
-        trial.other_programs = busy.other_programs();
         trial.softirq_share = busy.softirq_share();
         trial.steal_share = busy.steal_share();
     }

@@ -125,44 +125,42 @@ impl<'a> Reader<'a> {
         let Some(entry) = self.take(key) else {
             return false;
         };
-        match entry.value.as_deref() {
-            None | Some("1") => true,
-            Some("0") => false,
-            Some(_) => {
-                self.refuse(&entry, "expected 0 or 1", None);
-                false
-            }
+        if !matches!(entry.value.as_deref(), None | Some("0" | "1")) {
+            self.refuse(&entry, "expected 0 or 1", None);
         }
+        matches!(entry.value.as_deref(), None | Some("1"))
     }
 
     pub(crate) fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
         let entry = self.take(key)?;
         let count = self.number(&entry, entry.text(), topic)?;
-        if !(1..=most).contains(&count) {
-            let reason = format!("expected 1 to {most}, found {count}");
-            self.refuse(&entry, &reason, Some(topic));
-            return None;
-        }
-        Some(count)
+        let counted = Some(count).filter(|count| (1..=most).contains(count));
+        let reason = || format!("expected 1 to {most}, found {count}");
+        self.ok(&entry, topic, counted.ok_or_else(reason))
     }
 
     pub(crate) fn number(&mut self, entry: &FioOption, text: &str, topic: Topic) -> Option<u64> {
         let base = match entry.kb_base.as_deref() {
-            None | Some("1024") => KbBase::K1024,
-            Some("1000") => KbBase::K1000,
-            Some(other) => {
-                let reason =
-                    format!("kb_base={other} decides what it means: expected 1000 or 1024");
-                self.refuse(entry, &reason, Some(topic));
-                return None;
-            }
+            None | Some("1024") => Ok(KbBase::K1024),
+            Some("1000") => Ok(KbBase::K1000),
+            Some(other) => Err(format!(
+                "kb_base={other} decides what it means: expected 1000 or 1024"
+            )),
         };
-        let number = parse_integer(text, base);
-        if number.is_none() {
-            let reason = format!("expected a whole number such as 8, 4k or 64KiB, found `{text}`");
-            self.refuse(entry, &reason, Some(topic));
-        }
-        number
+        let base = self.ok(entry, topic, base)?;
+        let reason = || format!("expected a whole number such as 8, 4k or 64KiB, found `{text}`");
+        self.ok(entry, topic, parse_integer(text, base).ok_or_else(reason))
+    }
+
+    /// The value of an option; its error is the reason why the option is refused.
+    pub(crate) fn ok<T>(
+        &mut self,
+        entry: &FioOption,
+        topic: Topic,
+        value: Result<T, impl AsRef<str>>,
+    ) -> Option<T> {
+        let refuse = |reason| self.refuse(entry, AsRef::as_ref(&reason), Some(topic));
+        value.map_err(refuse).ok()
     }
 
     pub(crate) fn refuse(&mut self, entry: &FioOption, reason: &str, about: Option<Topic>) {
@@ -211,10 +209,12 @@ impl<'a> Reader<'a> {
                 "q2c bench has no such option, and without it something else would be measured";
             return Err(reason.to_owned());
         };
-        match entry.value.as_deref() {
-            Some(value) if values.contains(&value) => Ok("it is the default"),
-            _ => Err(format!("q2c bench has {key}={} only", values[0])),
-        }
+        let is_default = entry
+            .value
+            .as_deref()
+            .is_some_and(|value| values.contains(&value));
+        let only = || format!("q2c bench has {key}={} only", values[0]);
+        is_default.then_some("it is the default").ok_or_else(only)
     }
 }
 

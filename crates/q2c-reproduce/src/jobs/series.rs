@@ -10,7 +10,7 @@ use q2c_result::mode::WaitMode;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
-use q2c_workbench::workload::{Boundary, Site};
+use q2c_workbench::workload::{Boundary, Site, StageActivity};
 
 pub(crate) struct Heap {
     /// The common start on the run's clock, ns.
@@ -137,7 +137,13 @@ impl Run<'_> {
         let (first, last) = self.cut(phase);
         let slice_s = self.heap.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
-        let counters = PhaseCounters::between(self, phase);
+        let boundaries = self
+            .boundaries
+            .get(phase + 1)
+            .zip(self.boundaries.get(phase));
+        let counters = boundaries
+            .map(|(end, begin)| end.since(begin))
+            .unwrap_or_default();
         let job_parts = |job: usize| -> Vec<&SeriesSlice> {
             let parts = self.parts(phase);
             parts
@@ -165,9 +171,9 @@ impl Run<'_> {
             Some(JobSeries {
                 job: course.name.clone(),
                 lanes: placed.cpus.len() as u32,
-                was: Some(counters.mode(mine, &method, phase, self)),
+                was: Some(self.mode(mine, &method, phase, &counters)),
                 rule_period_s: method.period().map(Nanos::as_secs_f64),
-                busy_cpus: counters.busy.map(busy),
+                busy_cpus: counters.busy_cpus.map(busy),
                 ticks: self.ticks(mine, first, last),
                 ..JobSeries::default()
             })
@@ -175,7 +181,7 @@ impl Run<'_> {
         PhaseTrial {
             begin_s: first as f64 * slice_s,
             seconds,
-            busy_cpus: counters.busy,
+            busy_cpus: counters.busy_cpus,
             interrupts: counters.interrupts,
             jobs: parts.iter().enumerate().filter_map(series).collect(),
         }
@@ -229,38 +235,13 @@ fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
     }
 }
 
-#[derive(Default)]
-struct PhaseCounters {
-    busy: Option<f64>,
-    interrupts: Option<u64>,
-    requests: Option<u64>,
-}
-
-impl PhaseCounters {
-    fn between(run: &Run<'_>, phase: usize) -> Self {
-        let begin = run.boundaries.get(phase);
-        let Some((begin, end)) = begin.zip(run.boundaries.get(phase + 1)) else {
-            return PhaseCounters::default();
-        };
-        let cpu = begin.cpu.as_ref().zip(end.cpu.as_ref());
-        let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
-        let disk = begin.disk.as_ref().zip(end.disk.as_ref());
-        PhaseCounters {
-            busy: cpu.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
-            interrupts: irqs.map(|(begin, end)| end.since(begin).total()),
-            requests: disk.map(|(begin, end)| {
-                let done = end.since(begin);
-                done.read.requests + done.write.requests
-            }),
-        }
-    }
-
+impl Run<'_> {
     fn mode(
         &self,
         parts: &[&SeriesSlice],
         asked: &Method,
         phase: usize,
-        run: &Run<'_>,
+        counters: &StageActivity,
     ) -> WaitMode {
         let mut sleeps = SleepCounts::default();
         parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
@@ -271,19 +252,19 @@ impl PhaseCounters {
         } else {
             sleeps.slept as f64
         };
-        let courses = run.courses.iter();
+        let courses = self.courses.iter();
         let at_work = courses.filter(|course| course.phases[phase].is_some());
         let seen = WaitCounts {
             ios: ios as u64,
             handled: sleeps.handled,
             slept: sleeps.slept,
             left_to_interrupt: sleeps.interrupted,
-            interrupts: self.interrupts,
-            requests: self.requests,
+            interrupts: counters.interrupts,
+            requests: counters.requests,
             others: at_work.count() > 1,
             switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
             polls_by: parts.first().map(|part| part.polls_by),
-            checks_kernel: self.interrupts.is_some(),
+            checks_kernel: counters.interrupts.is_some(),
             ..WaitCounts::default()
         };
         seen.mode(asked)

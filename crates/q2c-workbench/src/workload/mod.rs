@@ -73,7 +73,10 @@ impl Workload {
             sampler_cpu: self.sampler_cpu,
             time: self.site.time.clone(),
         };
-        let mut watcher = Watcher::new(&self.site, stages.iter().len());
+        let mut watcher = Watcher {
+            site: &self.site,
+            boundaries: Vec::with_capacity(stages.iter().len() + 1),
+        };
         let mut data = run(plan, &mut watcher, stop)?;
         let fault = first_fault(&data);
         data.lanes.truncate(self.cpus.len());
