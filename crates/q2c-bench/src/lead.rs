@@ -84,9 +84,8 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Lead
         let is_higher = median(cell) > median(best);
         if is_higher { cell } else { best }
     });
-    let mut others = there
-        .iter()
-        .filter(|cell| cell.point.method != best.point.method);
+    let is_other = |cell: &&&BenchCell| cell.point.method != best.point.method;
+    let mut others = there.iter().filter(is_other);
     let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
     let above = |other: &&BenchCell| best.figure(measure).above(&other.figure(measure));
     // KIOPS/core of the machine's CPUs is another figure than that of the threads' CPU time.

@@ -45,9 +45,8 @@ pub(super) fn trial(
         roots,
         all: Vec::new(),
     };
-    let done = site
-        .perf
-        .run(&roots.sys, &args, &mut |pid| looks.look(pid), stop);
+    let mut look = |pid| looks.look(pid);
+    let done = site.perf.run(&roots.sys, &args, &mut look, stop);
     let result = done.map_err(|error| match error {
         SpdkError::Stopped(_) => NoTrial::Stopped,
         error => NoTrial::Program(error.to_string()),

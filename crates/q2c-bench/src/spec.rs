@@ -348,18 +348,12 @@ impl Axes {
     }
 
     fn number_of_points(&self) -> usize {
-        let lengths = [
-            self.engines().len(),
-            self.method.len(),
-            self.jobs.len(),
-            self.depth.len(),
-            self.bs.len(),
-            self.rw.len(),
-            self.backgrounds().len(),
-            self.hw_queues.as_ref().map_or(1, Vec::len),
-            self.nr_requests.as_ref().map_or(1, Vec::len),
-        ];
-        lengths.into_iter().fold(1, usize::saturating_mul)
+        let set = |values: &Option<List<u32>>| values.as_ref().map_or(1, Vec::len);
+        let of_device = [set(&self.hw_queues), set(&self.nr_requests)];
+        let of_ios = [self.rw.len(), self.bs.len(), self.depth.len()];
+        let of_jobs = [self.engines().len(), self.method.len(), self.jobs.len()];
+        let lengths = of_device.into_iter().chain(of_ios).chain(of_jobs);
+        lengths.fold(self.backgrounds().len(), usize::saturating_mul)
     }
 
     /// In the order of jobs within methods within interfaces within settings of the device.
@@ -373,23 +367,22 @@ impl Axes {
         let of_device = iproduct!(set(&self.hw_queues), set(&self.nr_requests));
         let of_ios = iproduct!(&self.rw, &self.bs, &self.depth, &backgrounds);
         let of_jobs = iproduct!(self.engines(), &self.method, &self.jobs);
-        iproduct!(of_device, of_ios, of_jobs)
-            .map(|(of_device, of_ios, (engine, method, jobs))| {
-                let (hw_queues, nr_requests) = of_device;
-                let (rw, bs, depth, background) = of_ios;
-                BenchPoint {
-                    engine: engine.clone(),
-                    method: method.clone(),
-                    jobs: *jobs,
-                    depth: *depth,
-                    bs: *bs,
-                    rw: rw.to_string(),
-                    background: background.clone(),
-                    hw_queues,
-                    nr_requests,
-                }
-            })
-            .collect()
+        let points = iproduct!(of_device, of_ios, of_jobs);
+        let points = points.map(|((hw_queues, nr_requests), ios, (engine, method, &jobs))| {
+            let (rw, &bs, &depth, background) = ios;
+            BenchPoint {
+                engine: engine.clone(),
+                method: method.clone(),
+                jobs,
+                depth,
+                bs,
+                rw: rw.to_string(),
+                background: background.clone(),
+                hw_queues,
+                nr_requests,
+            }
+        });
+        points.collect()
     }
 }
 

@@ -115,14 +115,12 @@ pub(crate) fn suspects(
     };
     let mut suspects = Suspects::default();
     for (id, rule) in RULES {
-        match rule(&bend) {
-            None => suspects.not_looked_at.push((*id).to_owned()),
-            Some(found) => {
-                suspects
-                    .named
-                    .extend(found.map(|(jobs, why)| Suspect { id, jobs, why }))
-            }
-        }
+        let Some(finding) = rule(&bend) else {
+            suspects.not_looked_at.push((*id).to_owned());
+            continue;
+        };
+        let suspect = finding.map(|(jobs, why)| Suspect { id, jobs, why });
+        suspects.named.extend(suspect);
     }
     suspects
 }

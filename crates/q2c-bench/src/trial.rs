@@ -287,15 +287,13 @@ impl TrialPlace<'_> {
         times: &Timetable,
     ) -> Vec<JobPlan> {
         let jobs = spot.point.jobs as usize;
-        let cpus: Vec<CpuId> = (0..jobs)
-            .map(|job| self.cpus[job % self.cpus.len()])
-            .collect();
-        let helper = |job: usize| self.cpus[(jobs + job) % self.cpus.len()];
+        let cpu = |nth: usize| self.cpus[nth % self.cpus.len()];
+        let cpus: Vec<CpuId> = (0..jobs).map(cpu).collect();
         let waits = spot.way.waits.build_on(&cpus);
         let medium = self.media.medium_for(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
-            engine: engine.clone().with_helper_on(helper(job).0),
+            engine: engine.clone().with_helper_on(cpu(jobs + job).0),
             medium: medium.clone(),
             pattern: spot.pattern,
             bs: spot.point.bs,

@@ -1,7 +1,7 @@
 //! Claims judged by a made-up trial at each point: what takes a verdict away is the machine.
 
 use crate::file::{Experiment, Needs};
-use crate::jobs::{AxisValues, cpu_use};
+use crate::jobs::{AxisValues, STAGE_FIGURES, cpu_use};
 use crate::needs::Present;
 use crate::{About, judged};
 use q2c_model::{Nanos, Rates};
@@ -201,10 +201,8 @@ fn phases(
     figure: &mut DistinctNumbers,
 ) -> Vec<PhaseTrial> {
     let full = experiment.full(at);
-    let stages = crate::jobs::STAGE_FIGURES
-        .iter()
-        .filter(|_| experiment.capture);
-    let stages: Vec<String> = stages.map(|&name| name.to_owned()).collect();
+    let mut stages = STAGE_FIGURES.map(str::to_owned).to_vec();
+    stages.retain(|_| experiment.capture);
     let lengths = experiment.phases_at(scale).into_iter().enumerate();
     let phase = |(nth, length): (usize, Nanos)| {
         let seconds = length.as_secs_f64();

@@ -142,10 +142,7 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         claims: claims.collect(),
         charts: charts.collect(),
         points,
-        warnings: (scale != 1.0)
-            .then(|| scaled_warning(scale))
-            .into_iter()
-            .collect(),
+        warnings: Vec::from_iter((scale != 1.0).then(|| scaled_warning(scale))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What claims need of the machine, beside what it has.
 
 use crate::file::{KernelBound, Needs};
+use itertools::Itertools;
 use q2c_bench::media::Media;
 use q2c_engine::World;
 use q2c_host::kernel_version::kernel_version;
@@ -146,12 +147,7 @@ impl Present {
 impl Needs {
     /// These needs and those of `other`, which go first where both say something.
     pub(crate) fn and(&self, other: &Needs) -> Needs {
-        let mut file_systems = self.file_systems.clone();
-        let more = other
-            .file_systems
-            .iter()
-            .filter(|fs| !self.file_systems.contains(fs));
-        file_systems.extend(more.cloned());
+        let file_systems = self.file_systems.iter().chain(&other.file_systems);
         Needs {
             cpus: other.cpus.or(self.cpus),
             threads_per_core: other.threads_per_core.or(self.threads_per_core),
@@ -160,7 +156,7 @@ impl Needs {
             poll_queues: self.poll_queues || other.poll_queues,
             hw_queues: other.hw_queues.or(self.hw_queues),
             module: other.module.clone().or_else(|| self.module.clone()),
-            file_systems,
+            file_systems: file_systems.unique().cloned().collect(),
             spdk: self.spdk || other.spdk,
             devices: other.devices.clone().or_else(|| self.devices.clone()),
         }

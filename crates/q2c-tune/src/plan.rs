@@ -68,10 +68,9 @@ impl RoundPlan<'_> {
             direction: workload.pattern.direction(),
             bytes: size.bs.0 as u32,
         };
-        let lanes = watched.data.lanes.iter();
-        let slices: Vec<LaneRecording> = lanes
-            .map(|lane| of_stages(lane, &timetable.slices, io, size.gap_cpu.is_some()))
-            .collect();
+        let thinks = size.gap_cpu.is_some();
+        let slices = |lane| of_stages(lane, &timetable.slices, io, thinks);
+        let slices: Vec<LaneRecording> = watched.data.lanes.iter().map(slices).collect();
         let beside = measured(workload, watched, &timetable.slices, size.bs.0);
         let parts = measured(workload, watched, &timetable.parts, size.bs.0);
         let polled = PolledCpu::from_slices(&slices, &beside, size.gap_cpu);

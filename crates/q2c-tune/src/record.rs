@@ -131,11 +131,10 @@ fn facts(tune: &Tune<'_>, watched: &Watched, wanted: &RecordingSpec) -> BTreeMap
     let think = tune.spec.think.map(|think| ("think", think.to_string()));
     let gap_cpu = wanted.gap_cpu.map(|cpu| (THINK_CPU, cpu.0.to_string()));
     let facts = facts.into_iter().chain(think).chain(gap_cpu);
+    let facts = facts.map(|(name, value)| (name.to_owned(), value));
     let background = workload.background.iter().enumerate();
-    facts
-        .map(|(name, value)| (name.to_owned(), value))
-        .chain(background.map(|(n, job)| (format!("background_{n}"), job.to_string())))
-        .collect()
+    let background = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
+    facts.chain(background).collect()
 }
 
 fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {

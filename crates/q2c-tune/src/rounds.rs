@@ -201,14 +201,11 @@ fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
     }
-    let (mut sum, mut count) = (0.0, 0.0);
-    for size in sizes {
+    let trials = sizes.iter().flat_map(|size| {
         let cells = size.cells.iter();
-        sum += cells
-            .map(|cell| tune.trial_seconds(&cell.method, size.lane_iops))
-            .sum::<f64>();
-        count += size.cells.len() as f64;
-    }
+        cells.map(|cell| tune.trial_seconds(&cell.method, size.lane_iops))
+    });
+    let (count, sum) = (trials.clone().count() as f64, trials.sum::<f64>());
     let budget = tune.spec.budget_s;
     let left = budget.map_or(f64::MAX, |budget| budget - spent_s - sum);
     (left / (sum / count)).clamp(0.0, count) as u32

@@ -55,11 +55,8 @@ pub struct WorkloadArgs {
 impl WorkloadArgs {
     /// All background jobs: those of one value run beside those of the others.
     pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
-        self.background
-            .iter()
-            .flat_map(|jobs| &jobs.0)
-            .cloned()
-            .collect()
+        let jobs = self.background.iter().flat_map(|jobs| &jobs.0);
+        jobs.cloned().collect()
     }
 
     /// The workload with `jobs` foreground jobs on `target`.

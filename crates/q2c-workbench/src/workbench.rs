@@ -99,11 +99,8 @@ impl Workbench {
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
         // that the command was asked for are not.
-        let engine = if engine.needs_file() {
-            EngineSpec::Null
-        } else {
-            engine
-        };
+        let needs_file = engine.needs_file();
+        let engine = if needs_file { EngineSpec::Null } else { engine };
         let mut bench = Self::around(request, engine, target, devices, roots, scratch, stop)?;
         bench.workload.background.clear();
         Ok(bench)
@@ -278,14 +275,12 @@ impl Workbench {
     /// What two sessions of one run must share. `program` tells builds of q2c apart.
     pub fn identity(&self, cpus: &[CpuId], program: &str) -> Identity {
         let cpus: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+        let cpu_model = self.machine.cpu_model.as_deref();
         Identity::default()
             .with("target", &self.target.path)
             .with("target_id", &self.target_id)
             .with("kernel", &self.machine.kernel)
-            .with(
-                "cpu_model",
-                self.machine.cpu_model.as_deref().unwrap_or_default(),
-            )
+            .with("cpu_model", cpu_model.unwrap_or_default())
             .with("cpus", cpus.join(","))
             .with("q2c", program)
     }
@@ -337,10 +332,9 @@ fn refuse_too_large(
     let foreground = request.sizes.iter().map(|&bs| (engine.clone(), bs));
     let beside = request.background.iter();
     let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
-    let mut refused = foreground
-        .chain(beside)
-        .filter_map(|(engine, bs)| too_large(&engine, bs, most));
-    refused.next().map_or(Ok(()), |reason| {
+    let mut jobs = foreground.chain(beside);
+    let refused = jobs.find_map(|(engine, bs)| too_large(&engine, bs, most));
+    refused.map_or(Ok(()), |reason| {
         let text = format!("use these block sizes: {reason}");
         Err(Fault::new(Exit::Target, text))
     })

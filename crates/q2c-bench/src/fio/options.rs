@@ -209,10 +209,8 @@ impl<'a> Reader<'a> {
                 "q2c bench has no such option, and without it something else would be measured";
             return Err(reason.to_owned());
         };
-        let is_default = entry
-            .value
-            .as_deref()
-            .is_some_and(|value| values.contains(&value));
+        let value = entry.value.as_deref();
+        let is_default = value.is_some_and(|value| values.contains(&value));
         let only = || format!("q2c bench has {key}={} only", values[0]);
         is_default.then_some("it is the default").ok_or_else(only)
     }

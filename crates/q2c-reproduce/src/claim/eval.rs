@@ -265,14 +265,12 @@ fn starting(place: &FigurePlace, period_s: f64) -> f64 {
 
 fn absent(point: &Point, trial: u32) -> String {
     let failure = point.failed.iter().find(|failed| failed.trial == trial);
+    let first = point.failures.first();
     let reason = match failure.map(|failed| &failed.why) {
         Some(WhyNot::Told(reason)) => reason,
         Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others",
         None if !point.trials.is_empty() => "the trial was not run there",
-        None => point
-            .failures
-            .first()
-            .map_or("no trial was finished", String::as_str),
+        None => first.map_or("no trial was finished", String::as_str),
     };
     reason.to_owned()
 }

@@ -116,10 +116,8 @@ impl Expr {
 
 impl Expect {
     pub(crate) fn sides(&self) -> Vec<&Expr> {
-        [&self.left, &self.right]
-            .into_iter()
-            .chain(&self.within)
-            .collect()
+        let sides = [&self.left, &self.right].into_iter();
+        sides.chain(&self.within).collect()
     }
 }
 

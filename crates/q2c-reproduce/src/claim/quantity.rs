@@ -69,9 +69,9 @@ impl Expr {
                 Spread | ArgMax | ArgMin => None,
                 _ => each.quantity(),
             },
-            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => one
-                .quantity()
-                .filter(|quantity| other.quantity() == Some(*quantity)),
+            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
+                one.quantity().filter(|one| other.quantity() == Some(*one))
+            }
             Expr::Number(_) | Expr::Join(..) => None,
         }
     }

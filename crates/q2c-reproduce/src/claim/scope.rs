@@ -59,9 +59,8 @@ impl ClaimScope {
         if let Some(Expr::Minus(_)) = expect.within {
             return Err("a tolerance is not below 0".to_owned());
         }
-        sides
-            .into_iter()
-            .try_for_each(|side| self.check_expr(side, context))
+        let mut sides = sides.into_iter();
+        sides.try_for_each(|side| self.check_expr(side, context))
     }
 
     fn check_expr(&self, expr: &Expr, context: &ClaimContext) -> Result<(), String> {
@@ -190,9 +189,8 @@ impl ClaimScope {
 
     fn window(&self, name: &String) -> Result<Window, String> {
         let window = self.windows.iter().find(|window| window.name == *name);
-        window
-            .cloned()
-            .ok_or_else(|| none_such("window", name, &self.window_names()))
+        let none = || none_such("window", name, &self.window_names());
+        window.cloned().ok_or_else(none)
     }
 
     fn phase(&self, name: Option<&String>, figure: &FigureReference) -> Result<usize, String> {

@@ -83,23 +83,16 @@ impl ExperimentChecker<'_, '_> {
             charts: Vec::new(),
         };
         self.compared(&mut experiment);
-        experiment
-            .axes
-            .extend(experiment.rules.iter().flat_map(RulesAsked::axes));
+        let of_rules = experiment.rules.iter().flat_map(RulesAsked::axes);
+        experiment.axes.extend(of_rules);
         self.devices(&experiment);
         self.jobs(&mut experiment);
         self.kind(&experiment);
-        let scope = experiment.scope();
-        for claim in &raw.claims {
-            experiment
-                .claims
-                .push(claims::claim(self.problems, claim, &scope));
-        }
-        for chart in &raw.charts {
-            experiment
-                .charts
-                .push(claims::chart(self.problems, chart, &scope));
-        }
+        let (scope, claims, charts) = (experiment.scope(), raw.claims.iter(), raw.charts.iter());
+        let claims = claims.map(|claim| claims::claim(self.problems, claim, &scope));
+        experiment.claims = claims.collect();
+        let charts = charts.map(|chart| claims::chart(self.problems, chart, &scope));
+        experiment.charts = charts.collect();
         experiment
     }
 
@@ -112,8 +105,8 @@ impl ExperimentChecker<'_, '_> {
     ) {
         let text = name.get_ref();
         let message = format!("there are two {kind} `{text}`; give one another name");
-        self.problems
-            .add_if(before.any(|other| other == text), name, message);
+        let twice = before.any(|other| other == text);
+        self.problems.add_if(twice, name, message);
     }
 
     fn trials(&mut self) -> u32 {
@@ -132,8 +125,8 @@ impl ExperimentChecker<'_, '_> {
         };
         let interval = self.duration(text).unwrap_or(INTERVAL);
         let message = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
-        self.problems
-            .add_if(interval < LEAST_INTERVAL, text, message);
+        let wrong = interval < LEAST_INTERVAL;
+        self.problems.add_if(wrong, text, message);
         interval
     }
 
@@ -231,10 +224,8 @@ impl ExperimentChecker<'_, '_> {
             let before = before.map(|device| device.name.get_ref());
             self.once(&raw.name, "devices", before);
             let make = |point| raw.filled(&experiment.full(&point)).parse::<DeviceAsked>();
-            let made = experiment
-                .points()
-                .into_iter()
-                .try_for_each(|point| make(point).map(drop));
+            let mut points = experiment.points().into_iter();
+            let made = points.try_for_each(|point| make(point).map(drop));
             self.problems.ok(&raw.make, made);
         }
     }
@@ -384,9 +375,9 @@ impl ExperimentChecker<'_, '_> {
             None
         };
         let name = &self.raw.name;
-        problem
-            .into_iter()
-            .for_each(|message| self.problems.add(name, message));
+        if let Some(message) = problem {
+            self.problems.add(name, message);
+        }
         let no_claims = "there is no claim; write [[claim]] with `says` and `expect`";
         self.problems
             .add_if(self.raw.claims.is_empty(), name, no_claims);

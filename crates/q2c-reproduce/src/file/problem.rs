@@ -29,13 +29,10 @@ pub enum ExperimentError {
 }
 
 fn lines(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(|problem| format!("\n  {problem}"))
-        .collect()
+    let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+    lines.collect()
 }
 
-#[derive(Default)]
 pub(super) struct Problems<'a> {
     pub text: &'a str,
     pub all: Vec<Problem>,

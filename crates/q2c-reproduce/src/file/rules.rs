@@ -116,9 +116,9 @@ fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>
         let twice = policies[..n].contains(policy) || asked.policies.contains(policy);
         twice.then(|| format!("`{policy}` stands twice; write it in one group, once"))
     });
-    wrong
-        .into_iter()
-        .for_each(|message| problems.add(&raw.rules, message));
+    if let Some(message) = wrong {
+        problems.add(&raw.rules, message);
+    }
     asked.add(name, policies);
 }
 
@@ -130,9 +130,8 @@ fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
             "`{text}` has {count} configurations, and {MOST} are possible; write a wider step"
         ));
     }
-    family
-        .spell_out()
-        .map_err(|error| format!("failed to {error}"))
+    let policies = family.spell_out();
+    policies.map_err(|error| format!("failed to {error}"))
 }
 
 fn add_among(

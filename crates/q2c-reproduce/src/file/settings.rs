@@ -113,15 +113,13 @@ impl SettingsText {
         let engine = self.engine.as_ref();
         let engine = engine.map(|text| filled(text.get_ref(), point).parse());
         let method = |text: &str| filled(text, point).parse::<Method>();
-        let methods = self.methods().into_iter().map(method);
+        let methods: Result<_, _> = self.methods().into_iter().map(method).collect();
         let pattern = filled(text_or(&self.pattern, PATTERN), point).parse::<Pattern>();
         let bs = parse_size(&filled(text_or(&self.bs, BLOCK_SIZE), point));
         Ok(JobSettings {
             device: filled(self.device(), point),
             engine: engine.transpose().map_err(|e| wrong(&self.engine, e))?,
-            methods: methods
-                .collect::<Result<_, _>>()
-                .map_err(|e| wrong(&self.method, e))?,
+            methods: methods.map_err(|e| wrong(&self.method, e))?,
             pattern: pattern.map_err(|e| wrong(&self.pattern, e))?,
             bs: bs.map_err(|e| wrong(&self.bs, e))?,
             depth: count("depth", &self.depth, "1")? as u16,

@@ -55,9 +55,8 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
         let Some(placed) = &course.phases[phase] else {
             continue;
         };
-        let before = phase
-            .checked_sub(1)
-            .and_then(|before| course.phases[before].as_ref());
+        let before = phase.checked_sub(1);
+        let before = before.and_then(|before| course.phases[before].as_ref());
         let waits_as_before = before.is_some_and(|before| before.waits == placed.waits);
         let mine = |strand: &Strand| strand.job == job && strand.works[phase];
         let goes_on = |strand: &Strand| waits_as_before && strand.works[phase - 1];

@@ -49,13 +49,9 @@ impl LiveTrial<'_> {
         stop: &AtomicBool,
     ) -> Result<LiveOutcome, RunError> {
         let capacity = |cpu: CpuId| {
-            let sharing = self
-                .strands
-                .iter()
-                .filter(|strand| strand.cpu == cpu)
-                .count()
-                .max(1);
-            let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing as f64;
+            let sharing = self.strands.iter().filter(|strand| strand.cpu == cpu);
+            let sharing = sharing.count().max(1) as f64;
+            let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing;
             expected.clamp(LEAST_SAMPLES, MOST_SAMPLES) as usize
         };
         let plan = LivePlan {

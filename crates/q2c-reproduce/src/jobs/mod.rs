@@ -90,12 +90,8 @@ impl JobsPlan<'_> {
             let (name, phases) = (job.name.clone(), phases.collect::<Result<_, String>>()?);
             Ok(Course { name, phases })
         };
-        self.experiment
-            .jobs
-            .iter()
-            .enumerate()
-            .map(course)
-            .collect()
+        let jobs = self.experiment.jobs.iter();
+        jobs.enumerate().map(course).collect()
     }
 
     /// A CPU for the thread that listens: one without a thread, else not the first job's.

@@ -137,18 +137,13 @@ impl Run<'_> {
         let (first, last) = self.cut(phase);
         let slice_s = self.heap.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
-        let boundaries = self
-            .boundaries
-            .get(phase + 1)
-            .zip(self.boundaries.get(phase));
-        let counters = boundaries
-            .map(|(end, begin)| end.since(begin))
-            .unwrap_or_default();
+        let counters = match self.boundaries.get(phase..phase + 2) {
+            Some([begin, end]) => end.since(begin),
+            _ => StageActivity::default(),
+        };
         let job_parts = |job: usize| -> Vec<&SeriesSlice> {
-            let parts = self.parts(phase);
-            parts
-                .filter(|part| self.does(part.lane, job, phase))
-                .collect()
+            let of_job = |part: &&SeriesSlice| self.does(part.lane, job, phase);
+            self.parts(phase).filter(of_job).collect()
         };
         let parts: Vec<_> = (0..self.courses.len()).map(job_parts).collect();
         let busy = |parts: &Vec<&SeriesSlice>| {

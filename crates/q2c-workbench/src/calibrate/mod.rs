@@ -65,9 +65,8 @@ pub fn calibrate(
         Some((block, ladder)) => {
             let left_s = ladder.seconds() + OVERHEAD_S + sizes.len() as f64 * of_size_s();
             let left = spoken(left_s);
-            tell(format!(
-                "calibrating: clear sleeps on {block}, {left} left in all"
-            ));
+            let text = format!("calibrating: clear sleeps on {block}, {left} left in all");
+            tell(text);
             bench.points(block, &ladder)?
         }
         None => Vec::new(),
@@ -180,6 +179,8 @@ impl CalibrationBench<'_> {
         let ladder = Ladder::around(self.look(bs)?.wait(0.5));
         let points = self.points(bs, &ladder)?;
         let interrupt = self.interrupt(bs)?;
+        let mut summaries = vec![point::polled(&points)];
+        summaries.extend(points.iter().map(FixedSleepPoint::summary));
         Ok(Calibration {
             bs,
             cpu: self.workload.cpus[0],
@@ -187,9 +188,7 @@ impl CalibrationBench<'_> {
             reused: false,
             seconds: Nanos(time.now() - begun_ns).as_secs_f64(),
             cost: fit::fit(bs, &points, shared, &interrupt),
-            points: std::iter::once(point::polled(&points))
-                .chain(points.iter().map(FixedSleepPoint::summary))
-                .collect(),
+            points: summaries,
         })
     }
 

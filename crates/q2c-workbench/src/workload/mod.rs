@@ -126,26 +126,25 @@ impl Workload {
             }
         }
         let lanes = self.cpus.iter().zip(columns).enumerate();
-        lanes
-            .map(|(lane, (&cpu, activities))| JobPlan {
-                name: format!("foreground job {lane}"),
-                engine: self.engine.clone(),
-                medium: self.medium.clone(),
-                pattern: self.pattern,
-                bs,
-                base: Bytes(0),
-                span: self.span,
-                depth: 1,
-                cpu,
-                seed: seed.wrapping_add(lane as u64 * 7919),
-                activities,
-                capacity,
-                tally: false,
-                rate: None,
-                think: self.think,
-                stop_on_fault: true,
-            })
-            .collect()
+        let plans = lanes.map(|(lane, (&cpu, activities))| JobPlan {
+            name: format!("foreground job {lane}"),
+            engine: self.engine.clone(),
+            medium: self.medium.clone(),
+            pattern: self.pattern,
+            bs,
+            base: Bytes(0),
+            span: self.span,
+            depth: 1,
+            cpu,
+            seed: seed.wrapping_add(lane as u64 * 7919),
+            activities,
+            capacity,
+            tally: false,
+            rate: None,
+            think: self.think,
+            stop_on_fault: true,
+        });
+        plans.collect()
     }
 
     /// One job per background lane, with an activity for each stage.

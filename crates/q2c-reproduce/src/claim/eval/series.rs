@@ -40,9 +40,8 @@ impl<'a> WholePhase<'a> {
 
     /// The intervals whose middle lies in the place's window.
     fn ticks(&self, place: &FigurePlace) -> Result<Vec<&'a Tick>, String> {
-        let job = self
-            .job
-            .ok_or_else(|| format!("the job {} did no I/O in this phase", place.job))?;
+        let idle = || format!("the job {} did no I/O in this phase", place.job);
+        let job = self.job.ok_or_else(idle)?;
         let inside = |tick: &&Tick| {
             let middle = tick.end_s - tick.seconds / 2.0;
             let window = place.window.as_ref();
