@@ -92,12 +92,8 @@ fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
 }
 
 fn helper_cpu_s(trial: &BenchTrial) -> f64 {
-    let seen_s = trial.helper_cpu_s;
-    if trial.helpers_unread {
-        f64::NAN
-    } else {
-        seen_s
-    }
+    let known = (!trial.helpers_unread).then_some(trial.helper_cpu_s);
+    known.unwrap_or(f64::NAN)
 }
 
 fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {

@@ -77,32 +77,17 @@ pub struct BenchSettings {
     #[arg(long)]
     pub stages: bool,
     /// Measured part of each trial [default: 3s]
-    #[arg(
-        short = 's',
-        long,
-        value_name = "DURATION",
-        value_parser = seconds,
-        default_value = "3s",
-        hide_default_value = true
-    )]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds, default_value = "3s")]
+    #[arg(hide_default_value = true)]
     pub seconds: f64,
     /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
-    #[arg(
-        long,
-        value_name = "DURATION",
-        value_parser = seconds,
-        default_value = "1s",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1s")]
+    #[arg(hide_default_value = true)]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Trials of each point
-    #[arg(
-        short = 't',
-        long,
-        default_value_t = 5,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(short = 't', long, default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]

@@ -222,34 +222,16 @@ pub struct Axes {
     pub engine: Option<List<String>>,
     /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring,
     /// hybrid-kernel, hybrid:RULE [default: interrupt,poll]
-    #[arg(
-        short = 'm',
-        long,
-        value_name = "LIST",
-        value_parser = methods,
-        default_value = "interrupt,poll",
-        hide_default_value = true
-    )]
+    #[arg(short = 'm', long, value_name = "LIST", value_parser = methods)]
+    #[arg(default_value = "interrupt,poll", hide_default_value = true)]
     pub method: List<Method>,
     /// Numbers of threads: 1,2,4 or 1..8 or 5..120/5, which is every fifth [default: 1]
-    #[arg(
-        short = 'j',
-        long,
-        value_name = "LIST",
-        value_parser = parse_counts::<u32>,
-        default_value = "1",
-        hide_default_value = true
-    )]
+    #[arg(short = 'j', long, value_name = "LIST", value_parser = parse_counts::<u32>)]
+    #[arg(default_value = "1", hide_default_value = true)]
     pub jobs: List<u32>,
     /// Requests in flight of each thread [default: 1]
-    #[arg(
-        short = 'd',
-        long,
-        value_name = "LIST",
-        value_parser = parse_counts::<u16>,
-        default_value = "1",
-        hide_default_value = true
-    )]
+    #[arg(short = 'd', long, value_name = "LIST", value_parser = parse_counts::<u16>)]
+    #[arg(default_value = "1", hide_default_value = true)]
     pub depth: List<u16>,
     /// Hardware queues of the device, for null_blk and ramdisk_mq; put back after each trial (needs
     /// root)
@@ -259,24 +241,17 @@ pub struct Axes {
     #[arg(long, value_name = "LIST", value_parser = parse_numbers)]
     pub nr_requests: Option<List<u32>>,
     /// Block sizes [default: 4k]
-    #[arg(
-        short = 'b',
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        value_parser = parse_size,
-        default_value = "4k",
-        hide_default_value = true
-    )]
+    #[arg(short = 'b', long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(default_value = "4k", hide_default_value = true)]
     pub bs: Vec<Bytes>,
     /// Patterns: randread, randwrite, read, write [default: randread]
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "randread",
-        hide_default_value = true
+        default_value = "randread"
     )]
+    #[arg(hide_default_value = true)]
     pub rw: Vec<Pattern>,
     /// Background jobs beside the points, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1, or
     /// none; several that run at once are joined by `;`, and given again it is a further value of

@@ -8,5 +8,4 @@ pub mod eval;
 mod expr;
 pub mod judge;
 pub mod parse;
-mod quantity;
 pub mod scope;

@@ -13,8 +13,6 @@ mod cells;
 mod conclude;
 mod expected;
 mod fidelity;
-#[cfg(test)]
-mod fixtures;
 mod kernel;
 mod late;
 mod mode;

@@ -279,7 +279,7 @@ fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures;
+    use crate::outcome::tests::runs as runs_with;
     use q2c_run::runner::{Trial, TrialResult};
 
     fn runs(label: &str, moved: Option<u64>) -> Runs {
@@ -288,7 +288,7 @@ mod tests {
             device_bytes: moved,
             ..TrialOutcome::default()
         };
-        fixtures::runs(label, [outcome])
+        runs_with(label, [outcome])
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
                     ..TrialOutcome::default()
                 }
             };
-            let cell = fixtures::runs("interrupt", hidden_by.iter().map(outcome));
+            let cell = runs_with("interrupt", hidden_by.iter().map(outcome));
             busy_with_others(others, &[cell])
         };
         let ids = |warnings: &[Warning]| warnings.iter().map(|w| w.id.clone()).collect_vec();

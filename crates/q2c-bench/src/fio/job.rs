@@ -1,8 +1,7 @@
 //! Turns the options of a section into a job.
 
 use crate::fio::number;
-use crate::fio::options::Reader;
-use crate::fio::remark::Topic;
+use crate::fio::options::{Reader, Topic};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 

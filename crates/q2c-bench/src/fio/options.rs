@@ -2,8 +2,56 @@
 
 use crate::fio::lines::{FioOption, FioSection};
 use crate::fio::number::{KbBase, parse_integer};
-use crate::fio::remark::{Remark, Topic};
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// A property of a job that a flag of q2c can state instead of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Topic {
+    /// Interface with its options.
+    Engine,
+    /// Completion method.
+    Method,
+    /// Pattern of offsets and direction.
+    Rw,
+    /// Block size.
+    Bs,
+    /// Requests in flight.
+    Depth,
+    /// Number of threads.
+    Jobs,
+    /// File or device.
+    Target,
+    /// Part of the target that is used.
+    Size,
+    /// Measured time.
+    Seconds,
+    /// Time before the measured time.
+    WarmUp,
+    /// Submissions per second.
+    Rate,
+    /// CPUs that threads are pinned to.
+    Cpus,
+}
+
+/// A remark on an option that the file has, or on one that it lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Line of the option, from 1; for an option that is missing the line of the section's head.
+    pub line: usize,
+    /// The option as written, without its value.
+    pub option: String,
+    /// The reason why the option is not needed or not possible.
+    pub why: String,
+    /// The property that settles the remark when a flag states it; `None` when no flag can.
+    pub about: Option<Topic>,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.line, self.option, self.why)
+    }
+}
 
 /// Options that change nothing in q2c: the reason, and their names.
 const NOT_NEEDED: &[(&str, &str)] = &[

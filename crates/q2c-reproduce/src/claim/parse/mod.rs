@@ -3,8 +3,9 @@
 
 mod token;
 
-use crate::claim::expr::{Aggregate, Compare, Expect, Expr, Extreme, FigureReference, Join};
-use crate::claim::quantity::ExprQuantity;
+use crate::claim::expr::{
+    Aggregate, Compare, Expect, Expr, ExprQuantity, Extreme, FigureReference, Join,
+};
 use token::{ExprToken, TokenKind, tokens};
 
 /// A text that is no expression.
