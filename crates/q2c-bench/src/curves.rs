@@ -62,11 +62,7 @@ fn curve(
         suspects: Vec::new(),
         not_looked_at: Vec::new(),
     };
-    let Scaling {
-        shape,
-        usl,
-        usl_refused,
-    } = match Scaling::from_points(&points, border, bench.spec.run.seed) {
+    let scaling = match Scaling::from_points(&points, border, bench.spec.run.seed) {
         Ok(scaling) => scaling,
         Err(bad) => {
             curve.refused = Some(bad.to_string());
@@ -76,12 +72,13 @@ fn curve(
     let evidence = |&i: &usize| evidence(bench, &cells[i].point, &measured[i].trials);
     let evidence: Vec<PointEvidence> = along.iter().map(evidence).collect();
     let site = site(bench, cells, &curve.first);
-    let suspects = suspects(&shape, &site, &evidence);
+    let suspects = suspects(&scaling.shape, &site, &evidence);
     let named = suspects.named.into_iter();
     curve.suspects = named.map(|s| format!("{}: {}", s.id, s.why)).collect();
     curve.not_looked_at = suspects.not_looked_at;
+    let shape = scaling.shape;
     (curve.knee, curve.peak, curve.collapse) = (shape.knee, Some(shape.peak), shape.collapse);
-    (curve.shape, curve.usl, curve.refused) = (Some(shape), usl, usl_refused);
+    (curve.shape, curve.usl, curve.refused) = (Some(shape), scaling.usl, scaling.usl_refused);
     curve
 }
 

@@ -50,24 +50,15 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
         })
     };
     let leaders: Vec<Leader> = numbers.into_iter().filter_map(leader).collect();
-    let BenchPoint {
-        engine,
-        depth,
-        bs,
-        rw,
-        background,
-        hw_queues,
-        nr_requests,
-        ..
-    } = group.first()?.point.clone();
+    let first = group.first()?.point.clone();
     (leaders.len() >= LEAST).then(|| Lead {
-        engine,
-        depth,
-        bs,
-        rw,
-        background,
-        hw_queues,
-        nr_requests,
+        engine: first.engine,
+        depth: first.depth,
+        bs: first.bs,
+        rw: first.rw,
+        background: first.background,
+        hw_queues: first.hw_queues,
+        nr_requests: first.nr_requests,
         measure,
         changes: LeadChange::among(&leaders, |a, b| a == b),
         leaders,

@@ -126,15 +126,10 @@ impl Media {
 }
 
 impl Commands {
-    /// Reads the first `block` bytes by a command, and once more with polling where that exists.
-    pub fn probe(
-        medium: Medium,
-        name: String,
-        block: u32,
-        poll_queues: bool,
-    ) -> Result<Self, NoCommands> {
-        one_read(&medium, &name, false, block)?;
-        let polled = poll_queues && one_read(&medium, &name, true, block).is_ok();
+    /// Reads the first `bs` bytes by a command, and once more where the device `polls`.
+    pub fn probe(medium: Medium, name: String, bs: u32, polls: bool) -> Result<Self, NoCommands> {
+        one_read(&medium, &name, false, bs)?;
+        let polled = polls && one_read(&medium, &name, true, bs).is_ok();
         Ok(Commands {
             medium,
             name,

@@ -182,7 +182,7 @@ impl Plan for BenchPlan<'_> {
     ) -> Result<PhasedTrial, CellError> {
         self.held(&cell.cell, |spot| {
             let device = facts(self.place.site);
-            let mut phases = self.place.trial(spot, context.seed >> 1, context.cancel)?;
+            let mut phases = self.place.trial(spot, context.seed >> 1)?;
             for phase in &mut phases {
                 phase.device.clone_from(&device);
             }

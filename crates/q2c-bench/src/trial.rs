@@ -83,6 +83,8 @@ pub(super) struct TrialPlace<'a> {
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
+    /// Ends a trial early when it is set.
+    pub stop: &'a AtomicBool,
 }
 
 /// The machine's counts are those of a trial if they cover at least this share of its time. Its
@@ -174,15 +176,10 @@ impl TrialPlace<'_> {
         slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
-    pub(crate) fn trial(
-        &self,
-        spot: &Spot,
-        seed: u64,
-        stop: &AtomicBool,
-    ) -> Result<Vec<BenchTrial>, NoTrial> {
+    pub(crate) fn trial(&self, spot: &Spot, seed: u64) -> Result<Vec<BenchTrial>, NoTrial> {
         match (&spot.way.interface, &self.media.spdk) {
-            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed, stop),
-            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot, stop)?]),
+            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed),
+            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot)?]),
             (Interface::Spdk, Err(reason)) => Err(NoTrial::Program(reason.clone())),
         }
     }
@@ -192,15 +189,14 @@ impl TrialPlace<'_> {
         engine: &EngineSpec,
         spot: &Spot,
         seed: u64,
-        stop: &AtomicBool,
     ) -> Result<Vec<BenchTrial>, NoTrial> {
         let times = self.timetable(spot);
         let beside = SpotBackgrounds::new(self, spot, seed)?;
-        let alone = beside.alone(stop)?;
+        let alone = beside.alone()?;
         let run = || {
             let mut jobs = self.jobs(engine, spot, seed, &times);
             jobs.extend(beside.plans(&times));
-            self.run(spot, jobs, times.slices(), stop)
+            self.run(spot, jobs, times.slices())
         };
         let (data, moments) = run()?;
         let kernel_sleeps = self.seen_in_kernel(spot, &times, || run().map(drop))?;
@@ -254,7 +250,6 @@ impl TrialPlace<'_> {
         spot: &Spot,
         jobs: Vec<JobPlan>,
         slices: usize,
-        stop: &AtomicBool,
     ) -> Result<(RunData, Vec<Moment>), NoTrial> {
         let mut moments = Moments {
             site: self.site,
@@ -267,7 +262,7 @@ impl TrialPlace<'_> {
             sampler_cpu: self.spare(spot),
             time: self.site.time.clone(),
         };
-        let data = run(plan, &mut moments, stop).map_err(NoTrial::Run)?;
+        let data = run(plan, &mut moments, self.stop).map_err(NoTrial::Run)?;
         if let Some(fault) = first_fault(&data) {
             let cause = cause(&data);
             return Err(NoTrial::Fault(format!("{fault}{cause}")));

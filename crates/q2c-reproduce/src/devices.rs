@@ -58,6 +58,9 @@ impl ExperimentDevice {
     }
 }
 
+/// The devices of an experiment by their names.
+pub(crate) type MadeDevices = BTreeMap<String, ExperimentDevice>;
+
 struct LoopMade {
     medium: Medium,
     _device: LoopDevice,
@@ -97,7 +100,7 @@ impl Maker {
         &self,
         devices: &[DeviceOf],
         full: &AxisValues,
-    ) -> Result<BTreeMap<String, ExperimentDevice>, String> {
+    ) -> Result<MadeDevices, String> {
         let make_named = |device: &DeviceOf| {
             let text = device.filled(full);
             let asked = text.parse().map_err(Box::from);

@@ -93,10 +93,7 @@ fn of_kernel(release: &str) -> Option<String> {
 }
 
 /// With the folder of the settings' journal; the error is the reason why there is none.
-fn polled_disk<'a>(
-    site: &'a Site,
-    journal: Option<&'a Path>,
-) -> Result<(&'a Disk, &'a Path), String> {
+fn device<'a>(site: &'a Site, journal: Option<&'a Path>) -> Result<(&'a Disk, &'a Path), String> {
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
     let target_disk = site.target_disk.as_ref().ok_or(NO_DISK)?;
@@ -128,7 +125,7 @@ impl KernelPollGuard {
         journal: Option<&Path>,
         sleep: Option<&KernelSleep>,
     ) -> Result<KernelPollGuard, String> {
-        let (disk, journal) = polled_disk(site, journal)?;
+        let (disk, journal) = device(site, journal)?;
         let mut io_poll = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
         io_poll.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|error| {
             format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
@@ -156,7 +153,7 @@ pub(super) fn trial(
     context: &Context<'_>,
 ) -> Result<TrialOutcome, CellError> {
     let site = &tune.workload.site;
-    let (disk, _) = polled_disk(site, tune.restore_dir).map_err(CellError::Cell)?;
+    let (disk, _) = device(site, tune.restore_dir).map_err(CellError::Cell)?;
     let workload = Workload {
         engine: ENGINE.parse::<EngineSpec>().expect("an engine of ours"),
         ..tune.workload.clone()

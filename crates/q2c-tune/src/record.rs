@@ -157,14 +157,9 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 
 /// The polled I/Os as the simulator replays them. A stage's last one has its think time if the lane
 /// `thinks`: until the first I/O of the next stage.
-pub(super) fn of_stages(
-    lane: &LaneData,
-    stages: &[StageId],
-    io: Io,
-    thinks: bool,
-) -> LaneRecording {
+pub(super) fn of_stages(lane: &LaneData, parts: &[StageId], io: Io, thinks: bool) -> LaneRecording {
     let mut recording = LaneRecording::default();
-    for &stage in stages {
+    for &stage in parts {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };

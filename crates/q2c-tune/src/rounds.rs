@@ -101,7 +101,7 @@ pub(super) fn verify(
             break;
         }
         progress.event(&doing("recording classic polling again"));
-        if let Err(fault) = hear_again(tune, folder, &mut verified.cases, round) {
+        if let Err(fault) = rerecord(tune, folder, &mut verified.cases, round) {
             if fault.exit() != Exit::Interrupted {
                 return Err(fault);
             }
@@ -113,12 +113,7 @@ pub(super) fn verify(
     Ok(verified)
 }
 
-fn hear_again(
-    tune: &Tune<'_>,
-    folder: &RunDir,
-    cases: &mut [Case],
-    round: u32,
-) -> Result<(), Fault> {
+fn rerecord(tune: &Tune<'_>, folder: &RunDir, cases: &mut [Case], round: u32) -> Result<(), Fault> {
     let seconds = tune.spec.record_seconds() * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);

@@ -246,12 +246,10 @@ fn off(cost: &str, by: Contradiction) -> String {
 /// The rule polled in windows whose formula gave no time; no other figure shows why.
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
-    let RuleWindowCounts {
-        all,
-        negative,
-        undefined,
-    } = windows.sum();
-    let (label, without) = (&runs.plan.label, negative + undefined);
+    let counts: RuleWindowCounts = windows.sum();
+    let all = counts.all;
+    let (label, negative, undefined) = (&runs.plan.label, counts.negative, counts.undefined);
+    let without = negative + undefined;
     (without > 0).then(|| {
         Warning::new(
             "rule-without-a-time",

@@ -134,7 +134,7 @@ impl Workbench {
         // No background job polls the device by name where it cannot be polled.
         engines_of(&request.background)
             .try_for_each(|engine| settle(engine.clone(), &polling).map(drop))?;
-        refuse_too_large(&engine, request, &target.facts)?;
+        check_bs(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
         }
@@ -238,10 +238,9 @@ impl Workbench {
 
     /// Opens the character device of the NVMe namespace that the target is.
     pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
-        let Site {
-            roots, target_disk, ..
-        } = &self.workload.site;
-        open_character_device(roots, &self.target, &self.file, target_disk.as_ref())
+        let site = &self.workload.site;
+        let disk = site.target_disk.as_ref();
+        open_character_device(&site.roots, &self.target, &self.file, disk)
     }
 
     /// The CPUs of a curve over jobs: as named, else by the machine's topology, the CPU that trials
@@ -250,13 +249,9 @@ impl Workbench {
     /// # Errors
     /// A CPU was named that may not be used, or one was named twice.
     pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, Fault> {
-        let Site {
-            roots,
-            target_disk,
-            time,
-            ..
-        } = &self.workload.site;
-        let node = match target_disk {
+        let site = &self.workload.site;
+        let (roots, time) = (&site.roots, &site.time);
+        let node = match &site.target_disk {
             Some(target_disk) => device_node(roots, target_disk),
             None => pci_node(roots, &self.target.path),
         };
@@ -323,11 +318,7 @@ fn machine_of(site: &Site) -> Machine {
 }
 
 /// Checks that no request would be polled for that the block layer may split.
-fn refuse_too_large(
-    engine: &EngineSpec,
-    request: &WorkloadRequest,
-    target: &Target,
-) -> Result<(), Fault> {
+fn check_bs(engine: &EngineSpec, request: &WorkloadRequest, target: &Target) -> Result<(), Fault> {
     let most = target.device.as_ref().and_then(|device| device.unsplit);
     let foreground = request.sizes.iter().map(|&bs| (engine.clone(), bs));
     let beside = request.background.iter();

@@ -221,7 +221,7 @@ impl TrialEvaluator<'_> {
         let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
         let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
         let whole = WholePhase::from_trial(trial, place);
-        self.note_window(figure, place, &whole);
+        self.note_rule(figure, place, &whole);
         let Some(extreme) = extreme else {
             return of_window(&figure.name, place, &whole).map_err(missing);
         };
@@ -233,12 +233,7 @@ impl TrialEvaluator<'_> {
         })
     }
 
-    fn note_window(
-        &mut self,
-        figure: &FigureReference,
-        place: &FigurePlace,
-        whole: &WholePhase<'_>,
-    ) {
+    fn note_rule(&mut self, figure: &FigureReference, place: &FigurePlace, whole: &WholePhase<'_>) {
         let mut place = place.clone();
         place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
         let seconds = self.scope.seconds(&place);

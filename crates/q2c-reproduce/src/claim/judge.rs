@@ -53,7 +53,7 @@ pub(crate) struct JudgedRun<'a> {
 pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> JudgedClaim {
     let expects = claim.expects.iter();
     let expressions: Vec<ExpectEvaluation<'_>> = expects
-        .map(|expect| ExpectEvaluation::evaluate(expect, claim, scope, run))
+        .map(|expect| ExpectEvaluation::new(expect, claim, scope, run))
         .collect();
     let mut needs = claim.needs.clone();
     needs.extend(cpus(&expressions, &needs));
@@ -141,12 +141,7 @@ struct ExpectEvaluation<'a> {
 }
 
 impl<'a> ExpectEvaluation<'a> {
-    fn evaluate(
-        expect: &'a Expect,
-        claim: &Claim,
-        scope: &ClaimScope,
-        run: &JudgedRun<'_>,
-    ) -> Self {
+    fn new(expect: &'a Expect, claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> Self {
         let evaluated = evaluate(expect, scope, &claim.context, run.points);
         ExpectEvaluation {
             expect,

@@ -1,6 +1,6 @@
 //! What jobs run on: the user's target, the devices that the file makes, and the CPUs.
 
-use crate::devices::{ExperimentDevice, Maker};
+use crate::devices::{MadeDevices, Maker};
 use crate::file::{JobSettings, TARGET};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
@@ -9,7 +9,6 @@ use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::{KernelSleep, LaneMethod, Method};
 use q2c_workbench::workload::Site;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The user's target, open.
@@ -81,7 +80,7 @@ impl Ground<'_> {
         &self,
         settings: JobSettings,
         cpus: Vec<CpuId>,
-        made: &BTreeMap<String, ExperimentDevice>,
+        made: &MadeDevices,
     ) -> Result<PreparedJob, String> {
         let null = Interface::Engine(EngineSpec::Null);
         if settings.engine.as_ref() == Some(&null) {
@@ -158,15 +157,12 @@ fn carrier(interface: &Interface, settings: &JobSettings, method: &Method) -> In
 }
 
 /// A simulated device is its own engine.
-fn interface(
-    settings: &JobSettings,
-    device_engine: Option<&EngineSpec>,
-) -> Result<Interface, String> {
-    match (&settings.engine, device_engine) {
+fn interface(settings: &JobSettings, device: Option<&EngineSpec>) -> Result<Interface, String> {
+    match (&settings.engine, device) {
         (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),
         (None, None) => "io_uring".parse(),
-        (Some(engine), Some(device_engine)) if !device_engine.needs_file() => Err(format!(
-            "{engine} needs a file or device, and the device is simulated ({device_engine})"
+        (Some(engine), Some(device)) if !device.needs_file() => Err(format!(
+            "{engine} needs a file or device, and the device is simulated ({device})"
         )),
         (Some(engine), _) => Ok(engine.clone()),
     }

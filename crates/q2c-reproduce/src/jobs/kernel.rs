@@ -37,11 +37,7 @@ struct ProbeSamples {
 
 impl KernelPolling {
     /// Locks the setting where a job polls in its calls.
-    pub(crate) fn begin(
-        courses: &[Course],
-        site: &Site,
-        journal: Option<&Path>,
-    ) -> Result<Self, String> {
+    pub fn begin(courses: &[Course], site: &Site, journal: Option<&Path>) -> Result<Self, String> {
         let mut kernel = KernelPolling {
             setting: None,
             delays: delays(courses)?,

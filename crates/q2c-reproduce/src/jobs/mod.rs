@@ -12,7 +12,7 @@ pub use ground::{Ground, OpenTarget};
 pub(crate) use stages::STAGE_FIGURES;
 pub use stages::no_capture;
 
-use crate::devices::ExperimentDevice;
+use crate::devices::MadeDevices;
 use crate::file::{Experiment, ExperimentJob, JobSettings, SettingsText};
 use cpus::{CpuDemand, needed, placed};
 use kernel::KernelPolling;
@@ -70,11 +70,7 @@ impl JobsPlan<'_> {
         cpu_use(self.experiment, at, self.ground.cpus.len() as u32)
     }
 
-    fn courses(
-        &self,
-        at: &AxisValues,
-        made: &BTreeMap<String, ExperimentDevice>,
-    ) -> Result<Vec<Course>, String> {
+    fn courses(&self, at: &AxisValues, made: &MadeDevices) -> Result<Vec<Course>, String> {
         let wishes = wishes(self.experiment, at)?;
         let at = &self.experiment.full(at);
         let cpus = wishes.iter().map(|wishes| placed(wishes, self.ground.cpus));
@@ -128,13 +124,14 @@ impl JobsPlan<'_> {
             listener: self.listener(&courses),
             site: &site,
             seed: context.seed >> 1,
+            stop: context.cancel,
         };
         let capture = Capture::begin(self.experiment.capture, &trial)?;
         let journal = self.ground.restore_dir.as_deref();
         let kernel = KernelPolling::begin(&courses, self.ground.site, journal);
         let mut kernel = kernel.map_err(CellError::Cell)?;
         kernel.enter(0).map_err(CellError::Cell)?;
-        let ran = trial.run(&mut kernel, context.cancel);
+        let ran = trial.run(&mut kernel);
         let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
         if let Some(fault) = ran.fault {
             return Err(CellError::Abort(fault.into()));

@@ -112,17 +112,13 @@ pub(super) struct FixedSleepPoint {
 
 impl FixedSleepPoint {
     /// The point of a stage with a fixed sleep.
-    pub(crate) fn from_stage(
+    pub fn from_stage(
         watched: &Watched,
         beside: BesidePolling,
         asked: f64,
         others: Others,
     ) -> Self {
-        let BesidePolling {
-            before,
-            stage,
-            after,
-        } = beside;
+        let (stage, after) = (beside.stage, beside.after);
         let samples = samples(watched, stage);
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
             samples.iter().partition(|s| s.is(Sample::MISSED));
@@ -133,7 +129,7 @@ impl FixedSleepPoint {
         let other = |stage: StageId, stats: &PhaseStats| {
             other_cpu(watched.span(stage).busy_cpus, stats, others)
         };
-        let poll = Levels::from_stage(watched, before);
+        let poll = Levels::from_stage(watched, beside.before);
         let submit = trimmed(&samples, |s| s.submit_len_ns.into());
         let ordered = samples.iter().map(|s| (delay(s), s.is(Sample::MISSED)));
         let polling = trimmed(&clear, polled) * clear.len() as f64 / samples.len().max(1) as f64;

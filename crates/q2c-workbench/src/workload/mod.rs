@@ -110,14 +110,8 @@ impl Workload {
         }
     }
 
-    /// One job per foreground lane, with one activity per stage and room for `capacity` samples.
-    pub fn foreground(
-        &self,
-        bs: Bytes,
-        stages: &Stages,
-        seed: u64,
-        capacity: usize,
-    ) -> Vec<JobPlan> {
+    /// One job per foreground lane, with one activity per stage and `room` for so many samples.
+    pub fn foreground(&self, bs: Bytes, stages: &Stages, seed: u64, room: usize) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
         for (_, stage) in stages.iter() {
             let activities = stage.step.activities(&self.cpus);
@@ -138,7 +132,7 @@ impl Workload {
             cpu,
             seed: seed.wrapping_add(lane as u64 * 7919),
             activities,
-            capacity,
+            capacity: room,
             tally: false,
             rate: None,
             think: self.think,

@@ -2,7 +2,7 @@
 
 use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
-use q2c_engine::{Counters, FailedIo, Observer, RunData, TimeSource};
+use q2c_engine::{Counters, Observer, RunData, TimeSource};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
@@ -196,12 +196,7 @@ impl Watched {
 pub fn first_fault(data: &RunData) -> Option<String> {
     let mut lanes = data.lanes.iter();
     let (lane, fault) = lanes.find_map(|lane| Some((lane, lane.first_fault?)))?;
-    let FailedIo {
-        nth,
-        offset,
-        asked,
-        result,
-    } = fault;
+    let (asked, result) = (fault.asked, fault.result);
     let ended = match result {
         0.. => format!("moved {result} of {asked} bytes"),
         errno => format!("failed: {}", std::io::Error::from_raw_os_error(-errno)),
@@ -210,6 +205,7 @@ pub fn first_fault(data: &RunData) -> Option<String> {
     let cause = lane.facts.cause(result);
     let cause = cause.unwrap_or("the kernel log (dmesg) may tell why");
     Some(format!(
-        "do I/O: {name}, I/O {nth} of {asked} bytes at byte {offset} {ended}; {cause}"
+        "do I/O: {name}, I/O {} of {asked} bytes at byte {} {ended}; {cause}",
+        fault.nth, fault.offset
     ))
 }
