@@ -111,12 +111,10 @@ impl Media {
     /// Where the I/O goes when it does not go through the target's block device.
     pub(crate) fn detour(&self, interface: &Interface) -> Option<String> {
         match (interface, &self.spdk, &self.commands) {
-            (Interface::Spdk, Ok(site), _) => Some(format!(
-                "{} on {}, by {}",
-                site.address,
-                site.driver,
-                site.perf.program().display()
-            )),
+            (Interface::Spdk, Ok(site), _) => {
+                let program = site.perf.program().display();
+                Some(format!("{} on {}, by {program}", site.address, site.driver))
+            }
             (_, _, Ok(commands)) if interface.sends_commands() => {
                 Some(format!("{}, past the block layer", commands.name))
             }

@@ -24,11 +24,7 @@ struct Look {
     cpu: Option<CpuTimes>,
 }
 
-pub(super) fn trial(
-    place: &TrialPlace<'_>,
-    site: &SpdkSite,
-    spot: &Spot,
-) -> Result<BenchTrial, NoTrial> {
+pub fn trial(place: &TrialPlace<'_>, site: &SpdkSite, spot: &Spot) -> Result<BenchTrial, NoTrial> {
     let seconds = place.spec.seconds.ceil().max(1.0) as u64;
     let args = SpdkArgs {
         address: site.address.clone(),

@@ -172,9 +172,8 @@ fn background_refused(
         let size = || too_large(engine.engine()?, job.bs, can.unsplit);
         let refused = media.absent(&engine).or_else(helper).or_else(depth);
         let reason = refused.or_else(size)?;
-        Some(format!(
-            "background {job} cannot run here by {engine}: {reason}"
-        ))
+        let text = format!("background {job} cannot run here by {engine}: {reason}");
+        Some(text)
     };
     jobs.into_iter().find_map(refused)
 }

@@ -200,11 +200,8 @@ impl Maker {
             _file: Arc::clone(&file),
             _guard: guard,
         };
-        Ok(ExperimentDevice::keeping(
-            Rc::new(loaded),
-            Medium::File(file),
-            ram.size,
-        ))
+        let medium = Medium::File(file);
+        Ok(ExperimentDevice::keeping(Rc::new(loaded), medium, ram.size))
     }
 }
 

@@ -92,12 +92,8 @@ impl Present {
         ] {
             if let Some(needed) = needed {
                 let known = present.map_or("not known".to_owned(), |count| count.to_string());
-                add(
-                    kind,
-                    &needed,
-                    &known,
-                    present.is_some_and(|present| present >= needed),
-                );
+                let met = present.is_some_and(|present| present >= needed);
+                add(kind, &needed, &known, met);
             }
         }
         if let Some(KernelBound { below, version }) = needs.kernel {
@@ -109,13 +105,9 @@ impl Present {
         }
         if needs.poll_queues {
             let present = self.poll_queues.map(|has| if has { "yes" } else { "no" });
+            let present = present.unwrap_or("no target");
             let met = self.poll_queues == Some(true);
-            add(
-                NeedKind::PollQueues,
-                &"yes",
-                &present.unwrap_or("no target"),
-                met,
-            );
+            add(NeedKind::PollQueues, &"yes", &present, met);
         }
         if let Some(module) = &needs.module {
             let met = self.modules.contains(module);
@@ -128,13 +120,8 @@ impl Present {
         }
         if needs.spdk {
             let needed = "spdk_nvme_perf and a controller for it";
-            let reason = self.no_spdk.as_deref();
-            add(
-                NeedKind::Spdk,
-                &needed,
-                &reason.unwrap_or("there"),
-                reason.is_none(),
-            );
+            let present = self.no_spdk.as_deref().unwrap_or("there");
+            add(NeedKind::Spdk, &needed, &present, self.no_spdk.is_none());
         }
         if let Some(devices) = &needs.devices {
             let present = "not among what an experiment can make or take here";

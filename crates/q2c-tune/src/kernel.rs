@@ -87,9 +87,8 @@ fn of_kernel(release: &str) -> Option<String> {
             "since 5.19 preadv2 does not poll, and since 6.4 io_poll_delay takes any value and does nothing"
         }
     };
-    Some(format!(
-        "Linux {release} has none; {reason}; kernels from 4.10 to 5.18 do"
-    ))
+    let text = format!("Linux {release} has none; {reason}; kernels from 4.10 to 5.18 do");
+    Some(text)
 }
 
 /// With the folder of the settings' journal; the error is the reason why there is none.

@@ -179,9 +179,7 @@ fn read_json<T: DeserializeOwned>(folder: &RunDir, name: &str) -> Result<Option<
 }
 
 fn broken_file(path: &Path, problem: impl Display) -> Fault {
-    let text = format!(
-        "read {} of the run to be resumed: {problem}; start a new run instead",
-        path.display()
-    );
+    let file = path.display();
+    let text = format!("read {file} of the run to be resumed: {problem}; start a new run instead");
     Fault::new(Exit::Input, text)
 }

@@ -159,10 +159,9 @@ impl Plan for RoundPlan<'_> {
         if let Some(cpus) = outcome.hidden_by.filter(|_| self.repeats > 0) {
             outcome = less_disturbed(outcome, run());
             self.repeats -= 1;
-            let label = &cell.label;
-            context.notes.push(format!(
-                "{label}: run again, as other programs took {cpus:.1} CPUs beside it"
-            ));
+            let reason = format!("as other programs took {cpus:.1} CPUs beside it");
+            let note = format!("{}: run again, {reason}", cell.label);
+            context.notes.push(note);
         }
         Ok(TrialOutcome {
             windows: windows(method),

@@ -61,9 +61,8 @@ impl ProgramArgs {
             }
             _ => return Ok(()),
         };
-        Err(format!(
-            "tune: {option} needs {of}; name one, or leave it out"
-        ))
+        let text = format!("tune: {option} needs {of}; name one, or leave it out");
+        Err(text)
     }
 }
 

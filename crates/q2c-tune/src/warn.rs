@@ -90,11 +90,10 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let share = median(&sorted(&got));
     let (jobs, cpus) = (of_jobs.len(), of_jobs.iter().unique().count());
     if cpus < jobs {
+        let got = format!("a job that polled had {share:.0} % of a CPU");
         return Some(Warning::new(
             "jobs-outnumber-cpus",
-            format!(
-                "{jobs} jobs ran on {cpus} of the CPUs: a job that polled had {share:.0} % of a CPU"
-            ),
+            format!("{jobs} jobs ran on {cpus} of the CPUs: {got}"),
             "jobs wait for each other's turns, so methods that leave the CPU gain more here than with a CPU for each",
             "name as many --jobs as CPUs at most, or more --cpus",
         ));

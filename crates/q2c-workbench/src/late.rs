@@ -63,12 +63,8 @@ pub(crate) fn begin<T: Send + 'static>(
     keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
 ) -> Result<Collector<T>, Unseen> {
     let target_disk = site.target_disk.as_ref().ok_or(Unseen::NoDevice)?;
-    let recorder = Recorder::attach(
-        &site.roots,
-        target_disk.disks(),
-        &CaptureFilter::default(),
-        None,
-    );
+    let (disks, every_io) = (target_disk.disks(), CaptureFilter::default());
+    let recorder = Recorder::attach(&site.roots, disks, &every_io, None);
     let recorder = recorder.map_err(|error| refused(&error))?;
     let begun = Collector::begin(recorder, most, keep, move || {
         if let Some(cpu) = cpu {

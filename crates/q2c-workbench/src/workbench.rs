@@ -16,7 +16,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
 use q2c_host::topology::{ChosenCpus, Topology, UnnamedCpus, device_node};
 use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
-use q2c_result::{DoctorReport, Machine, Target, TargetKind};
+use q2c_result::{Device, DoctorReport, Machine, Target, TargetKind};
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
@@ -333,10 +333,9 @@ fn check_bs(engine: &EngineSpec, request: &WorkloadRequest, target: &Target) -> 
 
 fn calibration_target(target: &Target, scratch: bool) -> String {
     match (&target.device, scratch) {
-        (Some(device), true) => format!(
-            "scratch file of {} on {} {}",
-            target.size, device.name, device.dev
-        ),
+        (Some(Device { name, dev, .. }), true) => {
+            format!("scratch file of {} on {name} {dev}", target.size)
+        }
         _ => target.path.clone(),
     }
 }

@@ -191,11 +191,8 @@ fn rate(reader: &mut Reader<'_>) -> Option<f64> {
     }
     let poisson = process.is_some_and(|process| process.text() == "poisson");
     let reason = "q2c's open loop is a Poisson process, fio's is linear unless rate_process=poisson is given: add that";
-    reader.ok(
-        &entry,
-        Topic::Rate,
-        poisson.then_some(rate as f64).ok_or(reason),
-    )
+    let rate = poisson.then_some(rate as f64).ok_or(reason);
+    reader.ok(&entry, Topic::Rate, rate)
 }
 
 fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {

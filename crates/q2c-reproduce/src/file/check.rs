@@ -243,11 +243,8 @@ impl ExperimentChecker<'_, '_> {
                 let set = phase.set.get(name.get_ref());
                 let span = set.map_or(name.span(), Spanned::span);
                 let over = |set: &Spanned<SettingsText>| set.get_ref().clone().over(base.clone());
-                phases.push(self.settings(
-                    set.map_or_else(|| base.clone(), over),
-                    span,
-                    experiment,
-                ));
+                let settings = set.map_or_else(|| base.clone(), over);
+                phases.push(self.settings(settings, span, experiment));
             }
             let name = name.get_ref().clone();
             experiment.jobs.push(ExperimentJob { name, phases });
@@ -361,23 +358,15 @@ impl ExperimentChecker<'_, '_> {
             experiment.rules.is_some(),
         ];
         let others = others.iter().filter(|kind| **kind).count();
-        let problem = if others + usize::from(!no_jobs || !no_phases) > 1 {
-            Some(
-                "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it",
-            )
-        } else if others == 1 {
-            None
-        } else if no_jobs {
-            Some("there is no job; write [[job]] with a name, [place], [compare] or [study]")
-        } else if no_phases {
-            Some("there is no phase; write [[phase]] with a name and a length")
-        } else {
-            None
-        };
         let name = &self.raw.name;
-        if let Some(message) = problem {
-            self.problems.add(name, message);
-        }
+        let several = others + usize::from(!no_jobs || !no_phases) > 1;
+        let message = "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it";
+        self.problems.add_if(several, name, message);
+        let message = "there is no job; write [[job]] with a name, [place], [compare] or [study]";
+        self.problems.add_if(others == 0 && no_jobs, name, message);
+        let message = "there is no phase; write [[phase]] with a name and a length";
+        let wrong = others == 0 && !no_jobs && no_phases;
+        self.problems.add_if(wrong, name, message);
         let no_claims = "there is no claim; write [[claim]] with `says` and `expect`";
         self.problems
             .add_if(self.raw.claims.is_empty(), name, no_claims);

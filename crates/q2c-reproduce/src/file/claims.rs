@@ -9,11 +9,7 @@ use crate::claim::scope::{ClaimContext, ClaimScope, none_such};
 use q2c_result::reproduce::{ChartAsked, PublishedCurve};
 use toml::Spanned;
 
-pub(super) fn claim(
-    problems: &mut Problems<'_>,
-    raw: &RawClaim,
-    scope: &ClaimScope,
-) -> (Claim, Needs) {
+pub fn claim(problems: &mut Problems<'_>, raw: &RawClaim, scope: &ClaimScope) -> (Claim, Needs) {
     let mut known =
         |kind, name: &Option<_>, names: &_| known(problems, kind, name.as_ref()?, names);
     let at = raw.at.iter();

@@ -103,11 +103,10 @@ impl Side {
     /// quantity, too; one within a computation may be a factor, so that nothing is known of it.
     fn refused(&self, quantity: ExprQuantity) -> Option<String> {
         let number = self.number()?;
-        let unit = self.units.iter().find(|unit| !unit.is_empty());
-        unit.map_or_else(
-            || quantity.refuses_bare(number),
-            |unit| quantity.refuses(unit),
-        )
+        match self.units.iter().find(|unit| !unit.is_empty()) {
+            Some(unit) => quantity.refuses(unit),
+            None => quantity.refuses_bare(number),
+        }
     }
 }
 
