@@ -336,17 +336,6 @@ mod tests {
     }
 
     #[test]
-    fn options_win_over_defaults() {
-        let options =
-            "d --engine libaio --jobs 1..3 --depth 8 --bs 8k --rw randwrite --seconds 2 --rate 10";
-        let plan = planned(options, TargetKind::File);
-        assert_eq!(plan.axes.engines(), ["libaio"]);
-        assert_eq!((plan.axes.jobs, plan.axes.depth), (vec![1, 2, 3], vec![8]));
-        assert_eq!(plan.axes.bs, [Bytes(8192)]);
-        assert_eq!((plan.seconds, plan.rate), (2.0, Some(10.0)));
-    }
-
-    #[test]
     fn the_target_is_opened_for_writing_when_one_pattern_writes() {
         let writes = |rw: &str| settings(&format!("d --rw {rw}")).request().pattern.write;
         assert!(!writes("randread,read"));

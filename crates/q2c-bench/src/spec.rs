@@ -90,10 +90,9 @@ pub(super) fn spots(
         let phases = phases(spec, &point)?;
         let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
         let beside = can.settled(asked);
-        let refused = media
-            .absent(&interface)
-            .or_else(|| outside_refuses(spec, &interface, &point, &phases))
-            .or_else(|| background_refused(&beside, &phases, media, can));
+        let refused = media.absent(&interface);
+        let refused = refused.or_else(|| outside_refuses(spec, &interface, &point, &phases));
+        let refused = refused.or_else(|| background_refused(&beside, &phases, media, can));
         let way = || {
             let way = Way::resolve(&interface, &point.method, point.depth, can)?;
             let engine = way.interface.engine();

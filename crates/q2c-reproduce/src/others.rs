@@ -177,9 +177,7 @@ mod tests {
         }
         let messages = ids(&[1.9], 0.9);
         assert_eq!(messages.len(), 1);
-        assert!(
-            messages[0].starts_with("busy-at-rest: 0.90 CPUs"),
-            "{messages:?}"
-        );
+        let holds = messages[0].starts_with("busy-at-rest: 0.90 CPUs");
+        assert!(holds, "{messages:?}");
     }
 }

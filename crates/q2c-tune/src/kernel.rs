@@ -318,9 +318,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal");
         let site = site(folder.path(), &[("io_poll", "1\n")]);
-        let error = KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Own))
-            .err()
-            .unwrap();
+        let error = KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Own));
+        let error = error.err().unwrap();
         assert!(error.contains("io_poll_delay"), "{error}");
     }
 }

@@ -332,10 +332,8 @@ pub(crate) mod tests {
         assert!(for_program.copies_program);
         assert_eq!(for_program.workload.scratch, Some(SCRATCH));
         assert_eq!(for_program.workload.rw.to_string(), "randwrite");
-        assert_eq!(
-            (&for_program.jobs, &for_program.workload.bs),
-            (&vec![3], &copied.sizes)
-        );
+        let wanted = (&vec![3], &copied.sizes);
+        assert_eq!((&for_program.jobs, &for_program.workload.bs), wanted);
         assert_eq!(for_program.think, Some(Nanos(150_400)));
         let beside = "rw=read,bs=131072,depth=5,jobs=1,wait=interrupt";
         assert_eq!(for_program.background(), [beside]);

@@ -303,10 +303,8 @@ mod tests {
         assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
         assert!(with(None).unwrap().contains("38.0 %"));
         let message = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
-        assert!(
-            message.starts_with("3 jobs ran on 2 of the CPUs"),
-            "{message}"
-        );
+        let holds = message.starts_with("3 jobs ran on 2 of the CPUs");
+        assert!(holds, "{message}");
     }
 
     #[test]
@@ -330,10 +328,8 @@ mod tests {
         };
         let twice = message(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
         let twice = twice.unwrap();
-        assert!(
-            twice.contains("after 3 s), so that it got no more"),
-            "{twice}"
-        );
+        let holds = twice.contains("after 3 s), so that it got no more");
+        assert!(holds, "{twice}");
         assert_eq!(message(&["it ended", "the probe was refused"]), None);
         assert_eq!(message(&["the daemon ended"]), None);
         assert_eq!(given_up(true, &failed(&["x", "x"])), None);

@@ -207,9 +207,7 @@ mod tests {
         let curves = curves(&chart, &scope, &points);
         let value = |(at, i): &(String, Interval)| (at.clone(), i.median, i.max);
         let values: Vec<_> = curves[0].points.iter().map(value).collect();
-        assert_eq!(
-            values,
-            [("1".to_owned(), 2.0, 3.0), ("4".to_owned(), 7.0, 7.0)]
-        );
+        let wanted = [("1".to_owned(), 2.0, 3.0), ("4".to_owned(), 7.0, 7.0)];
+        assert_eq!(values, wanted);
     }
 }

@@ -296,9 +296,8 @@ mod tests {
 
     #[test]
     fn what_is_not_named_is_that_of_the_claim_or_the_only_one() {
-        let context = ClaimContext::default()
-            .with("jobs", "2")
-            .with(PHASE, "none");
+        let context = ClaimContext::default().with("jobs", "2");
+        let context = context.with(PHASE, "none");
         let steady_iops = figure("heavy.steady.iops").unwrap();
         let place = scope().place(&steady_iops, &context).unwrap();
         assert_eq!((place.phase, place.job.as_str()), (1, "foreground"));

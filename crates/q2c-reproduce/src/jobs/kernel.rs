@@ -206,10 +206,8 @@ mod tests {
         let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
         assert_eq!(phase_delays, wanted);
         let reason = of_both(vec![in_call(None); 4]).unwrap_err();
-        assert!(
-            reason.starts_with("one and other poll the target"),
-            "{reason}"
-        );
+        let holds = reason.starts_with("one and other poll the target");
+        assert!(holds, "{reason}");
     }
 
     /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, 2000 ns asked; then none; then no

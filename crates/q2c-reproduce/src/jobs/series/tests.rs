@@ -80,10 +80,8 @@ fn phases_are_cut_at_the_order() {
         assert!((phase.begin_s - begin_s).abs() < 1e-9);
         assert!((phase.seconds - 0.05).abs() < 1e-9);
         for job in &phase.jobs {
-            assert_eq!(
-                interval_ends(job),
-                [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)]
-            );
+            let wanted = [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)];
+            assert_eq!(interval_ends(job), wanted);
         }
     }
     let periods = |phase: &PhaseTrial| phase.jobs[0].rule_period_s;
