@@ -246,13 +246,13 @@ fn off(cost: &str, by: Contradiction) -> String {
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
     let counts: RuleWindowCounts = windows.sum();
-    let all = counts.all;
+    let windows = counts.all;
     let (label, negative, undefined) = (&runs.plan.label, counts.negative, counts.undefined);
     let without = negative + undefined;
     (without > 0).then(|| {
         Warning::new(
             "rule-without-a-time",
-            format!("{label}: after {without} of {all} windows the formula gave no time ({negative} negative, {undefined} no number)"),
+            format!("{label}: after {without} of {windows} windows the formula gave no time ({negative} negative, {undefined} no number)"),
             "until the next window the I/Os of that size were polled without a sleep",
             "guard a division, as in if(misses > 0, mean / misses, min); where polling is meant, say max(..., 0)",
         )

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A comparison that a claim expects to be true.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expect {
+pub(crate) struct Expect {
     pub text: String,
     pub left: Expr,
     pub compare: Compare,
@@ -17,7 +17,7 @@ pub struct Expect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Compare {
+pub(crate) enum Compare {
     Above,
     AtLeast,
     Below,
@@ -26,7 +26,7 @@ pub enum Compare {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expr {
+pub(crate) enum Expr {
     /// A number; times are in ns, shares in 0..1.
     Number(f64),
     Figure(FigureReference),
@@ -46,13 +46,13 @@ pub enum Expr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extreme {
+pub(crate) enum Extreme {
     Highest,
     Lowest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Join {
+pub(crate) enum Join {
     Plus,
     Minus,
     Times,
@@ -61,7 +61,7 @@ pub enum Join {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aggregate {
+pub(crate) enum Aggregate {
     Min,
     Max,
     Mean,
@@ -74,7 +74,7 @@ pub enum Aggregate {
 
 /// A figure of an experiment. What is not named is that of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FigureReference {
+pub(crate) struct FigureReference {
     pub name: String,
     /// Windows, phases or jobs before its name: `steady` of `steady.miss_rate`.
     pub words: Vec<String>,
@@ -83,7 +83,7 @@ pub struct FigureReference {
 }
 
 impl Aggregate {
-    pub const ALL: [(&'static str, Aggregate); 6] = [
+    pub(crate) const ALL: [(&'static str, Aggregate); 6] = [
         ("min", Aggregate::Min),
         ("max", Aggregate::Max),
         ("mean", Aggregate::Mean),

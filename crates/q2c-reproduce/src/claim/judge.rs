@@ -27,9 +27,9 @@ pub struct Claim {
     /// How the words were made into expressions.
     pub read_as: Option<String>,
     /// What it expects. All of it must be true.
-    pub expects: Vec<Expect>,
+    pub(crate) expects: Vec<Expect>,
     /// What it names for all its figures.
-    pub context: ClaimContext,
+    pub(crate) context: ClaimContext,
     /// What it needs of the machine, with what there is.
     pub needs: Vec<Need>,
     /// The model that was fitted to the very figure of the claim; `None` for none.

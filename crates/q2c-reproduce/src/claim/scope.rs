@@ -23,7 +23,7 @@ pub(crate) struct ClaimScope {
 
 /// What a claim names for all its figures. What a figure names itself goes first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClaimContext {
+pub(crate) struct ClaimContext {
     /// The window.
     pub window: Option<String>,
     /// The phase.

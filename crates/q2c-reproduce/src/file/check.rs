@@ -277,7 +277,7 @@ impl ExperimentChecker<'_, '_> {
             if at.methods.iter().any(steered) {
                 let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
                                write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
-                return Err(wrong(&settings.method, message));
+                return Err(wrong(&settings.method, &message));
             }
             let (device, mut devices) = (at.device, experiment.devices.iter());
             if device == TARGET || devices.any(|known| *known.name.get_ref() == device) {
@@ -285,7 +285,7 @@ impl ExperimentChecker<'_, '_> {
             }
             let message =
                 format!("there is no device `{device}`; write target, or make one by [[device]]");
-            Err(wrong(&settings.device, message))
+            Err(wrong(&settings.device, &message))
         };
         if let Err(wrong) = experiment.points().into_iter().try_for_each(check) {
             self.problems

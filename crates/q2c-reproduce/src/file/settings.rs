@@ -54,13 +54,13 @@ pub(crate) struct JobSettings {
 
 /// What is wrong with a setting, and the setting's place where the file has it.
 #[derive(Debug)]
-pub(crate) struct WrongSetting {
+pub(crate) struct SettingFault {
     pub span: Option<Range<usize>>,
     pub message: String,
 }
 
-impl From<WrongSetting> for String {
-    fn from(wrong: WrongSetting) -> String {
+impl From<SettingFault> for String {
+    fn from(wrong: SettingFault) -> String {
         wrong.message
     }
 }
@@ -77,8 +77,8 @@ fn text_or<'a, T: AsRef<str>>(setting: &'a Option<Spanned<T>>, default: &'a str)
     text.unwrap_or(default)
 }
 
-pub(super) fn wrong<T>(setting: &Option<Spanned<T>>, message: impl ToString) -> WrongSetting {
-    WrongSetting {
+pub(super) fn wrong<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> SettingFault {
+    SettingFault {
         span: setting.as_ref().map(Spanned::span),
         message: message.to_string(),
     }
@@ -101,11 +101,11 @@ impl SettingsText {
         }
     }
 
-    pub(crate) fn settings_at(&self, point: &AxisValues) -> Result<JobSettings, WrongSetting> {
+    pub(crate) fn settings_at(&self, point: &AxisValues) -> Result<JobSettings, SettingFault> {
         let count = |name: &str, setting: &Option<Spanned<Text>>, default: &str| {
             let text = filled(text_or(setting, default), point);
             let number = text.parse().ok().filter(|n| (1..=MOST).contains(n));
-            number.ok_or_else(|| wrong(setting, format!(
+            number.ok_or_else(|| wrong(setting, &format!(
                 "{name} is `{text}`; write a whole number from 1 to {MOST}, or an axis in braces such as \"{{jobs}}\""
             )))
         };
@@ -118,10 +118,10 @@ impl SettingsText {
         let bs = parse_size(&filled(text_or(&self.bs, BLOCK_SIZE), point));
         Ok(JobSettings {
             device: filled(self.device(), point),
-            engine: engine.transpose().map_err(|e| wrong(&self.engine, e))?,
-            methods: methods.map_err(|e| wrong(&self.method, e))?,
-            pattern: pattern.map_err(|e| wrong(&self.pattern, e))?,
-            bs: bs.map_err(|e| wrong(&self.bs, e))?,
+            engine: engine.transpose().map_err(|e| wrong(&self.engine, &e))?,
+            methods: methods.map_err(|e| wrong(&self.method, &e))?,
+            pattern: pattern.map_err(|e| wrong(&self.pattern, &e))?,
+            bs: bs.map_err(|e| wrong(&self.bs, &e))?,
             depth: count("depth", &self.depth, "1")? as u16,
             threads,
             cpus: match self.cpus {
