@@ -39,7 +39,6 @@ pub struct Claim {
 /// What is true of all claims of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct JudgedRun<'a> {
-    /// The points.
     pub points: &'a [Point],
     /// The factor by which times were multiplied.
     pub scale: f64,

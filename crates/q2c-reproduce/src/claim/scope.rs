@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// The names of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ClaimScope {
-    /// The windows of a phase.
     pub windows: Vec<Window>,
     /// The phases, in order; empty in studies without phases.
     pub phases: Vec<String>,
@@ -15,22 +14,16 @@ pub(crate) struct ClaimScope {
     pub lengths_s: Vec<f64>,
     /// The jobs; the first one is meant where none is named.
     pub jobs: Vec<String>,
-    /// The axes.
     pub axes: Vec<Axis>,
-    /// The figures.
     pub figures: Vec<String>,
 }
 
 /// What a claim names for all its figures. What a figure names itself goes first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ClaimContext {
-    /// The window.
     pub window: Option<String>,
-    /// The phase.
     pub phase: Option<String>,
-    /// The job.
     pub job: Option<String>,
-    /// Values of axes.
     pub at: BTreeMap<String, String>,
 }
 

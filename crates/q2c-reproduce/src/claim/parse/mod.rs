@@ -12,7 +12,6 @@ use token::{ExprToken, TokenKind, tokens};
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("understand `{text}` at column {column}: {problem}")]
 pub(crate) struct ParseError {
-    /// The text.
     pub text: String,
     /// Where it is wrong, in characters from 1.
     pub column: usize,
@@ -36,7 +35,6 @@ const UNITS: [(&str, f64); 7] = [
     ("M", 1e6),
 ];
 
-/// Reads a comparison.
 pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     let mut reader = ExprParser::new(text)?;
     let left = reader.sum()?;
