@@ -18,6 +18,7 @@ use crate::claim::eval::FIGURES;
 use crate::claim::judge::Claim;
 use crate::claim::scope::ClaimScope;
 use crate::jobs::AxisValues;
+use itertools::Itertools;
 use q2c_model::Nanos;
 use q2c_place::study::SetupOf;
 use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
@@ -209,6 +210,24 @@ impl Experiment {
     /// The settings of all jobs in the phases in which they work.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &SettingsText> {
         self.jobs.iter().flat_map(|job| job.phases.iter().flatten())
+    }
+
+    /// The settings of all jobs at all points that do their I/O on the user's target.
+    pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
+        let points = self.points();
+        let mut at_points = Vec::new();
+        for settings in self.settings().filter(|settings| settings.on_target()) {
+            let settings_at = |at| settings.settings_at(&self.full(at)).map_err(String::from);
+            at_points.extend(points.iter().map(settings_at));
+        }
+        at_points
+    }
+
+    /// The engines that jobs name, each once.
+    pub fn engines(&self) -> Vec<String> {
+        let settings = self.on_target().into_iter().flatten();
+        let engines = settings.filter_map(|settings| settings.engine);
+        engines.map(|engine| engine.to_string()).unique().collect()
     }
 
     /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.

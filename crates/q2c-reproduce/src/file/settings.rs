@@ -41,7 +41,7 @@ pub(crate) struct SettingsText {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JobSettings {
+pub struct JobSettings {
     pub device: String,
     pub engine: Option<Interface>,
     pub methods: Vec<Method>,
