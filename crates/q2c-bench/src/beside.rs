@@ -10,7 +10,6 @@ use q2c_result::bench::Slice;
 use q2c_workbench::workload::{Background, BackgroundPlace};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BackgroundTrial {
@@ -41,11 +40,7 @@ pub(super) struct SpotBackgrounds<'a> {
 }
 
 impl<'a> SpotBackgrounds<'a> {
-    pub(crate) fn new(
-        place: &'a TrialPlace<'a>,
-        spot: &'a Spot,
-        seed: u64,
-    ) -> Result<Self, NoTrial> {
+    pub fn new(place: &'a TrialPlace<'a>, spot: &'a Spot, seed: u64) -> Result<Self, NoTrial> {
         let taken = place.taken(spot);
         let placed = |phase: &BackgroundPhase| match phase.background.placed_beside(taken) {
             _ if phase.background.0.is_empty() => Ok(Background::default()),
@@ -60,19 +55,15 @@ impl<'a> SpotBackgrounds<'a> {
     }
 
     /// The figures of each phase's background alone; `None` for a phase without one.
-    pub(crate) fn alone(&self, stop: &AtomicBool) -> Result<Vec<Option<BackgroundTrial>>, NoTrial> {
+    pub(crate) fn alone(&self) -> Result<Vec<Option<BackgroundTrial>>, NoTrial> {
         let run_phase = |background: &Background| {
             let there = !background.0.is_empty();
-            there.then(|| self.one_alone(background, stop)).transpose()
+            there.then(|| self.one_alone(background)).transpose()
         };
         self.phases.iter().map(run_phase).collect()
     }
 
-    fn one_alone(
-        &self,
-        background: &Background,
-        stop: &AtomicBool,
-    ) -> Result<BackgroundTrial, NoTrial> {
+    fn one_alone(&self, background: &Background) -> Result<BackgroundTrial, NoTrial> {
         let times = Timetable {
             before: 1,
             warm_up: 0,
@@ -80,23 +71,21 @@ impl<'a> SpotBackgrounds<'a> {
             phases: 1,
         };
         let jobs = self.plans_of(0, background, &times);
-        let (data, moments) = self.place.run(self.spot, jobs, times.slices(), stop)?;
+        let (data, moments) = self.place.run(self.spot, jobs, times.slices())?;
         let counted = times.phase(0);
-        let (begin, end) = (&moments[counted.start].cpu, &moments[counted.end].cpu);
-        let busy = begin.as_ref().zip(end.as_ref());
+        let (begin, end) = (&moments[counted.start], &moments[counted.end]);
         Ok(BackgroundTrial {
             alone_iops: mean_iops(&data.lanes, &counted),
             alone_cpus: own_cpus(&data.lanes, &counted),
-            rest_busy_cpus: busy.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
+            rest_busy_cpus: end.counters.since(&begin.counters).busy_cpus,
             ..BackgroundTrial::default()
         })
     }
 
     pub(crate) fn plans(&self, times: &Timetable) -> Vec<JobPlan> {
         let phases = self.phases.iter().enumerate();
-        phases
-            .flat_map(|(n, background)| self.plans_of(n, background, times))
-            .collect()
+        let plans = phases.flat_map(|(n, background)| self.plans_of(n, background, times));
+        plans.collect()
     }
 
     fn plans_of(&self, n: usize, background: &Background, times: &Timetable) -> Vec<JobPlan> {
@@ -204,6 +193,7 @@ mod tests {
     use q2c_model::Bytes;
     use q2c_sys::Clock;
     use q2c_workbench::workload::Site;
+    use std::sync::atomic::AtomicBool;
 
     /// The engine of `job` beside points of `engine`, with each of two methods.
     fn engines(engine: &str, job: &str, polled: bool) -> Vec<String> {
@@ -222,6 +212,7 @@ mod tests {
             cpus: &[CpuId(0)],
             site: &site,
             spec: &spec,
+            stop: &AtomicBool::new(false),
         };
         let engine = |spot| {
             let beside = SpotBackgrounds::new(&place, spot, 1).ok().expect("CPUs");

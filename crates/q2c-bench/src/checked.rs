@@ -12,10 +12,8 @@ impl BenchSettings {
         let engines = self.axes.engines().iter();
         let reasons = engines.map(|name| never_seen(&name.parse().ok()?, site));
         let reasons: Option<Vec<Unseen>> = reasons.collect();
-        let Some(reason) = reasons
-            .filter(|_| self.stages)
-            .and_then(|reasons| reasons.into_iter().next())
-        else {
+        let reasons = reasons.filter(|_| self.stages).unwrap_or_default();
+        let Some(reason) = reasons.first() else {
             return Ok(());
         };
         let reason = match reason {

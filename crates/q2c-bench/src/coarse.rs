@@ -12,12 +12,9 @@ const FIRST: usize = 8;
 
 /// The coarse grid over `all`, which ascends: its ends, and numbers between them at even places.
 pub(super) fn first(all: &[u32]) -> BTreeSet<u32> {
-    match all.len() {
-        0..=FIRST => all.iter().copied().collect(),
-        n => (0..FIRST)
-            .map(|at| all[at * (n - 1) / (FIRST - 1)])
-            .collect(),
-    }
+    let places = FIRST.min(all.len());
+    let place = |at: usize| all[at * (all.len() - 1) / (places - 1).max(1)];
+    (0..places).map(place).collect()
 }
 
 /// The next numbers of jobs among `all`, which ascends; empty when nothing is left to find out.

@@ -12,14 +12,10 @@ use q2c_result::tune::PerCore;
 use q2c_watch::kernel::SleepFigures;
 use q2c_workbench::busy::Others;
 
-pub(super) fn cells(
-    spec: &BenchSettings,
-    measured: &[MeasuredPoint<'_>],
-    idle_cpus: f64,
-) -> Vec<BenchCell> {
-    let trials = measured.iter().flat_map(|runs| &runs.trials);
-    let rest = other_work(trials.copied(), idle_cpus);
-    let mut cells: Vec<BenchCell> = measured.iter().map(|runs| cell(spec, runs, rest)).collect();
+pub fn cells(spec: &BenchSettings, points: &[MeasuredPoint<'_>], idle: f64) -> Vec<BenchCell> {
+    let trials = points.iter().flat_map(|runs| &runs.trials);
+    let rest = other_work(trials.copied(), idle);
+    let mut cells: Vec<BenchCell> = points.iter().map(|runs| cell(spec, runs, rest)).collect();
     flag_too_good(spec, &mut cells);
     cells
 }
@@ -92,12 +88,8 @@ fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
 }
 
 fn helper_cpu_s(trial: &BenchTrial) -> f64 {
-    let seen_s = trial.helper_cpu_s;
-    if trial.helpers_unread {
-        f64::NAN
-    } else {
-        seen_s
-    }
+    let known = (!trial.helpers_unread).then_some(trial.helper_cpu_s);
+    known.unwrap_or(f64::NAN)
 }
 
 fn per_core(trials: &[&BenchTrial], rest: Others) -> PerCore {

@@ -25,8 +25,8 @@ pub(super) fn curves(
         }
     }
     let long = curves.iter().filter(|along| along.len() >= LEAST);
-    long.map(|along| curve(bench, cells, measured, along))
-        .collect()
+    let curves = long.map(|along| curve(bench, cells, measured, along));
+    curves.collect()
 }
 
 fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
@@ -62,27 +62,23 @@ fn curve(
         suspects: Vec::new(),
         not_looked_at: Vec::new(),
     };
-    let Scaling {
-        shape,
-        usl,
-        usl_refused,
-    } = match Scaling::from_points(&points, border, bench.spec.run.seed) {
+    let scaling = match Scaling::from_points(&points, border, bench.spec.run.seed) {
         Ok(scaling) => scaling,
         Err(bad) => {
             curve.refused = Some(bad.to_string());
             return curve;
         }
     };
-    let evidence = along
-        .iter()
-        .map(|&i| evidence(bench, &cells[i].point, &measured[i].trials));
+    let evidence = |&i: &usize| evidence(bench, &cells[i].point, &measured[i].trials);
+    let evidence: Vec<PointEvidence> = along.iter().map(evidence).collect();
     let site = site(bench, cells, &curve.first);
-    let suspects = suspects(&shape, &site, &evidence.collect::<Vec<_>>());
+    let suspects = suspects(&scaling.shape, &site, &evidence);
     let named = suspects.named.into_iter();
     curve.suspects = named.map(|s| format!("{}: {}", s.id, s.why)).collect();
     curve.not_looked_at = suspects.not_looked_at;
+    let shape = scaling.shape;
     (curve.knee, curve.peak, curve.collapse) = (shape.knee, Some(shape.peak), shape.collapse);
-    (curve.shape, curve.usl, curve.refused) = (Some(shape), usl, usl_refused);
+    (curve.shape, curve.usl, curve.refused) = (Some(shape), scaling.usl, scaling.usl_refused);
     curve
 }
 
@@ -95,9 +91,8 @@ fn growth<'a>(cells: impl Iterator<Item = &'a BenchCell>) -> Option<StageGrowth>
 }
 
 fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> CurveFacts {
-    let others = cells
-        .iter()
-        .filter(|c| is_another_interface(&c.point, first));
+    let is_other = |cell: &&BenchCell| is_another_interface(&cell.point, first);
+    let others = cells.iter().filter(is_other);
     let best = others.max_by(|a, b| a.iops.median.total_cmp(&b.iops.median));
     let rated = bench.spec.rating.map(|x| Ceiling {
         x,

@@ -15,11 +15,7 @@ pub(super) struct HeldDevice(Option<Guard>);
 
 impl HeldDevice {
     /// Queues first: new queues would have the driver's number of requests.
-    pub(crate) fn begin(
-        site: &Site,
-        journal: Option<&Path>,
-        point: &BenchPoint,
-    ) -> Result<Self, String> {
+    pub fn begin(site: &Site, journal: Option<&Path>, point: &BenchPoint) -> Result<Self, String> {
         if point.hw_queues.is_none() && point.nr_requests.is_none() {
             return Ok(HeldDevice(None));
         }

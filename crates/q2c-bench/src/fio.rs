@@ -21,12 +21,11 @@ mod job;
 mod lines;
 mod number;
 mod options;
-mod remark;
 
 pub use job::{FioJob, Size};
 pub use lines::SyntaxError;
 pub use number::{KbBase, cpus, parse_integer, seconds};
-pub use remark::{Remark, Topic};
+pub use options::{Remark, Topic};
 
 /// The jobs of a job file, and the remarks on its options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,8 +54,17 @@ pub fn read(
         let job = job::read_job(&mut reader, group);
         file.jobs.push(job);
         let (not_needed, refused) = reader.finish();
-        remark::add(&mut file.not_needed, not_needed);
-        remark::add(&mut file.refused, refused);
+        // Options of a global section are looked at once for each job.
+        for (known, remarks) in [
+            (&mut file.not_needed, not_needed),
+            (&mut file.refused, refused),
+        ] {
+            for remark in remarks {
+                if !known.contains(&remark) {
+                    known.push(remark);
+                }
+            }
+        }
     }
     if file.jobs.is_empty() {
         let message = "the file has no job: expected at least one section such as [randread] besides [global]";

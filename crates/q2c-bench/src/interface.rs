@@ -34,8 +34,8 @@ impl Interface {
 
     /// Whether the interface sends NVMe commands through the kernel's driver, past the block layer.
     pub fn sends_commands(&self) -> bool {
-        self.engine()
-            .is_some_and(EngineSpec::needs_character_device)
+        let engine = self.engine();
+        engine.is_some_and(EngineSpec::needs_character_device)
     }
 
     /// Whether a kernel thread works for each job.

@@ -50,24 +50,15 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
         })
     };
     let leaders: Vec<Leader> = numbers.into_iter().filter_map(leader).collect();
-    let BenchPoint {
-        engine,
-        depth,
-        bs,
-        rw,
-        background,
-        hw_queues,
-        nr_requests,
-        ..
-    } = group.first()?.point.clone();
+    let first = group.first()?.point.clone();
     (leaders.len() >= LEAST).then(|| Lead {
-        engine,
-        depth,
-        bs,
-        rw,
-        background,
-        hw_queues,
-        nr_requests,
+        engine: first.engine,
+        depth: first.depth,
+        bs: first.bs,
+        rw: first.rw,
+        background: first.background,
+        hw_queues: first.hw_queues,
+        nr_requests: first.nr_requests,
         measure,
         changes: LeadChange::among(&leaders, |a, b| a == b),
         leaders,
@@ -84,9 +75,8 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Lead
         let is_higher = median(cell) > median(best);
         if is_higher { cell } else { best }
     });
-    let mut others = there
-        .iter()
-        .filter(|cell| cell.point.method != best.point.method);
+    let is_other = |cell: &&&BenchCell| cell.point.method != best.point.method;
+    let mut others = there.iter().filter(is_other);
     let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
     let above = |other: &&BenchCell| best.figure(measure).above(&other.figure(measure));
     // KIOPS/core of the machine's CPUs is another figure than that of the threads' CPU time.

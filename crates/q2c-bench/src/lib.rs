@@ -212,6 +212,7 @@ impl Bench<'_> {
             span: self.span,
             cpus,
             site: self.site,
+            stop: self.stop,
         }
     }
 

@@ -111,12 +111,10 @@ impl Media {
     /// Where the I/O goes when it does not go through the target's block device.
     pub(crate) fn detour(&self, interface: &Interface) -> Option<String> {
         match (interface, &self.spdk, &self.commands) {
-            (Interface::Spdk, Ok(site), _) => Some(format!(
-                "{} on {}, by {}",
-                site.address,
-                site.driver,
-                site.perf.program().display()
-            )),
+            (Interface::Spdk, Ok(site), _) => {
+                let program = site.perf.program().display();
+                Some(format!("{} on {}, by {program}", site.address, site.driver))
+            }
             (_, _, Ok(commands)) if interface.sends_commands() => {
                 Some(format!("{}, past the block layer", commands.name))
             }
@@ -126,15 +124,10 @@ impl Media {
 }
 
 impl Commands {
-    /// Reads the first `block` bytes by a command, and once more with polling where that exists.
-    pub fn probe(
-        medium: Medium,
-        name: String,
-        block: u32,
-        poll_queues: bool,
-    ) -> Result<Self, NoCommands> {
-        one_read(&medium, &name, false, block)?;
-        let polled = poll_queues && one_read(&medium, &name, true, block).is_ok();
+    /// Reads the first `bs` bytes by a command, and once more where the device `polls`.
+    pub fn probe(medium: Medium, name: String, bs: u32, polls: bool) -> Result<Self, NoCommands> {
+        one_read(&medium, &name, false, bs)?;
+        let polled = polls && one_read(&medium, &name, true, bs).is_ok();
         Ok(Commands {
             medium,
             name,

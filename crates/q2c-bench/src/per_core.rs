@@ -4,15 +4,12 @@ use super::beside::BackgroundTrial;
 use super::trial::BenchTrial;
 use q2c_workbench::busy::{BusyCpus, CounterSpan, Others, of_jobs};
 
-/// What else is at work beside each trial, `idle_cpus` of it at rest. Other programs beside most
+/// What else is at work beside each trial, `idle` CPUs of it at rest. Other programs beside most
 /// trials count all the time, so that all points divide by the same.
-pub(super) fn other_work<'a>(
-    trials: impl Iterator<Item = &'a BenchTrial>,
-    idle_cpus: f64,
-) -> Others {
+pub(super) fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Others {
     let hidden: Vec<bool> = trials.map(|trial| hidden_by(trial).is_some()).collect();
     let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
-    let others = Others::from_idle_cpus(idle_cpus);
+    let others = Others::from_idle_cpus(idle);
     Others {
         at_rest: others.at_rest || most,
         ..others

@@ -166,7 +166,7 @@ impl Plan for BenchPlan<'_> {
     fn owns(&self, key: &str) -> bool {
         let all_chosen = self.chosen.len() == self.spots.len();
         let mut keys = self.chosen.iter().map(|&at| spot_label(&self.spots[at]));
-        !StagesPlan::is_key(key) && (all_chosen || keys.any(|own| own == key))
+        !StagesPlan::is_key(key) && (all_chosen || keys.any(|chosen| chosen == key))
     }
 
     fn metric(&self, trial: &PhasedTrial) -> f64 {
@@ -182,7 +182,7 @@ impl Plan for BenchPlan<'_> {
     ) -> Result<PhasedTrial, CellError> {
         self.held(&cell.cell, |spot| {
             let device = facts(self.place.site);
-            let mut phases = self.place.trial(spot, context.seed >> 1, context.cancel)?;
+            let mut phases = self.place.trial(spot, context.seed >> 1)?;
             for phase in &mut phases {
                 phase.device.clone_from(&device);
             }

@@ -21,10 +21,8 @@ pub(super) struct Searched {
 }
 
 pub(super) fn is_coarse(spots: &[Spot]) -> bool {
-    spots.len() > ALL
-        && rows(spots)
-            .iter()
-            .any(|row| first(&jobs(spots, row)).len() < row.len())
+    let is_long = |row: &Vec<usize>| first(&jobs(spots, row)).len() < row.len();
+    spots.len() > ALL && rows(spots).iter().any(is_long)
 }
 
 pub(super) fn run(
@@ -129,13 +127,11 @@ impl<'s> GridSearch<'s> {
             (0..self.spots.len()).partition(|at| self.done.contains_key(at));
         summary.cells = self.done.into_values().collect();
         summary.warnings = self.warnings;
+        let left_out = left.iter().flat_map(|&at| self.spots[at].points());
         Searched {
             summary,
             spots: kept.iter().map(|&at| self.spots[at].clone()).collect(),
-            not_measured: left
-                .iter()
-                .flat_map(|&at| self.spots[at].points())
-                .collect(),
+            not_measured: left_out.collect(),
         }
     }
 }

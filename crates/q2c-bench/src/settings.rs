@@ -77,32 +77,17 @@ pub struct BenchSettings {
     #[arg(long)]
     pub stages: bool,
     /// Measured part of each trial [default: 3s]
-    #[arg(
-        short = 's',
-        long,
-        value_name = "DURATION",
-        value_parser = seconds,
-        default_value = "3s",
-        hide_default_value = true
-    )]
+    #[arg(short = 's', long, value_name = "DURATION", value_parser = seconds, default_value = "3s")]
+    #[arg(hide_default_value = true)]
     pub seconds: f64,
     /// Warm-up before it at most: it ends when throughput has settled [default: 1s]
-    #[arg(
-        long,
-        value_name = "DURATION",
-        value_parser = seconds,
-        default_value = "1s",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1s")]
+    #[arg(hide_default_value = true)]
     #[serde(rename = "warm_up_seconds")]
     pub warm_up: f64,
     /// Trials of each point
-    #[arg(
-        short = 't',
-        long,
-        default_value_t = 5,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(short = 't', long, default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -348,17 +333,6 @@ mod tests {
         assert_eq!(engines(TargetKind::Simulated), ["d"]);
         assert_eq!(engines(TargetKind::NvmeGeneric), ["io_uring_cmd"]);
         assert_eq!(engines(TargetKind::Pci), ["spdk"]);
-    }
-
-    #[test]
-    fn options_win_over_defaults() {
-        let options =
-            "d --engine libaio --jobs 1..3 --depth 8 --bs 8k --rw randwrite --seconds 2 --rate 10";
-        let plan = planned(options, TargetKind::File);
-        assert_eq!(plan.axes.engines(), ["libaio"]);
-        assert_eq!((plan.axes.jobs, plan.axes.depth), (vec![1, 2, 3], vec![8]));
-        assert_eq!(plan.axes.bs, [Bytes(8192)]);
-        assert_eq!((plan.seconds, plan.rate), (2.0, Some(10.0)));
     }
 
     #[test]

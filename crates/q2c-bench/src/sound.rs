@@ -4,7 +4,6 @@
 use super::steady::SteadyWindow;
 use super::trial::{BenchTrial, Moment, SLICE};
 use q2c_engine::{LaneData, RunData};
-use q2c_host::block::DiskStats;
 use q2c_model::{Bytes, Nanos};
 use q2c_result::bench::BenchPoint;
 use thiserror::Error;
@@ -77,17 +76,16 @@ pub(super) fn sound(
     together(lanes, window)?;
     let asked_s = asked_s(window);
     refuse_if(trial.ios == 0, Unsound::Nothing { asked_s })?;
-    let (begin, end) = (&moments[window.slices.start], &moments[window.slices.end]);
+    let [begin, end] = [window.slices.start, window.slices.end].map(|n| &moments[n].counters);
     let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
     let cpus = cpus.map_or(0, |(begin, end)| end.busy_since(begin).cpus.len());
     busy(trial, cpus)?;
-    let disk = begin.disk.as_ref().zip(end.disk.as_ref());
     let beside = trial.background.as_ref().map_or(0, |beside| beside.ios);
     let in_flight = u64::from(point.jobs) * u64::from(point.depth);
-    match disk.filter(|_| beside == 0) {
-        Some((begin, end)) => in_time(trial.ios, in_flight, point.bs, moved(begin, end)),
-        None => Ok(()),
-    }
+    let moved = end.since(begin).bytes.filter(|_| beside == 0);
+    moved.map_or(Ok(()), |moved| {
+        in_time(trial.ios, in_flight, point.bs, Bytes(moved))
+    })
 }
 
 fn asked_s(window: &SteadyWindow) -> f64 {
@@ -112,11 +110,6 @@ fn busy(trial: &BenchTrial, cpus: usize) -> Result<(), Unsound> {
     let busy = of_machine.max(trial.job_cpu_s) / trial.wall_s;
     let too_busy = cpus > 0 && busy > BUSY * cpus as f64;
     refuse_if(too_busy, Unsound::Busy { busy, cpus })
-}
-
-fn moved(begin: &DiskStats, end: &DiskStats) -> Bytes {
-    let done = end.since(begin);
-    Bytes((done.read.sectors.0 + done.write.sectors.0) * 512)
 }
 
 /// Compares bytes: requests may be split or merged. What is missing counts as reaped late only

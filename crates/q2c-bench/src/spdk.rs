@@ -11,7 +11,6 @@ use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, tasks_of};
 use q2c_model::{Latencies, Nanos};
 use q2c_policy::method::Means;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Least time between two readings of the program's CPU time.
@@ -25,12 +24,7 @@ struct Look {
     cpu: Option<CpuTimes>,
 }
 
-pub(super) fn trial(
-    place: &TrialPlace<'_>,
-    site: &SpdkSite,
-    spot: &Spot,
-    stop: &AtomicBool,
-) -> Result<BenchTrial, NoTrial> {
+pub fn trial(place: &TrialPlace<'_>, site: &SpdkSite, spot: &Spot) -> Result<BenchTrial, NoTrial> {
     let seconds = place.spec.seconds.ceil().max(1.0) as u64;
     let args = SpdkArgs {
         address: site.address.clone(),
@@ -45,9 +39,8 @@ pub(super) fn trial(
         roots,
         all: Vec::new(),
     };
-    let done = site
-        .perf
-        .run(&roots.sys, &args, &mut |pid| looks.look(pid), stop);
+    let mut look = |pid| looks.look(pid);
+    let done = site.perf.run(&roots.sys, &args, &mut look, place.stop);
     let result = done.map_err(|error| match error {
         SpdkError::Stopped(_) => NoTrial::Stopped,
         error => NoTrial::Program(error.to_string()),

@@ -90,10 +90,9 @@ pub(super) fn spots(
         let phases = phases(spec, &point)?;
         let asked = interface.engine().unwrap_or(&EngineSpec::IO_URING);
         let beside = can.settled(asked);
-        let refused = media
-            .absent(&interface)
-            .or_else(|| outside_refuses(spec, &interface, &point, &phases))
-            .or_else(|| background_refused(&beside, &phases, media, can));
+        let refused = media.absent(&interface);
+        let refused = refused.or_else(|| outside_refuses(spec, &interface, &point, &phases));
+        let refused = refused.or_else(|| background_refused(&beside, &phases, media, can));
         let way = || {
             let way = Way::resolve(&interface, &point.method, point.depth, can)?;
             let engine = way.interface.engine();
@@ -172,9 +171,8 @@ fn background_refused(
         let size = || too_large(engine.engine()?, job.bs, can.unsplit);
         let refused = media.absent(&engine).or_else(helper).or_else(depth);
         let reason = refused.or_else(size)?;
-        Some(format!(
-            "background {job} cannot run here by {engine}: {reason}"
-        ))
+        let text = format!("background {job} cannot run here by {engine}: {reason}");
+        Some(text)
     };
     jobs.into_iter().find_map(refused)
 }
@@ -222,34 +220,16 @@ pub struct Axes {
     pub engine: Option<List<String>>,
     /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring,
     /// hybrid-kernel, hybrid:RULE [default: interrupt,poll]
-    #[arg(
-        short = 'm',
-        long,
-        value_name = "LIST",
-        value_parser = methods,
-        default_value = "interrupt,poll",
-        hide_default_value = true
-    )]
+    #[arg(short = 'm', long, value_name = "LIST", value_parser = methods)]
+    #[arg(default_value = "interrupt,poll", hide_default_value = true)]
     pub method: List<Method>,
     /// Numbers of threads: 1,2,4 or 1..8 or 5..120/5, which is every fifth [default: 1]
-    #[arg(
-        short = 'j',
-        long,
-        value_name = "LIST",
-        value_parser = parse_counts::<u32>,
-        default_value = "1",
-        hide_default_value = true
-    )]
+    #[arg(short = 'j', long, value_name = "LIST", value_parser = parse_counts::<u32>)]
+    #[arg(default_value = "1", hide_default_value = true)]
     pub jobs: List<u32>,
     /// Requests in flight of each thread [default: 1]
-    #[arg(
-        short = 'd',
-        long,
-        value_name = "LIST",
-        value_parser = parse_counts::<u16>,
-        default_value = "1",
-        hide_default_value = true
-    )]
+    #[arg(short = 'd', long, value_name = "LIST", value_parser = parse_counts::<u16>)]
+    #[arg(default_value = "1", hide_default_value = true)]
     pub depth: List<u16>,
     /// Hardware queues of the device, for null_blk and ramdisk_mq; put back after each trial (needs
     /// root)
@@ -259,24 +239,17 @@ pub struct Axes {
     #[arg(long, value_name = "LIST", value_parser = parse_numbers)]
     pub nr_requests: Option<List<u32>>,
     /// Block sizes [default: 4k]
-    #[arg(
-        short = 'b',
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        value_parser = parse_size,
-        default_value = "4k",
-        hide_default_value = true
-    )]
+    #[arg(short = 'b', long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(default_value = "4k", hide_default_value = true)]
     pub bs: Vec<Bytes>,
     /// Patterns: randread, randwrite, read, write [default: randread]
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "randread",
-        hide_default_value = true
+        default_value = "randread"
     )]
+    #[arg(hide_default_value = true)]
     pub rw: Vec<Pattern>,
     /// Background jobs beside the points, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1, or
     /// none; several that run at once are joined by `;`, and given again it is a further value of
@@ -348,18 +321,12 @@ impl Axes {
     }
 
     fn number_of_points(&self) -> usize {
-        let lengths = [
-            self.engines().len(),
-            self.method.len(),
-            self.jobs.len(),
-            self.depth.len(),
-            self.bs.len(),
-            self.rw.len(),
-            self.backgrounds().len(),
-            self.hw_queues.as_ref().map_or(1, Vec::len),
-            self.nr_requests.as_ref().map_or(1, Vec::len),
-        ];
-        lengths.into_iter().fold(1, usize::saturating_mul)
+        let set = |values: &Option<List<u32>>| values.as_ref().map_or(1, Vec::len);
+        let of_device = [set(&self.hw_queues), set(&self.nr_requests)];
+        let of_ios = [self.rw.len(), self.bs.len(), self.depth.len()];
+        let of_jobs = [self.engines().len(), self.method.len(), self.jobs.len()];
+        let lengths = of_device.into_iter().chain(of_ios).chain(of_jobs);
+        lengths.fold(self.backgrounds().len(), usize::saturating_mul)
     }
 
     /// In the order of jobs within methods within interfaces within settings of the device.
@@ -373,23 +340,22 @@ impl Axes {
         let of_device = iproduct!(set(&self.hw_queues), set(&self.nr_requests));
         let of_ios = iproduct!(&self.rw, &self.bs, &self.depth, &backgrounds);
         let of_jobs = iproduct!(self.engines(), &self.method, &self.jobs);
-        iproduct!(of_device, of_ios, of_jobs)
-            .map(|(of_device, of_ios, (engine, method, jobs))| {
-                let (hw_queues, nr_requests) = of_device;
-                let (rw, bs, depth, background) = of_ios;
-                BenchPoint {
-                    engine: engine.clone(),
-                    method: method.clone(),
-                    jobs: *jobs,
-                    depth: *depth,
-                    bs: *bs,
-                    rw: rw.to_string(),
-                    background: background.clone(),
-                    hw_queues,
-                    nr_requests,
-                }
-            })
-            .collect()
+        let points = iproduct!(of_device, of_ios, of_jobs);
+        let points = points.map(|((hw_queues, nr_requests), ios, (engine, method, &jobs))| {
+            let (rw, &bs, &depth, background) = ios;
+            BenchPoint {
+                engine: engine.clone(),
+                method: method.clone(),
+                jobs,
+                depth,
+                bs,
+                rw: rw.to_string(),
+                background: background.clone(),
+                hw_queues,
+                nr_requests,
+            }
+        });
+        points.collect()
     }
 }
 

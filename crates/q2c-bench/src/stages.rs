@@ -20,7 +20,6 @@ use q2c_workbench::workload::Site;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Most slices that count in each phase: two seconds.
@@ -144,7 +143,7 @@ impl Plan for StagesPlan<'_, '_> {
     ) -> Result<PhasedStages, CellError> {
         let place = &self.0.place;
         self.0.held(&cell.cell, |spot| {
-            let phases = place.stages(spot, context.seed >> 1, context.cancel)?;
+            let phases = place.stages(spot, context.seed >> 1)?;
             Ok(PhasedStages { phases })
         })
     }
@@ -166,15 +165,10 @@ impl TrialPlace<'_> {
         }
     }
 
-    fn stages(
-        &self,
-        spot: &Spot,
-        seed: u64,
-        stop: &AtomicBool,
-    ) -> Result<Vec<PointStages>, NoTrial> {
+    fn stages(&self, spot: &Spot, seed: u64) -> Result<Vec<PointStages>, NoTrial> {
         let interface = &spot.way.interface;
         let seen = match (interface, never_seen(interface, self.site)) {
-            (Interface::Engine(engine), None) => self.captured(engine, spot, seed, stop)?,
+            (Interface::Engine(engine), None) => self.captured(engine, spot, seed)?,
             (_, reason) => Err(reason.unwrap_or(Unseen::PastBlockLayer)),
         };
         Ok(seen.unwrap_or_else(|unseen| vec![PointStages::Unseen(unseen); spot.phases.len()]))
@@ -185,7 +179,6 @@ impl TrialPlace<'_> {
         engine: &EngineSpec,
         spot: &Spot,
         seed: u64,
-        stop: &AtomicBool,
     ) -> Result<Result<Vec<PointStages>, Unseen>, NoTrial> {
         let site = &Site {
             time: Clock::monotonic().into(),
@@ -201,7 +194,7 @@ impl TrialPlace<'_> {
             Ok(capture) => capture,
             Err(unseen) => return Ok(Err(unseen)),
         };
-        let (data, moments) = place.run(spot, jobs, times.slices(), stop)?;
+        let (data, moments) = place.run(spot, jobs, times.slices())?;
         let lanes = data.lanes.split_at(spot.point.jobs as usize);
         let helpers = moments.iter().flat_map(|moment| &moment.helpers).flatten();
         let helpers = helpers_of(lanes, helpers);
@@ -228,14 +221,9 @@ fn helpers_of<'h>(
     tids.filter(|tid| !is_lane(*tid)).collect()
 }
 
-fn part(
-    time: &TimeSource,
-    own: &[LaneData],
-    helpers: &BTreeSet<u32>,
-    slices: Range<usize>,
-) -> Part {
+fn part(time: &TimeSource, own: &[LaneData], helpers: &BTreeSet<u32>, range: Range<usize>) -> Part {
     let at = |ns| time.since_boot(ns).expect("CLOCK_MONOTONIC");
-    let (first, last) = (slices.start, slices.end - 1);
+    let (first, last) = (range.start, range.end - 1);
     let time = |lane: &LaneData| {
         let (begin, end) = (&lane.phases[first].begin, &lane.phases[last].end);
         at(begin.t_ns)..at(end.t_ns)
@@ -246,7 +234,7 @@ fn part(
     let end = times.iter().map(|time| time.end).max().unwrap_or(0);
     let lanes = own.iter().map(|lane| lane.tid).zip(times.iter().cloned());
     let helpers = helpers.iter().map(|tid| (*tid, begin..end));
-    let slices = own.iter().flat_map(|lane| &lane.phases[slices.clone()]);
+    let slices = own.iter().flat_map(|lane| &lane.phases[range.clone()]);
     Part {
         threads: lanes.chain(helpers).collect(),
         ios: slices.map(|phase| phase.ios).sum(),

@@ -88,11 +88,7 @@ pub(super) type BendFinding = Option<Option<(u32, String)>>;
 
 /// Suspects for the collapse of a curve, confirmed or not, else for its knee. A curve without
 /// either has none, and none is listed as not looked at. Points may lack evidence.
-pub(crate) fn suspects(
-    shape: &ScalingShape,
-    site: &CurveFacts,
-    evidence: &[PointEvidence],
-) -> Suspects {
+pub fn suspects(shape: &ScalingShape, site: &CurveFacts, evidence: &[PointEvidence]) -> Suspects {
     let mut by_jobs = evidence.to_vec();
     by_jobs.sort_by_key(|e| e.jobs);
     let Some(bent) = shape.collapse.or(shape.unconfirmed).or(shape.knee) else {
@@ -115,14 +111,12 @@ pub(crate) fn suspects(
     };
     let mut suspects = Suspects::default();
     for (id, rule) in RULES {
-        match rule(&bend) {
-            None => suspects.not_looked_at.push((*id).to_owned()),
-            Some(found) => {
-                suspects
-                    .named
-                    .extend(found.map(|(jobs, why)| Suspect { id, jobs, why }))
-            }
-        }
+        let Some(finding) = rule(&bend) else {
+            suspects.not_looked_at.push((*id).to_owned());
+            continue;
+        };
+        let suspect = finding.map(|(jobs, why)| Suspect { id, jobs, why });
+        suspects.named.extend(suspect);
     }
     suspects
 }

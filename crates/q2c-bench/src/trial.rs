@@ -10,15 +10,14 @@ use crate::{BenchSettings, Interface, Media, Spot};
 use q2c_engine::{
     EngineSpec, IoTally, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Wait, run,
 };
-use q2c_host::block::{DiskStats, Interrupts};
-use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
+use q2c_host::cpu_time::{CpuBusy, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Latencies, Nanos};
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use q2c_result::Exit;
 use q2c_result::bench::{PointDevice, Slice};
 use q2c_watch::kernel::{KernelSleeps, seen_beside};
-use q2c_workbench::workload::{Site, first_fault};
+use q2c_workbench::workload::{Boundary, Site, first_fault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -84,6 +83,8 @@ pub(super) struct TrialPlace<'a> {
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
+    /// Ends a trial early when it is set.
+    pub stop: &'a AtomicBool,
 }
 
 /// The machine's counts are those of a trial if they cover at least this share of its time. Its
@@ -132,9 +133,7 @@ fn of_device(error: &RunError) -> bool {
 #[derive(Default)]
 pub(super) struct Moment {
     pub t_ns: u64,
-    pub cpu: Option<CpuTimes>,
-    pub interrupts: Option<Interrupts>,
-    pub disk: Option<DiskStats>,
+    pub counters: Boundary,
     /// `None` when they could not be read.
     pub helpers: Option<Vec<Helper>>,
 }
@@ -146,12 +145,9 @@ pub(super) struct Moments<'a> {
 
 impl Observer for Moments<'_> {
     fn boundary(&mut self, _phase: usize) {
-        let target_disk = self.site.target_disk.as_ref();
         self.all.push(Moment {
             t_ns: self.site.time.now(),
-            cpu: self.site.cpu_times(),
-            interrupts: self.site.interrupts(),
-            disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
+            counters: Boundary::read(self.site),
             helpers: match self.site.time.world() {
                 Some(_) => Some(Vec::new()),
                 None => helpers(&self.site.roots).ok(),
@@ -180,15 +176,10 @@ impl TrialPlace<'_> {
         slices as f64 * SLICE.as_secs_f64() + 0.1
     }
 
-    pub(crate) fn trial(
-        &self,
-        spot: &Spot,
-        seed: u64,
-        stop: &AtomicBool,
-    ) -> Result<Vec<BenchTrial>, NoTrial> {
+    pub(crate) fn trial(&self, spot: &Spot, seed: u64) -> Result<Vec<BenchTrial>, NoTrial> {
         match (&spot.way.interface, &self.media.spdk) {
-            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed, stop),
-            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot, stop)?]),
+            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed),
+            (Interface::Spdk, Ok(site)) => Ok(vec![spdk::trial(self, site, spot)?]),
             (Interface::Spdk, Err(reason)) => Err(NoTrial::Program(reason.clone())),
         }
     }
@@ -198,15 +189,14 @@ impl TrialPlace<'_> {
         engine: &EngineSpec,
         spot: &Spot,
         seed: u64,
-        stop: &AtomicBool,
     ) -> Result<Vec<BenchTrial>, NoTrial> {
         let times = self.timetable(spot);
         let beside = SpotBackgrounds::new(self, spot, seed)?;
-        let alone = beside.alone(stop)?;
+        let alone = beside.alone()?;
         let run = || {
             let mut jobs = self.jobs(engine, spot, seed, &times);
             jobs.extend(beside.plans(&times));
-            self.run(spot, jobs, times.slices(), stop)
+            self.run(spot, jobs, times.slices())
         };
         let (data, moments) = run()?;
         let kernel_sleeps = self.seen_in_kernel(spot, &times, || run().map(drop))?;
@@ -260,7 +250,6 @@ impl TrialPlace<'_> {
         spot: &Spot,
         jobs: Vec<JobPlan>,
         slices: usize,
-        stop: &AtomicBool,
     ) -> Result<(RunData, Vec<Moment>), NoTrial> {
         let mut moments = Moments {
             site: self.site,
@@ -273,7 +262,7 @@ impl TrialPlace<'_> {
             sampler_cpu: self.spare(spot),
             time: self.site.time.clone(),
         };
-        let data = run(plan, &mut moments, stop).map_err(NoTrial::Run)?;
+        let data = run(plan, &mut moments, self.stop).map_err(NoTrial::Run)?;
         if let Some(fault) = first_fault(&data) {
             let cause = cause(&data);
             return Err(NoTrial::Fault(format!("{fault}{cause}")));
@@ -293,15 +282,13 @@ impl TrialPlace<'_> {
         times: &Timetable,
     ) -> Vec<JobPlan> {
         let jobs = spot.point.jobs as usize;
-        let cpus: Vec<CpuId> = (0..jobs)
-            .map(|job| self.cpus[job % self.cpus.len()])
-            .collect();
-        let helper = |job: usize| self.cpus[(jobs + job) % self.cpus.len()];
+        let cpu = |nth: usize| self.cpus[nth % self.cpus.len()];
+        let cpus: Vec<CpuId> = (0..jobs).map(cpu).collect();
         let waits = spot.way.waits.build_on(&cpus);
         let medium = self.media.medium_for(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
-            engine: engine.clone().with_helper_on(helper(job).0),
+            engine: engine.clone().with_helper_on(cpu(jobs + job).0),
             medium: medium.clone(),
             pattern: spot.pattern,
             bs: spot.point.bs,
@@ -400,7 +387,7 @@ fn gathered(
     let (first, last) = (&moments[slices.start], &moments[slices.end]);
     // Jobs do an I/O in each slice, however long it takes. Then theirs end after the machine's.
     let seen_s = (last.t_ns - first.t_ns) as f64 / 1e9;
-    machine(&mut trial, first, last);
+    machine(&mut trial, &first.counters, &last.counters);
     if seen_s < trial.wall_s * LEAST_SEEN {
         (trial.busy_s, trial.softirq_s) = (None, None);
         (trial.interrupts, trial.requests) = (None, None);
@@ -411,12 +398,10 @@ fn gathered(
     trial
 }
 
-fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
-    let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
-    trial.interrupts = irqs.map(|(b, e)| e.since(b).total());
-    let disk = begin.disk.as_ref().zip(end.disk.as_ref());
-    let done = disk.map(|(b, e)| e.since(b));
-    trial.requests = done.map(|d| d.read.requests + d.write.requests);
+fn machine(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary) {
+    let seen = end.since(begin);
+    (trial.interrupts, trial.requests) = (seen.interrupts, seen.requests);
+    trial.other_programs = seen.other_programs;
     if let Some((begin, end)) = begin.cpu.as_ref().zip(end.cpu.as_ref()) {
         let busy = end.busy_since(begin);
         let seconds = |time: fn(&CpuBusy) -> Nanos| -> f64 {
@@ -424,7 +409,6 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
         };
         trial.busy_s = (busy.window > Nanos::ZERO).then(|| seconds(|cpu| cpu.busy));
         trial.softirq_s = Some(seconds(|cpu| cpu.irq) + seconds(|cpu| cpu.softirq));
-        trial.other_programs = busy.other_programs();
         trial.softirq_share = busy.softirq_share();
         trial.steal_share = busy.steal_share();
     }

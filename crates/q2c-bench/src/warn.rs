@@ -30,16 +30,16 @@ pub(super) fn warnings(
     busy_with_others(bench.site.idle_busy_cpus, measured)
         .into_iter()
         .chain(never_written(bench.target))
-        .chain(of_cells(cells, BenchCell::did_otherwise, IGNORED))
+        .chain(cell_warning(cells, BenchCell::did_otherwise, IGNORED))
         .chain(two_paths(bench.spec.axes.engines(), &modes.collect_vec()))
-        .chain(of_cells(cells, |c| c.unsteady > 0, UNSTEADY))
-        .chain(of_cells(cells, |c| c.oversubscribed, OVERSUBSCRIBED))
-        .chain(of_cells(cells, |c| c.too_good.is_some(), TOO_GOOD))
-        .chain(of_trials(measured, mismatches, MISMATCHED))
-        .chain(of_trials(measured, stood_still, STOOD_STILL))
-        .chain(of_trials(measured, handed_over, BY_WORKERS))
-        .chain(of_trials(measured, helpers_unread, HELPERS_UNREAD))
-        .chain(of_cells(cells, shares, BACKGROUND_SHARES))
+        .chain(cell_warning(cells, |c| c.unsteady > 0, UNSTEADY))
+        .chain(cell_warning(cells, |c| c.oversubscribed, OVERSUBSCRIBED))
+        .chain(cell_warning(cells, |c| c.too_good.is_some(), TOO_GOOD))
+        .chain(trial_warning(measured, mismatches, MISMATCHED))
+        .chain(trial_warning(measured, stood_still, STOOD_STILL))
+        .chain(trial_warning(measured, handed_over, BY_WORKERS))
+        .chain(trial_warning(measured, helpers_unread, HELPERS_UNREAD))
+        .chain(cell_warning(cells, shares, BACKGROUND_SHARES))
         .chain(device::warnings(measured))
         .chain(of_runner.iter().cloned())
         .collect()
@@ -53,7 +53,7 @@ fn busy_with_others(idle_cpus: f64, measured: &[MeasuredPoint<'_>]) -> Option<Wa
 
 /// A warning of the interfaces and methods of the cells for which `holds` is true, each once; its
 /// texts are its name, what was found, what it means, and what to do.
-fn of_cells(
+fn cell_warning(
     cells: &[BenchCell],
     holds: impl Fn(&BenchCell) -> bool,
     [id, found, means, todo]: [&str; 4],
@@ -136,8 +136,8 @@ fn two_paths(engines: &[String], modes: &[(&str, &EffectiveMode)]) -> Vec<Warnin
     engines.iter().filter_map(of_engine).collect()
 }
 
-/// As [`of_cells`], of the points with a trial for which `holds` is true.
-fn of_trials(
+/// As [`cell_warning`], of the points with a trial for which `holds` is true.
+fn trial_warning(
     measured: &[MeasuredPoint<'_>],
     holds: fn(&BenchTrial) -> bool,
     [id, found, means, todo]: [&str; 4],
@@ -207,7 +207,7 @@ mod tests {
             failures: Vec::new(),
             stages: None,
         };
-        of_trials(&[measured], holds, BY_WORKERS).is_some()
+        trial_warning(&[measured], holds, BY_WORKERS).is_some()
     }
 
     #[test]

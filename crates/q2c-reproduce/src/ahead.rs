@@ -1,7 +1,7 @@
 //! Claims judged by a made-up trial at each point: what takes a verdict away is the machine.
 
 use crate::file::{Experiment, Needs};
-use crate::jobs::{AxisValues, cpu_use};
+use crate::jobs::{AxisValues, STAGE_FIGURES, cpu_use};
 use crate::needs::Present;
 use crate::{About, judged};
 use q2c_model::{Nanos, Rates};
@@ -40,16 +40,14 @@ impl Ahead<'_> {
                 (!has(None)).then_some(true)
             }
         };
-        let count =
-            |here: Option<bool>| claims.iter().filter(|c| verdict(c) == here).count() as u32;
+        let verdicts: Vec<_> = claims.iter().map(verdict).collect();
+        let count = |here: Option<bool>| verdicts.iter().filter(|&&v| v == here).count() as u32;
         let trials = self.trials.unwrap_or(experiment.trials);
+        let variant = experiment.variant_of.as_ref();
         ListedExperiment {
             name: experiment.name.clone(),
             title: experiment.title.clone(),
-            variant_of: experiment
-                .variant_of
-                .as_ref()
-                .map(|variant| variant.name.clone()),
+            variant_of: variant.map(|variant| variant.name.clone()),
             source: experiment.setting.clone(),
             claims: claims.len() as u32,
             judgeable: count(Some(true)),
@@ -71,7 +69,14 @@ impl Ahead<'_> {
             seconds: 0.0,
             idle_busy_cpus: 0.0,
         };
-        judged(experiment, &about, points(experiment, self)).claims
+        let mut made_up = MadeUpTrials {
+            experiment,
+            scale: self.scale,
+            figures: 0,
+        };
+        let points = experiment.points().into_iter();
+        let points = points.map(|at| made_up.point(at, self.present.cpus));
+        judged(experiment, &about, points.collect()).claims
     }
 
     /// Everything that a claim needs, beside that of its experiment.
@@ -159,112 +164,104 @@ fn merged(needs: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
     merged_needs
 }
 
-/// Every job did I/O unless it rests. No two figures are alike: claims may divide by differences.
-fn points(experiment: &Experiment, ahead: &Ahead<'_>) -> Vec<Point> {
-    let mut figure = DistinctNumbers(0);
-    let of_study = match experiment.study() {
-        StudyKind::Jobs | StudyKind::Stages => Vec::new(),
-        StudyKind::Place | StudyKind::Compare | StudyKind::Rules => experiment.scope().figures,
-    };
-    let predicted = matches!(experiment.study(), StudyKind::Place | StudyKind::Rules);
-    let point = |at: AxisValues| Point {
-        trials: vec![PointTrial {
-            trial: 0,
-            figures: figure.each(&of_study),
-            phases: phases(experiment, &at, ahead.scale, &mut figure),
-        }],
-        cpus: cpu_use(experiment, &at, ahead.present.cpus),
-        predicted,
-        at,
-        ..Point::default()
-    };
-    experiment.points().into_iter().map(point).collect()
-}
-
-/// Numbers above 1 of which no two are alike.
-struct DistinctNumbers(u32);
-
-impl DistinctNumbers {
-    fn next(&mut self) -> f64 {
-        self.0 += 1;
-        1.0 + f64::from(self.0) / 1e3
-    }
-
-    fn each(&mut self, names: &[String]) -> BTreeMap<String, f64> {
-        names
-            .iter()
-            .map(|name| (name.clone(), self.next()))
-            .collect()
-    }
-}
-
-fn phases(
-    experiment: &Experiment,
-    at: &AxisValues,
+/// Makes up trials in which every job did I/O unless it rests. No two figures are alike: claims may
+/// divide by differences.
+struct MadeUpTrials<'a> {
+    experiment: &'a Experiment,
     scale: f64,
-    figure: &mut DistinctNumbers,
-) -> Vec<PhaseTrial> {
-    let full = experiment.full(at);
-    let stages = crate::jobs::STAGE_FIGURES
-        .iter()
-        .filter(|_| experiment.capture);
-    let stages: Vec<String> = stages.map(|&name| name.to_owned()).collect();
-    let lengths = experiment.phases_at(scale).into_iter().enumerate();
-    let phase = |(nth, length): (usize, Nanos)| {
-        let seconds = length.as_secs_f64();
-        let jobs = experiment.jobs.iter().filter_map(|job| {
-            let settings = job.phases[nth].as_ref()?.settings_at(&full).ok()?;
-            let periods = settings.methods.iter().filter_map(Method::period);
-            Some(JobSeries {
-                job: job.name.clone(),
-                lanes: settings.threads,
-                rule_period_s: periods.max().map(Nanos::as_secs_f64),
-                busy_cpus: Some(figure.next()),
-                figures: figure.each(&stages),
-                ticks: ticks(experiment, scale, seconds, figure),
-                ..JobSeries::default()
-            })
-        });
-        PhaseTrial {
-            seconds,
-            busy_cpus: Some(1.0),
-            interrupts: Some(1),
-            jobs: jobs.collect(),
-            ..PhaseTrial::default()
+    figures: u32,
+}
+
+impl MadeUpTrials<'_> {
+    fn point(&mut self, at: AxisValues, cpus: u32) -> Point {
+        let study = self.experiment.study();
+        let of_study = match study {
+            StudyKind::Jobs | StudyKind::Stages => Vec::new(),
+            StudyKind::Place | StudyKind::Compare | StudyKind::Rules => {
+                self.experiment.scope().figures
+            }
+        };
+        Point {
+            trials: vec![PointTrial {
+                trial: 0,
+                figures: self.named_figures(&of_study),
+                phases: self.phases(&at),
+            }],
+            cpus: cpu_use(self.experiment, &at, cpus),
+            predicted: matches!(study, StudyKind::Place | StudyKind::Rules),
+            at,
+            ..Point::default()
         }
-    };
-    lengths.map(phase).collect()
-}
+    }
 
-/// A short interval in the middle of the phase and of each window.
-fn ticks(
-    experiment: &Experiment,
-    scale: f64,
-    phase_s: f64,
-    figure: &mut DistinctNumbers,
-) -> Vec<Tick> {
-    let middle = |window: &Window| {
-        let to = window.to_s.map_or(phase_s, |to| to * scale);
-        (window.from_s * scale + to) / 2.0
-    };
-    let windows = experiment.windows.iter().map(middle);
-    let middles: Vec<f64> = windows.chain([phase_s / 2.0]).collect();
-    let tick = |middle: f64| Tick {
-        end_s: middle,
-        seconds: 1e-6,
-        ios: figure.next(),
-        handled: 1.0,
-        rates: Rates {
-            iops: 1.0,
-            cpu_pct: figure.next(),
-            miss_rate: figure.next(),
-            effective_sleep_ns: figure.next(),
-        },
-        mean_ns: figure.next(),
-        p50_ns: figure.next(),
-        p99_ns: figure.next(),
-    };
-    middles.into_iter().map(tick).collect()
+    /// A number above 1 that was not there before.
+    fn figure(&mut self) -> f64 {
+        self.figures += 1;
+        1.0 + f64::from(self.figures) / 1e3
+    }
+
+    fn named_figures(&mut self, names: &[String]) -> BTreeMap<String, f64> {
+        let names = names.iter();
+        names.map(|name| (name.clone(), self.figure())).collect()
+    }
+
+    fn phases(&mut self, at: &AxisValues) -> Vec<PhaseTrial> {
+        let experiment = self.experiment;
+        let full = experiment.full(at);
+        let mut stages = STAGE_FIGURES.map(str::to_owned).to_vec();
+        stages.retain(|_| experiment.capture);
+        let lengths = experiment.phases_at(self.scale).into_iter().enumerate();
+        let phase = |(nth, length): (usize, Nanos)| {
+            let seconds = length.as_secs_f64();
+            let jobs = experiment.jobs.iter().filter_map(|job| {
+                let settings = job.phases[nth].as_ref()?.settings_at(&full).ok()?;
+                let periods = settings.methods.iter().filter_map(Method::period);
+                Some(JobSeries {
+                    job: job.name.clone(),
+                    lanes: settings.threads,
+                    rule_period_s: periods.max().map(Nanos::as_secs_f64),
+                    busy_cpus: Some(self.figure()),
+                    figures: self.named_figures(&stages),
+                    ticks: self.ticks(seconds),
+                    ..JobSeries::default()
+                })
+            });
+            PhaseTrial {
+                seconds,
+                busy_cpus: Some(1.0),
+                interrupts: Some(1),
+                jobs: jobs.collect(),
+                ..PhaseTrial::default()
+            }
+        };
+        lengths.map(phase).collect()
+    }
+
+    /// A short interval in the middle of the phase and of each window.
+    fn ticks(&mut self, phase_s: f64) -> Vec<Tick> {
+        let (scale, windows) = (self.scale, self.experiment.windows.iter());
+        let middle = |window: &Window| {
+            let to = window.to_s.map_or(phase_s, |to| to * scale);
+            (window.from_s * scale + to) / 2.0
+        };
+        let middles = windows.map(middle).chain([phase_s / 2.0]);
+        let tick = |middle: f64| Tick {
+            end_s: middle,
+            seconds: 1e-6,
+            ios: self.figure(),
+            handled: 1.0,
+            rates: Rates {
+                iops: 1.0,
+                cpu_pct: self.figure(),
+                miss_rate: self.figure(),
+                effective_sleep_ns: self.figure(),
+            },
+            mean_ns: self.figure(),
+            p50_ns: self.figure(),
+            p99_ns: self.figure(),
+        };
+        middles.map(tick).collect()
+    }
 }
 
 #[cfg(test)]

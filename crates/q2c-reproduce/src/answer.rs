@@ -3,11 +3,12 @@
 use crate::claim::chart::curves;
 use crate::claim::judge::{Claim, JudgedRun, judge};
 use crate::claim::scope::ClaimScope;
-use crate::file::{DeviceOf, Experiment, ExperimentJob, Phase, SettingsText};
+use crate::file::{DeviceOf, Experiment, SettingsText};
 use crate::jobs::AxisValues;
 use crate::needs::Present;
 use crate::others::{self, LoadEvidence};
 use crate::studies::{place, rules};
+use itertools::Itertools;
 use q2c_result::reproduce::{
     ChartAsked, CpuUse, FailedTrial, JobAsRun, MadeDevice, PhaseAsRun, Point, PointTrial,
     ReproduceResult, SCHEMA, StatedError, StudyKind, WhyNot, Window,
@@ -47,7 +48,7 @@ pub fn answer(
         at: runs.plan.cell.clone(),
         trials: runs.outcomes().cloned().collect(),
         failed: runs.trials.iter().filter_map(failed).collect(),
-        failures: failures(runs.failures()),
+        failures: runs.failures().unique().map(str::to_owned).collect(),
         cpus: cpus(&runs.plan.cell),
         predicted,
     });
@@ -78,8 +79,23 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         StudyKind::Place | StudyKind::Compare | StudyKind::Rules => 1.0,
         StudyKind::Jobs | StudyKind::Stages => about.scale,
     };
-    let windows = windows(experiment, scale);
-    let phases = phases(experiment, scale);
+    let windows = experiment.windows.iter().map(|window| Window {
+        name: window.name.clone(),
+        from_s: window.from_s * scale,
+        to_s: window.to_s.map(|to| to * scale),
+    });
+    let windows: Vec<Window> = windows.collect();
+    let phases = experiment.phases.iter().map(|phase| PhaseAsRun {
+        name: phase.name.clone(),
+        label: phase.label.clone(),
+        seconds: phase.length.as_secs_f64() * scale,
+    });
+    let phases: Vec<PhaseAsRun> = phases.collect();
+    let text = |settings: &Option<SettingsText>| settings.as_ref().map(ToString::to_string);
+    let jobs = experiment.jobs.iter().map(|job| JobAsRun {
+        name: job.name.clone(),
+        phases: job.phases.iter().map(text).collect(),
+    });
     let scope = ClaimScope {
         windows: windows.clone(),
         lengths_s: phases.iter().map(|phase| phase.seconds).collect(),
@@ -98,12 +114,10 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         };
         judge(&claim, &scope, &run)
     });
-    let claims = claims.collect();
     let charts = experiment.charts.iter().map(|chart| ChartAsked {
         ours: curves(chart, &scope, &points),
         ..chart.clone()
     });
-    let charts = charts.collect();
     ReproduceResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -121,17 +135,14 @@ pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) ->
         target: about.target.clone(),
         study: experiment.study(),
         devices: devices(experiment, &points),
-        jobs: jobs(experiment),
+        jobs: jobs.collect(),
         phases,
         windows,
         axes: experiment.axes.clone(),
+        claims: claims.collect(),
+        charts: charts.collect(),
         points,
-        claims,
-        charts,
-        warnings: (scale != 1.0)
-            .then(|| scaled_warning(scale))
-            .into_iter()
-            .collect(),
+        warnings: Vec::from_iter((scale != 1.0).then(|| scaled_warning(scale))),
     }
 }
 
@@ -153,16 +164,6 @@ fn failed(trial: &Trial<PointTrial>) -> Option<FailedTrial> {
     }
 }
 
-fn failures<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut reasons: Vec<String> = Vec::new();
-    for reason in all {
-        if !reasons.iter().any(|known| known == reason) {
-            reasons.push(reason.to_owned());
-        }
-    }
-    reasons
-}
-
 fn devices(experiment: &Experiment, points: &[Point]) -> Vec<MadeDevice> {
     let device = |device: &DeviceOf| {
         let make = device.make.get_ref();
@@ -177,33 +178,6 @@ fn devices(experiment: &Experiment, points: &[Point]) -> Vec<MadeDevice> {
         }
     };
     experiment.devices.iter().map(device).collect()
-}
-
-fn jobs(experiment: &Experiment) -> Vec<JobAsRun> {
-    let phase = |settings: &Option<SettingsText>| settings.as_ref().map(ToString::to_string);
-    let job = |job: &ExperimentJob| JobAsRun {
-        name: job.name.clone(),
-        phases: job.phases.iter().map(phase).collect(),
-    };
-    experiment.jobs.iter().map(job).collect()
-}
-
-fn phases(experiment: &Experiment, scale: f64) -> Vec<PhaseAsRun> {
-    let phase = |phase: &Phase| PhaseAsRun {
-        name: phase.name.clone(),
-        label: phase.label.clone(),
-        seconds: phase.length.as_secs_f64() * scale,
-    };
-    experiment.phases.iter().map(phase).collect()
-}
-
-fn windows(experiment: &Experiment, scale: f64) -> Vec<Window> {
-    let window = |window: &Window| Window {
-        name: window.name.clone(),
-        from_s: window.from_s * scale,
-        to_s: window.to_s.map(|to| to * scale),
-    };
-    experiment.windows.iter().map(window).collect()
 }
 
 fn scaled_warning(scale: f64) -> Warning {

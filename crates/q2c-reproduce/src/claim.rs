@@ -3,10 +3,9 @@
 //! An expression such as `steady.miss_rate > 10 %` is checked against the experiment's names before
 //! anything runs, evaluated trial by trial, and judged by the interval over the trials.
 
-pub mod chart;
-pub mod eval;
+pub(crate) mod chart;
+pub(crate) mod eval;
 mod expr;
 pub mod judge;
-pub mod parse;
-mod quantity;
-pub mod scope;
+pub(crate) mod parse;
+pub(crate) mod scope;

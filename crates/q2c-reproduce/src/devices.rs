@@ -14,6 +14,8 @@ use q2c_sys::loop_device::{LoopDevice, attach};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::error::Error;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,6 +58,9 @@ impl ExperimentDevice {
     }
 }
 
+/// The devices of an experiment by their names.
+pub(crate) type MadeDevices = BTreeMap<String, ExperimentDevice>;
+
 struct LoopMade {
     medium: Medium,
     _device: LoopDevice,
@@ -95,26 +100,40 @@ impl Maker {
         &self,
         devices: &[DeviceOf],
         full: &AxisValues,
-    ) -> Result<BTreeMap<String, ExperimentDevice>, String> {
+    ) -> Result<MadeDevices, String> {
         let make_named = |device: &DeviceOf| {
             let text = device.filled(full);
-            let made = text.parse().and_then(|asked| self.make_one(&asked));
+            let asked = text.parse().map_err(Box::from);
+            let made = asked.and_then(|asked| self.make_one(&asked));
             let made = made.map_err(|reason| format!("failed to make {text}: {reason}"))?;
             Ok((device.name.get_ref().clone(), made))
         };
         devices.iter().map(make_named).collect()
     }
 
-    fn make_one(&self, asked: &DeviceAsked) -> Result<ExperimentDevice, String> {
+    fn make_one(&self, asked: &DeviceAsked) -> Result<ExperimentDevice, Box<dyn Error>> {
         match asked {
             DeviceAsked::Simulated(engine) => Ok(ExperimentDevice {
-                medium: self.simulated.medium(engine).map_err(|e| e.to_string())?,
+                medium: self.simulated.medium(engine)?,
                 span: SIMULATED_SIZE,
                 engine: Some(engine.clone()),
                 _kept: None,
             }),
-            DeviceAsked::Loop(size) => self.on_loop(*size),
-            DeviceAsked::FileOn(fs, size) => self.file_on(*fs, *size),
+            DeviceAsked::Loop(size) => {
+                let made = once(&self.loops, size.0, || self.make_loop(*size))?;
+                let medium = made.medium.clone();
+                Ok(ExperimentDevice::keeping(made, medium, *size))
+            }
+            DeviceAsked::FileOn(fs, size) => {
+                let context = MountContext {
+                    roots: &self.roots,
+                    journal: self.restore_dir.as_deref(),
+                };
+                let make = || Ok(OneFile::make(context, *fs, &self.folder, *size, self.seed)?);
+                let made = once(&self.files, (*fs, size.0), make)?;
+                let medium = Medium::File(made.file());
+                Ok(ExperimentDevice::keeping(made, medium, *size))
+            }
             DeviceAsked::RamdiskMq(ram) => {
                 self.module("ramdisk_mq", "/dev/rdmq0", ram, &ramdisk_mq(ram))
             }
@@ -124,44 +143,20 @@ impl Maker {
         }
     }
 
-    fn on_loop(&self, size: Bytes) -> Result<ExperimentDevice, String> {
-        let there = self.loops.borrow().get(&size.0).cloned();
-        let made = there.map_or_else(|| self.make_loop(size), Ok)?;
-        self.loops.borrow_mut().insert(size.0, Rc::clone(&made));
-        let medium = made.medium.clone();
-        Ok(ExperimentDevice::keeping(made, medium, size))
-    }
-
-    fn make_loop(&self, size: Bytes) -> Result<Rc<LoopMade>, String> {
+    fn make_loop(&self, size: Bytes) -> Result<LoopMade, Box<dyn Error>> {
         let path = self.folder.join(format!("loop-{}.bin", size.0));
-        let scratch = Scratch::create(&path, size, self.seed, &mut |_| true);
-        let scratch = scratch.map_err(|e| e.to_string())?;
-        let file = OpenOptions::new().read(true).write(true).open(&path);
-        let device = attach(&file.map_err(|e| e.to_string())?);
+        let scratch = Scratch::create(&path, size, self.seed, &mut |_| true)?;
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let device = attach(&file);
         let device = device.map_err(|e| format!("attach a loop device (which takes root): {e}"))?;
-        Ok(Rc::new(LoopMade {
+        Ok(LoopMade {
             medium: Medium::File(Arc::new(self.open(&device.path)?)),
             _device: device,
             _file: scratch,
-        }))
+        })
     }
 
-    fn file_on(&self, fs: FileSystem, size: Bytes) -> Result<ExperimentDevice, String> {
-        let there = self.files.borrow().get(&(fs, size.0)).cloned();
-        let context = MountContext {
-            roots: &self.roots,
-            journal: self.restore_dir.as_deref(),
-        };
-        let make = || OneFile::make(context, fs, &self.folder, size, self.seed).map(Rc::new);
-        let made = there.map_or_else(make, Ok).map_err(|e| e.to_string())?;
-        self.files
-            .borrow_mut()
-            .insert((fs, size.0), Rc::clone(&made));
-        let medium = Medium::File(made.file());
-        Ok(ExperimentDevice::keeping(made, medium, size))
-    }
-
-    fn open(&self, path: &Path) -> Result<File, String> {
+    fn open(&self, path: &Path) -> Result<File, Box<dyn Error>> {
         let wanted = Wanted {
             path: path.to_owned(),
             write: false,
@@ -169,8 +164,7 @@ impl Maker {
             smallest_block: Bytes(4096),
             blocks: q2c_workbench::LEAST_BLOCKS,
         };
-        let opened = open(&self.roots, &wanted, &WriteLeave::none());
-        opened.map(|target| target.file).map_err(|e| e.to_string())
+        Ok(open(&self.roots, &wanted, &WriteLeave::none())?.file)
     }
 
     fn module(
@@ -179,24 +173,25 @@ impl Maker {
         path: &str,
         ram: &RamDeviceSpec,
         options: &[String],
-    ) -> Result<ExperimentDevice, String> {
+    ) -> Result<ExperimentDevice, Box<dyn Error>> {
         let folder = self.roots.sys(&format!("module/{module}"));
         if folder.exists() {
-            return Err(format!(
+            let message = format!(
                 "the module {module} is loaded already, and makes its devices when it is loaded; unload it by rmmod {module}"
-            ));
+            );
+            return Err(message.into());
         }
         let journal = self.restore_dir.as_deref();
         let journal = journal.ok_or("there is no folder for the journal of what was changed")?;
-        let mut guard = Guard::new(&self.roots, journal).map_err(|e| e.to_string())?;
-        guard.module(&folder).map_err(|e| e.to_string())?;
+        let mut guard = Guard::new(&self.roots, journal)?;
+        guard.module(&folder)?;
         let loaded = Command::new("modprobe").arg(module).args(options).output();
         let loaded = loaded.map_err(|e| format!("run modprobe: {e}"))?;
         if !loaded.status.success() {
             let said = String::from_utf8_lossy(&loaded.stderr);
-            return Err(format!("load the module {module}: {}", said.trim()));
+            return Err(format!("load the module {module}: {}", said.trim()).into());
         }
-        guard.module_is_loaded().map_err(|e| e.to_string())?;
+        guard.module_is_loaded()?;
         // Pages that were never written are not read from memory.
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
@@ -205,26 +200,36 @@ impl Maker {
             _file: Arc::clone(&file),
             _guard: guard,
         };
-        Ok(ExperimentDevice::keeping(
-            Rc::new(loaded),
-            Medium::File(file),
-            ram.size,
-        ))
+        let medium = Medium::File(file);
+        Ok(ExperimentDevice::keeping(Rc::new(loaded), medium, ram.size))
     }
 }
 
+/// Returns what `made` has for the key, or makes it.
+fn once<K: Ord, T>(
+    made: &RefCell<BTreeMap<K, Rc<T>>>,
+    key: K,
+    make: impl FnOnce() -> Result<T, Box<dyn Error>>,
+) -> Result<Rc<T>, Box<dyn Error>> {
+    match made.borrow_mut().entry(key) {
+        Entry::Occupied(there) => Ok(Rc::clone(there.get())),
+        Entry::Vacant(place) => Ok(Rc::clone(place.insert(Rc::new(make()?)))),
+    }
+}
+
+/// Writes one block of random data again and again: to draw all of it takes longer than a trial.
 fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let mut rng = q2c_model::stats::Rng::new(seed);
     let mut block = vec![0_u8; 1 << 20];
-    let mut left = size.0;
+    for word in block.chunks_exact_mut(8) {
+        word.copy_from_slice(&rng.next_u64().to_le_bytes());
+    }
+    let mut left = size.0 as usize;
     while left > 0 {
-        for word in block.chunks_exact_mut(8) {
-            word.copy_from_slice(&rng.next_u64().to_le_bytes());
-        }
-        let now = left.min(block.len() as u64) as usize;
+        let now = left.min(block.len());
         file.write_all(&block[..now])?;
-        left -= now as u64;
+        left -= now;
     }
     file.sync_all()
 }

@@ -1,6 +1,7 @@
 //! What claims need of the machine, beside what it has.
 
 use crate::file::{KernelBound, Needs};
+use itertools::Itertools;
 use q2c_bench::media::Media;
 use q2c_engine::World;
 use q2c_host::kernel_version::kernel_version;
@@ -70,6 +71,15 @@ impl Present {
         let needs = experiment.and(claim);
         let machine = &self.machine;
         let mut checked = Vec::new();
+        let mut add = |kind, needed: &dyn ToString, present: &dyn ToString, met| {
+            let (needed, present) = (needed.to_string(), present.to_string());
+            checked.push(Need {
+                kind,
+                needed,
+                present,
+                met,
+            });
+        };
         for (kind, needed, present) in [
             (NeedKind::Cpus, needs.cpus, Some(self.cpus)),
             (
@@ -80,74 +90,51 @@ impl Present {
             (NeedKind::NumaNodes, needs.numa_nodes, machine.numa_nodes),
             (NeedKind::HwQueues, needs.hw_queues, self.hw_queues),
         ] {
-            checked.extend(needed.map(|needed| {
+            if let Some(needed) = needed {
                 let known = present.map_or("not known".to_owned(), |count| count.to_string());
                 let met = present.is_some_and(|present| present >= needed);
-                need(kind, needed.to_string(), known, met)
-            }));
+                add(kind, &needed, &known, met);
+            }
         }
         if let Some(KernelBound { below, version }) = needs.kernel {
             let bound = if below { "below" } else { "from" };
             let needed = format!("{bound} {}.{}", version.0, version.1);
             let kernel = kernel_version(&machine.kernel);
             let met = kernel.is_some_and(|kernel| (kernel < version) == below);
-            checked.push(need(NeedKind::Kernel, needed, &machine.kernel, met));
+            add(NeedKind::Kernel, &needed, &machine.kernel, met);
         }
         if needs.poll_queues {
             let present = self.poll_queues.map(|has| if has { "yes" } else { "no" });
+            let present = present.unwrap_or("no target");
             let met = self.poll_queues == Some(true);
-            checked.push(need(
-                NeedKind::PollQueues,
-                "yes",
-                present.unwrap_or("no target"),
-                met,
-            ));
+            add(NeedKind::PollQueues, &"yes", &present, met);
         }
         if let Some(module) = &needs.module {
             let met = self.modules.contains(module);
             let present = if met { "there" } else { "not there" };
-            checked.push(need(NeedKind::Module, module, present, met));
+            add(NeedKind::Module, module, &present, met);
         }
         for fs in &needs.file_systems {
             let (present, met) = (self.file_systems.join(", "), self.file_systems.contains(fs));
-            checked.push(need(NeedKind::FileSystem, fs, present, met));
+            add(NeedKind::FileSystem, fs, &present, met);
         }
         if needs.spdk {
             let needed = "spdk_nvme_perf and a controller for it";
-            let reason = self.no_spdk.as_deref();
-            checked.push(need(
-                NeedKind::Spdk,
-                needed,
-                reason.unwrap_or("there"),
-                reason.is_none(),
-            ));
+            let present = self.no_spdk.as_deref().unwrap_or("there");
+            add(NeedKind::Spdk, &needed, &present, self.no_spdk.is_none());
         }
         if let Some(devices) = &needs.devices {
             let present = "not among what an experiment can make or take here";
-            checked.push(need(NeedKind::Device, devices, present, false));
+            add(NeedKind::Device, devices, &present, false);
         }
         checked
-    }
-}
-
-fn need(kind: NeedKind, needed: impl Into<String>, present: impl Into<String>, met: bool) -> Need {
-    Need {
-        kind,
-        needed: needed.into(),
-        present: present.into(),
-        met,
     }
 }
 
 impl Needs {
     /// These needs and those of `other`, which go first where both say something.
     pub(crate) fn and(&self, other: &Needs) -> Needs {
-        let mut file_systems = self.file_systems.clone();
-        let more = other
-            .file_systems
-            .iter()
-            .filter(|fs| !self.file_systems.contains(fs));
-        file_systems.extend(more.cloned());
+        let file_systems = self.file_systems.iter().chain(&other.file_systems);
         Needs {
             cpus: other.cpus.or(self.cpus),
             threads_per_core: other.threads_per_core.or(self.threads_per_core),
@@ -156,7 +143,7 @@ impl Needs {
             poll_queues: self.poll_queues || other.poll_queues,
             hw_queues: other.hw_queues.or(self.hw_queues),
             module: other.module.clone().or_else(|| self.module.clone()),
-            file_systems,
+            file_systems: file_systems.unique().cloned().collect(),
             spdk: self.spdk || other.spdk,
             devices: other.devices.clone().or_else(|| self.devices.clone()),
         }

@@ -31,10 +31,7 @@ struct DisturbedPhase<'a> {
 fn others_ran_warning(load: &LoadEvidence<'_>) -> Option<Warning> {
     let disturbed = disturbed_phases(load);
     let most = disturbed.iter().max_by(|a, b| a.cpus.total_cmp(&b.cpus))?;
-    let phases = match disturbed.len() {
-        1 => "1 phase".to_owned(),
-        n => format!("{n} phases"),
-    };
+    let plural = if disturbed.len() == 1 { "" } else { "s" };
     let who = if load.captured {
         "other programs, q2c's capture, or the kernel's own threads"
     } else {
@@ -43,7 +40,8 @@ fn others_ran_warning(load: &LoadEvidence<'_>) -> Option<Warning> {
     Some(Warning::new(
         "others-ran",
         format!(
-            "in {phases} more CPUs were busy than at rest and for the jobs' threads, at most {:.2} ({})",
+            "in {} phase{plural} more CPUs were busy than at rest and for the jobs' threads, at most {:.2} ({})",
+            disturbed.len(),
             most.cpus,
             place(most, load)
         ),
@@ -60,11 +58,12 @@ fn disturbed_phases<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
             for (nth, phase) in phases.iter().enumerate() {
                 let cpus = others(phase, load.idle).unwrap_or_default();
                 if cpus > QUIET_CPUS + rounding(phase) {
+                    let (trial, phase) = (*trial, nth);
                     loud.push(DisturbedPhase {
                         cpus,
                         point,
-                        trial: *trial,
-                        phase: nth,
+                        trial,
+                        phase,
                     });
                 }
             }
@@ -178,9 +177,7 @@ mod tests {
         }
         let messages = ids(&[1.9], 0.9);
         assert_eq!(messages.len(), 1);
-        assert!(
-            messages[0].starts_with("busy-at-rest: 0.90 CPUs"),
-            "{messages:?}"
-        );
+        let holds = messages[0].starts_with("busy-at-rest: 0.90 CPUs");
+        assert!(holds, "{messages:?}");
     }
 }

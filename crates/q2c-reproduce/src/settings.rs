@@ -17,10 +17,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 pub struct ReproduceSettings {
     /// The experiment: a name of --list, or a file like those in experiments/
-    #[arg(
-        required_unless_present_any = ["list", "all", "resume"],
-        conflicts_with_all = ["list", "all", "resume"]
-    )]
+    #[arg(required_unless_present_any = ["list", "all", "resume"])]
+    #[arg(conflicts_with_all = ["list", "all", "resume"])]
     #[serde(skip)]
     pub name: Option<String>,
     /// List the experiments: what they ask and need, what of them can be judged here, how long they

@@ -104,12 +104,8 @@ impl Tune<'_> {
 }
 
 fn not_stored(error: &StoreError) -> Warning {
-    Warning::new(
-        "calibration-not-stored",
-        error.to_string(),
-        "the next run calibrates again",
-        "make the folder writable",
-    )
+    let (means, todo) = ("the next run calibrates again", "make the folder writable");
+    Warning::new("calibration-not-stored", error.to_string(), means, todo)
 }
 
 fn not_marked(error: &StoreError) -> Warning {

@@ -58,9 +58,8 @@ pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec
     let steered = steered.chain([published.clone()]).map(KernelSleep::Steered);
     let fixed = proposal.sleep_ns.map(kernel::fixed);
     let sleeps = [KernelSleep::Own].into_iter().chain(fixed).chain(steered);
-    sleeps
-        .map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel))
-        .collect()
+    let to_cell = |sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel);
+    sleeps.map(to_cell).collect()
 }
 
 pub(super) fn cell(bs: Bytes, round: u32, method: Method, role: Role) -> CellSpec {

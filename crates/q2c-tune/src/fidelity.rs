@@ -104,7 +104,8 @@ fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellDeviation> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TrialOutcome, fixtures};
+    use crate::outcome::TrialOutcome;
+    use crate::outcome::tests::runs as runs_with;
     use q2c_run::runner::TrialResult;
 
     fn rates(iops: f64) -> Rates<f64> {
@@ -127,7 +128,7 @@ mod tests {
             }),
             ..TrialOutcome::default()
         };
-        let mut runs = fixtures::runs(method, trials.iter().map(outcome));
+        let mut runs = runs_with(method, trials.iter().map(outcome));
         runs.plan.cell.bs = bs;
         runs
     }

@@ -87,16 +87,12 @@ fn of_kernel(release: &str) -> Option<String> {
             "since 5.19 preadv2 does not poll, and since 6.4 io_poll_delay takes any value and does nothing"
         }
     };
-    Some(format!(
-        "Linux {release} has none; {reason}; kernels from 4.10 to 5.18 do"
-    ))
+    let text = format!("Linux {release} has none; {reason}; kernels from 4.10 to 5.18 do");
+    Some(text)
 }
 
 /// With the folder of the settings' journal; the error is the reason why there is none.
-fn polled_disk<'a>(
-    site: &'a Site,
-    journal: Option<&'a Path>,
-) -> Result<(&'a Disk, &'a Path), String> {
+fn device<'a>(site: &'a Site, journal: Option<&'a Path>) -> Result<(&'a Disk, &'a Path), String> {
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
     let target_disk = site.target_disk.as_ref().ok_or(NO_DISK)?;
@@ -128,7 +124,7 @@ impl KernelPollGuard {
         journal: Option<&Path>,
         sleep: Option<&KernelSleep>,
     ) -> Result<KernelPollGuard, String> {
-        let (disk, journal) = polled_disk(site, journal)?;
+        let (disk, journal) = device(site, journal)?;
         let mut io_poll = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
         io_poll.keep(&disk.dir.join("queue/io_poll"), "1").map_err(|error| {
             format!("{error}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
@@ -156,7 +152,7 @@ pub(super) fn trial(
     context: &Context<'_>,
 ) -> Result<TrialOutcome, CellError> {
     let site = &tune.workload.site;
-    let (disk, _) = polled_disk(site, tune.restore_dir).map_err(CellError::Cell)?;
+    let (disk, _) = device(site, tune.restore_dir).map_err(CellError::Cell)?;
     let workload = Workload {
         engine: ENGINE.parse::<EngineSpec>().expect("an engine of ours"),
         ..tune.workload.clone()
@@ -322,9 +318,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal");
         let site = site(folder.path(), &[("io_poll", "1\n")]);
-        let error = KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Own))
-            .err()
-            .unwrap();
+        let error = KernelPollGuard::begin(&site, Some(&journal), Some(&KernelSleep::Own));
+        let error = error.err().unwrap();
         assert!(error.contains("io_poll_delay"), "{error}");
     }
 }

@@ -13,8 +13,6 @@ mod cells;
 mod conclude;
 mod expected;
 mod fidelity;
-#[cfg(test)]
-mod fixtures;
 mod kernel;
 mod late;
 mod mode;
@@ -46,6 +44,7 @@ use q2c_run::whole_file;
 use q2c_workbench::calibrate::Store;
 use q2c_workbench::workload::Workload;
 use rounds::{Case, Verified};
+use serde::de::DeserializeOwned;
 pub use settings::TuneSettings;
 use std::fmt::Display;
 use std::path::Path;
@@ -170,10 +169,7 @@ fn doing(text: &str) -> Event {
     Event::Doing(text.to_owned())
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(
-    folder: &RunDir,
-    name: &str,
-) -> Result<Option<T>, Fault> {
+fn read_json<T: DeserializeOwned>(folder: &RunDir, name: &str) -> Result<Option<T>, Fault> {
     let path = folder.path().join(name);
     let text = match whole_file::read_text(&path, whole_file::SMALL) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -183,9 +179,7 @@ fn read_json<T: serde::de::DeserializeOwned>(
 }
 
 fn broken_file(path: &Path, problem: impl Display) -> Fault {
-    let text = format!(
-        "read {} of the run to be resumed: {problem}; start a new run instead",
-        path.display()
-    );
+    let file = path.display();
+    let text = format!("read {file} of the run to be resumed: {problem}; start a new run instead");
     Fault::new(Exit::Input, text)
 }

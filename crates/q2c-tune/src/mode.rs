@@ -73,7 +73,7 @@ fn slept_as_seen(runs: &Runs, own: u64) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures;
+    use crate::outcome::tests::runs as runs_with;
     use q2c_policy::Method;
 
     /// One trial of 1,000 I/Os by IOPOLL, all of which slept if the method sleeps.
@@ -89,7 +89,7 @@ mod tests {
             polls_by: Some(Means::IoPoll),
             ..TrialOutcome::default()
         };
-        fixtures::runs(&method.to_string(), [outcome])
+        runs_with(&method.to_string(), [outcome])
     }
 
     /// One for each I/O although the device is polled is told; the background's 700 are not held

@@ -68,10 +68,9 @@ impl RoundPlan<'_> {
             direction: workload.pattern.direction(),
             bytes: size.bs.0 as u32,
         };
-        let lanes = watched.data.lanes.iter();
-        let slices: Vec<LaneRecording> = lanes
-            .map(|lane| of_stages(lane, &timetable.slices, io, size.gap_cpu.is_some()))
-            .collect();
+        let thinks = size.gap_cpu.is_some();
+        let slices = |lane| of_stages(lane, &timetable.slices, io, thinks);
+        let slices: Vec<LaneRecording> = watched.data.lanes.iter().map(slices).collect();
         let beside = measured(workload, watched, &timetable.slices, size.bs.0);
         let parts = measured(workload, watched, &timetable.parts, size.bs.0);
         let polled = PolledCpu::from_slices(&slices, &beside, size.gap_cpu);
@@ -160,10 +159,9 @@ impl Plan for RoundPlan<'_> {
         if let Some(cpus) = outcome.hidden_by.filter(|_| self.repeats > 0) {
             outcome = less_disturbed(outcome, run());
             self.repeats -= 1;
-            let label = &cell.label;
-            context.notes.push(format!(
-                "{label}: run again, as other programs took {cpus:.1} CPUs beside it"
-            ));
+            let reason = format!("as other programs took {cpus:.1} CPUs beside it");
+            let note = format!("{}: run again, {reason}", cell.label);
+            context.notes.push(note);
         }
         Ok(TrialOutcome {
             windows: windows(method),

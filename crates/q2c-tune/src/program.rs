@@ -8,11 +8,9 @@
 
 mod beside;
 mod copied;
-mod in_flight;
-mod kind;
-mod lanes;
 mod pattern;
 mod read;
+mod tally;
 mod worth;
 
 pub use beside::compared;

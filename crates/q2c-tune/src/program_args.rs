@@ -28,12 +28,8 @@ pub struct ProgramArgs {
     pub by: Option<CapturedBy>,
     /// Record the disk while this command runs, then tune for it as with --from; what it prints
     /// goes to stderr
-    #[arg(
-        last = true,
-        value_name = "COMMAND",
-        conflicts_with_all = WORKLOAD,
-        conflicts_with = "from"
-    )]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = WORKLOAD)]
+    #[arg(conflicts_with = "from")]
     pub command: Vec<OsString>,
 }
 
@@ -65,9 +61,8 @@ impl ProgramArgs {
             }
             _ => return Ok(()),
         };
-        Err(format!(
-            "tune: {option} needs {of}; name one, or leave it out"
-        ))
+        let text = format!("tune: {option} needs {of}; name one, or leave it out");
+        Err(text)
     }
 }
 

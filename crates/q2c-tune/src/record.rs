@@ -131,11 +131,10 @@ fn facts(tune: &Tune<'_>, watched: &Watched, wanted: &RecordingSpec) -> BTreeMap
     let think = tune.spec.think.map(|think| ("think", think.to_string()));
     let gap_cpu = wanted.gap_cpu.map(|cpu| (THINK_CPU, cpu.0.to_string()));
     let facts = facts.into_iter().chain(think).chain(gap_cpu);
+    let facts = facts.map(|(name, value)| (name.to_owned(), value));
     let background = workload.background.iter().enumerate();
-    facts
-        .map(|(name, value)| (name.to_owned(), value))
-        .chain(background.map(|(n, job)| (format!("background_{n}"), job.to_string())))
-        .collect()
+    let background = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
+    facts.chain(background).collect()
 }
 
 fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
@@ -158,14 +157,9 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 
 /// The polled I/Os as the simulator replays them. A stage's last one has its think time if the lane
 /// `thinks`: until the first I/O of the next stage.
-pub(super) fn of_stages(
-    lane: &LaneData,
-    stages: &[StageId],
-    io: Io,
-    thinks: bool,
-) -> LaneRecording {
+pub(super) fn of_stages(lane: &LaneData, parts: &[StageId], io: Io, thinks: bool) -> LaneRecording {
     let mut recording = LaneRecording::default();
-    for &stage in stages {
+    for &stage in parts {
         let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };

@@ -101,7 +101,7 @@ pub(super) fn verify(
             break;
         }
         progress.event(&doing("recording classic polling again"));
-        if let Err(fault) = hear_again(tune, folder, &mut verified.cases, round) {
+        if let Err(fault) = rerecord(tune, folder, &mut verified.cases, round) {
             if fault.exit() != Exit::Interrupted {
                 return Err(fault);
             }
@@ -113,12 +113,7 @@ pub(super) fn verify(
     Ok(verified)
 }
 
-fn hear_again(
-    tune: &Tune<'_>,
-    folder: &RunDir,
-    cases: &mut [Case],
-    round: u32,
-) -> Result<(), Fault> {
+fn rerecord(tune: &Tune<'_>, folder: &RunDir, cases: &mut [Case], round: u32) -> Result<(), Fault> {
     let seconds = tune.spec.record_seconds() * LATER_RECORDING;
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
@@ -201,14 +196,11 @@ fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
     }
-    let (mut sum, mut count) = (0.0, 0.0);
-    for size in sizes {
+    let trials = sizes.iter().flat_map(|size| {
         let cells = size.cells.iter();
-        sum += cells
-            .map(|cell| tune.trial_seconds(&cell.method, size.lane_iops))
-            .sum::<f64>();
-        count += size.cells.len() as f64;
-    }
+        cells.map(|cell| tune.trial_seconds(&cell.method, size.lane_iops))
+    });
+    let (count, sum) = (trials.clone().count() as f64, trials.sum::<f64>());
     let budget = tune.spec.budget_s;
     let left = budget.map_or(f64::MAX, |budget| budget - spent_s - sum);
     (left / (sum / count)).clamp(0.0, count) as u32

@@ -52,22 +52,12 @@ pub struct TuneSettings {
     pub simulated: MachineArgs,
     /// Numbers of foreground threads, depth 1 each: 1,2,4 or 1..4; several are tuned one after
     /// another, and the answer is told over them
-    #[arg(
-        short = 'j',
-        long,
-        value_name = "LIST",
-        default_value = "1",
-        value_parser = parse_counts::<u32>
-    )]
+    #[arg(short = 'j', long, value_name = "LIST", default_value = "1")]
+    #[arg(value_parser = parse_counts::<u32>)]
     pub jobs: List<u32>,
     /// Time from an I/O of a thread to its next one, such as 200us, in which it sleeps: fio's
     /// thinktime [default: it submits the next one at once]
-    #[arg(
-        long,
-        value_name = "DURATION",
-        value_parser = think,
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "DURATION", value_parser = think, hide_short_help = true)]
     #[serde(rename = "think_ns")]
     pub think: Option<Nanos>,
     /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
@@ -87,12 +77,8 @@ pub struct TuneSettings {
     pub seconds: f64,
     /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
     /// most six times as many in all
-    #[arg(
-        short = 't',
-        long,
-        default_value_t = 5,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
+    #[arg(short = 't', long, default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -346,10 +332,8 @@ pub(crate) mod tests {
         assert!(for_program.copies_program);
         assert_eq!(for_program.workload.scratch, Some(SCRATCH));
         assert_eq!(for_program.workload.rw.to_string(), "randwrite");
-        assert_eq!(
-            (&for_program.jobs, &for_program.workload.bs),
-            (&vec![3], &copied.sizes)
-        );
+        let wanted = (&vec![3], &copied.sizes);
+        assert_eq!((&for_program.jobs, &for_program.workload.bs), wanted);
         assert_eq!(for_program.think, Some(Nanos(150_400)));
         let beside = "rw=read,bs=131072,depth=5,jobs=1,wait=interrupt";
         assert_eq!(for_program.background(), [beside]);

@@ -38,9 +38,8 @@ impl PolledCpu {
             return PolledCpu { gap_cpu, got };
         };
         let ios: usize = slices.iter().map(LaneRecording::len).sum();
-        let times = slices
-            .iter()
-            .flat_map(|l| l.submit.iter().chain(&l.wait[..]));
+        let times = slices.iter();
+        let times = times.flat_map(|l| l.submit.iter().chain(&l.wait[..]));
         let polled = times.map(|&ns| f64::from(ns)).sum::<f64>() / ios as f64;
         let had = got * slices.len() as f64 / beside.rates.iops * 1e9;
         let more = had - polled;

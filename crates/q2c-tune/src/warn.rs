@@ -90,11 +90,10 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let share = median(&sorted(&got));
     let (jobs, cpus) = (of_jobs.len(), of_jobs.iter().unique().count());
     if cpus < jobs {
+        let got = format!("a job that polled had {share:.0} % of a CPU");
         return Some(Warning::new(
             "jobs-outnumber-cpus",
-            format!(
-                "{jobs} jobs ran on {cpus} of the CPUs: a job that polled had {share:.0} % of a CPU"
-            ),
+            format!("{jobs} jobs ran on {cpus} of the CPUs: {got}"),
             "jobs wait for each other's turns, so methods that leave the CPU gain more here than with a CPU for each",
             "name as many --jobs as CPUs at most, or more --cpus",
         ));
@@ -246,16 +245,14 @@ fn off(cost: &str, by: Contradiction) -> String {
 /// The rule polled in windows whose formula gave no time; no other figure shows why.
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
-    let RuleWindowCounts {
-        all,
-        negative,
-        undefined,
-    } = windows.sum();
-    let (label, without) = (&runs.plan.label, negative + undefined);
+    let counts: RuleWindowCounts = windows.sum();
+    let windows = counts.all;
+    let (label, negative, undefined) = (&runs.plan.label, counts.negative, counts.undefined);
+    let without = negative + undefined;
     (without > 0).then(|| {
         Warning::new(
             "rule-without-a-time",
-            format!("{label}: after {without} of {all} windows the formula gave no time ({negative} negative, {undefined} no number)"),
+            format!("{label}: after {without} of {windows} windows the formula gave no time ({negative} negative, {undefined} no number)"),
             "until the next window the I/Os of that size were polled without a sleep",
             "guard a division, as in if(misses > 0, mean / misses, min); where polling is meant, say max(..., 0)",
         )
@@ -279,7 +276,7 @@ fn given_up(all_trials: bool, runs: &Runs) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures;
+    use crate::outcome::tests::runs as runs_with;
     use q2c_run::runner::{Trial, TrialResult};
 
     fn runs(label: &str, moved: Option<u64>) -> Runs {
@@ -288,7 +285,7 @@ mod tests {
             device_bytes: moved,
             ..TrialOutcome::default()
         };
-        fixtures::runs(label, [outcome])
+        runs_with(label, [outcome])
     }
 
     #[test]
@@ -306,10 +303,8 @@ mod tests {
         assert!(with(Some(80.0)).unwrap().contains("80.0 %"));
         assert!(with(None).unwrap().contains("38.0 %"));
         let message = on(&[CpuId(0), CpuId(1), CpuId(0)], Some(99.0)).unwrap();
-        assert!(
-            message.starts_with("3 jobs ran on 2 of the CPUs"),
-            "{message}"
-        );
+        let holds = message.starts_with("3 jobs ran on 2 of the CPUs");
+        assert!(holds, "{message}");
     }
 
     #[test]
@@ -333,10 +328,8 @@ mod tests {
         };
         let twice = message(&["the daemon ended after 3 s", "the daemon ended after 12 s"]);
         let twice = twice.unwrap();
-        assert!(
-            twice.contains("after 3 s), so that it got no more"),
-            "{twice}"
-        );
+        let holds = twice.contains("after 3 s), so that it got no more");
+        assert!(holds, "{twice}");
         assert_eq!(message(&["it ended", "the probe was refused"]), None);
         assert_eq!(message(&["the daemon ended"]), None);
         assert_eq!(given_up(true, &failed(&["x", "x"])), None);
@@ -356,7 +349,7 @@ mod tests {
                     ..TrialOutcome::default()
                 }
             };
-            let cell = fixtures::runs("interrupt", hidden_by.iter().map(outcome));
+            let cell = runs_with("interrupt", hidden_by.iter().map(outcome));
             busy_with_others(others, &[cell])
         };
         let ids = |warnings: &[Warning]| warnings.iter().map(|w| w.id.clone()).collect_vec();

@@ -133,10 +133,8 @@ impl CpuChoice<'_> {
     /// The ring, or preadv2 where a ring cannot be had.
     fn engine(&self, bs: Bytes) -> EngineSpec {
         let commands = self.path.needs_character_device();
-        let opens = self
-            .path
-            .open(&self.workload.medium, 1, bs.0 as usize, self.seed);
-        match opens {
+        let (medium, size) = (&self.workload.medium, bs.0 as usize);
+        match self.path.open(medium, 1, size, self.seed) {
             Err(_) if !commands => EngineSpec::Pvsync2(VectoredFlags::default()),
             _ => self.path.clone(),
         }
@@ -168,10 +166,8 @@ pub fn try_cpus(
     target_disk: Option<TargetDisk>,
     stop: &AtomicBool,
 ) -> Result<(), Fault> {
-    let block = facts
-        .device
-        .as_ref()
-        .and_then(|device| device.logical_block);
+    let device = facts.device.as_ref();
+    let block = device.and_then(|device| device.logical_block);
     let bs = block.map_or(LEAST_READ, |block| block.max(LEAST_READ));
     if facts.kind == TargetKind::NvmeGeneric || facts.size.0 < bs.0 * LEAST_BLOCKS {
         return Ok(());
@@ -285,19 +281,14 @@ fn part(stages: &mut Stages, method: LaneMethod) -> StageId {
 /// The place of the best trial by the geometric mean over both methods. `None` without trials.
 fn best(trials: &[CpuTrial]) -> Option<usize> {
     let score = |trial: &CpuTrial| {
-        let interrupt = trial.interrupt_iops;
-        trial
-            .poll_iops
-            .map_or(interrupt, |poll| (interrupt * poll).sqrt())
+        let (interrupt, poll) = (trial.interrupt_iops, trial.poll_iops);
+        poll.map_or(interrupt, |poll| (interrupt * poll).sqrt())
     };
     let scores: Vec<f64> = trials.iter().map(score).collect();
     let by_score = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]);
     let most = (0..scores.len()).max_by(by_score)?;
-    Some(if scores[most] > scores[0] * CLEARLY {
-        most
-    } else {
-        0
-    })
+    let is_clear = scores[most] > scores[0] * CLEARLY;
+    Some(if is_clear { most } else { 0 })
 }
 
 #[cfg(test)]

@@ -50,10 +50,8 @@ impl LateCapture {
     pub fn end(self, workload: &Workload, watched: &Watched, stage: StageId) -> LateTime {
         let by = self.by();
         let joined = |collected| joined(workload, watched, stage, by, &collected);
-        let seen = self
-            .close()
-            .map(|collected| LateTime::Seen(Box::new(joined(collected))));
-        seen.unwrap_or_else(LateTime::Unseen)
+        let seen = self.close().map(|collected| Box::new(joined(collected)));
+        seen.map_or_else(LateTime::Unseen, LateTime::Seen)
     }
 }
 
@@ -65,12 +63,8 @@ pub(crate) fn begin<T: Send + 'static>(
     keep: impl FnMut(&Recorded) -> Option<T> + Send + 'static,
 ) -> Result<Collector<T>, Unseen> {
     let target_disk = site.target_disk.as_ref().ok_or(Unseen::NoDevice)?;
-    let recorder = Recorder::attach(
-        &site.roots,
-        target_disk.disks(),
-        &CaptureFilter::default(),
-        None,
-    );
+    let (disks, every_io) = (target_disk.disks(), CaptureFilter::default());
+    let recorder = Recorder::attach(&site.roots, disks, &every_io, None);
     let recorder = recorder.map_err(|error| refused(&error))?;
     let begun = Collector::begin(recorder, most, keep, move || {
         if let Some(cpu) = cpu {
@@ -102,12 +96,10 @@ impl Workload {
         let at = |ns| self.site.time.since_boot(ns).expect("CLOCK_MONOTONIC");
         let submitted = at(sample.submit_ns) + u64::from(sample.submit_len_ns);
         let after = |ns: u32| submitted + u64::from(ns);
+        let write = self.pattern.write;
+        let op = if write { Op::Write } else { Op::Read };
         UserIo {
-            op: if self.pattern.write {
-                Op::Write
-            } else {
-                Op::Read
-            },
+            op,
             bytes: u64::try_from(sample.result).unwrap_or(0),
             submit_ns: at(sample.submit_ns),
             submit_end_ns: (!sample.is(Sample::ONE_CALL)).then_some(submitted),

@@ -27,13 +27,8 @@ pub struct WorkloadArgs {
     #[arg(long, default_value = "randread")]
     pub rw: Pattern,
     /// Block sizes, separated by commas
-    #[arg(
-        short = 'b',
-        long,
-        default_value = "4k",
-        value_delimiter = ',',
-        value_parser = parse_size
-    )]
+    #[arg(short = 'b', long, default_value = "4k", value_delimiter = ',')]
+    #[arg(value_parser = parse_size)]
     pub bs: Vec<Bytes>,
     /// CPUs of the foreground threads, separated by commas; auto takes the last ones, leaving CPU 0
     /// to others, unless another one is clearly faster in trials of a moment each
@@ -55,11 +50,8 @@ pub struct WorkloadArgs {
 impl WorkloadArgs {
     /// All background jobs: those of one value run beside those of the others.
     pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
-        self.background
-            .iter()
-            .flat_map(|jobs| &jobs.0)
-            .cloned()
-            .collect()
+        let jobs = self.background.iter().flat_map(|jobs| &jobs.0);
+        jobs.cloned().collect()
     }
 
     /// The workload with `jobs` foreground jobs on `target`.
@@ -83,12 +75,8 @@ impl WorkloadArgs {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct JobsArg {
     /// Foreground threads, depth 1 each
-    #[arg(
-        short = 'j',
-        long,
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=1024)
-    )]
+    #[arg(short = 'j', long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
 }
 
@@ -133,23 +121,12 @@ pub struct RuleArgs {
     #[arg(long, value_name = "FORMULA")]
     pub rule: Vec<Formula>,
     /// Shortest length of the windows of --rule, which are stretches of time
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "10ms",
-        value_parser = period,
-        requires = "rule"
-    )]
+    #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period)]
+    #[arg(requires = "rule")]
     pub period: Nanos,
     /// The windows of --rule are the last N I/Os of a thread instead, such as 8; the sleep is
     /// worked out anew after each
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "rule",
-        conflicts_with = "period",
-        value_parser = ios
-    )]
+    #[arg(long, value_name = "N", requires = "rule", conflicts_with = "period", value_parser = ios)]
     pub ios: Option<u32>,
 }
 

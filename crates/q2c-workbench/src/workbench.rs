@@ -16,7 +16,7 @@ use q2c_host::signals::Orderly;
 use q2c_host::target::{OpenNamespace, Scratch, TargetError, check_size};
 use q2c_host::topology::{ChosenCpus, Topology, UnnamedCpus, device_node};
 use q2c_model::{CpuId, Exit, Fault, Nanos, OrFault};
-use q2c_result::{DoctorReport, Machine, Target, TargetKind};
+use q2c_result::{Device, DoctorReport, Machine, Target, TargetKind};
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
@@ -99,11 +99,8 @@ impl Workbench {
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
         // that the command was asked for are not.
-        let engine = if engine.needs_file() {
-            EngineSpec::Null
-        } else {
-            engine
-        };
+        let needs_file = engine.needs_file();
+        let engine = if needs_file { EngineSpec::Null } else { engine };
         let mut bench = Self::around(request, engine, target, devices, roots, scratch, stop)?;
         bench.workload.background.clear();
         Ok(bench)
@@ -137,7 +134,7 @@ impl Workbench {
         // No background job polls the device by name where it cannot be polled.
         engines_of(&request.background)
             .try_for_each(|engine| settle(engine.clone(), &polling).map(drop))?;
-        refuse_too_large(&engine, request, &target.facts)?;
+        check_bs(&engine, request, &target.facts)?;
         if target.facts.kind == TargetKind::Simulated {
             check_size(&wanted(request), target.span)?;
         }
@@ -241,10 +238,9 @@ impl Workbench {
 
     /// Opens the character device of the NVMe namespace that the target is.
     pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
-        let Site {
-            roots, target_disk, ..
-        } = &self.workload.site;
-        open_character_device(roots, &self.target, &self.file, target_disk.as_ref())
+        let site = &self.workload.site;
+        let disk = site.target_disk.as_ref();
+        open_character_device(&site.roots, &self.target, &self.file, disk)
     }
 
     /// The CPUs of a curve over jobs: as named, else by the machine's topology, the CPU that trials
@@ -253,13 +249,9 @@ impl Workbench {
     /// # Errors
     /// A CPU was named that may not be used, or one was named twice.
     pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, Fault> {
-        let Site {
-            roots,
-            target_disk,
-            time,
-            ..
-        } = &self.workload.site;
-        let node = match target_disk {
+        let site = &self.workload.site;
+        let (roots, time) = (&site.roots, &site.time);
+        let node = match &site.target_disk {
             Some(target_disk) => device_node(roots, target_disk),
             None => pci_node(roots, &self.target.path),
         };
@@ -278,14 +270,12 @@ impl Workbench {
     /// What two sessions of one run must share. `program` tells builds of q2c apart.
     pub fn identity(&self, cpus: &[CpuId], program: &str) -> Identity {
         let cpus: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+        let cpu_model = self.machine.cpu_model.as_deref();
         Identity::default()
             .with("target", &self.target.path)
             .with("target_id", &self.target_id)
             .with("kernel", &self.machine.kernel)
-            .with(
-                "cpu_model",
-                self.machine.cpu_model.as_deref().unwrap_or_default(),
-            )
+            .with("cpu_model", cpu_model.unwrap_or_default())
             .with("cpus", cpus.join(","))
             .with("q2c", program)
     }
@@ -328,19 +318,14 @@ fn machine_of(site: &Site) -> Machine {
 }
 
 /// Checks that no request would be polled for that the block layer may split.
-fn refuse_too_large(
-    engine: &EngineSpec,
-    request: &WorkloadRequest,
-    target: &Target,
-) -> Result<(), Fault> {
+fn check_bs(engine: &EngineSpec, request: &WorkloadRequest, target: &Target) -> Result<(), Fault> {
     let most = target.device.as_ref().and_then(|device| device.unsplit);
     let foreground = request.sizes.iter().map(|&bs| (engine.clone(), bs));
     let beside = request.background.iter();
     let beside = beside.map(|job| (job.engine_beside(engine), job.bs));
-    let mut refused = foreground
-        .chain(beside)
-        .filter_map(|(engine, bs)| too_large(&engine, bs, most));
-    refused.next().map_or(Ok(()), |reason| {
+    let mut jobs = foreground.chain(beside);
+    let refused = jobs.find_map(|(engine, bs)| too_large(&engine, bs, most));
+    refused.map_or(Ok(()), |reason| {
         let text = format!("use these block sizes: {reason}");
         Err(Fault::new(Exit::Target, text))
     })
@@ -348,10 +333,9 @@ fn refuse_too_large(
 
 fn calibration_target(target: &Target, scratch: bool) -> String {
     match (&target.device, scratch) {
-        (Some(device), true) => format!(
-            "scratch file of {} on {} {}",
-            target.size, device.name, device.dev
-        ),
+        (Some(Device { name, dev, .. }), true) => {
+            format!("scratch file of {} on {name} {dev}", target.size)
+        }
         _ => target.path.clone(),
     }
 }

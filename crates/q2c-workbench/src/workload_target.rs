@@ -137,10 +137,8 @@ impl WorkloadTarget {
     /// Fits the target to `engine`: NVMe commands go, and alone go, to a character device.
     pub(crate) fn for_engine(mut self, roots: &Roots, engine: &EngineSpec) -> Result<Self, Fault> {
         let Target { kind, path, .. } = &self.facts;
-        match (
-            *kind == TargetKind::NvmeGeneric,
-            engine.needs_character_device(),
-        ) {
+        let takes_commands = *kind == TargetKind::NvmeGeneric;
+        match (takes_commands, engine.needs_character_device()) {
             (true, false) => {
                 let text = format!(
                     "use {path} with {engine}: it takes NVMe commands alone; name the namespace's block device, or use \
@@ -149,12 +147,8 @@ impl WorkloadTarget {
                 Err(Fault::new(Exit::Target, text))
             }
             (false, true) => {
-                let open = open_character_device(
-                    roots,
-                    &self.facts,
-                    &self.file,
-                    self.target_disk.as_ref(),
-                )?;
+                let disk = self.target_disk.as_ref();
+                let open = open_character_device(roots, &self.facts, &self.file, disk)?;
                 self.character_device = Some(open.character_device.path().to_owned());
                 self.medium = Medium::File(Arc::new(open.file));
                 Ok(self)
@@ -169,13 +163,11 @@ impl WorkloadTarget {
         if request.pattern.write && !request.allow_write.contains(&path) {
             return Err(TargetError::NoLeave(path));
         }
+        let unproved = "its size, its interrupts and its requests: the kernel does not drive it";
         let facts = Target {
             path: request.target.clone(),
             kind: TargetKind::Pci,
-            unproved: vec![
-                "its size, its interrupts and its requests: the kernel does not drive it"
-                    .to_owned(),
-            ],
+            unproved: vec![unproved.to_owned()],
             ..Target::default()
         };
         Ok(WorkloadTarget::without_file(facts, SIMULATED_SIZE))

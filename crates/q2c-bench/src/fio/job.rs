@@ -1,8 +1,7 @@
 //! Turns the options of a section into a job.
 
 use crate::fio::number;
-use crate::fio::options::Reader;
-use crate::fio::remark::Topic;
+use crate::fio::options::{Reader, Topic};
 use q2c_model::Bytes;
 use q2c_policy::Method;
 
@@ -103,13 +102,12 @@ fn pattern(reader: &mut Reader<'_>) -> Option<String> {
     let Some(entry) = reader.take("rw") else {
         return Some("read".to_owned());
     };
-    let reason = match entry.text() {
-        rw @ ("read" | "write" | "randread" | "randwrite") => return Some(rw.to_owned()),
-        rw if rw.contains(':') => "q2c bench has no modifiers of patterns",
-        _ => "q2c bench has randread, randwrite, read and write: mixes and trims are not here",
+    let pattern = match entry.text() {
+        rw @ ("read" | "write" | "randread" | "randwrite") => Ok(rw.to_owned()),
+        rw if rw.contains(':') => Err("q2c bench has no modifiers of patterns"),
+        _ => Err("q2c bench has randread, randwrite, read and write: mixes and trims are not here"),
     };
-    reader.refuse(&entry, reason, Some(Topic::Rw));
-    None
+    reader.ok(&entry, Topic::Rw, pattern)
 }
 
 /// The part for the job's direction of a value `READS,WRITES,TRIMS`. A missing part is as the last
@@ -137,22 +135,16 @@ fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
             reader.refuse(&align, "offsets are multiples of the block size here", None);
         }
     }
-    if size == 0 || !size.is_multiple_of(512) {
-        let reason = format!("direct I/O needs a multiple of 512 bytes, found {size}");
-        reader.refuse(&entry, &reason, Some(Topic::Bs));
-        return None;
-    }
-    Some(Bytes(size))
+    let sectors = Some(Bytes(size)).filter(|_| size > 0 && size.is_multiple_of(512));
+    let reason = || format!("direct I/O needs a multiple of 512 bytes, found {size}");
+    reader.ok(&entry, Topic::Bs, sectors.ok_or_else(reason))
 }
 
 fn time(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<f64> {
     let entry = reader.take(key)?;
-    let seconds = number::seconds(entry.text());
-    if seconds.is_none() {
-        let option = entry.text();
-        let reason = format!("expected a time such as 30, 30s, 2m or 500ms, found `{option}`");
-        reader.refuse(&entry, &reason, Some(topic));
-    }
+    let text = entry.text();
+    let reason = || format!("expected a time such as 30, 30s, 2m or 500ms, found `{text}`");
+    let seconds = reader.ok(&entry, topic, number::seconds(text).ok_or_else(reason));
     // For fio a runtime of 0 means no limit, as if none were given. A ramp time of 0 means no ramp.
     seconds.filter(|s| *s > 0.0 || topic == Topic::WarmUp)
 }
@@ -165,26 +157,22 @@ fn target(reader: &mut Reader<'_>) -> Option<String> {
     let entry = reader.take("filename")?;
     let value = entry.text();
     // `\:` is a colon in a name; `:` separates names.
-    let reason = if value.replace("\\:", "").contains(':') {
-        "q2c bench has one target: name one of these files"
+    let path = if value.replace("\\:", "").contains(':') {
+        Err("q2c bench has one target: name one of these files")
     } else if value.is_empty() {
-        "expected a path"
+        Err("expected a path")
     } else {
-        return Some(value.replace("\\:", ":"));
+        Ok(value.replace("\\:", ":"))
     };
-    reader.refuse(&entry, reason, Some(Topic::Target));
-    None
+    reader.ok(&entry, Topic::Target, path)
 }
 
 fn size(reader: &mut Reader<'_>) -> Option<Size> {
     let entry = reader.take("size")?;
     if let Some(percent) = entry.text().strip_suffix('%') {
         let percent: Option<u8> = percent.trim().parse().ok();
-        let percent = percent.filter(|p| (1..=100).contains(p));
-        if percent.is_none() {
-            reader.refuse(&entry, "expected 1% to 100%", Some(Topic::Size));
-        }
-        return percent.map(Size::Percent);
+        let percent = percent.filter(|p| (1..=100).contains(p)).map(Size::Percent);
+        return reader.ok(&entry, Topic::Size, percent.ok_or("expected 1% to 100%"));
     }
     let bytes = reader.number(&entry, entry.text(), Topic::Size)?;
     // In fio 0 means the whole target.
@@ -201,22 +189,18 @@ fn rate(reader: &mut Reader<'_>) -> Option<f64> {
     if rate == 0 {
         return None;
     }
-    if process.is_none_or(|process| process.text() != "poisson") {
-        let reason = "q2c's open loop is a Poisson process, fio's is linear unless rate_process=poisson is given: add that";
-        reader.refuse(&entry, reason, Some(Topic::Rate));
-        return None;
-    }
-    Some(rate as f64)
+    let poisson = process.is_some_and(|process| process.text() == "poisson");
+    let reason = "q2c's open loop is a Poisson process, fio's is linear unless rate_process=poisson is given: add that";
+    let rate = poisson.then_some(rate as f64).ok_or(reason);
+    reader.ok(&entry, Topic::Rate, rate)
 }
 
 fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
     let policy = reader.take("cpus_allowed_policy");
     let entry = reader.take("cpus_allowed")?;
-    let cpus = number::cpus(entry.text());
-    if cpus.is_none() {
-        let reason = "expected CPUs such as 0,5,8-15";
-        reader.refuse(&entry, reason, Some(Topic::Cpus));
-    } else if policy.is_none_or(|policy| policy.text() != "split") {
+    let cpus = number::cpus(entry.text()).ok_or("expected CPUs such as 0,5,8-15");
+    let cpus = reader.ok(&entry, Topic::Cpus, cpus);
+    if cpus.is_some() && policy.is_none_or(|policy| policy.text() != "split") {
         let reason = "cpus_allowed_policy=shared lets fio's jobs move among these CPUs; q2c pins each job to one, as split does";
         reader.not_needed(&entry, reason);
     }

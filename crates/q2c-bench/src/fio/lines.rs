@@ -45,12 +45,12 @@ impl FioOption {
     }
 }
 
+/// Returns the value of an environment variable.
+pub(crate) type Environment<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 type Sections = Vec<(FioSection, Vec<FioOption>)>;
 
-pub(crate) fn sections(
-    text: &[u8],
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Sections, SyntaxError> {
+pub(crate) fn sections(text: &[u8], variable: &Environment<'_>) -> Result<Sections, SyntaxError> {
     let mut sections: Sections = Vec::new();
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
         let at = at + 1;
@@ -85,11 +85,7 @@ fn section(head: &str, line: usize) -> Result<FioSection, SyntaxError> {
     }
 }
 
-fn entry(
-    text: &str,
-    line: usize,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<FioOption, SyntaxError> {
+fn entry(text: &str, line: usize, variable: &Environment<'_>) -> Result<FioOption, SyntaxError> {
     if text.split_whitespace().next() == Some("include") {
         let message = "include is not followed: put the other file's lines here";
         return Err(SyntaxError::new(line, message));
@@ -116,7 +112,7 @@ fn entry(
 fn with_variables(
     text: &str,
     line: usize,
-    variable: &dyn Fn(&str) -> Option<String>,
+    variable: &Environment<'_>,
 ) -> Result<String, SyntaxError> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('$') {

@@ -2,8 +2,56 @@
 
 use crate::fio::lines::{FioOption, FioSection};
 use crate::fio::number::{KbBase, parse_integer};
-use crate::fio::remark::{Remark, Topic};
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// A property of a job that a flag of q2c can state instead of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Topic {
+    /// Interface with its options.
+    Engine,
+    /// Completion method.
+    Method,
+    /// Pattern of offsets and direction.
+    Rw,
+    /// Block size.
+    Bs,
+    /// Requests in flight.
+    Depth,
+    /// Number of threads.
+    Jobs,
+    /// File or device.
+    Target,
+    /// Part of the target that is used.
+    Size,
+    /// Measured time.
+    Seconds,
+    /// Time before the measured time.
+    WarmUp,
+    /// Submissions per second.
+    Rate,
+    /// CPUs that threads are pinned to.
+    Cpus,
+}
+
+/// A remark on an option that the file has, or on one that it lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Line of the option, from 1; for an option that is missing the line of the section's head.
+    pub line: usize,
+    /// The option as written, without its value.
+    pub option: String,
+    /// The reason why the option is not needed or not possible.
+    pub why: String,
+    /// The property that settles the remark when a flag states it; `None` when no flag can.
+    pub about: Option<Topic>,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.line, self.option, self.why)
+    }
+}
 
 /// Options that change nothing in q2c: the reason, and their names.
 const NOT_NEEDED: &[(&str, &str)] = &[
@@ -125,44 +173,42 @@ impl<'a> Reader<'a> {
         let Some(entry) = self.take(key) else {
             return false;
         };
-        match entry.value.as_deref() {
-            None | Some("1") => true,
-            Some("0") => false,
-            Some(_) => {
-                self.refuse(&entry, "expected 0 or 1", None);
-                false
-            }
+        if !matches!(entry.value.as_deref(), None | Some("0" | "1")) {
+            self.refuse(&entry, "expected 0 or 1", None);
         }
+        matches!(entry.value.as_deref(), None | Some("1"))
     }
 
     pub(crate) fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
         let entry = self.take(key)?;
         let count = self.number(&entry, entry.text(), topic)?;
-        if !(1..=most).contains(&count) {
-            let reason = format!("expected 1 to {most}, found {count}");
-            self.refuse(&entry, &reason, Some(topic));
-            return None;
-        }
-        Some(count)
+        let counted = Some(count).filter(|count| (1..=most).contains(count));
+        let reason = || format!("expected 1 to {most}, found {count}");
+        self.ok(&entry, topic, counted.ok_or_else(reason))
     }
 
     pub(crate) fn number(&mut self, entry: &FioOption, text: &str, topic: Topic) -> Option<u64> {
         let base = match entry.kb_base.as_deref() {
-            None | Some("1024") => KbBase::K1024,
-            Some("1000") => KbBase::K1000,
-            Some(other) => {
-                let reason =
-                    format!("kb_base={other} decides what it means: expected 1000 or 1024");
-                self.refuse(entry, &reason, Some(topic));
-                return None;
-            }
+            None | Some("1024") => Ok(KbBase::K1024),
+            Some("1000") => Ok(KbBase::K1000),
+            Some(other) => Err(format!(
+                "kb_base={other} decides what it means: expected 1000 or 1024"
+            )),
         };
-        let number = parse_integer(text, base);
-        if number.is_none() {
-            let reason = format!("expected a whole number such as 8, 4k or 64KiB, found `{text}`");
-            self.refuse(entry, &reason, Some(topic));
-        }
-        number
+        let base = self.ok(entry, topic, base)?;
+        let reason = || format!("expected a whole number such as 8, 4k or 64KiB, found `{text}`");
+        self.ok(entry, topic, parse_integer(text, base).ok_or_else(reason))
+    }
+
+    /// The value of an option; its error is the reason why the option is refused.
+    pub(crate) fn ok<T>(
+        &mut self,
+        entry: &FioOption,
+        topic: Topic,
+        value: Result<T, impl AsRef<str>>,
+    ) -> Option<T> {
+        let refuse = |reason| self.refuse(entry, AsRef::as_ref(&reason), Some(topic));
+        value.map_err(refuse).ok()
     }
 
     pub(crate) fn refuse(&mut self, entry: &FioOption, reason: &str, about: Option<Topic>) {
@@ -211,10 +257,10 @@ impl<'a> Reader<'a> {
                 "q2c bench has no such option, and without it something else would be measured";
             return Err(reason.to_owned());
         };
-        match entry.value.as_deref() {
-            Some(value) if values.contains(&value) => Ok("it is the default"),
-            _ => Err(format!("q2c bench has {key}={} only", values[0])),
-        }
+        let value = entry.value.as_deref();
+        let is_default = value.is_some_and(|value| values.contains(&value));
+        let only = || format!("q2c bench has {key}={} only", values[0]);
+        is_default.then_some("it is the default").ok_or_else(only)
     }
 }
 

@@ -14,6 +14,7 @@ use q2c_workbench::workload::Site;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Mean, p50, p99, p99.9, ns.
 fn figures(trial: &BenchTrial) -> [f64; 4] {
@@ -79,8 +80,9 @@ fn a_program_is_run_watched_and_read() {
         cpus: &[CpuId(0)],
         site: &site,
         spec: &spec,
+        stop: &AtomicBool::new(false),
     };
-    let Ok(trial) = place.trial(&spots[0], 1, &AtomicBool::new(false)) else {
+    let Ok(trial) = place.trial(&spots[0], 1) else {
         panic!("no trial");
     };
     let [trial] = trial.try_into().expect("one phase");

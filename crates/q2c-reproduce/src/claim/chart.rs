@@ -13,14 +13,12 @@ pub(crate) fn curves(chart: &ChartAsked, scope: &ClaimScope, points: &[Point]) -
     let Ok(figure) = figure(&chart.figure) else {
         return Vec::new();
     };
-    let curves = match chart.over.as_str() {
+    let mut curves = match chart.over.as_str() {
         "time" => by_time(&figure, scope, points),
         axis => by_axis(&figure, axis, chart.by.as_deref(), scope, points),
     };
+    curves.retain(|curve| !curve.points.is_empty());
     curves
-        .into_iter()
-        .filter(|curve| !curve.points.is_empty())
-        .collect()
 }
 
 /// One curve for each point and job, from the begin of the first phase.
@@ -81,29 +79,24 @@ fn by_axis(
     scope: &ClaimScope,
     points: &[Point],
 ) -> Vec<OurCurve> {
-    let curves = match by {
-        None => vec![None],
-        Some(axis) => {
-            let values = scope.values(axis, None).unwrap_or_default().into_iter();
-            values.map(|value| Some((axis, value))).collect()
-        }
-    };
     let xs = scope.values(over, None).unwrap_or_default();
-    let curve = |by: Option<(&str, String)>| {
-        let base = match &by {
-            Some((axis, value)) => ClaimContext::default().with(axis, value),
-            None => ClaimContext::default(),
-        };
+    let curve = |name: String, base: ClaimContext| {
         let at = |x: &String| {
             let value = over_trials(figure, &base.with(over, x), scope, points)?;
             Some((x.clone(), value))
         };
-        OurCurve {
-            name: by.map_or_else(|| figure.to_string(), |(_, value)| value),
-            points: xs.iter().filter_map(at).collect(),
-        }
+        let points = xs.iter().filter_map(at).collect();
+        OurCurve { name, points }
     };
-    curves.into_iter().map(curve).collect()
+    let Some(axis) = by else {
+        return vec![curve(figure.to_string(), ClaimContext::default())];
+    };
+    let values = scope.values(axis, None).unwrap_or_default().into_iter();
+    let curve_at = |value: String| {
+        let base = ClaimContext::default().with(axis, &value);
+        curve(value, base)
+    };
+    values.map(curve_at).collect()
 }
 
 fn over_trials(
@@ -115,11 +108,8 @@ fn over_trials(
     let place = scope.place(figure, at).ok()?;
     let point = points.iter().find(|point| point.at == place.at)?;
     let value = |trial| of_window(&figure.name, &place, &WholePhase::from_trial(trial, &place));
-    let values: Vec<f64> = point
-        .trials
-        .iter()
-        .filter_map(|trial| value(trial).ok())
-        .collect();
+    let values = point.trials.iter().filter_map(|trial| value(trial).ok());
+    let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| Interval::from_samples(&values))
 }
 
@@ -217,9 +207,7 @@ mod tests {
         let curves = curves(&chart, &scope, &points);
         let value = |(at, i): &(String, Interval)| (at.clone(), i.median, i.max);
         let values: Vec<_> = curves[0].points.iter().map(value).collect();
-        assert_eq!(
-            values,
-            [("1".to_owned(), 2.0, 3.0), ("4".to_owned(), 7.0, 7.0)]
-        );
+        let wanted = [("1".to_owned(), 2.0, 3.0), ("4".to_owned(), 7.0, 7.0)];
+        assert_eq!(values, wanted);
     }
 }

@@ -134,11 +134,8 @@ impl TrialEvaluator<'_> {
     ) -> Result<ClaimSample, MissingFigure> {
         let left = self.value(&expect.left, context)?;
         let right = self.value(&expect.right, context)?;
-        let within = expect
-            .within
-            .as_ref()
-            .map(|within| self.value(within, context));
-        let within = within.transpose()?.unwrap_or(0.0);
+        let within = expect.within.as_ref();
+        let within = within.map_or(Ok(0.0), |within| self.value(within, context))?;
         let inside = match expect.compare {
             Compare::Above => left > right,
             Compare::AtLeast => left >= right,
@@ -163,15 +160,9 @@ impl TrialEvaluator<'_> {
     /// One that is no finite number has no side, so the comparison lacks it.
     fn value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
         let value = self.any_value(expr, context)?;
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(missing(
-                &self.text,
-                &context.at,
-                "a part of it divides by 0".to_owned(),
-            ))
-        }
+        let divides = || "a part of it divides by 0".to_owned();
+        let finite = value.is_finite().then_some(value);
+        finite.ok_or_else(|| missing(&self.text, &context.at, divides()))
     }
 
     fn any_value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
@@ -221,17 +212,16 @@ impl TrialEvaluator<'_> {
         let point = self.points.iter().find(|point| point.at == place.at);
         let point = point.ok_or_else(|| missing("the point was not run".to_owned()))?;
         self.found.predicted |= point.predicted;
-        let lack = |cpu_use: CpuUse| {
+        let lack = |cpu_use: &CpuUse| {
             let lacking = i64::from(cpu_use.needed) - i64::from(cpu_use.present);
             (lacking, cpu_use.needed)
         };
         let more = point.cpus.get(place.phase).copied();
-        let cpu_uses = self.found.cpus.into_iter().chain(more);
-        self.found.cpus = cpu_uses.max_by_key(|&cpu_use| lack(cpu_use));
+        self.found.cpus = self.found.cpus.into_iter().chain(more).max_by_key(lack);
         let trial = point.trials.iter().find(|trial| trial.trial == self.trial);
         let trial = trial.ok_or_else(|| missing(absent(point, self.trial)))?;
         let whole = WholePhase::from_trial(trial, place);
-        self.note_window(figure, place, &whole);
+        self.note_rule(figure, place, &whole);
         let Some(extreme) = extreme else {
             return of_window(&figure.name, place, &whole).map_err(missing);
         };
@@ -243,12 +233,7 @@ impl TrialEvaluator<'_> {
         })
     }
 
-    fn note_window(
-        &mut self,
-        figure: &FigureReference,
-        place: &FigurePlace,
-        whole: &WholePhase<'_>,
-    ) {
+    fn note_rule(&mut self, figure: &FigureReference, place: &FigurePlace, whole: &WholePhase<'_>) {
         let mut place = place.clone();
         place.window = place.window.filter(|_| !of_whole_phase(&figure.name));
         let seconds = self.scope.seconds(&place);
@@ -275,16 +260,14 @@ fn starting(place: &FigurePlace, period_s: f64) -> f64 {
 
 fn absent(point: &Point, trial: u32) -> String {
     let failure = point.failed.iter().find(|failed| failed.trial == trial);
-    match failure.map(|failed| &failed.why) {
-        Some(WhyNot::Told(reason)) => reason.clone(),
-        Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others".to_owned(),
-        None if !point.trials.is_empty() => "the trial was not run there".to_owned(),
-        None => point
-            .failures
-            .first()
-            .map_or("no trial was finished", String::as_str)
-            .to_owned(),
-    }
+    let first = point.failures.first();
+    let reason = match failure.map(|failed| &failed.why) {
+        Some(WhyNot::Told(reason)) => reason,
+        Some(WhyNot::Invalid(_)) => "its trials cannot be compared with others",
+        None if !point.trials.is_empty() => "the trial was not run there",
+        None => first.map_or("no trial was finished", String::as_str),
+    };
+    reason.to_owned()
 }
 
 fn missing(figure: &impl ToString, at: &BTreeMap<String, String>, why: String) -> MissingFigure {
@@ -299,6 +282,7 @@ fn aggregate(of: Aggregate, all: &[(f64, f64)]) -> f64 {
     let values = || all.iter().map(|(_, value)| *value);
     let max = values().fold(f64::NEG_INFINITY, f64::max);
     let min = values().fold(f64::INFINITY, f64::min);
+    let mean = || mean(&values().collect::<Vec<_>>());
     let at = |wanted: f64| {
         let pair = all.iter().find(|(_, value)| *value == wanted);
         pair.map_or(f64::NAN, |(at, _)| *at)
@@ -306,8 +290,8 @@ fn aggregate(of: Aggregate, all: &[(f64, f64)]) -> f64 {
     match of {
         Aggregate::Min => min,
         Aggregate::Max => max,
-        Aggregate::Mean => mean(&values().collect::<Vec<_>>()),
-        Aggregate::Spread => (max - min) / mean(&values().collect::<Vec<_>>()),
+        Aggregate::Mean => mean(),
+        Aggregate::Spread => (max - min) / mean(),
         Aggregate::ArgMax => at(max),
         Aggregate::ArgMin => at(min),
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A comparison that a claim expects to be true.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expect {
+pub(crate) struct Expect {
     pub text: String,
     pub left: Expr,
     pub compare: Compare,
@@ -17,7 +17,7 @@ pub struct Expect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Compare {
+pub(crate) enum Compare {
     Above,
     AtLeast,
     Below,
@@ -26,7 +26,7 @@ pub enum Compare {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expr {
+pub(crate) enum Expr {
     /// A number; times are in ns, shares in 0..1.
     Number(f64),
     Figure(FigureReference),
@@ -46,13 +46,13 @@ pub enum Expr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extreme {
+pub(crate) enum Extreme {
     Highest,
     Lowest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Join {
+pub(crate) enum Join {
     Plus,
     Minus,
     Times,
@@ -61,7 +61,7 @@ pub enum Join {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aggregate {
+pub(crate) enum Aggregate {
     Min,
     Max,
     Mean,
@@ -74,7 +74,7 @@ pub enum Aggregate {
 
 /// A figure of an experiment. What is not named is that of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FigureReference {
+pub(crate) struct FigureReference {
     pub name: String,
     /// Windows, phases or jobs before its name: `steady` of `steady.miss_rate`.
     pub words: Vec<String>,
@@ -83,7 +83,7 @@ pub struct FigureReference {
 }
 
 impl Aggregate {
-    pub const ALL: [(&'static str, Aggregate); 6] = [
+    pub(crate) const ALL: [(&'static str, Aggregate); 6] = [
         ("min", Aggregate::Min),
         ("max", Aggregate::Max),
         ("mean", Aggregate::Mean),
@@ -116,10 +116,8 @@ impl Expr {
 
 impl Expect {
     pub(crate) fn sides(&self) -> Vec<&Expr> {
-        [&self.left, &self.right]
-            .into_iter()
-            .chain(&self.within)
-            .collect()
+        let sides = [&self.left, &self.right].into_iter();
+        sides.chain(&self.within).collect()
     }
 }
 
@@ -134,6 +132,81 @@ impl fmt::Display for FigureReference {
             Ok(())
         } else {
             write!(f, "[{}]", at.join(", "))
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExprQuantity {
+    /// A share, 0..1.
+    Share,
+    /// A time, ns.
+    Time,
+    Rate,
+}
+
+impl ExprQuantity {
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            ExprQuantity::Share => "%",
+            ExprQuantity::Time => "us",
+            ExprQuantity::Rate => "",
+        }
+    }
+
+    /// What is wrong with the unit of a number that is compared with it.
+    pub(crate) fn refuses(self, unit: &str) -> Option<String> {
+        let (name, units): (_, &[&str]) = match self {
+            ExprQuantity::Share => ("a share", &["%"]),
+            ExprQuantity::Time => ("a time", &["ns", "us", "ms", "s"]),
+            ExprQuantity::Rate => ("a number of I/Os per second", &["K", "M"]),
+        };
+        (!unit.is_empty() && !units.contains(&unit)).then(|| {
+            let units = units.join(", ");
+            format!("the left side is {name}, which has no unit `{unit}`; write {units}")
+        })
+    }
+
+    /// What is wrong with a number without a unit that stands alone on the other side.
+    pub(crate) fn refuses_bare(self, number: f64) -> Option<String> {
+        match self {
+            ExprQuantity::Share if number > 1.0 => Some(format!(
+                "the left side is a share, and {number} is more than all of it; write {number} %"
+            )),
+            ExprQuantity::Time if number != 0.0 => Some(format!(
+                "the left side is a time, and {number} has no unit; write ns, us, ms or s behind it"
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl FigureReference {
+    fn quantity(&self) -> Option<ExprQuantity> {
+        match self.name.as_str() {
+            "miss_rate" | "cpu" => Some(ExprQuantity::Share),
+            "effective_sleep" | "latency" | "p50" | "p99" => Some(ExprQuantity::Time),
+            "iops" => Some(ExprQuantity::Rate),
+            _ => None,
+        }
+    }
+}
+
+impl Expr {
+    /// `None` for numbers alone, for quotients, and for figures that only one kind of study has.
+    pub(crate) fn quantity(&self) -> Option<ExprQuantity> {
+        use Aggregate::{ArgMax, ArgMin, Spread};
+        match self {
+            Expr::Figure(figure) | Expr::OverTime(_, figure) => figure.quantity(),
+            Expr::Minus(inner) => inner.quantity(),
+            Expr::Over { of, each, .. } => match of {
+                Spread | ArgMax | ArgMin => None,
+                _ => each.quantity(),
+            },
+            Expr::Join(Join::Plus | Join::Minus | Join::Greater, one, other) => {
+                one.quantity().filter(|one| other.quantity() == Some(*one))
+            }
+            Expr::Number(_) | Expr::Join(..) => None,
         }
     }
 }

@@ -27,9 +27,9 @@ pub struct Claim {
     /// How the words were made into expressions.
     pub read_as: Option<String>,
     /// What it expects. All of it must be true.
-    pub expects: Vec<Expect>,
+    pub(crate) expects: Vec<Expect>,
     /// What it names for all its figures.
-    pub context: ClaimContext,
+    pub(crate) context: ClaimContext,
     /// What it needs of the machine, with what there is.
     pub needs: Vec<Need>,
     /// The model that was fitted to the very figure of the claim; `None` for none.
@@ -39,7 +39,6 @@ pub struct Claim {
 /// What is true of all claims of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct JudgedRun<'a> {
-    /// The points.
     pub points: &'a [Point],
     /// The factor by which times were multiplied.
     pub scale: f64,
@@ -53,16 +52,14 @@ pub(crate) struct JudgedRun<'a> {
 pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> JudgedClaim {
     let expects = claim.expects.iter();
     let expressions: Vec<ExpectEvaluation<'_>> = expects
-        .map(|expect| ExpectEvaluation::evaluate(expect, claim, scope, run))
+        .map(|expect| ExpectEvaluation::new(expect, claim, scope, run))
         .collect();
     let mut needs = claim.needs.clone();
     needs.extend(cpus(&expressions, &needs));
     let lacks = needs.iter().any(|need| !need.met);
     // How many times as long the window has to be.
     let lack = |short: &ShortWindow| short.needed_s / short.present_s;
-    let short = expressions
-        .iter()
-        .filter_map(|expression| expression.short(run));
+    let short = expressions.iter().filter_map(|one| one.short(run));
     let short = short.max_by(|a, b| lack(a).total_cmp(&lack(b)));
     let cannot = lacks || claim.fitted.is_some() || short.is_some();
     let verdict = if cannot {
@@ -70,9 +67,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     } else {
         together(&expressions)
     };
-    let predicted = expressions
-        .iter()
-        .any(|expression| expression.found.predicted);
+    let predicted = expressions.iter().any(|one| one.found.predicted);
     let mut reasons: Vec<Reason> = lacks.then_some(Reason::Lacks).into_iter().collect();
     let fitted = claim.fitted.iter().cloned();
     reasons.extend(fitted.map(|model| Reason::Fitted { model }));
@@ -87,6 +82,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     if run.scale != 1.0 && !predicted && seen {
         reasons.push(Reason::Scaled { scale: run.scale });
     }
+    let expects = expressions.iter().map(|one| one.expected(cannot, run));
     JudgedClaim {
         says: claim.says.clone(),
         published: claim.published.clone(),
@@ -97,10 +93,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
         } else {
             Basis::Measured
         },
-        expects: expressions
-            .iter()
-            .map(|one| one.expected(cannot, run))
-            .collect(),
+        expects: expects.collect(),
         needs,
         reasons,
     }
@@ -147,12 +140,7 @@ struct ExpectEvaluation<'a> {
 }
 
 impl<'a> ExpectEvaluation<'a> {
-    fn evaluate(
-        expect: &'a Expect,
-        claim: &Claim,
-        scope: &ClaimScope,
-        run: &JudgedRun<'_>,
-    ) -> Self {
+    fn new(expect: &'a Expect, claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> Self {
         let evaluated = evaluate(expect, scope, &claim.context, run.points);
         ExpectEvaluation {
             expect,

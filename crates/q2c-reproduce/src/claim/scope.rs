@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// The names of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ClaimScope {
-    /// The windows of a phase.
     pub windows: Vec<Window>,
     /// The phases, in order; empty in studies without phases.
     pub phases: Vec<String>,
@@ -15,22 +14,16 @@ pub(crate) struct ClaimScope {
     pub lengths_s: Vec<f64>,
     /// The jobs; the first one is meant where none is named.
     pub jobs: Vec<String>,
-    /// The axes.
     pub axes: Vec<Axis>,
-    /// The figures.
     pub figures: Vec<String>,
 }
 
 /// What a claim names for all its figures. What a figure names itself goes first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClaimContext {
-    /// The window.
+pub(crate) struct ClaimContext {
     pub window: Option<String>,
-    /// The phase.
     pub phase: Option<String>,
-    /// The job.
     pub job: Option<String>,
-    /// Values of axes.
     pub at: BTreeMap<String, String>,
 }
 
@@ -59,9 +52,8 @@ impl ClaimScope {
         if let Some(Expr::Minus(_)) = expect.within {
             return Err("a tolerance is not below 0".to_owned());
         }
-        sides
-            .into_iter()
-            .try_for_each(|side| self.check_expr(side, context))
+        let mut sides = sides.into_iter();
+        sides.try_for_each(|side| self.check_expr(side, context))
     }
 
     fn check_expr(&self, expr: &Expr, context: &ClaimContext) -> Result<(), String> {
@@ -180,10 +172,8 @@ impl ClaimScope {
     }
 
     pub(crate) fn window_names(&self) -> Vec<String> {
-        self.windows
-            .iter()
-            .map(|window| window.name.clone())
-            .collect()
+        let windows = self.windows.iter();
+        windows.map(|window| window.name.clone()).collect()
     }
 
     pub(crate) fn axis_names(&self) -> Vec<String> {
@@ -192,8 +182,8 @@ impl ClaimScope {
 
     fn window(&self, name: &String) -> Result<Window, String> {
         let window = self.windows.iter().find(|window| window.name == *name);
-        let window = window.cloned();
-        window.ok_or_else(|| none_such("window", name, &self.window_names()))
+        let none = || none_such("window", name, &self.window_names());
+        window.cloned().ok_or_else(none)
     }
 
     fn phase(&self, name: Option<&String>, figure: &FigureReference) -> Result<usize, String> {
@@ -299,9 +289,8 @@ mod tests {
 
     #[test]
     fn what_is_not_named_is_that_of_the_claim_or_the_only_one() {
-        let context = ClaimContext::default()
-            .with("jobs", "2")
-            .with(PHASE, "none");
+        let context = ClaimContext::default().with("jobs", "2");
+        let context = context.with(PHASE, "none");
         let steady_iops = figure("heavy.steady.iops").unwrap();
         let place = scope().place(&steady_iops, &context).unwrap();
         assert_eq!((place.phase, place.job.as_str()), (1, "foreground"));

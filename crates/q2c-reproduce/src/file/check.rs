@@ -1,14 +1,15 @@
 //! Checks a file, and makes an [`Experiment`] of it.
 
-use super::problem::{ExperimentError, Problem, Problems};
-use super::raw::{RawFile, RawSettings, Text};
-use super::settings::{DeviceAsked, SettingsText, TARGET};
+use super::problem::{ExperimentError, Problems};
+use super::raw::RawFile;
+use super::settings::{DeviceAsked, SettingsText, TARGET, wrong};
 use super::{Experiment, ExperimentJob, Phase, RulesAsked, SCHEMA, With, claims, rules};
 use crate::claim::scope::none_such;
+use crate::jobs::AxisValues;
 use q2c_model::{Nanos, parse_duration};
 use q2c_place::study::SetupOf;
 use q2c_policy::{KernelSleep, Method};
-use q2c_result::reproduce::{Axis, VariantOf, Window};
+use q2c_result::reproduce::{Axis, Window};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -21,63 +22,50 @@ const LONGEST_S: f64 = 86_400.0;
 const MOST_POINTS: usize = 10_000;
 
 pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
-    let raw: RawFile = toml::from_str(text).map_err(|error| {
-        let mut problems = Problems {
-            text,
-            all: Vec::new(),
-        };
+    let mut problems = Problems {
+        text,
+        all: Vec::new(),
+    };
+    let raw = toml::from_str::<RawFile>(text).map_err(|error| {
         let message = error.message().trim().replace('\n', " ");
         problems.add_at(error.span().unwrap_or(0..0), message);
-        ExperimentError::Wrong(problems.all)
-    })?;
-    let mut check = ExperimentChecker {
-        problems: Problems {
-            text,
-            all: Vec::new(),
-        },
-        raw: &raw,
-    };
-    let experiment = check.experiment(text);
-    let mut wrong: Vec<Problem> = check.problems.all;
+    });
+    let experiment = raw.map(|raw| {
+        let (problems, raw) = (&mut problems, &raw);
+        ExperimentChecker { problems, raw }.experiment(text)
+    });
+    let mut wrong = problems.all;
     wrong.sort_by_key(|problem| problem.line);
-    if wrong.is_empty() {
-        Ok(experiment)
-    } else {
-        Err(ExperimentError::Wrong(wrong))
+    match experiment {
+        Ok(experiment) if wrong.is_empty() => Ok(experiment),
+        _ => Err(ExperimentError::Wrong(wrong)),
     }
 }
 
-struct ExperimentChecker<'a> {
-    problems: Problems<'a>,
+struct ExperimentChecker<'a, 'text> {
+    problems: &'a mut Problems<'text>,
     raw: &'a RawFile,
 }
 
-impl ExperimentChecker<'_> {
+impl ExperimentChecker<'_, '_> {
     fn experiment(&mut self, text: &str) -> Experiment {
         let raw = self.raw;
         let schema = raw.schema.get_ref();
-        if schema != SCHEMA {
-            let message = format!("the schema is `{schema}`; write schema = \"{SCHEMA}\"");
-            self.problems.add(&raw.schema, message);
-        }
+        let message = format!("the schema is `{schema}`; write schema = \"{SCHEMA}\"");
+        self.problems.add_if(schema != SCHEMA, &raw.schema, message);
         // A name of an experiment is also the name of its folder.
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let name = raw.name.get_ref();
-        if name.is_empty() || !name.chars().all(good) {
-            let message =
-                "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
-            self.problems.add(&raw.name, message);
-        }
+        let wrong = name.is_empty() || !name.chars().all(good);
+        let message = "a name has lower-case letters, digits and dashes, such as \"my-experiment\"";
+        self.problems.add_if(wrong, &raw.name, message);
         let phases = self.phases();
         let mut experiment = Experiment {
             text: text.to_owned(),
             name: name.clone(),
             title: raw.title.clone(),
             setting: raw.setting.clone(),
-            variant_of: raw.variant_of.as_ref().map(|variant| VariantOf {
-                name: variant.name.clone(),
-                reason: variant.reason.clone(),
-            }),
+            variant_of: raw.variant_of.clone(),
             trials: self.trials(),
             interval: self.interval(),
             capture: raw.capture,
@@ -95,17 +83,15 @@ impl ExperimentChecker<'_> {
             charts: Vec::new(),
         };
         self.compared(&mut experiment);
-        experiment
-            .axes
-            .extend(experiment.rules.iter().flat_map(RulesAsked::axes));
+        let of_rules = experiment.rules.iter().flat_map(RulesAsked::axes);
+        experiment.axes.extend(of_rules);
         self.devices(&experiment);
         self.jobs(&mut experiment);
         self.kind(&experiment);
-        let claims = raw.claims.iter();
-        let claims = claims.map(|raw| claims::claim(&mut self.problems, raw, &experiment));
+        let (scope, claims, charts) = (experiment.scope(), raw.claims.iter(), raw.charts.iter());
+        let claims = claims.map(|claim| claims::claim(self.problems, claim, &scope));
         experiment.claims = claims.collect();
-        let charts = raw.charts.iter();
-        let charts = charts.map(|raw| claims::chart(&mut self.problems, raw, &experiment));
+        let charts = charts.map(|chart| claims::chart(self.problems, chart, &scope));
         experiment.charts = charts.collect();
         experiment
     }
@@ -117,21 +103,19 @@ impl ExperimentChecker<'_> {
         kind: &str,
         mut before: impl Iterator<Item = &'n String>,
     ) {
-        if before.any(|other| other == name.get_ref()) {
-            let text = name.get_ref();
-            let message = format!("there are two {kind} `{text}`; give one another name");
-            self.problems.add(name, message);
-        }
+        let text = name.get_ref();
+        let message = format!("there are two {kind} `{text}`; give one another name");
+        let twice = before.any(|other| other == text);
+        self.problems.add_if(twice, name, message);
     }
 
     fn trials(&mut self) -> u32 {
         let Some(trials) = &self.raw.trials else {
             return TRIALS;
         };
-        if !(1..=1000).contains(trials.get_ref()) {
-            self.problems
-                .add(trials, "trials are 1 to 1000; a verdict needs 3");
-        }
+        let wrong = !(1..=1000).contains(trials.get_ref());
+        let message = "trials are 1 to 1000; a verdict needs 3";
+        self.problems.add_if(wrong, trials, message);
         *trials.get_ref()
     }
 
@@ -140,10 +124,9 @@ impl ExperimentChecker<'_> {
             return INTERVAL;
         };
         let interval = self.duration(text).unwrap_or(INTERVAL);
-        if interval < LEAST_INTERVAL {
-            let message = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
-            self.problems.add(text, message);
-        }
+        let message = format!("the interval is below {LEAST_INTERVAL}, the shortest one");
+        let wrong = interval < LEAST_INTERVAL;
+        self.problems.add_if(wrong, text, message);
         interval
     }
 
@@ -167,20 +150,18 @@ impl ExperimentChecker<'_> {
         for raw in &self.raw.axes {
             let name = raw.name.get_ref();
             let taken = ["phase", "job", "window", "time"].contains(&name.as_str());
-            if taken || axes.iter().any(|axis| axis.name == *name) {
-                let message = format!("`{name}` has a meaning already; give the axis another name");
-                self.problems.add(&raw.name, message);
-            }
+            let taken = taken || axes.iter().any(|axis| axis.name == *name);
+            let message = format!("`{name}` has a meaning already; give the axis another name");
+            self.problems.add_if(taken, &raw.name, message);
             let values: Vec<String> = raw.values.get_ref().iter().map(|v| v.0.clone()).collect();
             let mut numbered = values.iter().enumerate();
             if let Some((_, value)) = numbered.find(|(n, value)| values[..*n].contains(value)) {
                 let message = format!("`{value}` stands twice; write each value once");
                 self.problems.add(&raw.values, message);
             }
-            if values.is_empty() {
-                self.problems
-                    .add(&raw.values, "an axis needs a value at least");
-            }
+            let message = "an axis needs a value at least";
+            self.problems
+                .add_if(values.is_empty(), &raw.values, message);
             let name = name.clone();
             axes.push(Axis { name, values });
         }
@@ -200,19 +181,16 @@ impl ExperimentChecker<'_> {
             let values = axis.values.get_ref();
             for (name, texts) in &axis.with {
                 let (of_axis, of_name) = (values.len(), texts.get_ref().len());
-                if of_name != of_axis {
-                    let message = format!(
-                        "the axis has {of_axis} values, and there are {of_name} of `{name}`; write one for each"
-                    );
-                    self.problems.add(texts, message);
-                }
+                let message = format!(
+                    "the axis has {of_axis} values, and there are {of_name} of `{name}`; write one for each"
+                );
+                self.problems.add_if(of_name != of_axis, texts, message);
                 let pairs = values.iter().zip(texts.get_ref());
+                let pairs = pairs.map(|(value, text)| (value.0.clone(), text.0.clone()));
                 axis_texts.push(With {
                     axis: axis.name.get_ref().clone(),
                     name: name.clone(),
-                    texts: pairs
-                        .map(|(value, text)| (value.0.clone(), text.0.clone()))
-                        .collect(),
+                    texts: pairs.collect(),
                 });
             }
         }
@@ -225,10 +203,9 @@ impl ExperimentChecker<'_> {
             let name = raw.name.get_ref().clone();
             self.once(&raw.name, "phases", phases.iter().map(|phase| &phase.name));
             let length = self.duration(&raw.length).unwrap_or(Nanos::from_millis(1));
-            if length.0 == 0 || length.as_secs_f64() > LONGEST_S {
-                let message = "a phase lasts more than 0 s and at most a day";
-                self.problems.add(&raw.length, message);
-            }
+            let wrong = length.0 == 0 || length.as_secs_f64() > LONGEST_S;
+            let message = "a phase lasts more than 0 s and at most a day";
+            self.problems.add_if(wrong, &raw.length, message);
             phases.push(Phase {
                 label: raw.label.clone().unwrap_or_else(|| name.clone()),
                 name,
@@ -240,23 +217,16 @@ impl ExperimentChecker<'_> {
 
     fn devices(&mut self, experiment: &Experiment) {
         for (n, raw) in self.raw.devices.iter().enumerate() {
-            if raw.name.get_ref() == TARGET {
-                let message =
-                    "`target` is the device that the user names; give this one another name";
-                self.problems.add(&raw.name, message);
-            }
+            let message = "`target` is the device that the user names; give this one another name";
+            let is_target = raw.name.get_ref() == TARGET;
+            self.problems.add_if(is_target, &raw.name, message);
             let before = self.raw.devices[..n].iter();
-            self.once(
-                &raw.name,
-                "devices",
-                before.map(|device| device.name.get_ref()),
-            );
-            for point in experiment.points() {
-                let made = raw.filled(&experiment.full(&point)).parse::<DeviceAsked>();
-                if self.problems.ok(&raw.make, made).is_none() {
-                    break;
-                }
-            }
+            let before = before.map(|device| device.name.get_ref());
+            self.once(&raw.name, "devices", before);
+            let make = |point| raw.filled(&experiment.full(&point)).parse::<DeviceAsked>();
+            let mut points = experiment.points().into_iter();
+            let made = points.try_for_each(|point| make(point).map(drop));
+            self.problems.ok(&raw.make, made);
         }
     }
 
@@ -272,8 +242,9 @@ impl ExperimentChecker<'_> {
             for phase in &self.raw.phases {
                 let set = phase.set.get(name.get_ref());
                 let span = set.map_or(name.span(), Spanned::span);
-                let settings = set.map_or_else(|| base.clone(), |set| set.get_ref().over(base));
-                phases.push(self.settings(&settings, &span, experiment));
+                let over = |set: &Spanned<SettingsText>| set.get_ref().clone().over(base.clone());
+                let settings = set.map_or_else(|| base.clone(), over);
+                phases.push(self.settings(settings, span, experiment));
             }
             let name = name.get_ref().clone();
             experiment.jobs.push(ExperimentJob { name, phases });
@@ -292,52 +263,33 @@ impl ExperimentChecker<'_> {
     /// `None` where it rests. `span` is where what has no place of its own is told.
     fn settings(
         &mut self,
-        raw: &RawSettings,
-        span: &Range<usize>,
+        settings: SettingsText,
+        span: Range<usize>,
         experiment: &Experiment,
     ) -> Option<SettingsText> {
-        if raw.rest == Some(true) {
+        if settings.rest == Some(true) {
             return None;
         }
-        let text = |given: &Option<Spanned<String>>, default: &str| {
-            given.as_ref().map_or(default, |at| at.get_ref()).to_owned()
-        };
-        let number = |given: &Option<Spanned<Text>>| Some(given.as_ref()?.get_ref().0.clone());
-        let methods = raw.method.as_ref().map(|at| at.get_ref().0.clone());
-        let settings = SettingsText {
-            device: text(&raw.device, TARGET),
-            engine: raw.engine.as_ref().map(|at| at.get_ref().clone()),
-            methods: methods.unwrap_or_else(|| vec!["interrupt".to_owned()]),
-            pattern: text(&raw.pattern, "randread"),
-            bs: text(&raw.bs, "4k"),
-            depth: number(&raw.depth).unwrap_or_else(|| "1".to_owned()),
-            threads: number(&raw.threads).unwrap_or_else(|| "1".to_owned()),
-            cpus: number(&raw.cpus),
-        };
-        let wrong = experiment.points().into_iter().find_map(|point| {
-            let at = match settings.settings_at(&experiment.full(&point)) {
-                Ok(at) => at,
-                Err(reason) => return Some((place_of(raw, &reason), reason)),
-            };
+        let check = |point: AxisValues| {
+            let at = settings.settings_at(&experiment.full(&point))?;
             let steered =
                 |method: &Method| matches!(method, Method::HybridKernel(KernelSleep::Steered(_)));
             if at.methods.iter().any(steered) {
                 let message = "hybrid-kernel:RULE needs a daemon that sets the kernel's sleep again and again; \
                                write hybrid-kernel, hybrid-kernel:57us or hybrid:RULE";
-                return Some((raw.method.as_ref().map(Spanned::span), message.to_owned()));
+                return Err(wrong(&settings.method, &message));
             }
-            let mut devices = experiment.devices.iter();
-            let known = devices.any(|device| *device.name.get_ref() == at.device);
-            (at.device != TARGET && !known).then(|| {
-                let device = at.device;
-                let message =
-                    format!("there is no device `{device}`; write target, or make one by [[device]]");
-                (raw.device.as_ref().map(Spanned::span), message)
-            })
-        });
-        if let Some((place, message)) = wrong {
+            let (device, mut devices) = (at.device, experiment.devices.iter());
+            if device == TARGET || devices.any(|known| *known.name.get_ref() == device) {
+                return Ok(());
+            }
+            let message =
+                format!("there is no device `{device}`; write target, or make one by [[device]]");
+            Err(wrong(&settings.device, &message))
+        };
+        if let Err(wrong) = experiment.points().into_iter().try_for_each(check) {
             self.problems
-                .add_at(place.unwrap_or_else(|| span.clone()), message);
+                .add_at(wrong.span.unwrap_or(span), wrong.message);
         }
         Some(settings)
     }
@@ -350,10 +302,9 @@ impl ExperimentChecker<'_> {
             (&raw.compute, 1, 10_000),
             (&raw.polling, 0, 10_000),
         ] {
-            if !(least..=most).contains(count.get_ref()) {
-                let message = format!("write a whole number from {least} to {most}");
-                self.problems.add(count, message);
-            }
+            let wrong = !(least..=most).contains(count.get_ref());
+            let message = format!("write a whole number from {least} to {most}");
+            self.problems.add_if(wrong, count, message);
         }
         let work = self.duration(&raw.work);
         Some(SetupOf {
@@ -376,7 +327,7 @@ impl ExperimentChecker<'_> {
             let message = "the axes of [study] are `rule` and `among`; leave [[axis]] out";
             self.problems.add(&axis.name, message);
         }
-        Some(rules::asked(raw, &mut self.problems))
+        Some(rules::asked(raw, self.problems))
     }
 
     fn compared(&mut self, experiment: &mut Experiment) {
@@ -389,16 +340,14 @@ impl ExperimentChecker<'_> {
             self.problems
                 .add(&compare.modes, none_such("mode", mode, &known));
         }
-        let lists = [
+        for (name, values) in [
             ("trace", &compare.traces),
             ("device", &compare.devices),
             ("mode", compare.modes.get_ref()),
-        ];
-        let axes = lists.map(|(name, values)| Axis {
-            name: name.to_owned(),
-            values: values.clone(),
-        });
-        experiment.axes.extend(axes);
+        ] {
+            let (name, values) = (name.to_owned(), values.clone());
+            experiment.axes.push(Axis { name, values });
+        }
     }
 
     fn kind(&mut self, experiment: &Experiment) {
@@ -409,44 +358,18 @@ impl ExperimentChecker<'_> {
             experiment.rules.is_some(),
         ];
         let others = others.iter().filter(|kind| **kind).count();
-        let problem = if others + usize::from(!no_jobs || !no_phases) > 1 {
-            Some(
-                "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it",
-            )
-        } else if others == 1 {
-            None
-        } else if no_jobs {
-            Some("there is no job; write [[job]] with a name, [place], [compare] or [study]")
-        } else if no_phases {
-            Some("there is no phase; write [[phase]] with a name and a length")
-        } else {
-            None
-        };
+        let name = &self.raw.name;
+        let several = others + usize::from(!no_jobs || !no_phases) > 1;
+        let message = "a file has jobs in phases, [place], [compare] or [study], and only one of them; split it";
+        self.problems.add_if(several, name, message);
+        let message = "there is no job; write [[job]] with a name, [place], [compare] or [study]";
+        self.problems.add_if(others == 0 && no_jobs, name, message);
+        let message = "there is no phase; write [[phase]] with a name and a length";
+        let wrong = others == 0 && !no_jobs && no_phases;
+        self.problems.add_if(wrong, name, message);
         let no_claims = "there is no claim; write [[claim]] with `says` and `expect`";
-        let no_claims = self.raw.claims.is_empty().then_some(no_claims);
-        for message in problem.into_iter().chain(no_claims) {
-            self.problems.add(&self.raw.name, message);
-        }
-    }
-}
-
-/// The place of the setting that is wrong, as far as its error names it.
-fn place_of(raw: &RawSettings, reason: &str) -> Option<Range<usize>> {
-    fn span<T>(at: &Option<Spanned<T>>) -> Option<Range<usize>> {
-        at.as_ref().map(Spanned::span)
-    }
-    let (begins, has) = (
-        |word| reason.starts_with(word),
-        |word| reason.contains(word),
-    );
-    match () {
-        () if begins("threads") => span(&raw.threads),
-        () if begins("cpus") => span(&raw.cpus),
-        () if begins("depth") => span(&raw.depth),
-        () if has("engine") => span(&raw.engine),
-        () if has("method") || has("rule") => span(&raw.method),
-        () if has("pattern") => span(&raw.pattern),
-        () => span(&raw.bs),
+        self.problems
+            .add_if(self.raw.claims.is_empty(), name, no_claims);
     }
 }
 
@@ -472,15 +395,13 @@ fn within(window: Window, phases: &[Phase]) -> Result<Window, String> {
     let Some(longest) = lengths.max_by(f64::total_cmp) else {
         return Ok(window);
     };
-    if window.from_s < longest {
-        Ok(window)
-    } else {
-        Err(format!(
-            "the window begins at {} s, and the longest phase lasts {longest} s; let it begin earlier, \
-             or make a phase longer",
-            window.from_s
-        ))
-    }
+    let from_s = window.from_s;
+    (from_s < longest).then_some(window).ok_or_else(|| {
+        format!(
+            "the window begins at {from_s} s, and the longest phase lasts {longest} s; let it begin earlier, \
+             or make a phase longer"
+        )
+    })
 }
 
 #[cfg(test)]

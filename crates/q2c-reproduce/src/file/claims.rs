@@ -1,54 +1,41 @@
 //! Checks the claims and the charts of a file, and what they need of the machine.
 
+use super::Needs;
 use super::problem::Problems;
 use super::raw::{OneOrMore, RawChart, RawClaim, RawCurve, Text};
-use super::{Experiment, Needs};
 use crate::claim::judge::Claim;
 use crate::claim::parse;
-use crate::claim::scope::{ClaimContext, none_such};
+use crate::claim::scope::{ClaimContext, ClaimScope, none_such};
 use q2c_result::reproduce::{ChartAsked, PublishedCurve};
 use toml::Spanned;
 
-pub(super) fn claim(
-    problems: &mut Problems<'_>,
-    raw: &RawClaim,
-    experiment: &Experiment,
-) -> (Claim, Needs) {
-    let scope = experiment.scope();
+pub fn claim(problems: &mut Problems<'_>, raw: &RawClaim, scope: &ClaimScope) -> (Claim, Needs) {
+    let mut known =
+        |kind, name: &Option<_>, names: &_| known(problems, kind, name.as_ref()?, names);
     let at = raw.at.iter();
     let at = at.map(|(axis, value)| (axis.clone(), value.get_ref().0.clone()));
     let context = ClaimContext {
-        window: known(
-            problems,
-            "window",
-            raw.window.as_ref(),
-            &scope.window_names(),
-        ),
-        phase: known(problems, "phase", raw.phase.as_ref(), &scope.phases),
-        job: known(problems, "job", raw.job.as_ref(), &scope.jobs),
+        window: known("window", &raw.window, &scope.window_names()),
+        phase: known("phase", &raw.phase, &scope.phases),
+        job: known("job", &raw.job, &scope.jobs),
         at: at.collect(),
     };
     let OneOrMore(texts) = raw.expect.get_ref();
-    if texts.is_empty() {
-        let message = "a claim needs an expression, such as \"iops > 10 K\"";
-        problems.add(&raw.expect, message);
-    }
-    let mut expects = Vec::new();
-    for text in texts {
+    let message = "a claim needs an expression, such as \"iops > 10 K\"";
+    problems.add_if(texts.is_empty(), &raw.expect, message);
+    let expects = texts.iter().filter_map(|text| {
         let read = parse::expect(text).map_err(|e| e.to_string());
-        let read = read.and_then(|expect| {
-            let checked = scope.check(&expect, &context);
-            checked
-                .map(|()| expect)
-                .map_err(|reason| format!("`{text}`: {reason}"))
+        let read = read.and_then(|expect| match scope.check(&expect, &context) {
+            Ok(()) => Ok(expect),
+            Err(reason) => Err(format!("`{text}`: {reason}")),
         });
-        expects.extend(problems.ok(&raw.expect, read));
-    }
+        problems.ok(&raw.expect, read)
+    });
     let claim = Claim {
         says: raw.says.clone(),
         published: raw.published.clone(),
         read_as: raw.read_as.clone(),
-        expects,
+        expects: expects.collect(),
         context,
         needs: Vec::new(),
         fitted: raw.fitted.clone(),
@@ -61,10 +48,9 @@ pub(super) fn claim(
 fn known(
     problems: &mut Problems<'_>,
     kind: &str,
-    name: Option<&Spanned<String>>,
+    name: &Spanned<String>,
     all: &[String],
 ) -> Option<String> {
-    let name = name?;
     if all.contains(name.get_ref()) {
         return Some(name.get_ref().clone());
     }
@@ -72,13 +58,8 @@ fn known(
     all.first().cloned()
 }
 
-pub(super) fn chart(
-    problems: &mut Problems<'_>,
-    raw: &RawChart,
-    experiment: &Experiment,
-) -> ChartAsked {
+pub(super) fn chart(problems: &mut Problems<'_>, raw: &RawChart, scope: &ClaimScope) -> ChartAsked {
     let figure = parse::figure(raw.figure.get_ref()).map_err(|e| e.to_string());
-    let scope = experiment.scope();
     let figure = figure.and_then(|figure| {
         if scope.figures.contains(&figure.name) {
             Ok(figure)

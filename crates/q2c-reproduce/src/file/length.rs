@@ -1,6 +1,6 @@
 //! How long an experiment takes.
 
-use super::{DeviceAsked, Experiment, Phase};
+use super::{DeviceAsked, Experiment, Phase, SettingsText};
 use crate::jobs::{AxisValues, LEAST_SLICE};
 use crate::studies::place::TRIAL_S;
 use q2c_model::Nanos;
@@ -53,18 +53,14 @@ impl Experiment {
 
     fn begin_s(&self, at: &AxisValues) -> f64 {
         let full = self.full(at);
-        let settings = self
-            .settings()
-            .filter_map(|settings| settings.settings_at(&full).ok());
-        let threads = settings.map(|settings| settings.threads);
-        let making = self
-            .devices
-            .iter()
-            .map(|device| match device.filled(&full).parse() {
-                Ok(DeviceAsked::Simulated(_)) | Err(_) => 0.0,
-                Ok(DeviceAsked::Loop(_) | DeviceAsked::FileOn(..)) => FILE_S,
-                Ok(DeviceAsked::RamdiskMq(_) | DeviceAsked::NullBlk(_)) => RAM_S,
-            });
-        BEGIN_S + making.sum::<f64>() + THREAD_S * f64::from(threads.max().unwrap_or(0))
+        let threads = |settings: &SettingsText| Some(settings.settings_at(&full).ok()?.threads);
+        let threads = self.settings().filter_map(threads).max();
+        let devices = self.devices.iter();
+        let making = devices.map(|device| match device.filled(&full).parse() {
+            Ok(DeviceAsked::Simulated(_)) | Err(_) => 0.0,
+            Ok(DeviceAsked::Loop(_) | DeviceAsked::FileOn(..)) => FILE_S,
+            Ok(DeviceAsked::RamdiskMq(_) | DeviceAsked::NullBlk(_)) => RAM_S,
+        });
+        BEGIN_S + making.sum::<f64>() + THREAD_S * f64::from(threads.unwrap_or(0))
     }
 }

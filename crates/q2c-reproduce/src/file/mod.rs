@@ -18,6 +18,7 @@ use crate::claim::eval::FIGURES;
 use crate::claim::judge::Claim;
 use crate::claim::scope::ClaimScope;
 use crate::jobs::AxisValues;
+use itertools::Itertools;
 use q2c_model::Nanos;
 use q2c_place::study::SetupOf;
 use q2c_result::reproduce::{Axis, ChartAsked, StudyKind, VariantOf, Window};
@@ -214,37 +215,27 @@ impl Experiment {
     /// The settings of all jobs at all points that do their I/O on the user's target.
     pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
         let points = self.points();
-        let at_points = |settings: &SettingsText| -> Vec<_> {
-            points
-                .iter()
-                .map(|at| settings.settings_at(&self.full(at)))
-                .collect()
-        };
-        let settings = self.settings().filter(|settings| settings.on_target());
-        settings.flat_map(at_points).collect()
+        let mut at_points = Vec::new();
+        for settings in self.settings().filter(|settings| settings.on_target()) {
+            let settings_at = |at| settings.settings_at(&self.full(at)).map_err(String::from);
+            at_points.extend(points.iter().map(settings_at));
+        }
+        at_points
     }
 
     /// The engines that jobs name, each once.
     pub fn engines(&self) -> Vec<String> {
-        let mut engines: Vec<String> = Vec::new();
-        for settings in self.on_target().into_iter().flatten() {
-            let name = settings.engine.map(|engine| engine.to_string());
-            engines.extend(name.filter(|name| !engines.contains(name)));
-        }
-        engines
+        let settings = self.on_target().into_iter().flatten();
+        let engines = settings.filter_map(|settings| settings.engine);
+        engines.map(|engine| engine.to_string()).unique().collect()
     }
 
     /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
     pub(crate) fn cpus(&self) -> Option<u32> {
-        let at_point = |at: AxisValues| {
-            let phases = crate::jobs::cpu_use(self, &at, 0).into_iter();
-            phases.map(|phase| phase.needed).max()
-        };
         let points = self.points().into_iter();
-        points
-            .filter_map(at_point)
-            .max()
-            .filter(|_| !self.jobs.is_empty())
+        let phases = points.flat_map(|at| crate::jobs::cpu_use(self, &at, 0));
+        let needed = phases.map(|phase| phase.needed).max();
+        needed.filter(|_| !self.jobs.is_empty())
     }
 
     /// Why it runs in real time; `None` where all jobs are on simulated devices, as `target` may

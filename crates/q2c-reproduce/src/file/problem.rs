@@ -29,10 +29,8 @@ pub enum ExperimentError {
 }
 
 fn lines(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(|problem| format!("\n  {problem}"))
-        .collect()
+    let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+    lines.collect()
 }
 
 pub(super) struct Problems<'a> {
@@ -43,6 +41,12 @@ pub(super) struct Problems<'a> {
 impl Problems<'_> {
     pub(crate) fn add<T>(&mut self, at: &Spanned<T>, words: impl Into<String>) {
         self.add_at(at.span(), words.into());
+    }
+
+    pub(crate) fn add_if<T>(&mut self, wrong: bool, at: &Spanned<T>, words: impl Into<String>) {
+        if wrong {
+            self.add(at, words);
+        }
     }
 
     pub(crate) fn add_at(&mut self, span: Range<usize>, words: String) {

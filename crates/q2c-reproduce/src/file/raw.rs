@@ -1,8 +1,9 @@
 //! The experiment file as it is written: TOML with the place of each value.
 
-use super::{DeviceOf, Needs};
+use super::{DeviceOf, Needs, SettingsText};
+use q2c_result::reproduce::VariantOf;
+use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::{fmt, iter};
 use toml::Spanned;
@@ -14,7 +15,7 @@ pub(crate) struct RawFile {
     pub name: Spanned<String>,
     pub title: String,
     pub setting: String,
-    pub variant_of: Option<RawVariant>,
+    pub variant_of: Option<VariantOf>,
     pub trials: Option<Spanned<u32>>,
     pub interval: Option<Spanned<String>>,
     #[serde(default)]
@@ -26,7 +27,7 @@ pub(crate) struct RawFile {
     #[serde(default, rename = "axis")]
     pub axes: Vec<RawAxis>,
     #[serde(default, rename = "job")]
-    pub jobs: Vec<Spanned<RawSettings>>,
+    pub jobs: Vec<Spanned<SettingsText>>,
     #[serde(default, rename = "phase")]
     pub phases: Vec<RawPhase>,
     pub place: Option<RawPlace>,
@@ -42,55 +43,11 @@ pub(crate) struct RawFile {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RawVariant {
-    pub name: String,
-    pub reason: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RawAxis {
     pub name: Spanned<String>,
     pub values: Spanned<Vec<Text>>,
     #[serde(default)]
     pub with: BTreeMap<String, Spanned<Vec<Text>>>,
-}
-
-/// The settings of a job. In a phase, those that are given take the place of the job's own.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawSettings {
-    /// The job's name; none in a phase.
-    pub name: Option<Spanned<String>>,
-    pub device: Option<Spanned<String>>,
-    pub engine: Option<Spanned<String>>,
-    pub method: Option<Spanned<OneOrMore>>,
-    pub pattern: Option<Spanned<String>>,
-    pub bs: Option<Spanned<String>>,
-    pub depth: Option<Spanned<Text>>,
-    pub threads: Option<Spanned<Text>>,
-    pub cpus: Option<Spanned<Text>>,
-    pub rest: Option<bool>,
-}
-
-impl RawSettings {
-    /// A phase that sets anything ends a rest of `base`, unless it says `rest` itself.
-    pub(crate) fn over(&self, base: &RawSettings) -> RawSettings {
-        let overrides = self.clone();
-        let base = base.clone();
-        RawSettings {
-            name: base.name,
-            device: overrides.device.or(base.device),
-            engine: overrides.engine.or(base.engine),
-            method: overrides.method.or(base.method),
-            pattern: overrides.pattern.or(base.pattern),
-            bs: overrides.bs.or(base.bs),
-            depth: overrides.depth.or(base.depth),
-            threads: overrides.threads.or(base.threads),
-            cpus: overrides.cpus.or(base.cpus),
-            rest: Some(overrides.rest.unwrap_or(false)),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -100,7 +57,7 @@ pub(crate) struct RawPhase {
     pub label: Option<String>,
     pub length: Spanned<String>,
     #[serde(default)]
-    pub set: BTreeMap<String, Spanned<RawSettings>>,
+    pub set: BTreeMap<String, Spanned<SettingsText>>,
 }
 
 /// A machine and its tasks for the simulator of placements.
@@ -178,11 +135,17 @@ pub(crate) struct RawCurve {
     pub points: Vec<(Text, f64)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Text(pub String);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Text(pub String);
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OneOrMore(pub Vec<String>);
+pub(crate) struct OneOrMore(pub Vec<String>);
 
 struct TextVisitor;
 

@@ -99,51 +99,39 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
 
 fn add_group(raw: &RawGroup, asked: &mut RulesAsked, problems: &mut Problems<'_>) {
     let name = raw.name.get_ref();
-    if asked.group(name).is_some() {
-        let message = format!("there are two groups `{name}`; give one another name");
-        problems.add(&raw.name, message);
-    }
+    let message = format!("there are two groups `{name}`; give one another name");
+    problems.add_if(asked.group(name).is_some(), &raw.name, message);
     let OneOrMore(texts) = raw.rules.get_ref();
-    let mut policies: Vec<PolicySpec> = Vec::new();
-    for text in texts {
-        policies.extend(
-            problems
-                .ok(&raw.rules, configurations(text))
-                .unwrap_or_default(),
-        );
-    }
-    if texts.is_empty() {
-        problems.add(&raw.rules, "a group needs a rule, such as \"min:70%,10ms\"");
-    }
-    for (n, policy) in policies.iter().enumerate() {
+    let of_text = |text: &String| problems.ok(&raw.rules, configurations(text));
+    let policies: Vec<PolicySpec> = texts.iter().filter_map(of_text).flatten().collect();
+    let message = "a group needs a rule, such as \"min:70%,10ms\"";
+    problems.add_if(texts.is_empty(), &raw.rules, message);
+    let wrong = policies.iter().enumerate().find_map(|(n, policy)| {
         if !policy.follows_the_device() {
-            let message = format!(
+            return Some(format!(
                 "the sleep of `{policy}` does not follow the device, so what is best on one says nothing of another; \
                  leave it out"
-            );
-            problems.add(&raw.rules, message);
-            break;
+            ));
         }
-        if policies[..n].contains(policy) || asked.policies.contains(policy) {
-            let message = format!("`{policy}` stands twice; write it in one group, once");
-            problems.add(&raw.rules, message);
-            break;
-        }
+        let twice = policies[..n].contains(policy) || asked.policies.contains(policy);
+        twice.then(|| format!("`{policy}` stands twice; write it in one group, once"))
+    });
+    if let Some(message) = wrong {
+        problems.add(&raw.rules, message);
     }
     asked.add(name, policies);
 }
 
 fn configurations(text: &str) -> Result<Vec<PolicySpec>, String> {
     let family = Family::parse(text).map_err(|error| format!("failed to {error}"))?;
-    if family.count() > MOST {
+    let count = family.count();
+    if count > MOST {
         return Err(format!(
-            "`{text}` has {} configurations, and {MOST} are possible; write a wider step",
-            family.count()
+            "`{text}` has {count} configurations, and {MOST} are possible; write a wider step"
         ));
     }
-    family
-        .spell_out()
-        .map_err(|error| format!("failed to {error}"))
+    let policies = family.spell_out();
+    policies.map_err(|error| format!("failed to {error}"))
 }
 
 fn add_among(
@@ -152,10 +140,8 @@ fn add_among(
     asked: &mut RulesAsked,
     problems: &mut Problems<'_>,
 ) {
-    if name == ALL {
-        let message = format!("`{ALL}` stands for all groups already; write another name");
-        problems.add(groups, message);
-    }
+    let message = format!("`{ALL}` stands for all groups already; write another name");
+    problems.add_if(name == ALL, groups, message);
     let mut indices: Vec<usize> = Vec::new();
     for group in groups.get_ref() {
         match asked.group(group) {
@@ -165,20 +151,13 @@ fn add_among(
                 problems.add(groups, message);
             }
             None => {
-                let names = asked.groups.iter().map(|(name, _)| name.clone());
-                problems.add(
-                    groups,
-                    none_such("group", group, &names.collect::<Vec<_>>()),
-                );
+                let names: Vec<_> = asked.groups.iter().map(|(name, _)| name.clone()).collect();
+                problems.add(groups, none_such("group", group, &names));
             }
         }
     }
-    if indices.len() < 2 {
-        problems.add(
-            groups,
-            "rules compete from two groups on; name another group",
-        );
-    }
+    let message = "rules compete from two groups on; name another group";
+    problems.add_if(indices.len() < 2, groups, message);
     asked.among.push((name.to_owned(), indices));
 }
 

@@ -1,34 +1,43 @@
 //! The settings of a job, and devices that are made for the run.
 
 use super::filled;
+use super::raw::{OneOrMore, Text};
 use crate::jobs::AxisValues;
 use q2c_bench::interface::Interface;
 use q2c_engine::{EngineSpec, Pattern};
 use q2c_model::{Bytes, parse_size};
 use q2c_policy::Method;
 use q2c_result::fs::FileSystem;
+use serde::Deserialize;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+use toml::Spanned;
 
 /// The name of the device that the user names.
 pub(crate) const TARGET: &str = "target";
 /// The engine that does nothing, which needs no device.
 const NO_IO: &str = "null";
 
-/// The settings of a job as the file has them: `{axis}` stands for the axis' value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The settings of a job as the file has them: `{axis}` stands for the axis' value. In a phase,
+/// those that are given take the place of the job's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SettingsText {
-    pub device: String,
+    /// The job's name; none in a phase.
+    pub name: Option<Spanned<String>>,
+    pub device: Option<Spanned<String>>,
     /// The engine; `None` takes the device's own, or io_uring.
-    pub engine: Option<String>,
+    pub engine: Option<Spanned<String>>,
     /// The methods, of which the first one that exists here is used.
-    pub methods: Vec<String>,
-    pub pattern: String,
-    pub bs: String,
-    pub depth: String,
-    pub threads: String,
+    pub method: Option<Spanned<OneOrMore>>,
+    pub pattern: Option<Spanned<String>>,
+    pub bs: Option<Spanned<String>>,
+    pub depth: Option<Spanned<Text>>,
+    pub threads: Option<Spanned<Text>>,
     /// CPUs that the threads share; `None` for one each.
-    pub cpus: Option<String>,
+    pub cpus: Option<Spanned<Text>>,
+    pub rest: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -43,55 +52,112 @@ pub struct JobSettings {
     pub cpus: u32,
 }
 
+/// What is wrong with a setting, and the setting's place where the file has it.
+#[derive(Debug)]
+pub(crate) struct SettingFault {
+    pub span: Option<Range<usize>>,
+    pub message: String,
+}
+
+impl From<SettingFault> for String {
+    fn from(wrong: SettingFault) -> String {
+        wrong.message
+    }
+}
+
 /// Most threads of a job, and most requests in flight of each.
 const MOST: u32 = 1024;
 
+const METHOD: &str = "interrupt";
+const PATTERN: &str = "randread";
+const BLOCK_SIZE: &str = "4k";
+
+fn text_or<'a, T: AsRef<str>>(setting: &'a Option<Spanned<T>>, default: &'a str) -> &'a str {
+    let text = setting.as_ref().map(|text| text.get_ref().as_ref());
+    text.unwrap_or(default)
+}
+
+pub(super) fn wrong<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> SettingFault {
+    SettingFault {
+        span: setting.as_ref().map(Spanned::span),
+        message: message.to_string(),
+    }
+}
+
 impl SettingsText {
-    pub(crate) fn settings_at(&self, point: &AxisValues) -> Result<JobSettings, String> {
-        let fill = |text: &String| filled(text, point);
-        let number = |what: &str, text: &String| {
-            let text = fill(text);
-            let number: Option<u32> = text.parse().ok();
-            number.filter(|n| (1..=MOST).contains(n)).ok_or_else(|| {
-                format!("{what} is `{text}`; write a whole number from 1 to {MOST}, or an axis in braces such as \"{{jobs}}\"")
-            })
+    /// A phase that sets anything ends a rest of `base`, unless it says `rest` itself.
+    pub(super) fn over(self, base: SettingsText) -> SettingsText {
+        SettingsText {
+            name: base.name,
+            device: self.device.or(base.device),
+            engine: self.engine.or(base.engine),
+            method: self.method.or(base.method),
+            pattern: self.pattern.or(base.pattern),
+            bs: self.bs.or(base.bs),
+            depth: self.depth.or(base.depth),
+            threads: self.threads.or(base.threads),
+            cpus: self.cpus.or(base.cpus),
+            rest: Some(self.rest.unwrap_or(false)),
+        }
+    }
+
+    pub(crate) fn settings_at(&self, point: &AxisValues) -> Result<JobSettings, SettingFault> {
+        let count = |name: &str, setting: &Option<Spanned<Text>>, default: &str| {
+            let text = filled(text_or(setting, default), point);
+            let number = text.parse().ok().filter(|n| (1..=MOST).contains(n));
+            number.ok_or_else(|| wrong(setting, &format!(
+                "{name} is `{text}`; write a whole number from 1 to {MOST}, or an axis in braces such as \"{{jobs}}\""
+            )))
         };
-        let threads = number("threads", &self.threads)?;
-        let cpus = self.cpus.as_ref().map(|cpus| number("cpus", cpus));
-        let engine = self.engine.as_ref().map(|text| fill(text).parse());
-        let method = |text| fill(text).parse::<Method>().map_err(|e| e.to_string());
-        let pattern = fill(&self.pattern).parse::<Pattern>();
+        let threads = count("threads", &self.threads, "1")?;
+        let engine = self.engine.as_ref();
+        let engine = engine.map(|text| filled(text.get_ref(), point).parse());
+        let method = |text: &str| filled(text, point).parse::<Method>();
+        let methods: Result<_, _> = self.methods().into_iter().map(method).collect();
+        let pattern = filled(text_or(&self.pattern, PATTERN), point).parse::<Pattern>();
+        let bs = parse_size(&filled(text_or(&self.bs, BLOCK_SIZE), point));
         Ok(JobSettings {
-            device: fill(&self.device),
-            engine: engine.transpose()?,
-            methods: self.methods.iter().map(method).collect::<Result<_, _>>()?,
-            pattern: pattern.map_err(|e| e.to_string())?,
-            bs: parse_size(&fill(&self.bs)).map_err(|e| e.to_string())?,
-            depth: number("depth", &self.depth)? as u16,
+            device: filled(self.device(), point),
+            engine: engine.transpose().map_err(|e| wrong(&self.engine, &e))?,
+            methods: methods.map_err(|e| wrong(&self.method, &e))?,
+            pattern: pattern.map_err(|e| wrong(&self.pattern, &e))?,
+            bs: bs.map_err(|e| wrong(&self.bs, &e))?,
+            depth: count("depth", &self.depth, "1")? as u16,
             threads,
-            cpus: cpus.transpose()?.unwrap_or(threads).min(threads),
+            cpus: match self.cpus {
+                Some(_) => count("cpus", &self.cpus, "1")?.min(threads),
+                None => threads,
+            },
+        })
+    }
+
+    fn device(&self) -> &str {
+        text_or(&self.device, TARGET)
+    }
+
+    fn methods(&self) -> Vec<&str> {
+        let given = self.method.as_ref().map(|method| &method.get_ref().0);
+        given.map_or(vec![METHOD], |texts| {
+            texts.iter().map(String::as_str).collect()
         })
     }
 
     pub(crate) fn on_target(&self) -> bool {
-        let no_io = self.engine.as_deref() == Some(NO_IO);
-        self.device == TARGET && !no_io
+        self.device() == TARGET && text_or(&self.engine, "") != NO_IO
     }
 }
 
 impl fmt::Display for SettingsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let engine = self.engine.as_deref().unwrap_or("engine of the device");
-        let plural = if self.threads == "1" { "" } else { "s" };
+        let threads = text_or(&self.threads, "1");
+        let plural = if threads == "1" { "" } else { "s" };
+        let pattern = text_or(&self.pattern, PATTERN);
+        let (bs, depth) = (text_or(&self.bs, BLOCK_SIZE), text_or(&self.depth, "1"));
+        let engine = text_or(&self.engine, "engine of the device");
+        let (methods, device) = (self.methods().join(" or "), self.device());
         write!(
             f,
-            "{} thread{plural}, {} {} depth {}, {engine} {} on {}",
-            self.threads,
-            self.pattern,
-            self.bs,
-            self.depth,
-            self.methods.join(" or "),
-            self.device
+            "{threads} thread{plural}, {pattern} {bs} depth {depth}, {engine} {methods} on {device}"
         )
     }
 }

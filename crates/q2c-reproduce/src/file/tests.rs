@@ -1,4 +1,5 @@
 use super::*;
+use crate::file::problem::Problem;
 
 const SOUND: &str = r#"schema = "q2c.reproduce/2"
 name = "small"
@@ -55,9 +56,8 @@ pub(crate) fn assert_faults(sound: &str, cases: &str) {
         let text = sound.replacen(from, to, 1);
         assert_ne!(text, sound, "{from}");
         let problems = problems(&text);
-        let problem = problems
-            .iter()
-            .find(|problem| problem.words.contains(excerpt));
+        let has_excerpt = |problem: &&Problem| problem.words.contains(excerpt);
+        let problem = problems.iter().find(has_excerpt);
         let at = problem.map(|problem| problem.line);
         assert_eq!(at, line.parse().ok(), "{excerpt}: {problems:?}");
     }
@@ -131,9 +131,8 @@ fn texts_go_with_the_values_of_an_axis() {
 
 #[test]
 fn all_problems_are_told_in_order() {
-    let text = SOUND
-        .replace("depth = 4", "depth = 0")
-        .replace("reproduce/2", "x");
+    let text = SOUND.replace("depth = 4", "depth = 0");
+    let text = text.replace("reproduce/2", "x");
     let lines = |text: &str| -> Vec<usize> { problems(text).iter().map(|p| p.line).collect() };
     assert_eq!(lines(&text), [1, 29]);
     // A wrong name beside an expression, and one in it, each where it stands.
@@ -156,9 +155,8 @@ fn built_in_experiments_are_sound_and_others_are_refused() {
             assert!(literal.variant_of.is_none() && !variant.reason.is_empty());
         }
     }
-    let error = crate::file::built_in_experiment("miss")
-        .unwrap_err()
-        .to_string();
+    let error = crate::file::built_in_experiment("miss").unwrap_err();
+    let error = error.to_string();
     assert!(error.contains("miss-rate-interference"), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! What jobs run on: the user's target, the devices that the file makes, and the CPUs.
 
-use crate::devices::{ExperimentDevice, Maker};
+use crate::devices::{MadeDevices, Maker};
 use crate::file::{JobSettings, TARGET};
 use q2c_bench::interface::Interface;
 use q2c_bench::media::Media;
@@ -9,7 +9,6 @@ use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::{KernelSleep, LaneMethod, Method};
 use q2c_workbench::workload::Site;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The user's target, open.
@@ -48,6 +47,8 @@ pub(crate) struct PreparedJob {
     /// The sleep that is left to the kernel, which it does inside the call.
     pub kernel: Option<KernelSleep>,
     pub settings: JobSettings,
+    /// The CPU of each thread.
+    pub cpus: Vec<CpuId>,
 }
 
 impl PreparedJob {
@@ -65,76 +66,80 @@ impl PreparedJob {
     }
 }
 
+/// What a job's I/O goes to.
+struct JobDevice<'a> {
+    interface: Interface,
+    can: Abilities,
+    medium: &'a dyn Fn(&EngineSpec) -> Medium,
+    span: Bytes,
+}
+
 impl Ground<'_> {
     /// The settings on their device, by the first of their methods that exists here.
     pub(crate) fn ready(
         &self,
-        settings: &JobSettings,
-        made: &BTreeMap<String, ExperimentDevice>,
+        settings: JobSettings,
+        cpus: Vec<CpuId>,
+        made: &MadeDevices,
     ) -> Result<PreparedJob, String> {
         let null = Interface::Engine(EngineSpec::Null);
         if settings.engine.as_ref() == Some(&null) {
-            let none = |_: &EngineSpec| Medium::None;
-            return self.by(settings, &null, Abilities::default(), none, NO_DEVICE);
+            let device = JobDevice {
+                interface: null,
+                can: Abilities::default(),
+                medium: &|_| Medium::None,
+                span: NO_DEVICE,
+            };
+            return device.ready(settings, cpus);
         }
         if settings.device != TARGET {
             let made = made.get(&settings.device);
             let made = made.ok_or_else(|| format!("there is no device {}", settings.device))?;
-            let interface = interface(settings, made.engine.as_ref())?;
-            let medium = |_: &EngineSpec| made.medium.clone();
-            return self.by(
-                settings,
-                &interface,
-                Abilities::default(),
-                medium,
-                made.span,
-            );
+            let device = JobDevice {
+                interface: interface(&settings, made.engine.as_ref())?,
+                can: Abilities::default(),
+                medium: &|_| made.medium.clone(),
+                span: made.span,
+            };
+            return device.ready(settings, cpus);
         }
         let target = self.target.as_ref().ok_or(
             "the job works on the user's target, and none was named; name one with --target or --scratch",
         )?;
-        let interface = interface(settings, target.engine.as_ref())?;
-        if let Some(reason) = target.media.absent(&interface) {
-            return Err(reason);
-        }
-        let medium = |engine: &EngineSpec| target.media.medium_for(engine);
-        self.by(settings, &interface, target.abilities, medium, target.span)
+        let interface = interface(&settings, target.engine.as_ref())?;
+        target.media.absent(&interface).map_or(Ok(()), Err)?;
+        let device = JobDevice {
+            interface,
+            can: target.abilities,
+            medium: &|engine| target.media.medium_for(engine),
+            span: target.span,
+        };
+        device.ready(settings, cpus)
     }
+}
 
-    fn by(
-        &self,
-        settings: &JobSettings,
-        interface: &Interface,
-        can: Abilities,
-        medium: impl Fn(&EngineSpec) -> Medium,
-        span: Bytes,
-    ) -> Result<PreparedJob, String> {
-        let mut first = None;
-        for method in &settings.methods {
-            let interface = &carrier(interface, settings, method);
-            let way = Way::resolve(interface, method, settings.depth, can);
-            let engine = way.as_ref().ok().and_then(|way| way.interface.engine());
-            match (&way, engine) {
-                (Ok(way), Some(engine)) => {
-                    return Ok(PreparedJob {
-                        medium: medium(engine),
-                        engine: engine.clone(),
-                        span,
-                        waits: way.waits.clone(),
-                        kernel: way.kernel.clone(),
-                        settings: settings.clone(),
-                    });
-                }
-                (Ok(_), None) => {
-                    let reason = format!(
-                        "{interface} is a program of its own, and its figures have no series"
-                    );
-                    first = first.or(Some(reason));
-                }
-                (Err(reason), _) => first = first.or(Some(reason.clone())),
-            }
-        }
-        Err(first.unwrap_or_else(|| "the job names no method".to_owned()))
+impl JobDevice<'_> {
+    fn ready(&self, settings: JobSettings, cpus: Vec<CpuId>) -> Result<PreparedJob, String> {
+        let way = |method: &Method| -> Result<(Way, EngineSpec), String> {
+            let interface = carrier(&self.interface, &settings, method);
+            let way = Way::resolve(&interface, method, settings.depth, self.can)?;
+            let engine = way.interface.engine().cloned().ok_or_else(|| {
+                format!("{interface} is a program of its own, and its figures have no series")
+            })?;
+            Ok((way, engine))
+        };
+        let mut ways = settings.methods.iter().map(way);
+        let first = ways.next().ok_or("the job names no method")?;
+        let (way, engine) = first.or_else(|reason| ways.find_map(Result::ok).ok_or(reason))?;
+        Ok(PreparedJob {
+            medium: (self.medium)(&engine),
+            engine,
+            span: self.span,
+            waits: way.waits,
+            kernel: way.kernel,
+            settings,
+            cpus,
+        })
     }
 }
 
@@ -152,15 +157,12 @@ fn carrier(interface: &Interface, settings: &JobSettings, method: &Method) -> In
 }
 
 /// A simulated device is its own engine.
-fn interface(
-    settings: &JobSettings,
-    device_engine: Option<&EngineSpec>,
-) -> Result<Interface, String> {
-    match (&settings.engine, device_engine) {
+fn interface(settings: &JobSettings, device: Option<&EngineSpec>) -> Result<Interface, String> {
+    match (&settings.engine, device) {
         (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),
         (None, None) => "io_uring".parse(),
-        (Some(engine), Some(device_engine)) if !device_engine.needs_file() => Err(format!(
-            "{engine} needs a file or device, and the device is simulated ({device_engine})"
+        (Some(engine), Some(device)) if !device.needs_file() => Err(format!(
+            "{engine} needs a file or device, and the device is simulated ({device})"
         )),
         (Some(engine), _) => Ok(engine.clone()),
     }

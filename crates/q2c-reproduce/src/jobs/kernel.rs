@@ -37,11 +37,7 @@ struct ProbeSamples {
 
 impl KernelPolling {
     /// Locks the setting where a job polls in its calls.
-    pub(crate) fn begin(
-        courses: &[Course],
-        site: &Site,
-        journal: Option<&Path>,
-    ) -> Result<Self, String> {
+    pub fn begin(courses: &[Course], site: &Site, journal: Option<&Path>) -> Result<Self, String> {
         let mut kernel = KernelPolling {
             setting: None,
             delays: delays(courses)?,
@@ -131,10 +127,8 @@ impl ProbeSamples {
     fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
             let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
-            let begin = cut
-                .checked_sub(1)
-                .and_then(|before| self.counts.get(before));
-            let Some((begin, end)) = begin.zip(self.counts.get(cut)) else {
+            let Some([begin, end]) = cut.checked_sub(1).and_then(|n| self.counts.get(n..=cut))
+            else {
                 continue;
             };
             let seen = end.since(*begin);
@@ -147,8 +141,8 @@ impl ProbeSamples {
 
 fn sleeper(courses: &[Course], phase: usize) -> Option<usize> {
     courses.iter().position(|course| {
-        let placed = course.phases[phase].as_ref();
-        placed.is_some_and(|placed| placed.ready.kernel.is_some())
+        let prepared = course.phases[phase].as_ref();
+        prepared.is_some_and(|job| job.kernel.is_some())
     })
 }
 
@@ -159,13 +153,13 @@ fn delays(courses: &[Course]) -> Result<Vec<Option<Delay>>, String> {
 
 /// A job that leaves its sleep to the kernel is the only one that polls: the probe sees no jobs.
 fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
-    let polls = |ready: &&PreparedJob| {
-        let polls = ready.engine.polls_in_call() || ready.engine.needs_poll_queues();
-        polls && ready.settings.device == TARGET
+    let polls = |job: &&PreparedJob| {
+        let polls = job.engine.polls_in_call() || job.engine.needs_poll_queues();
+        polls && job.settings.device == TARGET
     };
     let polling = courses.iter().filter_map(|course| {
-        let ready = course.phases[phase].as_ref().map(|placed| &placed.ready);
-        Some((&course.name, ready.filter(polls)?.kernel.as_ref()))
+        let job = course.phases[phase].as_ref().filter(polls)?;
+        Some((&course.name, job.kernel.as_ref()))
     });
     let polling: Vec<_> = polling.collect();
     let Some((sleeping, sleep)) = polling.iter().find(|(_, sleep)| sleep.is_some()) else {
@@ -183,17 +177,18 @@ fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::lanes::PlacedJob;
     use crate::jobs::lanes::tests::{course, placed};
     use q2c_engine::EngineSpec;
     use q2c_policy::KernelSleep;
     use q2c_result::reproduce::Tick;
 
-    fn in_call(kernel: Option<KernelSleep>) -> Option<PlacedJob> {
-        let mut placed = placed("poll", 1, &[0])?;
-        placed.ready.engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
-        placed.ready.kernel = kernel;
-        Some(placed)
+    fn in_call(kernel: Option<KernelSleep>) -> Option<PreparedJob> {
+        let engine = "pvsync2:hipri".parse::<EngineSpec>().unwrap();
+        placed("poll", 1, &[0]).map(|job| PreparedJob {
+            engine,
+            kernel,
+            ..job
+        })
     }
 
     #[test]
@@ -211,10 +206,8 @@ mod tests {
         let wanted = [Some(Delay(0)), Some(Delay(57)), Some(Delay(-1)), None];
         assert_eq!(phase_delays, wanted);
         let reason = of_both(vec![in_call(None); 4]).unwrap_err();
-        assert!(
-            reason.starts_with("one and other poll the target"),
-            "{reason}"
-        );
+        let holds = reason.starts_with("one and other poll the target");
+        assert!(holds, "{reason}");
     }
 
     /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, 2000 ns asked; then none; then no

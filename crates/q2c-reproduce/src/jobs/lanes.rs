@@ -7,18 +7,12 @@ use q2c_engine::{Activity, JobPlan};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Wait;
 
-#[derive(Clone, Debug)]
-pub(crate) struct PlacedJob {
-    pub ready: PreparedJob,
-    pub cpus: Vec<CpuId>,
-}
-
 /// A job over the phases of a trial.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     pub name: String,
     /// `None` where it rests.
-    pub phases: Vec<Option<PlacedJob>>,
+    pub phases: Vec<Option<PreparedJob>>,
 }
 
 pub(crate) struct Strand {
@@ -37,7 +31,7 @@ pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
             for &cpu in &placed.cpus {
                 let free = strands.iter_mut().find(|strand| {
                     let same = strand.job == job && strand.cpu == cpu && !strand.works[phase];
-                    same && strand.ready.same_ring(&placed.ready)
+                    same && strand.ready.same_ring(placed)
                 });
                 if let Some(strand) = free {
                     strand.works[phase] = true;
@@ -45,7 +39,7 @@ pub(crate) fn strands(courses: &[Course]) -> Vec<Strand> {
                 }
                 strands.push(Strand {
                     job,
-                    ready: placed.ready.clone(),
+                    ready: placed.clone(),
                     cpu,
                     works: (0..course.phases.len()).map(|n| n == phase).collect(),
                 });
@@ -61,17 +55,16 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
         let Some(placed) = &course.phases[phase] else {
             continue;
         };
-        let before = phase
-            .checked_sub(1)
-            .and_then(|before| course.phases[before].as_ref());
-        let waits_as_before = before.is_some_and(|b| b.ready.waits == placed.ready.waits);
+        let before = phase.checked_sub(1);
+        let before = before.and_then(|before| course.phases[before].as_ref());
+        let waits_as_before = before.is_some_and(|before| before.waits == placed.waits);
         let mine = |strand: &Strand| strand.job == job && strand.works[phase];
         let goes_on = |strand: &Strand| waits_as_before && strand.works[phase - 1];
         let begins = |n: &usize| mine(&strands[*n]) && !goes_on(&strands[*n]);
         let begin: Vec<usize> = (0..strands.len()).filter(begins).collect();
         let cpus: Vec<CpuId> = begin.iter().map(|&n| strands[n].cpu).collect();
         // Threads that begin together share the state of their rule, as threads of one device do.
-        let waits: Vec<Wait> = placed.ready.waits.build_on(&cpus);
+        let waits: Vec<Wait> = placed.waits.build_on(&cpus);
         for (n, strand) in strands.iter().enumerate() {
             if mine(strand) {
                 activities[n] = Activity::Continue;
@@ -119,9 +112,10 @@ pub(super) mod tests {
     use q2c_engine::{EngineSpec, Medium, Pattern};
     use q2c_policy::LaneMethod;
 
-    fn ready(method: &str, depth: u16) -> PreparedJob {
+    pub(crate) fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<PreparedJob> {
         let method: q2c_policy::Method = method.parse().unwrap();
-        PreparedJob {
+        Some(PreparedJob {
+            cpus: cpus.iter().copied().map(CpuId).collect(),
             engine: EngineSpec::Null,
             medium: Medium::None,
             span: Bytes(1 << 20),
@@ -140,17 +134,10 @@ pub(super) mod tests {
                 threads: 1,
                 cpus: 1,
             },
-        }
-    }
-
-    pub(crate) fn placed(method: &str, depth: u16, cpus: &[u32]) -> Option<PlacedJob> {
-        Some(PlacedJob {
-            ready: ready(method, depth),
-            cpus: cpus.iter().copied().map(CpuId).collect(),
         })
     }
 
-    pub(crate) fn course(name: &str, phases: Vec<Option<PlacedJob>>) -> Course {
+    pub(crate) fn course(name: &str, phases: Vec<Option<PreparedJob>>) -> Course {
         let name = name.to_owned();
         Course { name, phases }
     }

@@ -18,6 +18,7 @@ pub(crate) struct LiveTrial<'a> {
     pub listener: Option<CpuId>,
     pub site: &'a Site,
     pub seed: u64,
+    pub stop: &'a AtomicBool,
 }
 
 pub(crate) struct LiveOutcome {
@@ -43,19 +44,11 @@ const IOPS_PER_CPU: f64 = 600e3;
 const PATIENCE: u64 = 300_000_000;
 
 impl LiveTrial<'_> {
-    pub(crate) fn run(
-        &self,
-        kernel: &mut KernelPolling,
-        stop: &AtomicBool,
-    ) -> Result<LiveOutcome, RunError> {
+    pub fn run(&self, kernel: &mut KernelPolling) -> Result<LiveOutcome, RunError> {
         let capacity = |cpu: CpuId| {
-            let sharing = self
-                .strands
-                .iter()
-                .filter(|strand| strand.cpu == cpu)
-                .count()
-                .max(1);
-            let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing as f64;
+            let sharing = self.strands.iter().filter(|strand| strand.cpu == cpu);
+            let sharing = sharing.count().max(1) as f64;
+            let expected = self.slice.as_secs_f64() * IOPS_PER_CPU / sharing;
             expected.clamp(LEAST_SAMPLES, MOST_SAMPLES) as usize
         };
         let plan = LivePlan {
@@ -65,8 +58,8 @@ impl LiveTrial<'_> {
             time: self.site.time.clone(),
             samples: false,
         };
-        let listen = |ears: &mut Live<'_>| self.listen(ears, kernel, stop);
-        let (heard, data) = live(plan, stop, listen)?;
+        let listen = |ears: &mut Live<'_>| self.listen(ears, kernel);
+        let (heard, data) = live(plan, self.stop, listen)?;
         let fault = first_fault(&data);
         let mut ran = heard?;
         ran.stopped =
@@ -99,7 +92,6 @@ impl LiveTrial<'_> {
         &self,
         ears: &mut Live<'_>,
         kernel: &mut KernelPolling,
-        stop: &AtomicBool,
     ) -> Result<LiveOutcome, RunError> {
         let start = ears.start_ns();
         let mut ran = self.begun(ears);
@@ -113,13 +105,13 @@ impl LiveTrial<'_> {
                 // An order takes effect at the next cut that all threads can reach, so it is given
                 // within the last slice of the phase.
                 let time = cut - self.slice.0 + self.slice.0 / 4;
-                if !self.hear_until(time, ears, &mut ran.heap, kernel, stop) {
+                if !self.hear_until(time, ears, &mut ran.heap, kernel) {
                     return Ok(ran);
                 }
                 let order = ears.order(activities(self.strands, self.courses, next))?;
                 ran.orders.push(order);
             }
-            if !self.hear_until(cut, ears, &mut ran.heap, kernel, stop) {
+            if !self.hear_until(cut, ears, &mut ran.heap, kernel) {
                 return Ok(ran);
             }
             ran.boundaries.push(Boundary::read(self.site));
@@ -130,7 +122,7 @@ impl LiveTrial<'_> {
         let late = start + end * self.slice.0 + PATIENCE;
         while ran.heap.late(end) > 0 && self.site.time.now() < late {
             let time = self.site.time.now() + self.slice.0 / 4;
-            if !self.hear_until(time, ears, &mut ran.heap, kernel, stop) {
+            if !self.hear_until(time, ears, &mut ran.heap, kernel) {
                 break;
             }
         }
@@ -146,7 +138,6 @@ impl LiveTrial<'_> {
         ears: &mut Live<'_>,
         heap: &mut Heap,
         kernel: &mut KernelPolling,
-        stop: &AtomicBool,
     ) -> bool {
         loop {
             let now = self.site.time.now();
@@ -161,7 +152,7 @@ impl LiveTrial<'_> {
                 LiveAnswer::Nothing => {}
                 LiveAnswer::End => return false,
             }
-            if stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 return false;
             }
         }

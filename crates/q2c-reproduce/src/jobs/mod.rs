@@ -12,11 +12,11 @@ pub use ground::{Ground, OpenTarget};
 pub(crate) use stages::STAGE_FIGURES;
 pub use stages::no_capture;
 
-use crate::devices::ExperimentDevice;
-use crate::file::{Experiment, ExperimentJob, SettingsText};
+use crate::devices::MadeDevices;
+use crate::file::{Experiment, ExperimentJob, JobSettings, SettingsText};
 use cpus::{CpuDemand, needed, placed};
 use kernel::KernelPolling;
-use lanes::{Course, PlacedJob, strands};
+use lanes::{Course, strands};
 use live::LiveTrial;
 use q2c_model::{CpuId, Nanos};
 use q2c_result::reproduce::{CpuUse, PointTrial, Window};
@@ -70,34 +70,24 @@ impl JobsPlan<'_> {
         cpu_use(self.experiment, at, self.ground.cpus.len() as u32)
     }
 
-    fn courses(
-        &self,
-        at: &AxisValues,
-        made: &BTreeMap<String, ExperimentDevice>,
-    ) -> Result<Vec<Course>, String> {
+    fn courses(&self, at: &AxisValues, made: &MadeDevices) -> Result<Vec<Course>, String> {
         let wishes = wishes(self.experiment, at)?;
         let at = &self.experiment.full(at);
         let cpus = wishes.iter().map(|wishes| placed(wishes, self.ground.cpus));
         let cpus: Vec<Vec<Vec<CpuId>>> = cpus.collect();
         let course = |(n, job): (usize, &ExperimentJob)| {
-            let mut phases = Vec::new();
-            for (settings, cpus) in job.phases.iter().zip(&cpus) {
-                let place = |settings: &SettingsText| -> Result<PlacedJob, String> {
-                    let ready = self.ground.ready(&settings.settings_at(at)?, made)?;
-                    let cpus = cpus[n].clone();
-                    Ok(PlacedJob { ready, cpus })
-                };
-                phases.push(settings.as_ref().map(place).transpose()?);
-            }
-            let name = job.name.clone();
+            let phase = |(settings, cpus): (&Option<SettingsText>, &Vec<Vec<CpuId>>)| {
+                let settings = settings.as_ref().map(|settings| settings.settings_at(at));
+                let job = settings.transpose()?;
+                let job = job.map(|job| self.ground.ready(job, cpus[n].clone(), made));
+                job.transpose()
+            };
+            let phases = job.phases.iter().zip(&cpus).map(phase);
+            let (name, phases) = (job.name.clone(), phases.collect::<Result<_, String>>()?);
             Ok(Course { name, phases })
         };
-        self.experiment
-            .jobs
-            .iter()
-            .enumerate()
-            .map(course)
-            .collect()
+        let jobs = self.experiment.jobs.iter();
+        jobs.enumerate().map(course).collect()
     }
 
     /// A CPU for the thread that listens: one without a thread, else not the first job's.
@@ -134,13 +124,14 @@ impl JobsPlan<'_> {
             listener: self.listener(&courses),
             site: &site,
             seed: context.seed >> 1,
+            stop: context.cancel,
         };
         let capture = Capture::begin(self.experiment.capture, &trial)?;
         let journal = self.ground.restore_dir.as_deref();
         let kernel = KernelPolling::begin(&courses, self.ground.site, journal);
         let mut kernel = kernel.map_err(CellError::Cell)?;
         kernel.enter(0).map_err(CellError::Cell)?;
-        let ran = trial.run(&mut kernel, context.cancel);
+        let ran = trial.run(&mut kernel);
         let ran = ran.map_err(|e| CellError::Cell(format!("failed to {e}")))?;
         if let Some(fault) = ran.fault {
             return Err(CellError::Abort(fault.into()));
@@ -180,23 +171,19 @@ impl JobsPlan<'_> {
 /// As [`JobsPlan::cpus`], where there are `present`.
 pub(crate) fn cpu_use(experiment: &Experiment, at: &AxisValues, present: u32) -> Vec<CpuUse> {
     let wishes = wishes(experiment, at).unwrap_or_default();
-    wishes
-        .iter()
-        .map(|wishes| needed(wishes, present))
-        .collect()
+    let uses = wishes.iter().map(|wishes| needed(wishes, present));
+    uses.collect()
 }
 
 fn wishes(experiment: &Experiment, at: &AxisValues) -> Result<Vec<Vec<Option<CpuDemand>>>, String> {
     let (jobs, at) = (&experiment.jobs, &experiment.full(at));
     let wish = |job: &ExperimentJob, phase: usize| {
-        let settings = job.phases[phase]
-            .as_ref()
-            .map(|settings| settings.settings_at(at));
-        let settings = settings.transpose()?;
-        Ok(settings.map(|settings| CpuDemand {
-            threads: settings.threads,
-            cpus: settings.cpus,
-        }))
+        let settings = job.phases[phase].as_ref();
+        let demand = settings.map(|settings| {
+            let JobSettings { threads, cpus, .. } = settings.settings_at(at)?;
+            Ok(CpuDemand { threads, cpus })
+        });
+        demand.transpose()
     };
     let phase = |phase: usize| jobs.iter().map(|job| wish(job, phase)).collect();
     (0..experiment.phases.len()).map(phase).collect()

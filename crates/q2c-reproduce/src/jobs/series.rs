@@ -10,7 +10,7 @@ use q2c_result::mode::WaitMode;
 use q2c_result::reproduce::{JobSeries, PhaseTrial, Tick};
 use q2c_result::waits::{Switches, WaitCounts};
 use q2c_workbench::busy::{CounterSpan, Others, of_jobs};
-use q2c_workbench::workload::{Boundary, Site};
+use q2c_workbench::workload::{Boundary, Site, StageActivity};
 
 pub(crate) struct Heap {
     /// The common start on the run's clock, ns.
@@ -95,18 +95,14 @@ pub(crate) struct Run<'a> {
 
 impl Run<'_> {
     pub(crate) fn phases(&self) -> Vec<PhaseTrial> {
-        (0..self.orders.len())
-            .map(|phase| self.phase(phase))
-            .collect()
+        let phases = 0..self.orders.len();
+        phases.map(|phase| self.phase(phase)).collect()
     }
 
     /// The slices in which an order was in force.
     fn parts(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
-        let order = self.orders.get(phase);
-        self.heap
-            .slices
-            .iter()
-            .filter(move |part| Some(&part.order) == order)
+        let (slices, order) = (self.heap.slices.iter(), self.orders.get(phase));
+        slices.filter(move |part| Some(&part.order) == order)
     }
 
     fn does(&self, lane: usize, job: usize, phase: usize) -> bool {
@@ -131,11 +127,8 @@ impl Run<'_> {
     fn cut(&self, phase: usize) -> (u64, u64) {
         let begin = |phase| self.parts(phase).map(|part| part.numbers.0).min();
         let first = begin(phase).unwrap_or(0);
-        let last = self
-            .parts(phase)
-            .map(|part| part.numbers.1)
-            .max()
-            .unwrap_or(0);
+        let last = self.parts(phase).map(|part| part.numbers.1);
+        let last = last.max().unwrap_or(0);
         let end = begin(phase + 1).unwrap_or(self.heap.end).min(self.heap.end);
         (first, last.min(end.saturating_sub(1)).max(first))
     }
@@ -144,22 +137,22 @@ impl Run<'_> {
         let (first, last) = self.cut(phase);
         let slice_s = self.heap.slice.as_secs_f64();
         let seconds = (last + 1 - first) as f64 * slice_s;
-        let counters = PhaseCounters::between(self, phase);
-        let job_parts = |job: usize| -> Vec<&SeriesSlice> {
-            let parts = self.parts(phase);
-            parts
-                .filter(|part| self.does(part.lane, job, phase))
-                .collect()
+        let counters = match self.boundaries.get(phase..phase + 2) {
+            Some([begin, end]) => end.since(begin),
+            _ => StageActivity::default(),
         };
-        let jobs = 0..self.courses.len();
-        let cpus: Vec<f64> = jobs
-            .clone()
-            .map(|job| busy(&job_parts(job), seconds))
-            .collect();
-        let series = |job: usize| {
+        let job_parts = |job: usize| -> Vec<&SeriesSlice> {
+            let of_job = |part: &&SeriesSlice| self.does(part.lane, job, phase);
+            self.parts(phase).filter(of_job).collect()
+        };
+        let parts: Vec<_> = (0..self.courses.len()).map(job_parts).collect();
+        let busy = |parts: &Vec<&SeriesSlice>| {
+            parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
+        };
+        let cpus: Vec<f64> = parts.iter().map(busy).collect();
+        let series = |(job, mine): (usize, &Vec<&SeriesSlice>)| {
             let course = &self.courses[job];
             let placed = course.phases[phase].as_ref()?;
-            let mine = job_parts(job);
             let span = CounterSpan {
                 wall_s: seconds,
                 stretches: 1,
@@ -168,26 +161,24 @@ impl Run<'_> {
                 known: self.site.idle_busy_cpus + cpus.iter().sum::<f64>() - cpus[job],
                 ..Others::default()
             };
-            let method = placed.ready.method();
-            let busy = counters
-                .busy
-                .map(|total| of_jobs(total, others, cpus[job], span).cpus);
+            let method = placed.method();
+            let busy = |total| of_jobs(total, others, cpus[job], span).cpus;
             Some(JobSeries {
                 job: course.name.clone(),
                 lanes: placed.cpus.len() as u32,
-                was: Some(counters.mode(&mine, &method, phase, self)),
+                was: Some(self.mode(mine, &method, phase, &counters)),
                 rule_period_s: method.period().map(Nanos::as_secs_f64),
-                busy_cpus: busy,
-                ticks: self.ticks(&mine, first, last),
+                busy_cpus: counters.busy_cpus.map(busy),
+                ticks: self.ticks(mine, first, last),
                 ..JobSeries::default()
             })
         };
         PhaseTrial {
             begin_s: first as f64 * slice_s,
             seconds,
-            busy_cpus: counters.busy,
+            busy_cpus: counters.busy_cpus,
             interrupts: counters.interrupts,
-            jobs: jobs.filter_map(series).collect(),
+            jobs: parts.iter().enumerate().filter_map(series).collect(),
         }
     }
 
@@ -202,10 +193,6 @@ impl Run<'_> {
         };
         (first..=last).filter_map(numbered).collect()
     }
-}
-
-fn busy(parts: &[&SeriesSlice], seconds: f64) -> f64 {
-    parts.iter().map(|part| part.cpu_ns).sum::<f64>() / 1e9 / seconds
 }
 
 /// A slice that stands for several intervals gives each of them its rate.
@@ -243,62 +230,36 @@ fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
     }
 }
 
-#[derive(Default)]
-struct PhaseCounters {
-    busy: Option<f64>,
-    interrupts: Option<u64>,
-    requests: Option<u64>,
-}
-
-impl PhaseCounters {
-    fn between(run: &Run<'_>, phase: usize) -> Self {
-        let begin = run.boundaries.get(phase);
-        let Some((begin, end)) = begin.zip(run.boundaries.get(phase + 1)) else {
-            return PhaseCounters::default();
-        };
-        let cpu = begin.cpu.as_ref().zip(end.cpu.as_ref());
-        let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
-        let disk = begin.disk.as_ref().zip(end.disk.as_ref());
-        PhaseCounters {
-            busy: cpu.and_then(|(begin, end)| end.busy_since(begin).cpus_busy()),
-            interrupts: irqs.map(|(begin, end)| end.since(begin).total()),
-            requests: disk.map(|(begin, end)| {
-                let done = end.since(begin);
-                done.read.requests + done.write.requests
-            }),
-        }
-    }
-
+impl Run<'_> {
     fn mode(
         &self,
         parts: &[&SeriesSlice],
         asked: &Method,
         phase: usize,
-        run: &Run<'_>,
+        counters: &StageActivity,
     ) -> WaitMode {
         let mut sleeps = SleepCounts::default();
         parts.iter().for_each(|part| sleeps.merge(&part.sleeps));
         let ios: f64 = parts.iter().map(|part| part.ios).sum();
         let voluntary: u64 = parts.iter().map(|part| part.voluntary).sum();
-        let waits = match sleeps.slept {
-            0 => ios,
-            slept => slept as f64,
+        let waits = if sleeps.slept == 0 {
+            ios
+        } else {
+            sleeps.slept as f64
         };
-        let at_work = run
-            .courses
-            .iter()
-            .filter(|course| course.phases[phase].is_some());
+        let courses = self.courses.iter();
+        let at_work = courses.filter(|course| course.phases[phase].is_some());
         let seen = WaitCounts {
             ios: ios as u64,
             handled: sleeps.handled,
             slept: sleeps.slept,
             left_to_interrupt: sleeps.interrupted,
-            interrupts: self.interrupts,
-            requests: self.requests,
+            interrupts: counters.interrupts,
+            requests: counters.requests,
             others: at_work.count() > 1,
             switches: Switches::PerWait(voluntary as f64 / waits.max(1.0)),
             polls_by: parts.first().map(|part| part.polls_by),
-            checks_kernel: self.interrupts.is_some(),
+            checks_kernel: counters.interrupts.is_some(),
             ..WaitCounts::default()
         };
         seen.mode(asked)

@@ -24,10 +24,8 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
                 "there is no result of q2c compare; run `{command}` and name its folder with --from"
             )
         };
-        match result
-            .ok_or_else(none)
-            .and_then(|result| run_of(experiment, result, &at))
-        {
+        let result = result.ok_or_else(none);
+        match result.and_then(|result| run_of(experiment, result, &at)) {
             Ok(run) => seen(at, &run.trials, &run.failures),
             Err(reason) => Point {
                 at,

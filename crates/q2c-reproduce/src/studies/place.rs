@@ -47,9 +47,8 @@ fn figures(setup: &Setup) -> BTreeMap<String, f64> {
     let time = &setup.c_time;
     let p_bandwidth = |policy: PolicyName| {
         let mut policies = setup.policies.iter();
-        policies
-            .find(|figures| figures.policy == policy)
-            .map(|figures| figures.p_bandwidth)
+        let figures = policies.find(|figures| figures.policy == policy)?;
+        Some(figures.p_bandwidth)
     };
     let polling = p_bandwidth(PolicyName::Proposed).zip(p_bandwidth(PolicyName::Free));
     let change = polling.map(|(proposed, free)| (proposed / free - 1.0).abs());

@@ -77,11 +77,9 @@ pub fn points(
         limits: Limits::default(),
         follow: None,
     };
+    let policies = |&group: &usize| rules.groups[group].1.clone();
     let contest = |(_, groups): &(String, Vec<usize>)| Contest {
-        groups: groups
-            .iter()
-            .map(|&group| rules.groups[group].1.clone())
-            .collect(),
+        groups: groups.iter().map(policies).collect(),
     };
     let contests: Vec<Contest> = rules.among.iter().map(contest).collect();
     let held = study.contests(&contests, draw.trials, &mut CellProgress::new(stop, told))?;

@@ -54,9 +54,8 @@ fn by_now(pattern: &ProgramPattern) -> Method {
 }
 
 fn cell<'a>(cells: &'a [Cell], bs: Bytes, method: &Method) -> Option<&'a Cell> {
-    let mut ran = cells
-        .iter()
-        .filter(|cell| cell.measured.rates.iops.trials > 0);
+    let has_ran = |cell: &&Cell| cell.measured.rates.iops.trials > 0;
+    let mut ran = cells.iter().filter(has_ran);
     ran.find(|cell| cell.bs == bs && cell.method == *method)
 }
 

@@ -1,6 +1,4 @@
-use crate::program::in_flight::InFlightLevels;
-use crate::program::kind::DirectionTally;
-use crate::program::lanes::ProgramLanes;
+use crate::program::tally::{DirectionTally, InFlightLevels, ProgramLanes};
 use q2c_model::{DevId, Direction, IoRecord, Layer, Op, OpFlags};
 use q2c_result::program::{ProgramPattern, Submitter};
 use q2c_trace::Span;

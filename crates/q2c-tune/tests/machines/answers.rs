@@ -164,10 +164,8 @@ struct Score {
 }
 
 fn candidates(result: &TuneResult, median: Nanos) -> Vec<LaneMethod> {
-    let tried = result
-        .cells
-        .iter()
-        .filter_map(|cell| cell.method.lane().cloned());
+    let tried = result.cells.iter();
+    let tried = tried.filter_map(|cell| cell.method.lane().cloned());
     let mut methods: Vec<LaneMethod> = tried.collect();
     let sweep = &result.sweeps[0];
     let least = sweep.poll.rates.iops * 0.96;

@@ -47,10 +47,8 @@ fn sizes_depths_and_think_times_are_found() {
     near(reads.latency.p99_ns, 80e3, Histogram::ERROR);
     assert_eq!(writes.direction, Direction::Write);
     assert_eq!(writes.sequential, Some(0.99));
-    let names = pattern
-        .submitters
-        .iter()
-        .map(|submitter| (&submitter.name[..], submitter.ios));
+    let names = pattern.submitters.iter();
+    let names = names.map(|submitter| (&submitter.name[..], submitter.ios));
     assert!(names.eq([("task0", 1000), ("task1", 1000), ("task2", 100)]));
 }
 

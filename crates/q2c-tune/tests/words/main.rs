@@ -209,9 +209,8 @@ fn kept(text: &str) -> Vec<(String, Vec<MethodContender>)> {
     };
     let array = |value: &Value| value.as_array().expect("an array").clone();
     let of_size = |said: &Value| {
-        let cells = array(&run["cells"])
-            .into_iter()
-            .filter(|c| c["bs"] == said["bs"]);
+        let cells = array(&run["cells"]).into_iter();
+        let cells = cells.filter(|c| c["bs"] == said["bs"]);
         let contender = |c: Value| MethodContender {
             method: c["method"]
                 .as_str()

@@ -63,17 +63,12 @@ fn clear_points<'a>(
     points: &'a [FixedSleepPoint],
     shared: &'a [FixedSleepPoint],
 ) -> Vec<&'a FixedSleepPoint> {
-    let own_clear: Vec<&FixedSleepPoint> = points.iter().filter(|p| is_clear(p)).collect();
-    let clear: Vec<&FixedSleepPoint> = shared
-        .iter()
-        .filter(|p| is_clear(p))
-        .chain(own_clear)
-        .collect();
+    let points = || shared.iter().chain(points);
+    let clear: Vec<&FixedSleepPoint> = points().filter(|p| is_clear(p)).collect();
     if !clear.is_empty() {
         return clear;
     }
-    let points = shared.iter().chain(points);
-    points.filter(|p| p.ios as usize >= ENOUGH).collect()
+    points().filter(|p| p.ios as usize >= ENOUGH).collect()
 }
 
 /// Wake delays of one point, ns. `counts` says whether an I/O counts that was a hit, or not.
@@ -128,9 +123,8 @@ fn wake_hit(points: &[&FixedSleepPoint], clear: &WakeDelay, lead: f64) -> WakeDe
         return clear.clone();
     }
     let met = |p: &FixedSleepPoint| {
-        let below = p
-            .poll
-            .mean_wait_below(p.asked + clear.base_ns.delay_at(p.asked) + lead);
+        let woke = p.asked + clear.base_ns.delay_at(p.asked) + lead;
+        let below = p.poll.mean_wait_below(woke);
         below.unwrap_or_else(|| p.poll.wait(0.05))
     };
     wake(points, |p| p.asked - met(p), |hit| hit)

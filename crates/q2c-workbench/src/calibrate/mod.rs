@@ -8,17 +8,15 @@
 //! measured with a larger block, whose latency leaves room, and all block sizes share them.
 
 mod fit;
-mod ladder;
 mod point;
 mod store;
 
 pub use store::{NoCalibration, Store, StoreError, StoredCalibration, Unfit, identity};
 
 use crate::workload::{Stages, Step, Watched, Workload};
-use ladder::Ladder;
 use point::{BesidePolling, FixedSleepPoint, Interrupted, Levels};
 use q2c_model::{Bytes, Exit, Fault, Nanos, OrFault};
-use q2c_policy::LaneMethod;
+use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::Calibration;
 use q2c_run::runner::{Event, Progress, spoken};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,9 +63,8 @@ pub fn calibrate(
         Some((block, ladder)) => {
             let left_s = ladder.seconds() + OVERHEAD_S + sizes.len() as f64 * of_size_s();
             let left = spoken(left_s);
-            tell(format!(
-                "calibrating: clear sleeps on {block}, {left} left in all"
-            ));
+            let text = format!("calibrating: clear sleeps on {block}, {left} left in all");
+            tell(text);
             bench.points(block, &ladder)?
         }
         None => Vec::new(),
@@ -103,7 +100,34 @@ fn interrupt_stages() -> (Stages, BesidePolling) {
     (stages, beside)
 }
 
+/// Sleeps asked, ns, ascending, each at least 1 us.
+#[derive(Clone, Debug, PartialEq)]
+struct Ladder {
+    sleeps: Vec<u64>,
+}
+
+/// Sleeps tried while the completion is still far away, us. [`Ladder::clear`] takes those that fit.
+const CLEAR_US: [u64; 14] = [1, 2, 5, 8, 12, 17, 25, 35, 50, 70, 100, 150, 250, 500];
+/// Sleeps tried at each block size, percent of the median latency.
+const AROUND_PCT: [u64; 10] = [10, 25, 40, 55, 70, 85, 100, 120, 150, 200];
+
 impl Ladder {
+    /// Sleeps of at most half a latency of `p10` ns; the shortest sleep is always taken.
+    fn clear(p10: f64) -> Self {
+        let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
+        let sleeps = CLEAR_US.into_iter().filter(fits).map(|us| us * 1000);
+        let sleeps = sleeps.collect();
+        Ladder { sleeps }
+    }
+
+    /// Sleeps below, around and above a latency of `p50` ns, but at least 1 us.
+    fn around(p50: f64) -> Self {
+        let at = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
+        let mut sleeps: Vec<u64> = AROUND_PCT.map(at).to_vec();
+        sleeps.dedup();
+        Ladder { sleeps }
+    }
+
     fn seconds(&self) -> f64 {
         self.stages().0.seconds()
     }
@@ -119,7 +143,8 @@ impl Ladder {
         let mut before = stages.then(Step::POLL, POLL_SLICE);
         let mut passes: Vec<(u64, BesidePolling)> = Vec::new();
         for asked in (0..PASSES).flat_map(pass) {
-            let sleep = Step::By(ladder::fixed(asked).into());
+            let fixed: PolicySpec = format!("fixed:{asked}ns").parse().expect("at least 1 us");
+            let sleep = Step::By(fixed.into());
             let stage = stages.then(sleep, POINT_SLICE);
             let after = stages.then(Step::POLL, POLL_SLICE);
             let beside = BesidePolling {
@@ -180,6 +205,8 @@ impl CalibrationBench<'_> {
         let ladder = Ladder::around(self.look(bs)?.wait(0.5));
         let points = self.points(bs, &ladder)?;
         let interrupt = self.interrupt(bs)?;
+        let mut summaries = vec![point::polled(&points)];
+        summaries.extend(points.iter().map(FixedSleepPoint::summary));
         Ok(Calibration {
             bs,
             cpu: self.workload.cpus[0],
@@ -187,9 +214,7 @@ impl CalibrationBench<'_> {
             reused: false,
             seconds: Nanos(time.now() - begun_ns).as_secs_f64(),
             cost: fit::fit(bs, &points, shared, &interrupt),
-            points: std::iter::once(point::polled(&points))
-                .chain(points.iter().map(FixedSleepPoint::summary))
-                .collect(),
+            points: summaries,
         })
     }
 
@@ -254,5 +279,14 @@ mod tests {
         assert_eq!(roomy_blocks(None), ROOMY_BLOCKS);
         assert_eq!(roomy_blocks(Some(128 << 10)), [128 << 10]);
         assert_eq!(roomy_blocks(Some(512 << 10)), [256 << 10, 512 << 10]);
+    }
+
+    #[test]
+    fn ladders_ascend_and_keep_their_bounds() {
+        let clear = Ladder::clear(40_000.0).sleeps;
+        assert_eq!(clear, [1_000, 2_000, 5_000, 8_000, 12_000, 17_000]);
+        let around = Ladder::around(5_000.0).sleeps;
+        assert!(around.is_sorted(), "{around:?}");
+        assert_eq!((around[0], around.last()), (1_000, Some(&10_000)));
     }
 }

@@ -112,17 +112,13 @@ pub(super) struct FixedSleepPoint {
 
 impl FixedSleepPoint {
     /// The point of a stage with a fixed sleep.
-    pub(crate) fn from_stage(
+    pub fn from_stage(
         watched: &Watched,
         beside: BesidePolling,
         asked: f64,
         others: Others,
     ) -> Self {
-        let BesidePolling {
-            before,
-            stage,
-            after,
-        } = beside;
+        let (stage, after) = (beside.stage, beside.after);
         let samples = samples(watched, stage);
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
             samples.iter().partition(|s| s.is(Sample::MISSED));
@@ -133,8 +129,9 @@ impl FixedSleepPoint {
         let other = |stage: StageId, stats: &PhaseStats| {
             other_cpu(watched.span(stage).busy_cpus, stats, others)
         };
-        let poll = Levels::from_stage(watched, before);
+        let poll = Levels::from_stage(watched, beside.before);
         let submit = trimmed(&samples, |s| s.submit_len_ns.into());
+        let ordered = samples.iter().map(|s| (delay(s), s.is(Sample::MISSED)));
         let polling = trimmed(&clear, polled) * clear.len() as f64 / samples.len().max(1) as f64;
         FixedSleepPoint {
             asked,
@@ -142,10 +139,7 @@ impl FixedSleepPoint {
             miss_rate: stats.miss_rate(),
             clear: sorted_by(&clear, delay),
             hit: sorted_by(&hit, delay),
-            ordered: samples
-                .iter()
-                .map(|s| (delay(s), s.is(Sample::MISSED)))
-                .collect(),
+            ordered: ordered.collect(),
             wait_p50: median_of(&samples, |s| s.wait() as f64),
             submit_p50: median_of(&samples, |s| s.submit_len_ns.into()),
             cpu,
@@ -239,9 +233,8 @@ impl Interrupted {
         let busy = watched.span(beside.stage).busy_cpus;
         let at = beside.stage.index();
         let irqs = |n: usize| watched.boundaries.get(n)?.interrupts.as_ref();
-        let taken = irqs(at)
-            .zip(irqs(at + 1))
-            .map(|(begin, end)| end.since(begin));
+        let taken = irqs(at + 1).zip(irqs(at));
+        let taken = taken.map(|(end, begin)| end.since(begin));
         Interrupted {
             cpu: cpu_per_io(&stats),
             latency: percentile(&stats.latencies, 0.5) - before.with(&after).u2c,
@@ -266,10 +259,8 @@ fn cpu_per_io(stats: &PhaseStats) -> f64 {
 
 fn samples(watched: &Watched, stage: StageId) -> Vec<Sample> {
     let lanes = watched.data.lanes.iter();
-    lanes
-        .flat_map(|lane| lane.phase_samples(stage.index()))
-        .copied()
-        .collect()
+    let samples = lanes.flat_map(|lane| lane.phase_samples(stage.index()));
+    samples.copied().collect()
 }
 
 /// Median time from a reaping to the same lane's next submission.

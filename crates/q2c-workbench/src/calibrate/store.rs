@@ -10,11 +10,11 @@ use q2c_result::tune::Calibration;
 use q2c_run::run_dir::Identity;
 use q2c_run::whole_file;
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use std::{fmt, fs};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
@@ -88,11 +88,8 @@ fn machine_facts(machine: &Machine) -> Identity {
 /// The facts that must be equal for a stored calibration to hold.
 pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identity {
     let cpus: Vec<String> = workload.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
-    let background: Vec<String> = workload
-        .background
-        .iter()
-        .map(|job| job.to_string())
-        .collect();
+    let background = workload.background.iter().map(ToString::to_string);
+    let background: Vec<String> = background.collect();
     let or_none = |fact: &Option<String>| fact.clone().unwrap_or_default();
     machine_facts(machine)
         .with("idle_driver", or_none(&machine.idle_driver))
@@ -141,15 +138,11 @@ impl Store {
         let Identity(facts) = machine_facts(machine);
         let is_usable = |(_, stored): &&(SystemTime, CalibrationFile)| {
             let other = &stored.identity.0;
-            stored.unfit.is_none()
-                && facts
-                    .iter()
-                    .all(|(name, fact)| other.get(name) == Some(fact))
+            let mut facts = facts.iter();
+            stored.unfit.is_none() && facts.all(|(name, fact)| other.get(name) == Some(fact))
         };
-        let newest = stored
-            .iter()
-            .filter(is_usable)
-            .max_by_key(|(changed, _)| *changed);
+        let usable = stored.iter().filter(is_usable);
+        let newest = usable.max_by_key(|(changed, _)| *changed);
         let (_, newest) = newest.ok_or_else(none)?;
         let target = newest.identity.0.get("target").cloned();
         Ok((target.unwrap_or_default(), newest.calibration.clone()))
@@ -191,15 +184,17 @@ impl Store {
 }
 
 /// Why a stored calibration is not used again, but measured anew.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfit {
     /// Other work was done on the machine when it was measured.
+    #[error("{cpus:.2} CPUs were busy with other work when it was measured")]
     Busy {
         /// Number of CPUs that were busy just before.
         cpus: f64,
     },
     /// The trials of a run contradicted it.
+    #[error("the trials of a run contradicted it")]
     Contradicted,
 }
 
@@ -212,20 +207,6 @@ impl Unfit {
     fn from_others(others: Others) -> Option<Self> {
         let cpus = others.known;
         others.at_rest.then_some(Unfit::Busy { cpus })
-    }
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unfit::Busy { cpus } => {
-                write!(
-                    f,
-                    "{cpus:.2} CPUs were busy with other work when it was measured"
-                )
-            }
-            Unfit::Contradicted => f.write_str("the trials of a run contradicted it"),
-        }
     }
 }
 

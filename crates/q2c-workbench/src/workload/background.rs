@@ -89,11 +89,12 @@ impl BackgroundSpec {
 
     /// The activity with which the jobs begin their work.
     pub fn at_work(&self) -> Activity {
-        Activity::Start(if self.poll {
+        let wait = if self.poll {
             Wait::Poll
         } else {
             Wait::Interrupt
-        })
+        };
+        Activity::Start(wait)
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -167,14 +168,8 @@ impl fmt::Display for BackgroundSpec {
         if let Some(engine) = &self.engine {
             write!(f, "engine={engine},")?;
         }
-        let BackgroundSpec {
-            pattern,
-            bs,
-            depth,
-            jobs,
-            ..
-        } = self;
-        write!(f, "rw={pattern},bs={},depth={depth},jobs={jobs}", bs.0)?;
+        let (pattern, bs, depth, jobs) = (self.pattern, self.bs.0, self.depth, self.jobs);
+        write!(f, "rw={pattern},bs={bs},depth={depth},jobs={jobs}")?;
         let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
         if !cpus.is_empty() {
             write!(f, ",cpus={}", cpus.join("+"))?;

@@ -73,7 +73,10 @@ impl Workload {
             sampler_cpu: self.sampler_cpu,
             time: self.site.time.clone(),
         };
-        let mut watcher = Watcher::new(&self.site, stages.iter().len());
+        let mut watcher = Watcher {
+            site: &self.site,
+            boundaries: Vec::with_capacity(stages.iter().len() + 1),
+        };
         let mut data = run(plan, &mut watcher, stop)?;
         let fault = first_fault(&data);
         data.lanes.truncate(self.cpus.len());
@@ -107,14 +110,8 @@ impl Workload {
         }
     }
 
-    /// One job per foreground lane, with one activity per stage and room for `capacity` samples.
-    pub fn foreground(
-        &self,
-        bs: Bytes,
-        stages: &Stages,
-        seed: u64,
-        capacity: usize,
-    ) -> Vec<JobPlan> {
+    /// One job per foreground lane, with one activity per stage and `room` for so many samples.
+    pub fn foreground(&self, bs: Bytes, stages: &Stages, seed: u64, room: usize) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
         for (_, stage) in stages.iter() {
             let activities = stage.step.activities(&self.cpus);
@@ -123,26 +120,25 @@ impl Workload {
             }
         }
         let lanes = self.cpus.iter().zip(columns).enumerate();
-        lanes
-            .map(|(lane, (&cpu, activities))| JobPlan {
-                name: format!("foreground job {lane}"),
-                engine: self.engine.clone(),
-                medium: self.medium.clone(),
-                pattern: self.pattern,
-                bs,
-                base: Bytes(0),
-                span: self.span,
-                depth: 1,
-                cpu,
-                seed: seed.wrapping_add(lane as u64 * 7919),
-                activities,
-                capacity,
-                tally: false,
-                rate: None,
-                think: self.think,
-                stop_on_fault: true,
-            })
-            .collect()
+        let plans = lanes.map(|(lane, (&cpu, activities))| JobPlan {
+            name: format!("foreground job {lane}"),
+            engine: self.engine.clone(),
+            medium: self.medium.clone(),
+            pattern: self.pattern,
+            bs,
+            base: Bytes(0),
+            span: self.span,
+            depth: 1,
+            cpu,
+            seed: seed.wrapping_add(lane as u64 * 7919),
+            activities,
+            capacity: room,
+            tally: false,
+            rate: None,
+            think: self.think,
+            stop_on_fault: true,
+        });
+        plans.collect()
     }
 
     /// One job per background lane, with an activity for each stage.

@@ -2,7 +2,7 @@
 
 use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
-use q2c_engine::{Counters, FailedIo, Observer, RunData, TimeSource};
+use q2c_engine::{Counters, Observer, RunData, TimeSource};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::{Busy, CpuTimes};
@@ -39,9 +39,8 @@ impl Site {
             return CpuTimes::read(&self.roots).ok();
         };
         let Counters { now_ns, cpus } = world.counters();
-        let spent = cpus
-            .iter()
-            .map(|cpu| [cpu.threads_ns, cpu.interrupts_ns].map(Nanos));
+        let spent = cpus.iter();
+        let spent = spent.map(|cpu| [cpu.threads_ns, cpu.interrupts_ns].map(Nanos));
         Some(CpuTimes::simulated(Nanos(now_ns), spent))
     }
 
@@ -59,7 +58,7 @@ impl Site {
 }
 
 /// The machine's counters at one moment; `None` where one cannot be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Boundary {
     /// Busy and idle times of every CPU.
     pub cpu: Option<CpuTimes>,
@@ -79,20 +78,27 @@ impl Boundary {
             disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
         }
     }
+
+    /// The machine's activity since `begin`.
+    pub fn since(&self, begin: &Boundary) -> StageActivity {
+        let cpus = self.cpu.as_ref().zip(begin.cpu.as_ref());
+        let busy = cpus.map(|(end, begin)| end.busy_since(begin));
+        let irqs = self.interrupts.as_ref().zip(begin.interrupts.as_ref());
+        let disk = self.disk.as_ref().zip(begin.disk.as_ref());
+        let disk = disk.map(|(end, begin)| end.since(begin));
+        StageActivity {
+            busy_cpus: busy.as_ref().and_then(Busy::cpus_busy),
+            other_programs: busy.as_ref().and_then(Busy::other_programs),
+            interrupts: irqs.map(|(end, begin)| end.since(begin).total()),
+            requests: disk.as_ref().map(|d| d.read.requests + d.write.requests),
+            bytes: disk.map(|d| d.read.sectors.bytes().0 + d.write.sectors.bytes().0),
+        }
+    }
 }
 
 pub(super) struct Watcher<'a> {
-    site: &'a Site,
+    pub site: &'a Site,
     pub boundaries: Vec<Boundary>,
-}
-
-impl<'a> Watcher<'a> {
-    pub(crate) fn new(site: &'a Site, stages: usize) -> Self {
-        Watcher {
-            site,
-            boundaries: Vec::with_capacity(stages + 1),
-        }
-    }
 }
 
 impl Observer for Watcher<'_> {
@@ -135,11 +141,8 @@ impl Watched {
 
     /// Mean wall time of a stage over foreground lanes, ns. Panics if the run did not reach it.
     pub fn wall_ns(&self, stage: StageId) -> f64 {
-        let phases = self
-            .data
-            .lanes
-            .iter()
-            .map(|lane| &lane.phases[stage.index()]);
+        let lanes = self.data.lanes.iter();
+        let phases = lanes.map(|lane| &lane.phases[stage.index()]);
         let walls: Vec<f64> = phases.map(|p| (p.end.t_ns - p.begin.t_ns) as f64).collect();
         mean(&walls)
     }
@@ -155,9 +158,8 @@ impl Watched {
 
     /// Several stages together: the mean of busy CPUs by length, and sums of counts, if all known.
     pub fn span_over(&self, stages: &[StageId]) -> StageActivity {
-        let spans = stages
-            .iter()
-            .map(|&stage| (self.span(stage), self.wall_ns(stage)));
+        let spans = stages.iter();
+        let spans = spans.map(|&stage| (self.span(stage), self.wall_ns(stage)));
         let spans: Vec<(StageActivity, f64)> = spans.collect();
         let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
         let sum =
@@ -183,23 +185,10 @@ impl Watched {
 
     /// The machine's activity in one stage; nothing is known if the run did not end it.
     pub fn span(&self, stage: StageId) -> StageActivity {
-        let boundary = |n: usize| self.boundaries.get(n);
-        let (Some(begin), Some(end)) = (boundary(stage.index()), boundary(stage.index() + 1))
-        else {
-            return StageActivity::default();
-        };
-        let cpus = begin.cpu.as_ref().zip(end.cpu.as_ref());
-        let busy = cpus.map(|(b, e)| e.busy_since(b));
-        let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
-        let disk = begin.disk.as_ref().zip(end.disk.as_ref());
-        let disk = disk.map(|(b, e)| e.since(b));
-        StageActivity {
-            busy_cpus: busy.as_ref().and_then(Busy::cpus_busy),
-            other_programs: busy.as_ref().and_then(Busy::other_programs),
-            interrupts: irqs.map(|(b, e)| e.since(b).total()),
-            requests: disk.as_ref().map(|d| d.read.requests + d.write.requests),
-            bytes: disk.map(|d| d.read.sectors.bytes().0 + d.write.sectors.bytes().0),
-        }
+        let end = self.boundaries.get(stage.index() + 1);
+        let begin = self.boundaries.get(stage.index());
+        let activity = end.zip(begin).map(|(end, begin)| end.since(begin));
+        activity.unwrap_or_default()
     }
 }
 
@@ -207,12 +196,7 @@ impl Watched {
 pub fn first_fault(data: &RunData) -> Option<String> {
     let mut lanes = data.lanes.iter();
     let (lane, fault) = lanes.find_map(|lane| Some((lane, lane.first_fault?)))?;
-    let FailedIo {
-        nth,
-        offset,
-        asked,
-        result,
-    } = fault;
+    let (asked, result) = (fault.asked, fault.result);
     let ended = match result {
         0.. => format!("moved {result} of {asked} bytes"),
         errno => format!("failed: {}", std::io::Error::from_raw_os_error(-errno)),
@@ -221,6 +205,7 @@ pub fn first_fault(data: &RunData) -> Option<String> {
     let cause = lane.facts.cause(result);
     let cause = cause.unwrap_or("the kernel log (dmesg) may tell why");
     Some(format!(
-        "do I/O: {name}, I/O {nth} of {asked} bytes at byte {offset} {ended}; {cause}"
+        "do I/O: {name}, I/O {} of {asked} bytes at byte {} {ended}; {cause}",
+        fault.nth, fault.offset
     ))
 }

@@ -40,9 +40,8 @@ impl<'a> WholePhase<'a> {
 
     /// The intervals whose middle lies in the place's window.
     fn ticks(&self, place: &FigurePlace) -> Result<Vec<&'a Tick>, String> {
-        let job = self
-            .job
-            .ok_or_else(|| format!("the job {} did no I/O in this phase", place.job))?;
+        let idle = || format!("the job {} did no I/O in this phase", place.job);
+        let job = self.job.ok_or_else(idle)?;
         let inside = |tick: &&Tick| {
             let middle = tick.end_s - tick.seconds / 2.0;
             let window = place.window.as_ref();
@@ -66,11 +65,7 @@ pub(crate) fn of_whole_phase(name: &str) -> bool {
     !FIGURES[..WINDOWED].contains(&name)
 }
 
-pub(crate) fn of_window(
-    name: &str,
-    place: &FigurePlace,
-    whole: &WholePhase<'_>,
-) -> Result<f64, String> {
+pub fn of_window(name: &str, place: &FigurePlace, whole: &WholePhase<'_>) -> Result<f64, String> {
     if let Some(value) = whole.trial.figures.get(name) {
         return Ok(*value);
     }
@@ -89,9 +84,8 @@ pub(crate) fn of_window(
 fn unseen(name: &str, whole: &WholePhase<'_>) -> Option<String> {
     let of_sleeps = ["miss_rate", "effective_sleep"].contains(&name);
     let reason = whole.job?.sleeps_unseen.as_ref().filter(|_| of_sleeps)?;
-    Some(format!(
-        "the kernel's sleeps could not be watched: {reason}"
-    ))
+    let text = format!("the kernel's sleeps could not be watched: {reason}");
+    Some(text)
 }
 
 /// Each interval's end, seconds since the phase's begin, and figure; at least one has it.

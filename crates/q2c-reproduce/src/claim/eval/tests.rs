@@ -87,9 +87,8 @@ fn points() -> Vec<Point> {
 
 fn found(text: &str, points: &[Point]) -> Evaluated {
     let expect = expect(text).unwrap();
-    let context = ClaimContext::default()
-        .with("phase", "none")
-        .with("jobs", "1");
+    let context = ClaimContext::default().with("phase", "none");
+    let context = context.with("jobs", "1");
     scope().check(&expect, &context).unwrap();
     evaluate(&expect, &scope(), &context, points)
 }

@@ -314,14 +314,6 @@ fn the_begin_of_a_rule_does_not_count() {
 }
 
 #[test]
-fn a_model_says_nothing_of_what_it_was_fitted_to() {
-    let mut circular = claim(&["x > 0"]);
-    circular.fitted = Some("the speeds".to_owned());
-    let result = judged(&circular, &points(&[1.0, 2.0, 3.0]));
-    assert_eq!(result.verdict, CannotJudge);
-}
-
-#[test]
 fn a_missing_figure_is_named() {
     let result = judged(&claim(&["y > 0"]), &points(&[1.0, 2.0, 3.0]));
     assert_eq!(result.verdict, CannotJudge);

@@ -3,15 +3,15 @@
 
 mod token;
 
-use crate::claim::expr::{Aggregate, Compare, Expect, Expr, Extreme, FigureReference, Join};
-use crate::claim::quantity::ExprQuantity;
+use crate::claim::expr::{
+    Aggregate, Compare, Expect, Expr, ExprQuantity, Extreme, FigureReference, Join,
+};
 use token::{ExprToken, TokenKind, tokens};
 
 /// A text that is no expression.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("understand `{text}` at column {column}: {problem}")]
 pub(crate) struct ParseError {
-    /// The text.
     pub text: String,
     /// Where it is wrong, in characters from 1.
     pub column: usize,
@@ -35,7 +35,6 @@ const UNITS: [(&str, f64); 7] = [
     ("M", 1e6),
 ];
 
-/// Reads a comparison.
 pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     let mut reader = ExprParser::new(text)?;
     let left = reader.sum()?;
@@ -102,11 +101,10 @@ impl Side {
     /// quantity, too; one within a computation may be a factor, so that nothing is known of it.
     fn refused(&self, quantity: ExprQuantity) -> Option<String> {
         let number = self.number()?;
-        let unit = self.units.iter().find(|unit| !unit.is_empty());
-        unit.map_or_else(
-            || quantity.refuses_bare(number),
-            |unit| quantity.refuses(unit),
-        )
+        match self.units.iter().find(|unit| !unit.is_empty()) {
+            Some(unit) => quantity.refuses(unit),
+            None => quantity.refuses_bare(number),
+        }
     }
 }
 

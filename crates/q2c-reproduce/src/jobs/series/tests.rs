@@ -1,6 +1,7 @@
 use super::*;
+use crate::jobs::ground::PreparedJob;
 use crate::jobs::lanes::tests::course;
-use crate::jobs::lanes::{self, PlacedJob, strands};
+use crate::jobs::lanes::{self, strands};
 use q2c_engine::engine::EngineFacts;
 use q2c_engine::measure::PhaseStats;
 use q2c_host::Roots;
@@ -8,7 +9,7 @@ use q2c_sys::Clock;
 
 const SLICE: Nanos = Nanos::from_millis(10);
 
-fn placed(method: &str, cpus: &[u32]) -> Option<PlacedJob> {
+fn placed(method: &str, cpus: &[u32]) -> Option<PreparedJob> {
     lanes::tests::placed(method, 1, cpus)
 }
 
@@ -79,10 +80,8 @@ fn phases_are_cut_at_the_order() {
         assert!((phase.begin_s - begin_s).abs() < 1e-9);
         assert!((phase.seconds - 0.05).abs() < 1e-9);
         for job in &phase.jobs {
-            assert_eq!(
-                interval_ends(job),
-                [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)]
-            );
+            let wanted = [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)];
+            assert_eq!(interval_ends(job), wanted);
         }
     }
     let periods = |phase: &PhaseTrial| phase.jobs[0].rule_period_s;

@@ -1,0 +1,208 @@
+//! Counts of a recording's I/Os: those in flight, those of one direction, and those of submitters.
+
+use q2c_model::stats::Histogram;
+use q2c_model::{Bytes, DevId, Direction, Sectors};
+use q2c_result::program::{IoLatency, KindOfIo, ProgramInFlight, ProgramPattern, SizeOfIo, Think};
+use q2c_trace::Span;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+/// Takes I/Os in the order of their begins.
+#[derive(Default)]
+pub(crate) struct InFlightLevels {
+    ends: BinaryHeap<Reverse<u64>>,
+    /// The time up to which the levels are counted, ns.
+    at: u64,
+    /// Time at each number of I/Os in flight, ns.
+    time: BTreeMap<u64, u64>,
+}
+
+impl InFlightLevels {
+    /// Takes an I/O, in ns on the clock of all others.
+    pub(crate) fn take(&mut self, begin: u64, end: u64) {
+        self.ended_by(begin);
+        self.pass(begin);
+        self.ends.push(Reverse(end));
+    }
+
+    /// Takes away the I/Os that end until `time`.
+    fn ended_by(&mut self, time: u64) {
+        while let Some(&Reverse(end)) = self.ends.peek() {
+            if end > time {
+                return;
+            }
+            self.pass(end);
+            self.ends.pop();
+        }
+    }
+
+    /// Counts the time until `time` at the present level.
+    fn pass(&mut self, time: u64) {
+        let passed = time.saturating_sub(self.at);
+        if passed > 0 && !self.ends.is_empty() {
+            *self.time.entry(self.ends.len() as u64).or_default() += passed;
+        }
+        self.at = self.at.max(time);
+    }
+
+    pub(crate) fn finish(mut self) -> ProgramInFlight {
+        self.ended_by(u64::MAX);
+        let busy: u64 = self.time.values().sum();
+        let weighted = self.time.iter().map(|(n, ns)| *n as f64 * *ns as f64);
+        let sum: f64 = weighted.sum();
+        ProgramInFlight {
+            busy_seconds: busy as f64 / 1e9,
+            mean: if busy == 0 { 0.0 } else { sum / busy as f64 },
+            p50: self.at_least(0.5, busy),
+            p99: self.at_least(0.99, busy),
+            most: self.time.keys().next_back().copied().unwrap_or_default(),
+        }
+    }
+
+    /// The least level at or below which the share `q` of the time `busy` was spent.
+    fn at_least(&self, q: f64, busy: u64) -> u64 {
+        let wanted = q * busy as f64;
+        let mut seen = 0.0;
+        let reached = self.time.iter().find(|(_, ns)| {
+            seen += **ns as f64;
+            seen >= wanted
+        });
+        reached.map_or(0, |(level, _)| *level)
+    }
+}
+
+/// Sizes that are told apart while reading. Those that come when there are as many already count as
+/// others.
+const MOST_SIZES: usize = 256;
+/// Sizes that a pattern names.
+const NAMED: usize = 16;
+
+/// Counts I/Os of one direction.
+#[derive(Default)]
+pub(crate) struct DirectionTally {
+    sizes: BTreeMap<u64, Histogram>,
+    others: u64,
+    sequential: u64,
+    levels: InFlightLevels,
+    latency: Histogram,
+}
+
+impl DirectionTally {
+    /// Takes an I/O; `follows` says whether it begins where the last one of its lane ended.
+    pub(crate) fn take(&mut self, span: &Span, follows: bool) {
+        let latency = span.end_ns.saturating_sub(span.begin_ns);
+        self.latency.record(latency);
+        self.levels.take(span.begin_ns, span.end_ns);
+        self.sequential += u64::from(follows);
+        let room = self.sizes.len() < MOST_SIZES;
+        match self.sizes.get_mut(&span.bytes) {
+            Some(known) => known.record(latency),
+            None if room => self.sizes.entry(span.bytes).or_default().record(latency),
+            None => self.others += 1,
+        }
+    }
+
+    /// The figures; `None` without an I/O. `places` says whether the recording has offsets.
+    pub(crate) fn finish(self, direction: Direction, places: bool) -> Option<KindOfIo> {
+        let ios = self.latency.count();
+        if ios == 0 {
+            return None;
+        }
+        let to_size = |(bytes, latencies): (&u64, &Histogram)| SizeOfIo {
+            bytes: Bytes(*bytes),
+            ios: latencies.count(),
+            latency: latency(latencies),
+        };
+        let mut sizes: Vec<SizeOfIo> = self.sizes.iter().map(to_size).collect();
+        sizes.sort_by_key(|size| Reverse(size.ios));
+        let rare: u64 = sizes.iter().skip(NAMED).map(|size| size.ios).sum();
+        sizes.truncate(NAMED);
+        Some(KindOfIo {
+            direction,
+            ios,
+            sizes,
+            other_sizes: self.others + rare,
+            sequential: places.then(|| self.sequential as f64 / ios as f64),
+            in_flight: self.levels.finish(),
+            latency: latency(&self.latency),
+        })
+    }
+}
+
+fn latency(of: &Histogram) -> IoLatency {
+    IoLatency {
+        mean_ns: of.mean(),
+        p50_ns: of.percentile(0.5),
+        p99_ns: of.percentile(0.99),
+    }
+}
+
+/// All submitters. I/Os come in the order of their begins.
+#[derive(Default)]
+pub(crate) struct ProgramLanes {
+    lanes: HashMap<u32, ProgramLane>,
+    think: Histogram,
+    /// Sum of all latencies, ns.
+    latencies: u128,
+}
+
+struct ProgramLane {
+    first: u64,
+    /// End of the last I/O so far.
+    until: u64,
+    /// Time with an I/O in flight, ns.
+    busy: u64,
+    /// Where the last read and the last write ended.
+    ends: [Option<(DevId, u64)>; 2],
+}
+
+impl ProgramLanes {
+    /// Takes an I/O. Returns whether it begins where the last one of its submitter and direction
+    /// ended.
+    pub(crate) fn take(&mut self, span: &Span, direction: Direction) -> bool {
+        let (begin, end) = (span.begin_ns, span.end_ns.max(span.begin_ns));
+        self.latencies += u128::from(end - begin);
+        let lane = self.lanes.entry(span.lane).or_insert(ProgramLane {
+            first: begin,
+            until: begin,
+            busy: 0,
+            ends: [None; 2],
+        });
+        let new = lane.busy == 0 && lane.ends == [None; 2];
+        if begin >= lane.until {
+            if !new {
+                self.think.record(begin - lane.until);
+            }
+            lane.busy += end - begin;
+        } else {
+            lane.busy += end.saturating_sub(lane.until);
+        }
+        lane.until = lane.until.max(end);
+        let place = &mut lane.ends[direction as usize];
+        let follows = *place == Some((span.device, span.sector));
+        let length = span.bytes / Sectors::SIZE;
+        *place = Some((span.device, span.sector.saturating_add(length)));
+        follows
+    }
+
+    /// The pattern with what is known of its submitters.
+    pub(crate) fn finish(self, pattern: ProgramPattern) -> ProgramPattern {
+        let lanes = self.lanes.values();
+        let busy: u128 = lanes.clone().map(|lane| u128::from(lane.busy)).sum();
+        let time: u128 = lanes.map(|lane| u128::from(lane.until - lane.first)).sum();
+        let over = |a: u128, b: u128| if b == 0 { 1.0 } else { a as f64 / b as f64 };
+        let think = &self.think;
+        ProgramPattern {
+            lanes: self.lanes.len() as u32,
+            lane_depth: over(self.latencies, busy),
+            lane_busy: over(busy, time),
+            think: (think.count() > 0).then(|| Think {
+                n: think.count(),
+                mean_ns: think.mean(),
+                p50_ns: think.percentile(0.5),
+                p99_ns: think.percentile(0.99),
+            }),
+            ..pattern
+        }
+    }
+}
