@@ -31,12 +31,8 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "fail_if",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    #[arg(hide_short_help = true)]
     pub junit: Option<PathBuf>,
     /// Show every figure, also those that tell no change
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use crate::commands::capture::Child;
 use crate::commands::restore;
-use crate::config::{self, ConfigArgs, ConfigLookup};
+use crate::config::{self, ConfigArgs};
 use crate::output::{say, screen, show};
 use clap::Args;
 use q2c_capture::latency::LatencyProbe;
@@ -43,12 +43,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long, requires = "fix")]
     pub dry_run: bool,
     /// With --fix: change only what these checks found
-    #[arg(
-        long,
-        value_name = "CHECK,...",
-        value_delimiter = ',',
-        requires = "fix"
-    )]
+    #[arg(long, value_name = "CHECK,...", value_delimiter = ',')]
+    #[arg(requires = "fix")]
     pub only: Vec<String>,
     /// With --fix: folder of the restore journals [default: /var/lib/q2c/restore for root, else the
     /// user's state folder]
@@ -58,12 +54,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
     /// With --fix: put the settings back when this command has ended; q2c ends with its exit code
-    #[arg(
-        last = true,
-        value_name = "COMMAND",
-        requires = "fix",
-        conflicts_with_all = ["dry_run", "json"]
-    )]
+    #[arg(last = true, value_name = "COMMAND", requires = "fix")]
+    #[arg(conflicts_with_all = ["dry_run", "json"])]
     pub command: Vec<OsString>,
 }
 
@@ -101,9 +93,9 @@ fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) ->
 /// The check of the configuration file: which one holds, and what it sets.
 fn configuration(args: &ConfigArgs) -> Check {
     let (verdict, finding) = match config::look(args) {
-        Ok(ConfigLookup::None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
-        Ok(ConfigLookup::Sound(config)) => (CheckVerdict::Pass, in_force(&config)),
-        Ok(ConfigLookup::Faulty(path, faults)) => {
+        Ok(None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
+        Ok(Some(Ok(config))) => (CheckVerdict::Pass, in_force(&config)),
+        Ok(Some(Err((path, faults)))) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             let finding = format!("{}: {}", path.display(), faults.join("; "));
             (CheckVerdict::Warn, finding)

@@ -209,11 +209,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "recover")]
     pub module: Option<PathBuf>,
     /// Take over this ublk device, whose server was killed, with its data
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with_all = ["size", "service", "like", "via", "queues"]
-    )]
+    #[arg(long, value_name = "NAME")]
+    #[arg(conflicts_with_all = ["size", "service", "like", "via", "queues"])]
     pub recover: Option<String>,
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
     #[arg(long, value_name = "FOLDER")]

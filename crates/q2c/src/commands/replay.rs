@@ -25,7 +25,7 @@ use q2c_run::{RunDir, RunState};
 use q2c_sys::Clock;
 use serde::Serialize;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -171,9 +171,8 @@ fn not_opened(fault: Fault) -> Fault {
 }
 
 fn say_simulated(open: &OpenSite) {
-    for target in &open.site.facts {
-        say_service_times(&target.path, target.service_times.as_ref());
-    }
+    let facts = open.site.facts.iter();
+    facts.for_each(|target| say_service_times(&target.path, target.service_times.as_ref()));
 }
 
 /// Runs all trials. The targets' sites must be open until it returns.
@@ -394,12 +393,6 @@ impl<'a> ReplayVariant<'a> {
     }
 }
 
-/// The plan of a run of several variants, as its folder keeps it.
-#[derive(Serialize)]
-struct VariantsPlan<'a> {
-    replays: Vec<PlannedReplay<'a>>,
-}
-
 #[derive(Serialize)]
 struct PlannedReplay<'a> {
     name: &'a str,
@@ -416,13 +409,7 @@ fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir
         name: &ready.variant.name,
         job: &ready.job,
     });
-    let plan = VariantsPlan {
-        replays: replays.collect(),
-    };
-    Ok(RunDir::create(
-        out,
-        "compare",
-        &plan,
-        &prepared[0].identity,
-    )?)
+    let plan = BTreeMap::from([("replays", replays.collect::<Vec<_>>())]);
+    let identity = &prepared[0].identity;
+    Ok(RunDir::create(out, "compare", &plan, identity)?)
 }

@@ -237,12 +237,8 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "KEY")]
     pub partition_by: Option<PartitionBy>,
     /// Most requests of a trace in the folder; a device with more has several, in order of time
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "partition_by",
-        default_value = "2000000"
-    )]
+    #[arg(long, value_name = "COUNT", default_value = "2000000")]
+    #[arg(requires = "partition_by")]
     pub stretch_rows: NonZeroU64,
     /// Print the description of what was made as JSON
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Runs q2c and reads its output. What most tests need of others stands here, too.
 
-pub(crate) use crate::words::{Phrases, has_words, split};
+pub(crate) use crate::words::{Phrases, has_words, split, words};
 pub(crate) use q2c_testkit::{shared_data, strict_json};
 pub(crate) use serde_json::{Value, json};
 pub(crate) use std::fs;
@@ -29,18 +29,24 @@ impl Place {
         self.0.path()
     }
 
-    /// Runs the words of a line.
+    /// Runs the words of a line. Words that have blanks stand in single quotes.
     pub(crate) fn q2c(&self, line: impl AsRef<str>) -> Finished {
         run_q2c(self.path(), line.as_ref())
     }
 
-    /// Runs words of which some have blanks.
     pub(crate) fn words(&self, words: &[&str]) -> Finished {
         q2c(self.path(), words)
     }
 
     pub(crate) fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         put(&self.path().join(name), content);
+    }
+
+    /// As [`Place::put`]; the content is on the disk when this returns.
+    pub(crate) fn put_synced(&self, name: &str, content: impl AsRef<[u8]>) {
+        self.put(name, content);
+        let file = fs::File::open(self.path().join(name)).unwrap();
+        file.sync_all().unwrap();
     }
 
     pub(crate) fn text(&self, name: impl AsRef<Path>) -> String {
@@ -156,7 +162,7 @@ pub(crate) fn lines(text: &str) -> (Vec<Value>, Value) {
 }
 
 pub(crate) fn run_q2c(folder: &Path, line: &str) -> Finished {
-    q2c(folder, &split(line))
+    q2c(folder, &words(line))
 }
 
 /// Runs q2c in `folder`, which also stands for the user's home.
@@ -203,6 +209,11 @@ pub(crate) fn close_iops(actual: f64, wanted: f64) {
 pub(crate) fn close(got: f64, wanted: f64) {
     let error = (got - wanted).abs();
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
+}
+
+/// A text in one line, with one blank between its words.
+pub(crate) fn flat(text: &str) -> String {
+    split(text).join(" ")
 }
 
 /// As [`refuses_in`], in an empty folder.

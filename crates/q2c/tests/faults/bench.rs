@@ -1,6 +1,6 @@
 //! A folder of its own for each test, and the program run in it.
 
-pub(crate) use crate::words::{Phrases, has_words, split};
+pub(crate) use crate::words::{Phrases, has_words, split, words};
 use q2c_result::Exit;
 use q2c_testkit::random_mib;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
@@ -65,7 +65,7 @@ impl FaultBench {
     }
 
     pub(crate) fn run(&self, line: &str) -> CommandOutcome {
-        self.q2c(&split(line))
+        self.q2c(&words(line))
     }
 
     /// Runs a short tune of `target` to its end.

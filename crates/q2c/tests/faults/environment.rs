@@ -144,18 +144,6 @@ fn check_cut_off_runs(bench: &FaultBench, kept: &str) {
     }
 }
 
-#[test]
-fn a_folder_for_runs_that_cannot_be_made() {
-    let bench = FaultBench::new();
-    let file = bench.file("file", b"");
-    let out = format!("{file}/runs");
-    let tried = bench.tune(SIM, &["--out", &out]);
-    tried.fails(Exit::Usage, &["make the folder", &out]);
-    let scratch = ["tune", "--scratch", "1m", "--out", &out];
-    let tried = bench.q2c(&scratch);
-    tried.refuses(Exit::Usage, &["make the folder", &out]);
-}
-
 /// The user may have so few tasks that one of the program's threads after another is refused. No
 /// number of tasks ends in a panic: what can be done is done, the rest is told with code 4.
 #[test]

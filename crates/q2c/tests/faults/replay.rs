@@ -20,21 +20,6 @@ fn minute(bench: &FaultBench) -> String {
 const HOW: &str = "--json --max-lateness 1s --format csv --unit us \
     --columns submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
 
-/// A trace that cannot be read is a bad input for every command.
-#[test]
-fn an_unreadable_trace_is_a_bad_input() {
-    let bench = FaultBench::new();
-    let cut = bench.file("cut.parquet", b"PAR1 and no more");
-    for arguments in [
-        &["trace", "info", &cut][..],
-        &["replay", &cut, "null"],
-        &["compare", &cut, "null", "null"],
-    ] {
-        bench.q2c(arguments).exits(Exit::Input);
-    }
-    bench.left_nothing();
-}
-
 #[test]
 fn a_stopped_replay_keeps_what_was_done() {
     let bench = FaultBench::new();

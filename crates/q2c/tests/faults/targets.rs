@@ -9,46 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 const SIZE: u64 = 1 << 20;
 
 #[test]
-fn a_missing_target() {
+fn a_pipe_is_no_target() {
     let bench = FaultBench::new();
-    bench.tune("nowhere", &[]).refuses(
-        Exit::Target,
-        "find the target nowhere | name an existing file | --scratch",
-    );
-    let file = bench.file("file", b"x");
-    let tried = bench.tune(&format!("{file}/below"), &[]);
-    tried.refuses(Exit::Target, "/below | name an existing file");
-    let tried = bench.run("doctor nowhere");
-    tried.refuses(Exit::Target, "nowhere | name an existing file");
-    let tried = bench.run("calibrate nowhere");
-    tried.refuses(Exit::Target, "nowhere | name an existing file");
-    bench.left_nothing();
-}
-
-#[test]
-fn empty_and_small_targets() {
-    let bench = FaultBench::new();
-    let empty = bench.file("empty", b"");
-    let phrases = "/empty as a target | 64 blocks of 4 KiB | name a larger one";
-    bench.tune(&empty, &[]).refuses(Exit::Target, phrases);
-    let small = bench.file("small", &[7; 64 * 4096 - 1]);
-    let tried = bench.tune(&small, &[]);
-    tried.refuses(Exit::Target, "/small | 256 KiB | name a larger one");
-    let target = bench.target();
-    let tried = bench.tune(&target, &["--bs", "4k,64k"]);
-    tried.refuses(Exit::Target, "64 blocks of 64 KiB | 4 MiB");
-    bench.left_nothing();
-}
-
-#[test]
-fn things_that_are_no_files() {
-    let bench = FaultBench::new();
-    let phrases = "/dev/null | character device | regular file or a block device";
-    bench.tune("/dev/null", &[]).refuses(Exit::Target, phrases);
-    bench.tune(".", &[]).refuses(
-        Exit::Target,
-        "use . as a target | folder | regular file or a block device",
-    );
     assert!(works("mkfifo", &[bench.path("pipe").to_str().unwrap()]));
     bench.tune("pipe", &[]).refuses(Exit::Target, "fifo");
     bench.left_nothing();
@@ -68,14 +30,6 @@ fn files_never_written() {
     let phrases = "/allocated | unwritten | write the file fully first";
     bench.tune(&name, &[]).refuses(Exit::Target, phrases);
     bench.left_nothing();
-}
-
-#[test]
-fn blocks_that_do_not_fit() {
-    let bench = FaultBench::new();
-    let target = bench.target();
-    let tried = bench.tune(&target, &["--bs", "1000"]);
-    tried.refuses(Exit::Target, "/target | blocks must be multiples of");
 }
 
 /// Neither procfs nor sysfs has O_DIRECT.

@@ -7,27 +7,6 @@ use q2c_result::Exit;
 const WRITE: [&str; 2] = ["--rw", "randwrite"];
 
 #[test]
-fn a_file_that_q2c_did_not_make() {
-    let bench = FaultBench::new();
-    let target = bench.target();
-    let other = bench.file("other", b"x");
-    let before = std::fs::read(&target).unwrap();
-    let phrases = ["write to", "destroys", "--allow-write", &target];
-    bench.tune(&target, &WRITE).refuses(Exit::Target, &phrases);
-    let elsewhere = [&WRITE[..], &["--allow-write", &other]].concat();
-    let tried = bench.tune(&target, &elsewhere);
-    tried.refuses(Exit::Target, &phrases);
-    let background = ["--background", "rw=randwrite,bs=4k"];
-    let tried = bench.tune(&target, &background);
-    tried.refuses(Exit::Target, &phrases);
-    let nowhere = [&WRITE[..], &["--allow-write", "nowhere"]].concat();
-    let tried = bench.tune(&target, &nowhere);
-    tried.refuses(Exit::Target, "--allow-write nowhere");
-    assert_eq!(std::fs::read(&target).unwrap(), before);
-    bench.left_nothing();
-}
-
-#[test]
 fn somebody_else_s_file() {
     if !can_be_nobody() {
         let test = "somebody_else_s_file";
@@ -67,15 +46,6 @@ fn a_mounted_device() {
         return skip("a_mounted_device", "no loop device, or no mkfs.ext4");
     }
     let phrases = "write to /dev/loop | mounted | free it first";
-    outcome.fails(Exit::Target, phrases);
-    bench.left_nothing();
-}
-
-#[test]
-fn a_scratch_file_without_room_for_it() {
-    let bench = FaultBench::new();
-    let outcome = bench.run("tune --scratch 4096g --seconds 0.1");
-    let phrases = "scratch | 4096 GiB | ask for a smaller file";
     outcome.fails(Exit::Target, phrases);
     bench.left_nothing();
 }

@@ -2,29 +2,12 @@
 
 use super::*;
 
-const fn key(name: &'static str, is_path: bool) -> Key {
-    Key { name, is_path }
-}
-
-const KEYS: [Key; 4] = [
-    key("seconds", false),
-    key("bs", false),
-    key("fail-if", false),
-    key("out", true),
-];
-const TABLES: [ConfigTable<'static>; 2] = [
-    ConfigTable {
-        name: DEFAULTS,
-        keys: &KEYS,
-    },
-    ConfigTable {
-        name: "tune",
-        keys: &KEYS,
-    },
-];
-
 fn read(text: &str) -> Result<Config, Vec<WrongSetting>> {
-    parse(Path::new("/lab/q2c.toml"), text, &TABLES)
+    let tables = [DEFAULTS, "tune"].map(|name| ConfigTable {
+        name,
+        keys: vec!["seconds", "bs", "fail-if", "out"],
+    });
+    parse(Path::new("/lab/q2c.toml"), text, &tables)
 }
 
 fn texts<'a>(config: &'a Config, table: &str, key: &str) -> Option<Vec<&'a str>> {

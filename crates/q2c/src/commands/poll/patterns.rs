@@ -62,15 +62,10 @@ impl Patterns {
         })
     }
 
-    /// The study of `policies` on `traces`, which are all of the patterns or some.
-    pub(crate) fn study<'a>(
-        &'a self,
-        args: &PatternsArgs,
-        traces: &'a [SimTrace],
-        policies: &'a [PolicySpec],
-    ) -> Study<'a> {
-        let (grid, costs) = (&args.grid, &self.costs);
-        grid.study(traces, policies, costs, self.reading_s)
+    /// The study of `policies` on all patterns.
+    fn study<'a>(&'a self, args: &PatternsArgs, policies: &'a [PolicySpec]) -> Study<'a> {
+        let (traces, costs) = (&self.traces, &self.costs);
+        args.grid.study(traces, policies, costs, self.reading_s)
     }
 
     pub(crate) fn median(&self) -> Nanos {
@@ -196,7 +191,7 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let patterns = Patterns::read(&args.on, stop)?;
     few_enough(args, patterns.traces.len())?;
     let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
-    let study = patterns.study(&args.on, &patterns.traces, &policies);
+    let study = patterns.study(&args.on, &policies);
     let every = policies.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
     worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
@@ -260,7 +255,7 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let references = [args.reference.clone(), own_rules].concat();
     patterns.traces = searched;
     let standard = standard(patterns.median());
-    let study = patterns.study(&args.on, &patterns.traces, &standard);
+    let study = patterns.study(&args.on, &standard);
     let search = Search {
         study: &study,
         held_out: &held_out,

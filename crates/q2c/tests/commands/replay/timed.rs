@@ -98,32 +98,6 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
     });
 }
 
-#[test]
-fn what_cannot_keep_a_schedule_is_refused() {
-    let folder = Place::new();
-    let trace = evenly(folder.path());
-    let trace = trace.to_str().unwrap();
-    for case in [
-        "2 | replay TRACE sim:50us --engine pvsync2 | io_uring or libaio",
-        "2 | replay TRACE | --map",
-        "2 | replay TRACE --map 9:9=sim:50us | the trace's devices are",
-        "2 | compare TRACE sim:50us | <TARGET>",
-        "3 | replay /does/not/exist sim:50us | /does/not/exist",
-        "2 | replay TRACE sim:50us --trials 2 --record x.parquet | one trial",
-        "3 | replay TRACE sim:50us --mode closed --lane pid | pid",
-        "3 | replay TRACE sim:50us --share hctx | hardware queue",
-        "2 | replay TRACE --map 0:0=null --map 0:0=sim:50us | twice",
-        "2 | replay TRACE TRACE --discards allow | --allow-write",
-        "2 | replay TRACE null --record TRACE | existing file",
-        "3 | replay TRACE null --part 500s..600s | between",
-    ] {
-        let (code, line, says) = refusal(case);
-        folder
-            .q2c(line.replace("TRACE", trace))
-            .refused(code, &says);
-    }
-}
-
 /// With `--spin` the submitting thread takes its CPU for the second that the trace lasts. Otherwise
 /// it sleeps between requests, which are 2 ms apart.
 #[test]
