@@ -8,6 +8,7 @@ use q2c_result::Exit;
 use q2c_run::whole_file;
 use q2c_service::RecordedFacts;
 use q2c_trace::Temporary;
+use rustix::termios::Winsize;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
@@ -58,15 +59,24 @@ fn shown(message: &str) -> String {
 
 /// A text whose control characters are shown, but for the ends of its lines and columns.
 fn visible(text: impl Iterator<Item = char>) -> String {
-    let mut shown = String::new();
+    with_escapes(text, &['\n', '\t'], |c| c.escape_unicode().to_string())
+}
+
+/// A text with escapes in the place of hidden characters, but for those in `kept`.
+fn with_escapes(
+    text: impl Iterator<Item = char>,
+    kept: &[char],
+    escape: impl Fn(char) -> String,
+) -> String {
+    let mut escaped = String::new();
     for c in text {
-        if is_hidden(c) && !matches!(c, '\n' | '\t') {
-            shown.extend(c.escape_unicode());
+        if is_hidden(c) && !kept.contains(&c) {
+            escaped += &escape(c);
         } else {
-            shown.push(c);
+            escaped.push(c);
         }
     }
-    shown
+    escaped
 }
 
 /// Whether a terminal acts on a character instead of showing it. It does so for control characters,
@@ -78,15 +88,9 @@ fn is_hidden(c: char) -> bool {
 
 /// JSON whose strings have hidden characters as escapes, which mean the same to a reader.
 pub(crate) fn escaped(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_hidden(c) && c != '\n' {
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
+    with_escapes(json.chars(), &['\n'], |c| {
+        format!("\\u{:04x}", u32::from(c))
+    })
 }
 
 /// Tells which recorded service times a simulated device has. Other devices have none.
@@ -190,9 +194,7 @@ pub(crate) fn print_csv(table: &str) -> Result<(), Fault> {
 
 /// The height of the terminal: `LINES`, else what it says itself, else 24 lines.
 pub(crate) fn height() -> u16 {
-    const HEIGHT: u16 = 24;
-    let size = rustix::termios::tcgetwinsize(stdout()).map_or(0, |size| size.ws_row);
-    variable("LINES").unwrap_or(if size > 0 { size } else { HEIGHT })
+    extent("LINES", stdout(), |size| size.ws_row, 24)
 }
 
 /// The width of the output, and whether it has colour. Colour is for a terminal alone, and not
@@ -214,13 +216,16 @@ pub(crate) fn be_verbose(is_asked: bool) {
 /// The width of lines for an output: `COLUMNS`, else that of the terminal which it is, else 120
 /// columns.
 fn width_of(output: impl AsFd) -> u16 {
-    const WIDTH: u16 = 120;
-    let size = rustix::termios::tcgetwinsize(output).map_or(0, |size| size.ws_col);
-    variable("COLUMNS").unwrap_or(if size > 0 { size } else { WIDTH })
+    extent("COLUMNS", output, |size| size.ws_col, 120)
 }
 
-fn variable(name: &str) -> Option<u16> {
-    std::env::var(name).ok()?.parse().ok()
+/// The extent that a variable has, else the terminal itself, else the usual one.
+fn extent(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
+    let named = std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let size = rustix::termios::tcgetwinsize(output).map_or(0, side);
+    named.unwrap_or(if size > 0 { size } else { usual })
 }
 
 /// The time of day, which a result has as its start.

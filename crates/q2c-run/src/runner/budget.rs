@@ -97,10 +97,8 @@ pub(super) fn cost<C, O>(ledger: &Ledger<C, O>, counts: impl Iterator<Item = (us
 /// Seconds that the trials take which cells lack of the first `trials`.
 fn cost_of_missing<C: Serialize + Clone, O>(ledger: &Ledger<C, O>, trials: u32) -> f64 {
     let cells = 0..ledger.cells.len();
-    cost(
-        ledger,
-        cells.map(|cell| (cell, ledger.missing(cell, trials))),
-    )
+    let missing = cells.map(|cell| (cell, ledger.missing(cell, trials)));
+    cost(ledger, missing)
 }
 
 impl<P: Plan> Session<'_, P> {
@@ -145,9 +143,8 @@ impl<P: Plan> Session<'_, P> {
             self.ledger.missing(cell, planned)
                 + u32::from(extra && !self.ledger.done(cell, self.round))
         };
-        let counts: Vec<(usize, u32)> = (0..self.ledger.cells.len())
-            .map(|c| (c, count(c)))
-            .collect();
+        let cells = 0..self.ledger.cells.len();
+        let counts: Vec<(usize, u32)> = cells.map(|cell| (cell, count(cell))).collect();
         let missing: u32 = counts.iter().map(|(_, count)| count).sum();
         Position {
             finished: self.ledger.finished(),
@@ -158,6 +155,7 @@ impl<P: Plan> Session<'_, P> {
     }
 }
 
+#[derive(Default)]
 struct CellSeconds {
     planned: f64,
     sum: f64,
@@ -181,11 +179,9 @@ pub(super) struct TrialEstimate {
 
 impl TrialEstimate {
     pub(super) fn new(cells: impl Iterator<Item = f64>) -> Self {
-        let (sum, trials) = (0.0, 0);
         let unseen = |planned| CellSeconds {
             planned,
-            sum,
-            trials,
+            ..CellSeconds::default()
         };
         TrialEstimate {
             cells: cells.map(unseen).collect(),

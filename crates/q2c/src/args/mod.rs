@@ -92,8 +92,8 @@ pub(crate) enum Command {
 /// usage, and is told in one line as every failure. For a mistake in a sleep rule, a line above
 /// shows its place.
 pub(crate) fn refused(error: &clap::Error) -> ExitCode {
-    let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    if error.use_stderr() && !help_instead {
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if error.use_stderr() && !is_help {
         let given = std::env::args_os().skip(1);
         let given = given.map(|word| word.to_string_lossy().into_owned());
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
@@ -104,14 +104,8 @@ pub(crate) fn refused(error: &clap::Error) -> ExitCode {
     if let Err(failure) = arrived(error.print()) {
         return say_fault(&failure);
     }
-    ExitCode::from(
-        if help_instead {
-            Exit::Usage
-        } else {
-            Exit::Done
-        }
-        .code(),
-    )
+    let exit = if is_help { Exit::Usage } else { Exit::Done };
+    ExitCode::from(exit.code())
 }
 
 /// The parser's message in one line, without its usage lines, and the help that tells more.

@@ -34,10 +34,6 @@ impl Place {
         run_q2c(self.path(), line.as_ref())
     }
 
-    pub(crate) fn words(&self, words: &[&str]) -> Finished {
-        q2c(self.path(), words)
-    }
-
     pub(crate) fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         put(&self.path().join(name), content);
     }

@@ -80,13 +80,13 @@ fn a_curve_is_predicted_and_drawn_again() {
 fn too_few_cores_need_parameters() {
     let folder = Place::new();
     run(folder.path(), 3);
-    let predict = ["scale", "predict", "run.json", "--cores", "64"];
-    folder
-        .words(&predict)
-        .refused(4, "4 physical cores | found 3 | --parameters");
+    let predict = "scale predict run.json --cores 64";
+    let few = folder.q2c(predict);
+    few.refused(4, "4 physical cores | found 3 | --parameters");
     folder.put("p.toml", PARAMETERS);
-    let with = [&predict[..], &["--parameters", "p.toml", "--json"]].concat();
-    let result = folder.words(&with).json();
+    let result = folder
+        .q2c(format!("{predict} --parameters p.toml --json"))
+        .json();
     assert_eq!(result["resource"], json!("lock"));
     // The lock allows 1 / 0.3 us at most; 14.3 us of an I/O keep 48 jobs from ever waiting for it.
     let end = number(&result, "/ends_at");

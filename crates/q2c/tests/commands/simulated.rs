@@ -62,13 +62,11 @@ fn polling_takes_the_service_time_and_the_steps_around_it() {
 #[test]
 fn one_server_is_the_limit_of_many_jobs() {
     let result = result("bench sim:80us,servers=1 --jobs 1,4 --method poll --seconds 1 --json");
-    for ((jobs, iops), (expected_jobs, expected)) in iops(&result)
-        .into_iter()
-        .zip([(1, 1.0 / 80.6e-6), (4, 1.0 / 80e-6)])
-    {
-        assert_eq!(jobs, expected_jobs);
-        within(iops, expected, 0.01);
-    }
+    let [(1, single), (4, shared)] = iops(&result)[..] else {
+        panic!("{result:#}");
+    };
+    within(single, 1.0 / 80.6e-6, 0.01);
+    within(shared, 1.0 / 80e-6, 0.01);
 }
 
 /// An I/O of five seconds takes more than 32 bits of nanoseconds.
@@ -84,11 +82,10 @@ fn a_device_may_take_as_long_as_it_likes() {
 /// A background of the documentation, whose text is read back from the plan.
 #[test]
 fn a_background_may_be_a_device_of_its_own() {
-    let result = result(
-        "bench sim:1ms --background engine=sim:2ms --method poll --seconds 0.5 --trials 1 --json",
-    );
+    let how = "--method poll --seconds 0.5 --trials 1 --json";
+    let result = result(&format!("bench sim:1ms --background engine=sim:2ms {how}"));
     within(
-        number(&result["cells"][0], "/background_jobs/iops/median"),
+        number(&result, "/cells/0/background_jobs/iops/median"),
         500.0,
         0.1,
     );
@@ -138,10 +135,8 @@ fn two_jobs_pinned_to_one_cpu_share_it() {
         panic!("{result:#}");
     };
     within(single, 1.0 / 80.6e-6, 0.01);
-    assert!(
-        (single..single + 1.0 / 3e-3).contains(&shared),
-        "{single} {shared}"
-    );
+    let most = single + 1.0 / 3e-3;
+    assert!((single..most).contains(&shared), "{single} {shared}");
     for cell in result.list("cells") {
         within(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
     }
@@ -171,9 +166,8 @@ fn what_is_wrong_with_a_machine_is_named() {
     ] {
         write(from, to);
         for command in ["tune", "bench", "calibrate"] {
-            folder
-                .q2c(format!("{command} sim:80us --machine m.toml"))
-                .refused(3, &[said]);
+            let ended = folder.q2c(format!("{command} sim:80us --machine m.toml"));
+            ended.refused(3, &[said]);
         }
     }
     assert!(!folder.path().join("runs").exists());
@@ -193,8 +187,7 @@ fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
         "bench sim:0us --method poll",
     ] {
         let ended = folder.q2c(format!("{command} --machine free.toml"));
-        assert_eq!(ended.code, 4, "{}", ended.stderr);
-        assert!(ended.stderr.contains("stuck at"), "{}", ended.stderr);
+        ended.refused(4, "stuck at");
     }
     let command_line =
         "bench sim:80us --machine free.toml --method poll --seconds 0.2 --out timed --json";
@@ -224,14 +217,12 @@ fn a_budget_is_one_of_simulated_time() {
 fn real_time_is_that_of_this_machine() {
     let arguments =
         "bench sim:5ms --method interrupt --seconds 0.2 --warm-up 0.2 --trials 1 --json";
-    let (simulated, real) = (
-        result(arguments),
-        result(&format!("{arguments} --real-time")),
-    );
+    let simulated = result(arguments);
+    let real = result(&format!("{arguments} --real-time"));
     assert_eq!(simulated["machine"]["kernel"], "simulated");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(real["machine"]["kernel"], kernel.trim());
-    assert_eq!(simulated["doctor"]["checks"], serde_json::json!([]));
+    assert_eq!(simulated["doctor"]["checks"], json!([]));
     let proved = entry(&real["doctor"], "checks", "id", "target-proved");
     let finding = proved["found"].as_str().unwrap();
     assert_eq!(finding.matches("no device").count(), 1, "{finding}");
@@ -241,13 +232,7 @@ fn real_time_is_that_of_this_machine() {
 /// A thread that thinks for a second has no I/O in a recording of half a second.
 #[test]
 fn a_recording_without_an_io_is_named() {
-    let folder = Place::new();
-    let phrases = [
-        "record classic polling at 4 KiB",
-        "expected I/Os in 0.5 s, found none",
-        "--think",
-    ];
-    folder
-        .q2c("tune sim:80us --think 1s --seconds 1 --trials 1")
-        .refused(5, &phrases);
+    let phrases = "record classic polling at 4 KiB | expected I/Os in 0.5 s, found none | --think";
+    let ended = Place::new().q2c("tune sim:80us --think 1s --seconds 1 --trials 1");
+    ended.refused(5, phrases);
 }

@@ -299,14 +299,9 @@ fn parquet(table: &FigureTable) -> Result<Vec<u8>, Fault> {
         TableColumn::Text(name.to_string(), cells.collect())
     });
     let numbers = table.figures.iter().enumerate().map(|(at, figure)| {
-        let values = table.rows.iter().map(|row| row.values[at]);
-        let cells = values.map(|value| {
-            if value.trials > 0 {
-                value.median
-            } else {
-                f64::NAN
-            }
-        });
+        let values = table.rows.iter().map(|row| Some(row.values[at]));
+        let values = values.map(|value| value.filter(|value| value.trials > 0));
+        let cells = values.map(|value| value.map_or(f64::NAN, |value| value.median));
         TableColumn::Number(figure.column(), cells.collect())
     });
     let columns: Vec<TableColumn> = texts.chain(numbers).collect();
