@@ -62,7 +62,7 @@ fn files_of_a_run_that_was_changed() {
 
 /// Starts a run, interrupts it at a word, and returns its folder.
 fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBuf {
-    let mut running = bench.start(bench.command(Q2C, args));
+    let mut running = bench.begin(args);
     running.says(at).signal(Signal::INT);
     running.end().exits(Exit::Interrupted);
     bench.run_is("interrupted")
@@ -100,7 +100,7 @@ fn files_of_a_run_that_are_no_files() {
         fs::rename(&kept, &path).unwrap();
     }
     // What is whole again goes on.
-    let mut resumed = bench.start(bench.command(Q2C, &["tune", "--resume", &name]));
+    let mut resumed = bench.begin(&["tune", "--resume", &name]);
     resumed.says("took").signal(Signal::INT);
     resumed.end().exits(Exit::Interrupted);
 }
@@ -156,7 +156,7 @@ fn a_killed_command_leaves_no_output() {
 
 /// Kills a command once it has made its outputs, which have hidden names then.
 fn killed(bench: &FaultBench, args: &[&str], outputs: usize) {
-    let mut running = bench.start(bench.command(Q2C, args));
+    let mut running = bench.begin(args);
     let hidden = |bench: &FaultBench| {
         let mut names = names(bench);
         names.retain(|name| name.starts_with(".x.") && name.ends_with(".tmp"));

@@ -1,6 +1,6 @@
 //! Tests of replays and comparisons that are stopped.
 
-use crate::bench::{FaultBench, Q2C, assert_whole, split};
+use crate::bench::{FaultBench, assert_whole, split};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -25,7 +25,7 @@ fn a_stopped_replay_keeps_what_was_done() {
     let bench = FaultBench::new();
     let trace = minute(&bench);
     let command_line = format!("replay {trace} sim:1ms {HOW}");
-    let mut running = bench.start(bench.command(Q2C, &split(&command_line)));
+    let mut running = bench.begin(&split(&command_line));
     running.says("1 cell x 1 trial");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::INT);
@@ -48,7 +48,7 @@ fn a_stopped_comparison_keeps_finished_trials() {
     let bench = FaultBench::new();
     let trace = minute(&bench);
     let command_line = format!("compare {trace} sim:1ms sim:2ms --part 0s..0.5s {HOW}");
-    let mut running = bench.start(bench.command(Q2C, &split(&command_line)));
+    let mut running = bench.begin(&split(&command_line));
     running.says("trial 1: took").signal(Signal::INT);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);

@@ -63,7 +63,7 @@ fn a_file_that_another_run_writes() {
     };
     let (target, other) = (leaked(target), leaked(other));
     let long = [&write(target)[..], &["--seconds=600"]].concat();
-    let mut first = bench.start(bench.command(Q2C, &long));
+    let mut first = bench.begin(&long);
     first.says("run folder");
     let short = |target| [&write(target)[..], &["--seconds=0.2", "--out=more"]].concat();
     let tried = bench.q2c(&short(target));
