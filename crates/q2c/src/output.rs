@@ -145,10 +145,7 @@ pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => {
-            let message = format!("write the result: {error}");
-            Err(Fault::new(Exit::Device, message))
-        }
+        Err(error) => Err(error).or_fault(Exit::Device, "write the result"),
     }
 }
 
@@ -221,9 +218,8 @@ fn width_of(output: impl AsFd) -> u16 {
 
 /// The extent that a variable has, else the terminal itself, else the usual one.
 fn extent(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
-    let named = std::env::var(variable)
-        .ok()
-        .and_then(|text| text.parse().ok());
+    let named = std::env::var(variable).ok();
+    let named = named.and_then(|text| text.parse().ok());
     let size = rustix::termios::tcgetwinsize(output).map_or(0, side);
     named.unwrap_or(if size > 0 { size } else { usual })
 }
@@ -293,9 +289,8 @@ impl NewFile {
     /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
     pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
         let written = self.file.write_all(bytes);
-        written
-            .and_then(|()| self.file.as_file().sync_all())
-            .map_err(|error| unwritten(Exit::Device, &self.path, &error.to_string()))?;
+        let written = written.and_then(|()| self.file.as_file().sync_all());
+        written.map_err(|error| unwritten(Exit::Device, &self.path, &error.to_string()))?;
         let named = self.file.name_or_keep(&self.path);
         named.map_err(|(error, kept)| {
             let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));

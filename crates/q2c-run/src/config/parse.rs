@@ -119,11 +119,7 @@ impl ConfigReader<'_> {
                 self.fault(&value.span(), message.to_owned());
             } else {
                 let beside = target.starts_with("./") || target.starts_with("../");
-                let target = if beside {
-                    self.folder.join(target).display().to_string()
-                } else {
-                    target.to_owned()
-                };
+                let target = self.placed(target.to_owned(), beside);
                 let name = name.get_ref().clone().into_owned();
                 self.config.targets.insert(name, target);
             }
@@ -181,22 +177,23 @@ impl ConfigReader<'_> {
                 return None;
             }
         };
-        let text = if PATHS.contains(&key) {
-            self.folder.join(text).display().to_string()
-        } else {
-            text
-        };
+        let text = self.placed(text, PATHS.contains(&key));
         let place = self.place(&item.span());
         Some(ConfigValue { text, place })
+    }
+
+    /// A text, or the path that it is from the file's folder.
+    fn placed(&self, text: String, is_path: bool) -> String {
+        let path = is_path.then(|| self.folder.join(&text).display().to_string());
+        path.unwrap_or(text)
     }
 }
 
 /// What was expected, and the name that is nearest to the one that was found.
 fn unknown(what: &str, names: &[&str], found: &str) -> String {
-    let nearest = names
-        .iter()
-        .min_by_key(|name| strsim::levenshtein(name, found))
-        .filter(|name| strsim::levenshtein(name, found) <= 1 + found.chars().count() / 3);
+    let distance = |name: &&&str| strsim::levenshtein(name, found);
+    let nearest = names.iter().min_by_key(distance);
+    let nearest = nearest.filter(|name| distance(name) <= 1 + found.chars().count() / 3);
     let meant = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     format!(
         "expected {what}, one of {}, found `{}`{meant}",

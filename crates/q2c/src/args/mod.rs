@@ -186,20 +186,19 @@ fn first_of(text: &str) -> String {
         Some(at) if text.ends_with(']') => text.split_at(at),
         _ => (text, ""),
     };
+    let clause = |end: &str| description.find(end).map(|length| &description[..length]);
     let ends = ["; ", ", such as ", ": ", ". ", ", "];
-    let clauses = ends
-        .iter()
-        .filter_map(|end| Some(&description[..description.find(end)?]));
-    let whole = std::iter::once(description);
+    let clauses = ends.into_iter().filter_map(clause);
     let fits = |clause: &&str| {
         let whole = clause.matches('(').count() == clause.matches(')').count();
         whole && (SHORTEST..=LINE).contains(&clause.chars().count())
     };
-    let Some(first) = whole.chain(clauses).find(fits) else {
+    let Some(first) = std::iter::once(description).chain(clauses).find(fits) else {
         return text.to_owned();
     };
-    if first.chars().count() + default.chars().count() <= LINE {
-        format!("{first}{default}")
+    let both = format!("{first}{default}");
+    if both.chars().count() <= LINE {
+        both
     } else {
         first.to_owned()
     }

@@ -161,9 +161,8 @@ fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
     if place.target.kind == TargetKind::Pci || interfaces.contains(&Interface::Spdk) {
         return Ok(());
     }
-    place
-        .opens_one_of(interfaces.iter().filter_map(Interface::engine))
-        .or_exit(Exit::Environment)
+    let engines = interfaces.iter().filter_map(Interface::engine);
+    place.opens_one_of(engines).or_exit(Exit::Environment)
 }
 
 /// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single
@@ -186,11 +185,8 @@ fn cpus(
 fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
-    Ok(if today.cpus == stored.cpus {
-        today.borders
-    } else {
-        Vec::new()
-    })
+    let same = today.cpus == stored.cpus;
+    Ok(same.then_some(today.borders).unwrap_or_default())
 }
 
 impl BenchRun {

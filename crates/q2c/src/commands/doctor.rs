@@ -150,20 +150,18 @@ fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
 }
 
 fn abilities(roots: &Roots) -> MachineAbilities {
-    let makers = q2c_fs::makers().into_iter();
+    let makers = q2c_fs::makers().into_iter().map(|maker| MakerAbility {
+        fs: maker.fs.to_string(),
+        package: maker.package.to_owned(),
+        found: ability(maker.program),
+    });
     MachineAbilities {
         bpf: ability(LatencyProbe::try_to_load(roots)),
         scx: ability(scheduler(roots)),
         ramdisk_module: module::lacking(roots, None).map_or(Ok(()), Err),
         ublk: ability(check_ublk()),
         spdk: SpdkPerf::find().map(drop),
-        makers: makers
-            .map(|maker| MakerAbility {
-                fs: maker.fs.to_string(),
-                package: maker.package.to_owned(),
-                found: ability(maker.program),
-            })
-            .collect(),
+        makers: makers.collect(),
     }
 }
 
@@ -177,9 +175,7 @@ fn scheduler(roots: &Roots) -> Result<(), ScxError> {
 
 /// The reason in words. Errors of these parts begin with what was tried.
 fn ability<T, E: Display>(tried: Result<T, E>) -> Ability {
-    tried
-        .map(drop)
-        .map_err(|error| format!("failed to {error}"))
+    tried.map(drop).map_err(|e| format!("failed to {e}"))
 }
 
 /// Says what will be changed, changes it, and leaves it so, or puts it back when the command has
@@ -223,15 +219,13 @@ fn say_document(fix: &DoctorFix) {
 }
 
 fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
-    let Some(first) = fix.changes.first() else {
+    let all_refused = fix.refused().count() == fix.changes.len();
+    let Some(first) = fix.changes.first().filter(|_| all_refused) else {
         return Ok(());
     };
     let ChangeState::Refused { why, error } = &first.state else {
         return Ok(());
     };
-    if fix.refused().count() < fix.changes.len() {
-        return Ok(());
-    }
     let root = rustix::process::geteuid().is_root();
     let todo = match (why, root) {
         (NotChanged::Permission, false) => format!("run `sudo {}`", own_words(args)),
@@ -249,10 +243,11 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
 
 /// This command's own line, without the command that it runs.
 fn own_words(args: &DoctorArgs) -> String {
-    match &args.target {
-        Some(target) => format!("q2c doctor --fix {}", target.display()),
-        None => "q2c doctor --fix".to_owned(),
-    }
+    let target = args
+        .target
+        .as_ref()
+        .map(|target| format!(" {}", target.display()));
+    format!("q2c doctor --fix{}", target.unwrap_or_default())
 }
 
 fn change(

@@ -72,9 +72,8 @@ fn nothing_measured(result: &FsResult) -> Option<String> {
     let program = result.program.iter().flat_map(|program| &program.cells);
     let program = program.map(|cell| (&cell.value, &cell.failures));
     let measurements: Vec<_> = cells.chain(program).collect();
-    let reason = measurements
-        .iter()
-        .find_map(|(_, failures)| failures.first())?;
+    let mut failures = measurements.iter().map(|(_, failures)| failures);
+    let reason = failures.find_map(|failures| failures.first())?;
     let none = measurements.iter().all(|(figure, _)| figure.trials == 0);
     none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
 }

@@ -240,14 +240,18 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let begin = Begin::look(begun, &Roots::live());
     let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
     let rows = rows(&sources, &profiles, &requests);
-    let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
+    let prepared = rows.iter().map(|row| {
+        let name = row.name.clone();
+        PreparedVariant::new(name, row.trace, &row.request, &opens, args.trials)
+    });
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
     let mut folder = folder(args, &prepared)?;
     let _orderly = Orderly::begin();
-    let starts = rows.iter().zip(&prepared);
-    let starts: Vec<RunStart> = starts
-        .map(|(row, ready)| row.start(&ready.job, begin))
-        .collect();
+    let starts = rows.iter().zip(&prepared).map(|(row, ready)| {
+        let TraceSource { name, made_by, .. } = row.trace;
+        RunStart::new(&Roots::live(), ready.job.clone(), name, made_by, begin)
+    });
+    let starts: Vec<RunStart> = starts.collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
     let replaying = Replaying {
         trials: args.trials,
@@ -379,18 +383,6 @@ fn name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String
     let mut numbered = (2..).map(|number| format!("{plain} ({number})"));
     let name = Some(plain.clone()).filter(is_free);
     name.or_else(|| numbered.find(is_free)).unwrap_or_default()
-}
-
-impl<'a> ReplayVariant<'a> {
-    fn start(&self, job: &ReplayJob, begin: Begin) -> RunStart {
-        let TraceSource { name, made_by, .. } = self.trace;
-        RunStart::new(&Roots::live(), job.clone(), name, made_by, begin)
-    }
-
-    fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Fault> {
-        let name = self.name.clone();
-        PreparedVariant::new(name, self.trace, &self.request, opens, trials)
-    }
 }
 
 #[derive(Serialize)]

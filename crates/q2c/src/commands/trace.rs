@@ -350,13 +350,14 @@ pub(super) fn export(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault
     match exported {
         Ok(exported) => say(&export_summary(&exported)),
         // It is no failure when the reader has closed the pipe.
-        Err(fault)
-            if fault
-                .cause()
-                .is_some_and(|error: &io::Error| error.kind() == ErrorKind::BrokenPipe) => {}
+        Err(fault) if fault.cause().is_some_and(is_closed_pipe) => {}
         Err(fault) => return Err(fault),
     }
     Ok(Exit::Done)
+}
+
+fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::BrokenPipe
 }
 
 fn export_summary(exported: &Exported) -> String {

@@ -135,13 +135,9 @@ pub(crate) fn what_it_sets<'a>(
     targets: &BTreeMap<String, String>,
     settings: impl Iterator<Item = &'a Setting>,
 ) -> String {
-    let targets = targets
-        .iter()
-        .map(|(name, target)| format!("@{name} = {target}"));
-    targets
-        .chain(settings.map(in_words))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let target = |(name, target): (&String, &String)| format!("@{name} = {target}");
+    let texts = targets.iter().map(target).chain(settings.map(in_words));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn in_words(setting: &Setting) -> String {
@@ -197,10 +193,8 @@ fn trusted(path: PathBuf) -> Result<PathBuf, Fault> {
             "use {path}, which was found and not named: {error}; --config {path} takes it all the same, --no-config none"
         )
     };
-    own_folder::check_behind_sudo(&path)
-        .map_err(refused)
-        .or_exit(Exit::Input)?;
-    Ok(path)
+    let own = own_folder::check_behind_sudo(&path).map_err(refused);
+    own.or_exit(Exit::Input).map(|()| path)
 }
 
 fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
@@ -216,11 +210,7 @@ fn no_names(args: &ConfigArgs, arguments: &[OsString]) -> Fault {
     let mut arguments = arguments.iter().filter_map(|word| word.to_str());
     let name = arguments.find_map(|word| target_name(word).map(|(_, name)| name));
     let name = name.unwrap_or_default();
-    let given_instead = if args.no_config {
-        "--no-config"
-    } else {
-        "none"
-    };
+    let given_instead = ["none", "--no-config"][usize::from(args.no_config)];
     Fault::usage(format!(
         "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {given_instead}; a file of \
          that name is written ./@{name}"
@@ -263,9 +253,10 @@ fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
 
 /// The settings whose values do not fit the options that they set.
 fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
+    let commands = COMMANDS.iter();
     let fault = |setting| {
-        COMMANDS
-            .iter()
+        commands
+            .clone()
             .find_map(|known| fault(setting, known, program))
     };
     config.settings.iter().filter_map(fault).collect()
@@ -287,9 +278,8 @@ fn fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<Wr
 
 /// The option of a command, which has the name of a key.
 fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg> {
-    let subcommand = command
-        .split(' ')
-        .try_fold(program, |parent, name| parent.find_subcommand(name))?;
+    let mut words = command.split(' ');
+    let subcommand = words.try_fold(program, |parent, name| parent.find_subcommand(name))?;
     let mut arguments = subcommand.get_arguments();
     arguments.find(|arg| arg.get_long() == Some(key))
 }
@@ -301,10 +291,9 @@ fn refused(arg: &Arg, text: &str) -> Option<String> {
     if let Some(delimiter) = arg.get_value_delimiter() {
         alone = alone.action(ArgAction::Append).value_delimiter(delimiter);
     }
-    let error = Command::new("value")
-        .arg(alone)
-        .try_get_matches_from(["value".to_owned(), format!("--value={text}")])
-        .err()?;
+    let words = ["value".to_owned(), format!("--value={text}")];
+    let error = Command::new("value").arg(alone).try_get_matches_from(words);
+    let error = error.err()?;
     if let Some(source) = error.source() {
         return Some(source.to_string());
     }

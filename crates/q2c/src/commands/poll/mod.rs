@@ -93,9 +93,8 @@ struct PutBack {
 
 impl PutBack {
     fn announce(ends: &[(PathBuf, UndoOutcome)]) -> PutBack {
-        let outcomes = ends
-            .iter()
-            .map(|(file, end)| format!("{}: {end}", file.display()));
+        let outcome = |(file, end): &(PathBuf, UndoOutcome)| format!("{}: {end}", file.display());
+        let outcomes = ends.iter().map(outcome);
         let message = outcomes.collect::<Vec<_>>().join("; ");
         match message.as_str() {
             "" => say("nothing was changed"),

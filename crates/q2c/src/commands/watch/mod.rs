@@ -45,9 +45,8 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         stream,
     };
     let site = &bench.workload.site;
-    let capture = args
-        .parts
-        .then(|| LateCapture::begin(site, bench.workload.sampler_cpu));
+    let begin = || LateCapture::begin(site, bench.workload.sampler_cpu);
+    let capture = args.parts.then(begin);
     let (capture, unseen) = match capture.transpose() {
         Ok(capture) => (capture, None),
         Err(unseen) => (None, Some(LateWatch::Unseen(unseen))),
@@ -96,14 +95,10 @@ fn stream(
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     let cpus = bench.workload.cpus.iter().map(|cpu| cpu.0.to_string());
-    let cpus: Vec<String> = cpus.collect();
+    let cpus = cpus.collect::<Vec<String>>().join(", ");
+    let (path, rw) = (bench.target.path.escape_debug(), args.workload.rw);
     Head {
-        job: format!(
-            "{}: {bs} {}, CPU {}",
-            bench.target.path.escape_debug(),
-            args.workload.rw,
-            cpus.join(", ")
-        ),
+        job: format!("{path}: {bs} {rw}, CPU {cpus}"),
         interval: args.interval,
     }
 }
