@@ -106,7 +106,7 @@ impl<P: Plan> Session<'_, P> {
     /// always does. A round that was asked for and is left out is logged and warned of; one that
     /// only precision wants is left out silently.
     pub(super) fn affords_round(&mut self) -> Result<bool, Fault> {
-        let Some(budget) = self.settings.budget else {
+        let Some(budget) = self.runner.settings.budget else {
             return Ok(true);
         };
         let counts = self.left.iter().map(|&cell| (cell, 1));
@@ -115,10 +115,10 @@ impl<P: Plan> Session<'_, P> {
         if over_s <= 0.0 || self.round == 0 {
             return Ok(true);
         }
-        if self.round < self.settings.trials {
-            let left_s = cost_of_missing(&self.ledger, self.settings.trials);
+        if self.round < self.runner.settings.trials {
+            let left_s = cost_of_missing(&self.ledger, self.runner.settings.trials);
             let missing_s = self.elapsed_s() + left_s - budget.as_secs_f64();
-            let warning = warnings::cut(self.round, self.settings, missing_s);
+            let warning = warnings::cut(self.round, self.runner.settings, missing_s);
             self.tell(&Event::Note(warning.found.clone()))?;
             self.warnings.push(warning);
         }
@@ -132,12 +132,12 @@ impl<P: Plan> Session<'_, P> {
     }
 
     fn session_s(&self) -> f64 {
-        self.clock.monotonic().as_secs_f64() - self.start_s
+        self.runner.clock.monotonic().as_secs_f64() - self.start_s
     }
 
     /// Progress of the run, and the expected time to its end.
     pub(super) fn position(&self) -> Position {
-        let planned = forecast(&self.ledger, self.settings, self.elapsed_s()).trials;
+        let planned = forecast(&self.ledger, self.runner.settings, self.elapsed_s()).trials;
         let count = |cell: usize| {
             let extra = self.round >= planned && self.left.contains(&cell);
             self.ledger.missing(cell, planned)

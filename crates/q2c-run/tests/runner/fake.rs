@@ -3,7 +3,7 @@
 use q2c_model::Fault;
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::progress::Progress;
-use q2c_run::runner::{Event, SessionClock};
+use q2c_run::runner::{Event, Precision, SessionClock};
 use q2c_run::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -121,6 +121,22 @@ impl Progress for ProgressLog {
     fn event(&mut self, event: &Event) {
         self.0.push(event.to_string());
     }
+}
+
+/// Settings of so many trials of each cell.
+pub(crate) fn trials(trials: u32) -> Settings {
+    Settings {
+        trials,
+        ..Settings::default()
+    }
+}
+
+/// The wish for medians that are known to this share, with so many trials at most.
+pub(crate) fn precision(relative_width: f64, max_trials: u32) -> Option<Precision> {
+    Some(Precision {
+        relative_width,
+        max_trials,
+    })
 }
 
 pub(crate) type FakeRunResult = Result<Summary<u32, f64>, Fault>;

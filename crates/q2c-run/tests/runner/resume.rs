@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run};
+use crate::fake::{FakePlan, folder, hear, identity, precision, reopen, root, run, trials};
 use q2c_model::Exit;
 use q2c_run::run_dir::{RunDir, Status};
 use q2c_run::runner::progress::SilentProgress;
@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 fn settings() -> Settings {
     Settings {
-        trials: 2,
         seed: 5,
-        ..Settings::default()
+        ..trials(2)
     }
 }
 
@@ -38,10 +37,8 @@ fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     for name in ["state.json", "plan.toml", "log.txt"] {
         fs::copy(folder.path().join(name), path.join(name)).unwrap();
     }
-    (
-        fs::read(folder.path().join("cells.jsonl")).unwrap(),
-        entries,
-    )
+    let journal = fs::read(folder.path().join("cells.jsonl"));
+    (journal.unwrap(), entries)
 }
 
 #[test]
@@ -146,10 +143,7 @@ fn a_panic_in_a_trial_leaves_an_interrupted_run_with_its_trials() {
 #[test]
 fn extra_rounds_resume_where_they_stopped() {
     let settings = Settings {
-        precision: Some(q2c_run::runner::Precision {
-            relative_width: 0.02,
-            max_trials: 12,
-        }),
+        precision: precision(0.02, 12),
         ..settings()
     };
     let plan = || {

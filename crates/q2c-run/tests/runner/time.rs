@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
+use crate::fake::{FakePlan, folder, hear, reopen, root, run, trials, warned};
 use q2c_run::Settings;
 use q2c_run::runner::Forecast;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,12 +66,10 @@ fn one_round_runs_even_when_none_fits() {
 #[test]
 fn the_cut_follows_the_times_seen() {
     let trials = |planned_s: f64, real_s: f64| {
-        let root = root();
         let mut plan = FakePlan::new(4);
         (plan.planned_s, plan.real_s) = (planned_s, real_s);
-        run(&mut plan, &within(130), &mut folder(&root))
-            .unwrap()
-            .trials
+        let summary = run(&mut plan, &within(130), &mut folder(&root()));
+        summary.unwrap().trials
     };
     // Rounds of 40 s are planned, of which three fit. Trials twice as fast as planned make rounds
     // of 20 s, of which five fit; twice as slow ones make rounds of 80 s, of which one fits.
@@ -85,18 +83,14 @@ fn the_time_left_is_refined_by_what_trials_take() {
     let root = root();
     let mut plan = FakePlan::new(4);
     plan.real_s = 20.0;
-    let settings = Settings {
-        trials: 1,
-        ..Settings::default()
-    };
     let quiet = AtomicBool::new(false);
-    let (_, heard) = hear(&mut plan, &settings, &mut folder(&root), &quiet);
+    let (_, heard) = hear(&mut plan, &trials(1), &mut folder(&root), &quiet);
     assert_eq!(heard[0], "4 cells x 1 trial: about 40 s");
-    let finished = heard
-        .iter()
-        .filter_map(|line| line.split_once(": took 20 s, "));
-    let positions = finished.filter_map(|(_, rest)| Some(rest.split_once('(')?.1));
-    let ends: Vec<&str> = positions.map(|end| end.trim_end_matches(')')).collect();
+    let end = |line: &String| {
+        let (_, rest) = line.split_once(": took 20 s, ")?;
+        Some(rest.split_once('(')?.1.trim_end_matches(')').to_owned())
+    };
+    let ends: Vec<String> = heard.iter().filter_map(end).collect();
     let wanted = [
         "1 of 4, 1 min 00 s left",
         "2 of 4, 40 s left",
@@ -124,9 +118,8 @@ fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
         flag.store(count == 10, Ordering::Relaxed);
         Ok(1.0)
     });
-    let summary = hear(&mut plan, &within(130), &mut first, &cancel)
-        .0
-        .unwrap();
+    let (summary, _) = hear(&mut plan, &within(130), &mut first, &cancel);
+    let summary = summary.unwrap();
     assert_eq!((plan.ran.len(), summary.seconds), (10, 140.0));
     drop(first);
     let mut rest = FakePlan::new(4);

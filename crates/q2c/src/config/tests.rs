@@ -50,10 +50,8 @@ fn every_key_is_an_option_of_its_command() {
     }
     let bench = COMMANDS.iter().find(|known| known.command == "bench");
     let keys: Vec<&str> = bench.unwrap().keys().collect();
-    assert!(
-        IN_JOB_FILES.iter().all(|name| keys.contains(name)),
-        "{keys:?}"
-    );
+    let known = IN_JOB_FILES.iter().all(|name| keys.contains(name));
+    assert!(known, "{keys:?}");
 }
 
 #[test]
@@ -89,47 +87,34 @@ fn names_of_targets_are_replaced() {
     let args = tune(text, "@disk");
     assert_eq!(args.workload.target.as_deref(), Some("sim:1ms"));
     let message = failure(text, "calibrate @disc");
-    assert!(
-        message.starts_with("find the target @disc: expected a name in [targets]"),
-        "{message}"
-    );
+    let begin = "find the target @disc: expected a name in [targets]";
+    assert!(message.starts_with(begin), "{message}");
     let line = "q2c --no-config tune @disk".split(' ').map(OsString::from);
-    match read(line.collect()) {
-        Err(CliError::File(failure)) => {
-            assert!(
-                failure.message().contains("found --no-config"),
-                "{failure:?}"
-            );
-        }
-        other => panic!("{other:?}"),
-    }
+    let Err(CliError::File(failure)) = read(line.collect()) else {
+        panic!("the name of a target without a file");
+    };
+    assert!(
+        failure.message().contains("found --no-config"),
+        "{failure:?}"
+    );
 }
 
 /// A fault is told by the place and the key in the file, and by no option that nobody typed.
 #[test]
 fn faults_are_told_by_key_and_place() {
-    for (text, expected) in [
-        (
-            "[tune]\nseconds = \"2 parsecs\"\n",
-            "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s",
-        ),
-        (
-            "[tune]\ntrials = 0\n",
-            "line 2, column 10: tune.trials: 0 is not in 1..=1000",
-        ),
-        (
-            "[defaults]\nbs = [\"4k\",\n  \"x\"]\n",
-            "line 3, column 3: defaults.bs: ",
-        ),
-        (
-            "[tune]\nallow-write = \"/dev/sda\"\n",
-            "line 2, column 1: expected a key of [tune], one of out, cpus,",
-        ),
-    ] {
+    let told = |text: &str, expected: &str| {
         let message = failure(text, "tune sim:1ms");
         assert!(message.contains(expected), "{message}");
         assert!(!message.contains("--seconds"), "{message}");
-    }
+    };
+    let seconds = "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s";
+    told("[tune]\nseconds = \"2 parsecs\"\n", seconds);
+    let trials = "line 2, column 10: tune.trials: 0 is not in 1..=1000";
+    told("[tune]\ntrials = 0\n", trials);
+    let sizes = "[defaults]\nbs = [\"4k\",\n  \"x\"]\n";
+    told(sizes, "line 3, column 3: defaults.bs: ");
+    let key = "line 2, column 1: expected a key of [tune], one of out, cpus,";
+    told("[tune]\nallow-write = \"/dev/sda\"\n", key);
     let many = failure("[x]\n[y]\n[z]\n", "runs");
     assert!(many.ends_with("; 2 more are told by q2c doctor"), "{many}");
 }

@@ -313,10 +313,8 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     let longest = groups.iter().map(|g| g["key"].as_str().unwrap().len());
     assert!(longest.max().unwrap() < 100);
     let warning = entry(&result, "warnings", "id", "names-left-out");
-    has_words(
-        &warning["found"].to_string(),
-        "1 names of processes were cut",
-    );
+    let phrases = "1 names of processes were cut";
+    has_words(&warning["found"].to_string(), phrases);
     let page = fs::metadata(folder.path().join("page.html")).unwrap();
     assert!(page.len() < 16 << 20, "{}", page.len());
 }

@@ -129,10 +129,8 @@ fn the_built_in_mix_has_jobs_per_minute() {
         assert!(cell["value"]["min"].as_f64().unwrap() > 0.0, "{cell}");
     }
     let table = folder.q2c(format!("report {}", folder.run().display()));
-    has_words(
-        &table.done(),
-        "jobs per minute of the built-in mix | 2 tasks",
-    );
+    let phrases = "jobs per minute of the built-in mix | 2 tasks";
+    has_words(&table.done(), phrases);
 }
 
 #[test]

@@ -30,10 +30,8 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
     };
     // The value, the ratio and the baseline's value.
     let change = limit_line("p50>+100%");
-    has_words(
-        change,
-        ": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms",
-    );
+    let phrases = ": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms";
+    has_words(change, phrases);
     assert!(change.ends_with(" times 1.00 ms)"), "{change}");
     for (limit, end) in [
         ("p50>2ms", "broken by"),

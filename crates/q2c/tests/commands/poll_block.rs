@@ -203,10 +203,8 @@ fn an_import_with_responses_has_q2c() {
     assert_eq!(input["taken_as"]["latency"], json!("q2c"));
     assert_eq!(input["taken_as"]["format"], json!("msr"));
     let said = flat(&sweep("").done());
-    has_words(
-        &said,
-        "Q2C of the block layer as device time, since no request has a D",
-    );
+    let phrases = "Q2C of the block layer as device time, since no request has a D";
+    has_words(&said, phrases);
     let phrases = "usr_0.csv | D2C | 10 reads and writes | --latency q2c";
     sweep("--latency d2c").refused(3, phrases);
 }

@@ -89,10 +89,8 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
     assert_eq!(names.len(), 29 - 3 + 2);
     assert!(!names.contains(&"merged_into") && names.contains(&"latency"));
     let said = folder.q2c("trace columns").done();
-    has_words(
-        &said,
-        "depth_at_submit * | submit_ns   | timestamp | but id, layer, merged_into",
-    );
+    let phrases = "depth_at_submit * | submit_ns   | timestamp | but id, layer, merged_into";
+    has_words(&said, phrases);
 }
 
 #[test]
@@ -102,10 +100,8 @@ fn a_csv_is_imported_by_its_column_map() {
     let import = "trace import in.csv --format csv --unit us";
     let rest = format!("--columns {COLUMNS} --out csv.trace");
     let said = folder.q2c(format!("{import} {rest}")).done();
-    has_words(
-        &said,
-        "4 records | read (3), write (1) | 4 KiB (3), 8 KiB (1) | source_time_of_zero_ns",
-    );
+    let phrases = "4 records | read (3), write (1) | 4 KiB (3), 8 KiB (1) | source_time_of_zero_ns";
+    has_words(&said, phrases);
     assert!(said.contains("\n  source                 csv\n"), "{said}");
     let info = folder.q2c("trace info csv.trace --json").json();
     let summary = |name: &str| number(&info, &format!("/summary/{name}"));
@@ -273,10 +269,8 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
         assert_eq!(actual[figure], expected[figure], "{figure}");
     }
     let again = "all.csv --out again --partition-by device";
-    has_words(
-        &import(again).done(),
-        "900 records of 3 devices in 3 traces",
-    );
+    let phrases = "900 records of 3 devices in 3 traces";
+    has_words(&import(again).done(), phrases);
     import(again).refused(2, "again | expected a new name");
     import("all.csv --out x --partition-by host").refused(2, "device");
 }

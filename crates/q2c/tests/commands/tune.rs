@@ -118,10 +118,8 @@ fn has_no_late_time(result: &Value, text: &str) {
     for cell in with {
         assert_eq!(cell["late"]["unseen"], "no-device", "{cell}");
     }
-    has_words(
-        text,
-        "late time: none: no block device stands under the target",
-    );
+    let phrases = "late time: none: no block device stands under the target";
+    has_words(text, phrases);
 }
 
 /// One trial of each method was asked for, and one has no interval: the answer says so.

@@ -75,10 +75,8 @@ fn is_kept(folder: &Place, result: &Value) {
         .json();
     assert_eq!(number(&info, "/summary/records"), 630.0);
     let report = |form: &str| folder.q2c(format!("report {name} {form}")).done();
-    has_words(
-        &report(""),
-        "worth to the program at 16 KiB | not copied | 16 KiB: IOPS ",
-    );
+    let phrases = "worth to the program at 16 KiB | not copied | 16 KiB: IOPS ";
+    has_words(&report(""), phrases);
     report("--html page.html");
     has_words(&folder.text("page.html"), "Program and workload");
     let json = strict_json(&report("--json"));
@@ -134,10 +132,8 @@ fn think_times_are_copied() {
     let not_copied = program["copied"]["not_copied"].to_string();
     assert!(!not_copied.contains("think"), "{not_copied}");
     let drawn = folder.q2c(format!("report {}", folder.run().display()));
-    has_words(
-        &drawn.done(),
-        "between its I/Os | 4 KiB: IOPS  | think times included",
-    );
+    let phrases = "between its I/Os | 4 KiB: IOPS  | think times included";
+    has_words(&drawn.done(), phrases);
     has_words(&folder.text(folder.run().join("plan.toml")), "think_ns = ");
 }
 

@@ -78,10 +78,8 @@ fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     assert_whole(run);
     let failed = result(run);
     assert_eq!(failed["failed"]["jobs"], 2);
-    has_words(
-        failed["failed"]["reason"].as_str().unwrap(),
-        "Input/output error",
-    );
+    let phrases = "Input/output error";
+    has_words(failed["failed"]["reason"].as_str().unwrap(), phrases);
     assert_eq!(failed["runs"].as_array().unwrap().len(), 1);
     change_plan(&number, &good);
 }

@@ -41,18 +41,14 @@ fail-if = ["p99>200us", "iops<50000"]
     assert_eq!(texts(&config, "bench", "seconds"), Some(vec!["2"]));
     assert_eq!(texts(&config, "tune", "bs"), Some(vec!["4k"]));
     assert_eq!(texts(&config, "tune", "out"), Some(vec!["/lab/runs"]));
-    assert_eq!(
-        texts(&config, "tune", "fail-if"),
-        Some(vec!["p99>200us", "iops<50000"])
-    );
+    let limits = vec!["p99>200us", "iops<50000"];
+    assert_eq!(texts(&config, "tune", "fail-if"), Some(limits));
     assert_eq!(texts(&config, "bench", "fail-if"), None);
     assert_eq!(config.setting("bench", "seconds", false), None);
     let setting = config.setting("tune", "fail-if", false).unwrap();
     assert_eq!(setting.name(), "tune.fail-if");
-    assert_eq!(
-        (setting.values[1].place.line, setting.values[1].place.column),
-        (13, 25)
-    );
+    let place = setting.values[1].place;
+    assert_eq!((place.line, place.column), (13, 25));
 }
 
 #[test]
@@ -91,10 +87,8 @@ xyzzy = 1
     ];
     assert_eq!(messages.len(), wanted.len(), "{messages:#?}");
     for (message, (begin, end)) in messages.iter().zip(wanted) {
-        assert!(
-            message.starts_with(begin) && message.ends_with(end),
-            "{message}"
-        );
+        assert!(message.starts_with(begin), "{message}");
+        assert!(message.ends_with(end), "{message}");
     }
 }
 
@@ -119,10 +113,8 @@ fn what_was_taken_is_read_again() {
     let config = read("[targets]\ndisk = \"/dev/sda\"\n[tune]\nfail-if = [\"p99>5us\", \"iops<5\"]\nseconds = 2\n").unwrap();
     let settings: Vec<&Setting> = config.settings.iter().collect();
     let text = crate::config::taken(&config.path, &config.targets, &settings);
-    assert!(
-        text.starts_with("# What the run took from /lab/q2c.toml\n"),
-        "{text}"
-    );
+    let head = "# What the run took from /lab/q2c.toml\n";
+    assert!(text.starts_with(head), "{text}");
     let again = read(&text).unwrap();
     assert_eq!(again.targets, config.targets);
     assert_eq!(texts(&again, "tune", "seconds"), Some(vec!["2"]));
