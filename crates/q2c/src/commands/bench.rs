@@ -186,7 +186,7 @@ fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
     let same = today.cpus == stored.cpus;
-    Ok(same.then_some(today.borders).unwrap_or_default())
+    Ok(if same { today.borders } else { Vec::new() })
 }
 
 impl BenchRun {

@@ -150,10 +150,11 @@ fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
     config.map_err(|(path, faults)| faulty(&path, &faults))
 }
 
-/// The file that holds, if there is one; or its path, and all that is wrong in it by place.
-pub(crate) fn look(
-    args: &ConfigArgs,
-) -> Result<Option<Result<Config, (PathBuf, Vec<WrongSetting>)>>, Fault> {
+/// The path of a file, and all that is wrong in it by place.
+type WrongConfig = (PathBuf, Vec<WrongSetting>);
+
+/// The file that holds, if there is one.
+pub(crate) fn look(args: &ConfigArgs) -> Result<Option<Result<Config, WrongConfig>>, Fault> {
     let Some(path) = located(args)? else {
         return Ok(None);
     };

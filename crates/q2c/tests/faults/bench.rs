@@ -74,6 +74,28 @@ impl FaultBench {
         self.q2c(&tune(target, more))
     }
 
+    /// Runs a program that runs q2c to its end.
+    pub(crate) fn by(&self, program: &str, args: &[&str]) -> CommandOutcome {
+        self.start(self.command(program, args)).end()
+    }
+
+    /// Runs what the words say as a user without rights.
+    pub(crate) fn by_nobody(&self, args: &[&str]) -> CommandOutcome {
+        self.by("setpriv", &[&NOBODY[..], args].concat())
+    }
+
+    /// Runs a script whose mounts nobody else sees.
+    pub(crate) fn mounting(&self, script: &str) -> CommandOutcome {
+        self.by("unshare", &["-m", "sh", "-c", script])
+    }
+
+    /// Sends q2c a signal once it has said something, and waits for its end.
+    pub(crate) fn stopped(&self, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
+        let mut running = self.begin(args);
+        running.says(at).signal(signal);
+        running.end()
+    }
+
     /// Starts q2c.
     pub(crate) fn begin(&self, args: &[&str]) -> RunningCommand {
         self.start(self.command(Q2C, args))
@@ -310,8 +332,8 @@ pub(crate) fn can_mount() -> bool {
 /// Whether programs can be run as another user who may read the built program.
 pub(crate) fn can_be_nobody() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
-    *CAN.get_or_init(|| works("setpriv", &[NOBODY[0], NOBODY[1], Q2C, "--version"]))
+    *CAN.get_or_init(|| works("setpriv", &[&NOBODY[..], &[Q2C, "--version"]].concat()))
 }
 
 /// Arguments of setpriv for a user without rights.
-pub(crate) const NOBODY: [&str; 2] = ["--reuid=65534", "--clear-groups"];
+const NOBODY: [&str; 3] = ["--reuid=65534", "--clear-groups", "--inh-caps=-all"];

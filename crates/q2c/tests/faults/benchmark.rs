@@ -1,7 +1,7 @@
 //! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
 
 use crate::bench::{
-    FaultBench, NOBODY, Q2C, can_be_nobody, has_words, lines, result, split, state_of, works,
+    FaultBench, Q2C, can_be_nobody, has_words, lines, result, split, state_of, works,
 };
 use crate::skip;
 use q2c_result::Exit;
@@ -87,9 +87,7 @@ fn an_interrupted_benchmark_goes_on() {
     let bench = FaultBench::new();
     let more = split("--jobs 1,2 --method interrupt,poll --trials 2");
     let more = [&more[..], &["--real-time"]].concat();
-    let mut running = bench.begin(&args("sim:2ms", &more));
-    running.says(TRIAL_DONE).signal(Signal::INT);
-    let outcome = running.end();
+    let outcome = bench.stopped(&args("sim:2ms", &more), TRIAL_DONE, Signal::INT);
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
@@ -101,9 +99,8 @@ fn an_interrupted_benchmark_goes_on() {
     let first = lines(&run.join("cells.jsonl"));
     assert!((1..8).contains(&first), "{kept}");
 
-    let mut running = bench.begin(&["bench", "--resume", &name]);
-    running.says(TRIAL_DONE).signal(Signal::KILL);
-    running.end().killed_by(Signal::KILL);
+    let killed = bench.stopped(&["bench", "--resume", &name], TRIAL_DONE, Signal::KILL);
+    killed.killed_by(Signal::KILL);
 
     let printed = bench.q2c(&["bench", "--resume", &name, "--json"]).json();
     assert_eq!(printed, result(&run));
@@ -129,9 +126,8 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     let base = ["bench", device, "--seconds=20", "--trials=20", "--out"];
     let arguments = |out| [&base[..], &[out, "--method=poll"]].concat();
     bench.q2c(&arguments("whole")).exits(Exit::Done);
-    let mut running = bench.begin(&arguments("runs"));
-    running.says(TRIAL_DONE).signal(Signal::INT);
-    running.end().exits(Exit::Interrupted);
+    let stopped = bench.stopped(&arguments("runs"), TRIAL_DONE, Signal::INT);
+    stopped.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     assert!(lines(&run.join("cells.jsonl")) < 20);
     let tried = bench.q2c(&["bench", "--resume", &run.display().to_string()]);
@@ -148,9 +144,7 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     let bench = FaultBench::new();
     let start = split("bench --scratch 4m --rw randwrite --engine libaio");
     let short = split("--method interrupt --seconds 1 --warm-up 0.25 --trials 3");
-    let mut running = bench.begin(&[&start[..], &short[..]].concat());
-    running.says(TRIAL_DONE).signal(Signal::TERM);
-    let outcome = running.end();
+    let outcome = bench.stopped(&[start, short].concat(), TRIAL_DONE, Signal::TERM);
     outcome.exits(Exit::Interrupted);
     has_words(&outcome.stderr, "kept runs/scratch-");
     let run = bench.run_is("interrupted").display().to_string();
@@ -175,8 +169,7 @@ fn sqpoll_without_a_cpu_left_is_marked() {
     let more = split("--engine io_uring --method interrupt,sqpoll --trials 1 --cpus 0 --json");
     let outcome = bench.q2c(&args(&target, &more));
     if outcome.stderr.contains("set up io_uring") {
-        let test = "sqpoll_without_a_cpu_left_is_marked";
-        return skip(test, "io_uring cannot be used");
+        return skip("io_uring cannot be used");
     }
     let printed = outcome.json();
     let [interrupt, sqpoll] = &printed["cells"].as_array().unwrap()[..] else {
@@ -197,15 +190,12 @@ fn sqpoll_without_a_cpu_left_is_marked() {
 #[test]
 fn a_cpu_that_the_process_may_not_use() {
     if !works("taskset", &["-c", "0", "true"]) || !works("taskset", &["-c", "1", "true"]) {
-        return skip(
-            "a_cpu_that_the_process_may_not_use",
-            "no taskset, or one CPU only",
-        );
+        return skip("no taskset, or one CPU only");
     }
     let bench = FaultBench::new();
     let real = args("sim:2ms", &["--cpus", "1", "--real-time"]);
     let confined = [&["-c", "0", Q2C][..], &real].concat();
-    let outcome = bench.start(bench.command("taskset", &confined)).end();
+    let outcome = bench.by("taskset", &confined);
     outcome.fails(Exit::Usage, "CPU 1 | CPUs 0 here");
     bench.left_nothing();
 }
@@ -220,9 +210,8 @@ fn stages(result: &Value) -> Vec<Value> {
 /// A user without rights gets the trials, and the reason for the lack of stages at each point.
 #[test]
 fn stages_without_the_right_to_capture_say_why() {
-    let test = "stages_without_the_right_to_capture_say_why";
     if !can_be_nobody() {
-        return skip(test, "setpriv: not root, or the program is out of reach");
+        return skip("setpriv: not root, or the program is out of reach");
     }
     let bench = FaultBench::new();
     let target = bench.target();
@@ -230,10 +219,9 @@ fn stages_without_the_right_to_capture_say_why() {
     fs::create_dir(&out).unwrap();
     fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
     let out = out.display().to_string();
-    let mut arguments = vec![NOBODY[0], NOBODY[1], "--inh-caps=-all", Q2C];
-    arguments.extend(args(&target, &split(STAGES)));
-    arguments.extend(["--out", &out, "--json"]);
-    let outcome = bench.start(bench.command("setpriv", &arguments)).end();
+    let arguments = args(&target, &split(STAGES));
+    let arguments = [&[Q2C], &arguments[..], &["--out", &out, "--json"]].concat();
+    let outcome = bench.by_nobody(&arguments);
     outcome.exits(Exit::Done);
     let (before, _) = outcome.stderr.split_once(TRIAL_DONE).expect("a trial");
     has_words(&before, "there will be no stages: failed to");
@@ -250,16 +238,12 @@ fn stages_without_the_right_to_capture_say_why() {
 /// stopped. The resumed run has all.
 #[test]
 fn an_interrupted_benchmark_goes_on_with_its_stages() {
-    let test = "an_interrupted_benchmark_goes_on_with_its_stages";
     let bench = FaultBench::new();
     let target = bench.target();
-    let mut running = bench.begin(&args(&target, &split(STAGES)));
-    running
-        .says("stages: a run of each point")
-        .signal(Signal::INT);
-    let outcome = running.end();
+    let arguments = args(&target, &split(STAGES));
+    let outcome = bench.stopped(&arguments, "stages: a run of each point", Signal::INT);
     if outcome.status.code() == Some(0) {
-        return skip(test, "the runs for stages ended at once: no capture here");
+        return skip("the runs for stages ended at once: no capture here");
     }
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
@@ -267,10 +251,8 @@ fn an_interrupted_benchmark_goes_on_with_its_stages() {
     let once = cells(&interrupted).iter().all(|cell| cell.3 == 1);
     assert!(once, "{interrupted:#}");
     let is_stopped = |stages: &Value| stages["unseen"] == "stopped";
-    assert!(
-        stages(&interrupted).iter().any(is_stopped),
-        "{interrupted:#}"
-    );
+    let some_stopped = stages(&interrupted).iter().any(is_stopped);
+    assert!(some_stopped, "{interrupted:#}");
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
 
     let name = run.display().to_string();

@@ -38,14 +38,8 @@ fn files_of_a_run_that_was_changed() {
     tried.fails(Exit::Input, "trace-4096.parquet | start a new run");
 
     let bench = FaultBench::new();
-    let args = [
-        "bench",
-        SIM,
-        "--trials=1000",
-        "--method=interrupt",
-        "--seconds=1",
-    ];
-    let run = interrupted(&bench, &args, "took");
+    let args = format!("bench {SIM} --trials=1000 --method=interrupt --seconds=1");
+    let run = interrupted(&bench, &split(&args), "took");
     let name = run.display().to_string();
     let good = fs::read_to_string(run.join("plan.toml")).unwrap();
     for (from, to, word) in [
@@ -62,9 +56,9 @@ fn files_of_a_run_that_was_changed() {
 
 /// Starts a run, interrupts it at a word, and returns its folder.
 fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBuf {
-    let mut running = bench.begin(args);
-    running.says(at).signal(Signal::INT);
-    running.end().exits(Exit::Interrupted);
+    bench
+        .stopped(args, at, Signal::INT)
+        .exits(Exit::Interrupted);
     bench.run_is("interrupted")
 }
 
@@ -84,10 +78,8 @@ fn files_of_a_run_that_are_no_files() {
         let refused = |kind: &str| {
             let outcome = bench.q2c(&["tune", "--resume", &name]);
             outcome.fails(Exit::Input, &[file, "expected a regular file"]);
-            assert!(
-                file.ends_with(".parquet") || outcome.stderr.contains(kind),
-                "{outcome:#?}"
-            );
+            let is_named = file.ends_with(".parquet") || outcome.stderr.contains(kind);
+            assert!(is_named, "{outcome:#?}");
         };
         refused("a pipe");
         fs::remove_file(&path).unwrap();
@@ -100,9 +92,8 @@ fn files_of_a_run_that_are_no_files() {
         fs::rename(&kept, &path).unwrap();
     }
     // What is whole again goes on.
-    let mut resumed = bench.begin(&["tune", "--resume", &name]);
-    resumed.says("took").signal(Signal::INT);
-    resumed.end().exits(Exit::Interrupted);
+    let resumed = bench.stopped(&["tune", "--resume", &name], "took", Signal::INT);
+    resumed.exits(Exit::Interrupted);
 }
 
 /// The limit on open files is met at one place after another, by runs of all kinds. A replay may
@@ -110,7 +101,7 @@ fn files_of_a_run_that_are_no_files() {
 #[test]
 fn too_few_open_files_for_a_run() {
     if !works("prlimit", &["--version"]) {
-        return skip("too_few_open_files_for_a_run", "no prlimit");
+        return skip("no prlimit");
     }
     let bench = FaultBench::new();
     let list = list(&bench);
@@ -127,7 +118,7 @@ fn too_few_open_files_for_a_run() {
             let args = &split(&args)[..];
             let limit = format!("--nofile={files}");
             let args = [&[limit.as_str(), Q2C], args].concat();
-            let outcome = bench.start(bench.command("prlimit", &args)).end();
+            let outcome = bench.by("prlimit", &args);
             let code = outcome.status.code();
             let fine = matches!(code, Some(0 | 4 | 7 | 127));
             assert!(fine, "{files} {args:?}: {outcome:#?}");

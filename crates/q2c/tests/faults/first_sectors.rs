@@ -49,7 +49,7 @@ fn is_the_devices_fault(outcome: &CommandOutcome, device: &str) {
 fn first_sectors_that_cannot_be_read() {
     let bench = FaultBench::new();
     let Some(cut) = Cut::new(&bench, 0) else {
-        return skip("first_sectors_that_cannot_be_read", "no loop device");
+        return skip("no loop device");
     };
     let device = &cut.0;
     is_the_devices_fault(&bench.tune(device, &[]), device);
@@ -63,12 +63,11 @@ fn first_sectors_that_cannot_be_read() {
 fn later_sectors_that_cannot_be_read() {
     let bench = FaultBench::new();
     let Some(cut) = Cut::new(&bench, MIB) else {
-        return skip("later_sectors_that_cannot_be_read", "no loop device");
+        return skip("no loop device");
     };
     let outcome = bench.tune(&cut.0, &[]);
     if outcome.stderr.contains("set up io_uring") {
-        let test = "later_sectors_that_cannot_be_read";
-        return skip(test, "io_uring cannot be used");
+        return skip("io_uring cannot be used");
     }
     outcome.fails(Exit::Device, "Input/output error | dmesg");
 }

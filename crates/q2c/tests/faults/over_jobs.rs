@@ -142,9 +142,8 @@ fn is_drawn_again(bench: &FaultBench, name: &str, whole: &Value) {
 fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
     let asked = |jobs| {
         let short = "--seconds 0.2 --warm-up 0.2 --trials 1 --json";
-        bench.run(&format!(
-            "bench {SIM} --method poll --tuned {name} --jobs {jobs} {short}"
-        ))
+        let tuned = format!("--tuned {name} --jobs {jobs}");
+        bench.run(&format!("bench {SIM} --method poll {tuned} {short}"))
     };
     asked("1,4").fails(Exit::Input, "no answer for --jobs 4, but for --jobs 1,2");
     let measured = asked("1,2").json();

@@ -48,16 +48,13 @@ fn a_stopped_comparison_keeps_finished_trials() {
     let bench = FaultBench::new();
     let trace = minute(&bench);
     let command_line = format!("compare {trace} sim:1ms sim:2ms --part 0s..0.5s {HOW}");
-    let mut running = bench.begin(&split(&command_line));
-    running.says("trial 1: took").signal(Signal::INT);
-    let outcome = running.end();
+    let outcome = bench.stopped(&split(&command_line), "trial 1: took", Signal::INT);
     outcome.exits(Exit::Interrupted);
     let result: serde_json::Value = strict_json(&outcome.stdout);
     assert_eq!(result["complete"], false);
     let devices = result["comparisons"][0]["devices"].as_array().unwrap();
-    let trials = devices
-        .iter()
-        .flat_map(|device| device["trials"].as_array().unwrap());
+    let trials_of = |device: &serde_json::Value| device["trials"].as_array().unwrap().clone();
+    let trials = devices.iter().flat_map(trials_of);
     let whole = trials.filter(|trial| trial["whole"] == true).count();
     assert!((1..10).contains(&whole), "{whole}");
 }

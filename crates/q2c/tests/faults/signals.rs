@@ -1,8 +1,8 @@
 //! Tests that runs are stopped, killed and resumed.
 
 use crate::bench::{
-    CommandOutcome, FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune,
-    result, split, state_of,
+    FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune, result, split,
+    state_of,
 };
 use q2c_result::Exit;
 use rustix::process::Signal;
@@ -14,35 +14,29 @@ use std::time::Duration;
 /// A word that q2c prints when a trial has been run.
 const TRIAL_DONE: &str = "took";
 
-fn stopped(bench: &FaultBench, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
-    let mut running = bench.begin(args);
-    running.says(at).signal(signal);
-    running.end()
-}
-
 /// One run is stopped in each of its stages and resumed. In the end it is complete, and has every
 /// cell once.
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
     let bench = FaultBench::new();
-    let outcome = stopped(&bench, &real_tune(SIM, &[]), "calibrating", Signal::INT);
+    let outcome = bench.stopped(&real_tune(SIM, &[]), "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "calibrate | stopped by a signal");
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
     let resume = ["tune", "--resume", &name];
 
-    let outcome = stopped(&bench, &resume, "recording", Signal::TERM);
+    let outcome = bench.stopped(&resume, "recording", Signal::TERM);
     outcome.fails(Exit::Interrupted, "stopped by a signal | --resume");
     assert!(run.join("calibration.json").exists());
     assert!(!run.join(format!("trace-{}.parquet", 4096)).exists());
     interrupted(&run);
 
-    let outcome = stopped(&bench, &resume, "simulating", Signal::INT);
+    let outcome = bench.stopped(&resume, "simulating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     assert_eq!(trials(&run), 0, "{outcome:#?}");
     interrupted(&run);
 
-    let outcome = stopped(&bench, &resume, TRIAL_DONE, Signal::INT);
+    let outcome = bench.stopped(&resume, TRIAL_DONE, Signal::INT);
     outcome.exits(Exit::Interrupted);
     has_words(&outcome.stderr, &[&*format!("--resume {name}")]);
     // One of the first round's trials was run: the answer names the methods that have none.
@@ -56,7 +50,9 @@ fn a_run_stopped_in_each_stage_goes_on() {
     assert!(trials(&run) >= 1);
 
     fails_in_a_trial(&bench, &run, &resume);
-    stopped(&bench, &resume, TRIAL_DONE, Signal::KILL).killed_by(Signal::KILL);
+    bench
+        .stopped(&resume, TRIAL_DONE, Signal::KILL)
+        .killed_by(Signal::KILL);
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept), "{journal}");
 
@@ -77,7 +73,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
     });
     fs::write(bench.path("msr.csv"), rows.collect::<String>()).unwrap();
     let arguments = real_tune(SIM, &["--from", "msr.csv"]);
-    let outcome = stopped(&bench, &arguments, "calibrating", Signal::INT);
+    let outcome = bench.stopped(&arguments, "calibrating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let resume = ["tune", "--resume", &run.display().to_string(), "--json"];
@@ -156,7 +152,7 @@ fn stopped_while_filling_the_scratch_file() {
     for signal in [&of_people[..], &of_timers, &others].concat() {
         let bench = FaultBench::new();
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
-        let outcome = stopped(&bench, &args, "filling the scratch file", signal);
+        let outcome = bench.stopped(&args, "filling the scratch file", signal);
         outcome.fails(Exit::Interrupted, "fill the scratch file | removed");
         bench.left_nothing();
     }
@@ -168,7 +164,7 @@ fn a_limit_of_file_sizes_is_told() {
     let bench = FaultBench::new();
     let line = r#"ulimit -f 64; exec "$0" "$@""#;
     let args = ["-c", line, Q2C, "tune", "--scratch=4m", "--seconds=0.1"];
-    let outcome = bench.start(bench.command("sh", &args)).end();
+    let outcome = bench.by("sh", &args);
     outcome.fails(Exit::Environment, "the scratch file | File too large");
     bench.left_nothing();
 }
@@ -179,31 +175,27 @@ fn a_limit_of_file_sizes_is_told() {
 fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let bench = FaultBench::new();
     let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
-    let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
+    let outcome = bench.stopped(&args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "stopped by a signal");
     let run = bench.run_is("interrupted");
     let files = fs::read_dir(bench.path("runs")).unwrap();
     let mut files = files.map(|entry| entry.unwrap().path());
     let scratch = files.find(|path| path.is_file()).unwrap();
     let left = format!("runs/{}", scratch.file_name().unwrap().display());
-    has_words(
-        &outcome.stderr,
-        &[&*format!("kept {left} for q2c tune --resume")],
-    );
+    let kept = format!("kept {left} for q2c tune --resume");
+    assert!(outcome.stderr.contains(&kept), "{outcome:#?}");
     assert!(run.exists());
 
     // The file is not removed when the run is complete, as it is not of that session; it is named.
     let done = bench.q2c(&["tune", "--resume", &run.display().to_string()]);
     done.exits(Exit::Done);
     assert!(scratch.exists());
-    has_words(
-        &done.stderr,
-        &[&*format!("does not need {left} any more: remove it")],
-    );
+    let told = format!("does not need {left} any more: remove it");
+    assert!(done.stderr.contains(&told), "{done:#?}");
 
     let bench = FaultBench::new();
     let args = ["calibrate", "--scratch", "4m"];
-    let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
+    let outcome = bench.stopped(&args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "stopped by a signal");
     bench.left_nothing();
 }
@@ -211,11 +203,11 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
 #[test]
 fn a_stopped_reproduction() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        return crate::skip("a_stopped_reproduction", "one CPU only");
+        return crate::skip("one CPU only");
     }
     let bench = FaultBench::new();
     let args = format!("reproduce miss-rate-interference --target {SIM} --scale=0.1");
-    let outcome = stopped(&bench, &split(&args), "run folder", Signal::INT);
+    let outcome = bench.stopped(&split(&args), "run folder", Signal::INT);
     outcome.exits(Exit::Interrupted);
     bench.run_is("interrupted");
 }
@@ -297,11 +289,8 @@ fn two_signals_that_come_together_are_one() {
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
     let bench = FaultBench::new();
     let short = "--trials=1 --seconds=1 --warm-up=0.25 --json";
-    let result = bench
-        .run(&format!(
-            "bench sim:1ms --method=poll --rate=1000000 {short}"
-        ))
-        .json();
+    let run = format!("bench sim:1ms --method=poll --rate=1000000 {short}");
+    let result = bench.run(&run).json();
     let iops = result["cells"][0]["iops"]["median"].as_f64().unwrap();
     // One server of 1 ms, and 600 ns between two of its requests.
     assert!((iops * 1_000_600e-9 - 1.0).abs() < 1e-6, "{iops}");
@@ -338,7 +327,7 @@ fn a_recorded_command_that_ignores_signals() {
     let outcome = running.end_with_others();
     if outcome.status.code() != Some(i32::from(Exit::Interrupted.code())) {
         assert!(!outcome.stderr.contains("deaf"), "{outcome:#?}");
-        return crate::skip("a_recorded_command_that_ignores_signals", "no capture here");
+        return crate::skip("no capture here");
     }
     assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
 }
@@ -357,8 +346,7 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
     running.signal(Signal::INT);
     let outcome = running.end_with_others();
     let Ok(pid) = fs::read_to_string(bench.path("pid")) else {
-        let test = "a_recorded_command_does_not_outlive_a_second_signal";
-        return crate::skip(test, "no capture here");
+        return crate::skip("no capture here");
     };
     outcome.exits(Exit::Interrupted);
     let left = Path::new("/proc").join(pid.trim()).join("cmdline");

@@ -1,52 +1,41 @@
 //! Tests of wrong command lines that `refusals.txt` of the commands cannot hold: those with words
 //! that have blanks, with lines above the message, and with files of their own.
 
-use crate::bench::{FaultBench, Phrases, Q2C, SIM};
+use crate::bench::{FaultBench, Q2C, SIM, split};
 use q2c_result::Exit;
 
-/// The rule is refused in one line, and the lines above show the place of the mistake.
-fn bad_rule(args: &[&str], phrases: &(impl Phrases + ?Sized), place: &str) {
+/// The rule, the last word, is refused in one line. The lines above show the place of the mistake,
+/// the character with this index.
+fn bad_rule(args: &str, rule: &str, place: usize, phrases: &str) {
     let bench = FaultBench::new();
-    let outcome = bench.q2c(args);
+    let outcome = bench.q2c(&[&split(args)[..], &[rule]].concat());
     outcome.fails(Exit::Usage, phrases);
     let (shown, _) = outcome.stderr.trim_end().rsplit_once('\n').unwrap();
-    assert_eq!(shown, place);
+    assert_eq!(shown, format!("{rule}\n{}^", " ".repeat(place)));
     bench.left_nothing();
 }
 
 #[test]
 fn bad_rules_are_refused_with_their_place() {
+    let phrases = "--rule | character 7 | unknown name `mni` | p01 to p99";
+    bad_rule("tune sim:400us --rule", "0.7 * mni", 6, phrases);
+    let divided = "min / (misses - misses)";
+    bad_rule("tune sim:400us --rule", divided, 6, "division by zero");
+    let phrases = "found a number without a unit | 4us";
+    bad_rule("tune --scratch 1m --rule", "mean - 4", 7, phrases);
+    let sim = "poll sim x.trace";
     bad_rule(
-        &["tune", SIM, "--rule", "0.7 * mni"],
-        &["--rule", "character 7", "unknown name `mni`", "p01 to p99"],
-        "0.7 * mni\n      ^",
+        &format!("{sim} --rule"),
+        "min - 4parsec",
+        7,
+        "`parsec` | us",
     );
-    bad_rule(
-        &["tune", SIM, "--rule", "min / (misses - misses)"],
-        &["division by zero"],
-        "min / (misses - misses)\n      ^",
+    let (policy, phrases) = (
+        "rule:period=1ms,max(min, 3us",
+        "--policy | `)` | found the end",
     );
-    bad_rule(
-        &["tune", "--scratch", "1m", "--rule", "mean - 4"],
-        &["found a number without a unit", "4us"],
-        "mean - 4\n       ^",
-    );
-    bad_rule(
-        &["poll", "sim", "x.trace", "--rule", "min - 4parsec"],
-        &["`parsec`", "us"],
-        "min - 4parsec\n       ^",
-    );
-    let policy = "rule:period=1ms,max(min, 3us";
-    bad_rule(
-        &["poll", "sim", "x.trace", "--policy", policy],
-        &["--policy", "`)`", "found the end"],
-        &format!("{policy}\n{:>29}", '^'),
-    );
-    bad_rule(
-        &["poll", "sim", "x.trace", "--policy", "meen:50%"],
-        &["`meen`", "rule"],
-        "meen:50%\n^",
-    );
+    bad_rule(&format!("{sim} --policy"), policy, 28, phrases);
+    bad_rule(&format!("{sim} --policy"), "meen:50%", 0, "`meen` | rule");
 }
 
 /// Rules of one's own are tried whatever simulation says of them, so what takes longer than all
@@ -64,11 +53,8 @@ fn rules_whose_trials_take_too_long_are_refused() {
     bench.q2c(&formula).refuses(Exit::Usage, "--yes");
     bench.left_nothing();
     // A period below what windows can have is refused whatever is said.
-    bad_rule(
-        &["tune", SIM, "--policy", "min:70%,1ns", "--yes"],
-        &["period must be from 1us"],
-        "min:70%,1ns\n        ^",
-    );
+    let tune = "tune sim:400us --yes --policy";
+    bad_rule(tune, "min:70%,1ns", 8, "period must be from 1us");
 }
 
 /// Help is a result as any other: what could not be written is told.
@@ -78,7 +64,7 @@ fn help_that_cannot_be_written_is_a_failure() {
         let bench = FaultBench::new();
         let line = r#"exec "$0" "$@" >/dev/full"#;
         let arguments = [&["-c", line, Q2C], args].concat();
-        let outcome = bench.start(bench.command("sh", &arguments)).end();
+        let outcome = bench.by("sh", &arguments);
         outcome.refuses(Exit::Device, "write the result | No space left");
     }
 }
