@@ -79,17 +79,17 @@ fn check(result: &Value) {
 fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     let folder = Place::new();
     two_files(folder.path());
-    let direct = folder.q2c("analyze nvme0n1 --json").json();
+    let direct = folder.json("analyze nvme0n1 --json");
     check(&direct);
     assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
     assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
     let import = "trace import nvme0n1 --format blktrace --out t.parquet";
-    let info = folder.q2c(import).done();
+    let info = folder.done(import);
     has_words(&info, "10 records | 259:0 (10)");
     // A trace is analysed by diff as well, and alike with itself.
-    let same = folder.q2c("diff t.parquet t.parquet").done();
+    let same = folder.done("diff t.parquet t.parquet");
     has_words(&same, "▸ Single values, which tell nothing apart\n");
-    let imported = folder.q2c("analyze t.parquet --json").json();
+    let imported = folder.json("analyze t.parquet --json");
     check(&imported);
     for part in split("stages groups in_flight seeks bottleneck activity unmatched") {
         assert_eq!(imported[part], direct[part], "{part}");
@@ -128,7 +128,7 @@ fn one_process_is_analysed_alone() {
 fn btt_s_tables_hold_the_same_in_seconds() {
     let folder = Place::new();
     two_files(folder.path());
-    let said = folder.q2c("analyze nvme0n1 --btt").done();
+    let said = folder.done("analyze nvme0n1 --btt");
     for row in [
         "Q2Q 0.000050000 0.000050000 0.000050000 9",
         "D2C 0.000070000 0.000070000 0.000070000 10",
@@ -148,7 +148,7 @@ fn other_recordings_are_analysed_directly() {
     let folder = Place::new();
     folder.put("list", "10\n20\n30\n");
     let arguments = "analyze list --unit us --op read --bs 4k --json";
-    let result = folder.q2c(arguments).json();
+    let result = folder.json(arguments);
     assert_eq!(result["layer"], "user");
     assert_eq!(number(&result, "/stages/U2C/mean_ns"), 20_000.0);
     assert_eq!(number(&result, "/in_flight/mean"), 1.0);
@@ -163,7 +163,7 @@ fn what_cannot_be_analysed_is_said() {
     folder.put("bad.blktrace.0", bytes);
     let bad = folder.q2c("analyze bad");
     bad.refused(3, "offset 48 | 07 07 07 07");
-    let skipped = folder.q2c("analyze bad --skip-bad --json").json();
+    let skipped = folder.json("analyze bad --skip-bad --json");
     assert_eq!(number(&skipped, "/unmatched/no record"), 1.0);
 }
 
@@ -172,7 +172,7 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let folder = Place::new();
     two_files(folder.path());
     let arguments = "analyze nvme0n1 --json --html a.html --window 120us..130us";
-    let result = folder.q2c(arguments).json();
+    let result = folder.json(arguments);
     let page = folder.text("a.html");
     // The two reads in flight were queued at 50 and 100 us, and complete at 150 and 200 us.
     let window = entry(&result, "excerpts", "what", "window");
@@ -184,9 +184,9 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let backwards = folder.q2c("analyze nvme0n1 --window 2ms..1ms");
     backwards.refused(2, "the first the smaller");
     folder.put("result.json", result.to_string());
-    folder.q2c("report result.json --html b.html").done();
+    folder.done("report result.json --html b.html");
     assert_eq!(folder.text("b.html"), page);
-    let table = folder.q2c("report result.json --csv").done();
+    let table = folder.done("report result.json --csv");
     has_words(&table, "all,,D2C,,,70000,70000,70000,70000,10,");
 }
 
@@ -233,7 +233,7 @@ fn queued(path: &Path) {
 fn queues_by_device_and_direction() {
     let folder = Place::new();
     queued(&folder.path().join("t.parquet"));
-    let result = folder.q2c("analyze t.parquet --json").json();
+    let result = folder.json("analyze t.parquet --json");
     let [known, unknown] = ["259:0", "8:0"].map(|name| entry(&result, "queues", "device", name));
     assert_eq!(known["queues"], json!(4));
     assert_eq!(unknown["queues"], Value::Null);
@@ -262,8 +262,8 @@ fn a_start_and_a_latency_are_no_stages() {
     folder.put("in.csv", format!("start,took,tenant\n{}", rows.join("\n")));
     let columns = "--columns queue_ns=start,latency=took,comm=tenant";
     let import = "trace import in.csv --format csv --unit us --op read --bs 4k --out t";
-    folder.q2c(format!("{import} {columns}")).done();
-    let result = folder.q2c("analyze t --json").json();
+    folder.done(format!("{import} {columns}"));
+    let result = folder.json("analyze t --json");
     assert_eq!(number(&result, "/stages/Q2C/mean_ns"), 30_000.0);
     assert!(result["bottleneck"].is_null(), "{}", result["bottleneck"]);
     assert_eq!(result["seeks"], json!([]));
@@ -273,7 +273,7 @@ fn a_start_and_a_latency_are_no_stages() {
         assert_eq!(number(group, "/requests"), requests);
     }
     assert_eq!(result["groups"].list("process").len(), 2);
-    let said = folder.q2c("analyze t").done();
+    let said = folder.done("analyze t");
     for made_up in ["most time:", "rest"] {
         assert!(!said.contains(made_up), "{said}");
     }
@@ -304,9 +304,7 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
         .push(&(0..PROCESSES).map(record).collect::<Vec<_>>())
         .unwrap();
     writer.finish().unwrap();
-    let result = folder
-        .q2c("analyze t.parquet --json --html page.html")
-        .json();
+    let result = folder.json("analyze t.parquet --json --html page.html");
     let groups = result["groups"].list("process");
     assert!(groups.len() <= 513, "{}", groups.len());
     assert_eq!(groups.last().unwrap()["key"], "others");

@@ -3,9 +3,8 @@
 use crate::program::*;
 
 fn bench(more: &str) -> Finished {
-    Place::new().q2c(format!(
-        "bench {more} --seconds 1 --warm-up 0.25 --trials 2"
-    ))
+    let short = "--seconds 1 --warm-up 0.25 --trials 2";
+    Place::new().q2c(format!("bench {more} {short}"))
 }
 
 fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value {
@@ -20,11 +19,8 @@ fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value
 /// that, 2,087 of them on the CPU of its job.
 #[test]
 fn throughput_is_that_of_the_device() {
-    let axes = "--jobs 1,2,4 --depth 1,2,4";
-    let result = bench(&format!(
-        "sim:5ms,servers=2 --method interrupt --json {axes}"
-    ))
-    .json();
+    let axes = "--jobs 1,2,4 --depth 1,2,4 --method interrupt";
+    let result = bench(&format!("sim:5ms,servers=2 --json {axes}")).json();
     assert_eq!(result["schema"], "q2c.bench/5");
     assert_eq!(result.list("cells").len(), 9);
     let points = [
@@ -90,7 +86,7 @@ fn a_device_has_the_times_of_a_recording() {
     within(number(cell, "/lat_ns/mean/median"), 2e6, 0.025);
     within(number(cell, "/lat_ns/p99/median"), 3_003_500.0, 0.01);
     let again = format!("report {} --html again.html", folder.run().display());
-    folder.q2c(again).done();
+    folder.done(again);
     has_words(&folder.text("again.html"), "U2C of 500 recorded I/Os");
     let cases = [
         "3 | bench sim:trace=times.txt --method interrupt | times.txt | unit",
@@ -126,11 +122,8 @@ fn points_that_do_not_exist_are_told() {
 /// A device fails its 100th request. No number of that trial is kept, but the reason is.
 #[test]
 fn a_failed_request_leaves_no_number() {
-    let engines = "fault:eio@100:sim:2ms,sim:2ms";
-    let result = bench(&format!(
-        "sim:2ms --engine {engines} --method interrupt --json"
-    ))
-    .json();
+    let engines = "--engine fault:eio@100:sim:2ms,sim:2ms";
+    let result = bench(&format!("sim:2ms {engines} --method interrupt --json")).json();
     let cell = &result["cells"][0];
     assert_eq!(cell["iops"]["trials"], 0, "{cell:#}");
     has_words(cell["failures"][0].as_str().unwrap(), "Input/output error");
@@ -190,7 +183,7 @@ fn a_run_can_be_drawn_again() {
     let printed = printed.done();
     has_words(&printed, "4 KiB randread, depth 1 | KIOPS/core");
     let again = format!("report {} --json", folder.run().display());
-    let result = folder.q2c(again).json();
+    let result = folder.json(again);
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     assert_eq!(table, printed);
     let lines: Vec<&str> = csv.lines().collect();
@@ -239,11 +232,8 @@ fn of_very_many_points_not_all_are_measured() {
     has_words(&finished.stderr, "a coarse grid is measured first");
     let result = finished.json();
     let jobs = |list: &str| -> Vec<u64> {
-        result
-            .list(list)
-            .iter()
-            .map(|p| p["jobs"].as_u64().unwrap())
-            .collect()
+        let points = result.list(list).iter();
+        points.map(|p| p["jobs"].as_u64().unwrap()).collect()
     };
     let (cells, others) = (jobs("cells"), jobs("not_measured"));
     assert_eq!(cells, [1, 29, 58, 86, 115, 143, 172, 201]);

@@ -11,9 +11,7 @@ fn cells(result: &Value) -> &[Value] {
 }
 
 fn result(options: &str) -> Value {
-    Place::new()
-        .q2c(format!("{DEVICE} {options} {SHORT} --json"))
-        .json()
+    Place::new().json(format!("{DEVICE} {options} {SHORT} --json"))
 }
 
 /// Checks a figure up to the I/Os at the edges of a trial.
@@ -82,11 +80,11 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     let folder = Place::new();
     let methods = "interrupt,hybrid:fixed:2ms,hybrid:fixed:9ms";
     let bench = format!("bench sim:5ms,servers=2 --method {methods} --jobs 1,2 {SHORT}");
-    let printed = folder.q2c(bench).done();
+    let printed = folder.done(bench);
     has_words(&flat(&printed), "effective sleep 2.00 ms, slept");
     has_words(&printed, "lead:");
     let again = format!("report {} --json", folder.run().display());
-    let result = folder.q2c(again).json();
+    let result = folder.json(again);
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     assert_eq!(table, printed);
     for (cell, asked) in cells(&result)[2..].iter().zip([2e6, 2e6, 9e6, 9e6]) {
@@ -112,7 +110,7 @@ fn a_tuned_method_is_measured_beside_the_others() {
     let folder = Place::new();
     let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-4.json");
     let bench = format!("bench sim:5ms --method interrupt --tuned {run} --json");
-    let result = folder.q2c(format!("{bench} {SHORT}")).json();
+    let result = folder.json(format!("{bench} {SHORT}"));
     let methods = texts(&result, "cells", "method");
     assert_eq!(methods, ["interrupt", "hybrid:uring"]);
     let tuned = &result["job"]["tuned"];

@@ -133,11 +133,7 @@ fn each_number_of_jobs_has_its_stages() {
 /// `q2c report` makes the table, the JSON and the page from the run's folder.
 fn is_read_back(folder: &Place) {
     let run = folder.run();
-    let report = |form: &str| {
-        folder
-            .q2c(format!("report {} {form}", run.display()))
-            .done()
-    };
+    let report = |form: &str| folder.done(format!("report {} {form}", run.display()));
     let phrases =
         "stage | bottleneck of io_uring interrupt over the jobs: | with the capture beside it";
     has_words(&report(""), phrases);
@@ -156,7 +152,7 @@ fn a_background_is_not_in_the_stages() {
     let command_line = "bench --scratch 16m --stages --json --engine io_uring --method interrupt \
                  --trials 1 --seconds 0.5 --warm-up 0.25 --phases --background none \
                  --background rw=randread,bs=16k,depth=2";
-    let result = folder.q2c(command_line).json();
+    let result = folder.json(command_line);
     let cells = result.list("cells");
     assert_eq!(cells.len(), 2);
     if !cells[0]["stages"]["unseen"].is_null() {

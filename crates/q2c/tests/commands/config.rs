@@ -55,7 +55,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
 fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
     let folder = Place::new();
     let check = |options: &str| {
-        let report = folder.q2c(format!("doctor --json {options}")).json();
+        let report = folder.json(format!("doctor --json {options}"));
         let check = entry(&report, "checks", "id", "config");
         ["verdict", "found"].map(|field| check[field].as_str().unwrap().to_owned())
     };
@@ -86,8 +86,8 @@ fn a_file_with_a_fault_is_refused_where_it_matters() {
     let said = "q2c.toml: line 2, column 1: expected a key of [tune]";
     let runs = folder.q2c("runs");
     runs.refused(3, &[said, "did you mean `seconds`?"]);
-    assert_eq!(folder.q2c("runs --no-config").done(), "no runs in runs\n");
-    folder.q2c("poll rules").done();
+    assert_eq!(folder.done("runs --no-config"), "no runs in runs\n");
+    folder.done("poll rules");
     let cases = [
         "3 | runs --config gone.toml | gone.toml",
         "2 | runs --config x --no-config | cannot be used",
@@ -128,8 +128,8 @@ fn a_strangers_file_is_not_obeyed() {
     }
     let said = ["q2c.toml belongs to user 65534", "--no-config"];
     folder.q2c("runs").refused(3, &said);
-    folder.q2c("runs --config q2c.toml").done();
-    folder.q2c("runs --no-config").done();
+    folder.done("runs --config q2c.toml");
+    folder.done("runs --no-config");
     let behind = |user| {
         let mut command = q2c_command(folder.path(), &["runs"]);
         let output = command.env("SUDO_UID", user).output();

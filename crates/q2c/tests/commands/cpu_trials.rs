@@ -6,11 +6,9 @@ const SHORT: &str = "--seconds 0.2 --warm-up 0.25 --trials 1 --method interrupt"
 
 fn bench(cpus: &str) -> (Value, String) {
     let folder = Place::new();
-    let result = folder
-        .q2c(format!("bench --scratch 8m --json {SHORT} {cpus}"))
-        .json();
+    let result = folder.json(format!("bench --scratch 8m --json {SHORT} {cpus}"));
     // The latest run is drawn.
-    (result, folder.q2c("report").done())
+    (result, folder.done("report"))
 }
 
 #[test]

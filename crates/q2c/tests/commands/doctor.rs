@@ -22,7 +22,7 @@ const USES: [(&str, &str); 9] = [
 #[test]
 fn checks_are_sorted_by_use() {
     let folder = Place::new();
-    let report = folder.q2c("doctor --json").json();
+    let report = folder.json("doctor --json");
     let uses: Vec<&str> = texts(&report, "uses", "use");
     assert_eq!(uses, USES.map(|(word, _)| word));
     let first = |check: &Value| uses.iter().position(|word| check["uses"][0] == *word);
@@ -40,11 +40,11 @@ fn checks_are_sorted_by_use() {
         }
     }
     folder.put("doctor.json", report.to_string());
-    let again = folder.q2c("report doctor.json").done();
+    let again = folder.done("report doctor.json");
     let (head, again) = again.split_once("\n\n").expect("an empty line");
     has_words(head, "\ndisk: ");
     assert!(again.starts_with(USES[0].1), "{again}");
-    let text = folder.q2c("doctor").done();
+    let text = folder.done("doctor");
     let heading = |line: &str| USES.iter().find(|(_, head)| line.starts_with(head));
     assert!(text.lines().filter_map(heading).eq(&USES), "{text}");
     has_words(&text, " checks: ");
@@ -55,7 +55,7 @@ fn checks_are_sorted_by_use() {
 #[test]
 fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     let folder = Place::new();
-    let report = busily(|| folder.q2c("doctor --json").json());
+    let report = busily(|| folder.json("doctor --json"));
     let busy = entry(&report, "checks", "id", "busy-at-rest");
     assert_eq!(busy["verdict"], "invalidates", "{busy}");
     for name in ["tune", "bench"] {
@@ -66,16 +66,16 @@ fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     }
     folder.put("doctor.json", report.to_string());
     let none = "disk: none was looked at; q2c doctor FILE";
-    has_words(&folder.q2c("report doctor.json").done(), none);
+    has_words(&folder.done("report doctor.json"), none);
     folder.put("target", random_mib());
-    let text = folder.q2c("doctor target").done();
+    let text = folder.done("doctor target");
     assert!(!text.contains(none), "{text}");
 }
 
 #[test]
 fn hints_are_those_of_the_user() {
     let folder = Place::new();
-    let report = folder.q2c("doctor --json").json();
+    let report = folder.json("doctor --json");
     let root = rustix::process::geteuid().is_root();
     for check in report.list("checks") {
         let Some(fix) = check["fix"].as_str() else {
@@ -168,7 +168,7 @@ impl DoctorLoop {
 
     fn restore(&self) -> String {
         let line = format!("restore --journal {}", self.journal().display());
-        self.folder.q2c(line).done()
+        self.folder.done(line)
     }
 
     /// Starts the fix with a shell's command, and returns it once that has printed its process id.
@@ -220,7 +220,7 @@ fn a_dry_run_changes_nothing() {
     let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&device.name);
     assert!(changes.iter().all(of_device), "{changes:?}");
     device.folder.put("fix.json", fix.to_string());
-    let again = device.folder.q2c("report fix.json").done();
+    let again = device.folder.done("report fix.json");
     let text = device.fix("--dry-run").done();
     assert_eq!(again, text);
     has_words(&text, "settings to be changed | queue/nomerges");

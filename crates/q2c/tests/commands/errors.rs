@@ -16,7 +16,7 @@ fn make_files(folder: &Place) {
     let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
     folder.put("latencies.txt", latencies);
     let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
-    folder.q2c(import).done();
+    folder.done(import);
     folder.put("other.json", r#"{"schema": "q2c.poll-sim/1"}"#);
     folder.put("object.json", "{}");
     folder.put("list.json", "[]");

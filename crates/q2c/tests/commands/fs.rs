@@ -40,7 +40,7 @@ fn points_ratios_and_all_reports() {
     }
     let folder = Place::new();
     let axes = "--rw read,append --io direct,buffered --jobs 1,2 --trials 2 --json";
-    let result = folder.q2c(format!("{SMALL} {axes}")).json();
+    let result = folder.json(format!("{SMALL} {axes}"));
     assert_eq!(result["schema"], "q2c.fs/1");
     let cells = result.list("cells");
     // Reads at three levels, appends at two; direct and buffered; one and two jobs.
@@ -76,9 +76,8 @@ fn a_program_has_its_figures() {
     let command = "touch here && echo made $Q2C_CPUS files";
     let run = |command: &str, trials: u32| {
         let program = format!("--macro '{command}' --metric 'made ([0-9]+)'");
-        folder.q2c(format!(
-            "{SMALL} --jobs 1 --json --trials {trials} {program}"
-        ))
+        let how = format!("--jobs 1 --json --trials {trials}");
+        folder.q2c(format!("{SMALL} {how} {program}"))
     };
     let result = run(command, 3).json();
     let cell = &result["program"]["cells"][0];
@@ -98,7 +97,7 @@ fn scans_read_from_the_device_as_far_ahead_as_asked() {
     }
     let folder = Place::new();
     let axes = "--rw scan --io buffered --readahead 0,1m --jobs 1 --sharing private --trials 2";
-    let result = folder.q2c(format!("{SMALL} {axes} --json")).json();
+    let result = folder.json(format!("{SMALL} {axes} --json"));
     let cells = result.list("cells");
     let ahead = cells.iter().map(|cell| cell["readahead_bytes"].as_u64());
     assert!(ahead.eq([Some(0), Some(1 << 20)]), "{cells:?}");
@@ -119,7 +118,7 @@ fn the_built_in_mix_has_jobs_per_minute() {
     }
     let folder = Place::new();
     let mix = format!("{SMALL} --mix --jobs 1,2 --trials 2 --json");
-    let result = folder.q2c(&mix).json();
+    let result = folder.json(&mix);
     let program = &result["program"];
     assert_eq!(program["command"], Value::Null);
     assert_eq!(program["metric"], "jobs per minute");

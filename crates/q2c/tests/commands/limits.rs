@@ -8,9 +8,8 @@ const SHORT: &str = "--method poll --jobs 1 --depth 1 --seconds 200ms --warm-up 
 #[test]
 fn a_run_is_judged_when_it_is_written_and_printed() {
     let folder = Place::new();
-    let kept = folder.q2c(format!(
-        "bench sim:1ms --fail-if iops>1100 --fail-if p50<0.9ms {SHORT}"
-    ));
+    let limits = "--fail-if iops>1100 --fail-if p50<0.9ms";
+    let kept = folder.q2c(format!("bench sim:1ms {limits} {SHORT}"));
     assert_eq!(kept.code, 0, "{}", kept.stderr);
     has_words(&kept.stderr, "limit iops>1100: kept by 1 figure");
     let early = folder.run();

@@ -13,8 +13,8 @@ fn setup<'a>(result: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
     let folder = Place::new();
-    let said = folder.q2c(PUBLISHED).done();
-    assert_eq!(folder.q2c(PUBLISHED).done(), said);
+    let said = folder.done(PUBLISHED);
+    assert_eq!(folder.done(PUBLISHED), said);
     let result = strict_json(&said);
     let near = |at: &Value, figure: &str, published: f64| {
         let miss = |way: &str| (number(at, &format!("/{figure}/{way}")) - published).abs();
@@ -40,11 +40,11 @@ fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
 fn a_simulation_is_drawn_again() {
     let folder = Place::new();
     let sim = "place sim --cores 2 --compute 3 --polling 3 --starts 8";
-    let result = folder.q2c(format!("{sim} --json")).json();
+    let result = folder.json(format!("{sim} --json"));
     folder.put("place.json", result.to_string());
     let Reports { table, csv, page } = folder.reports("place.json", &result);
     has_words(&table, "proposed | best placement");
-    assert_eq!(folder.q2c(sim).done(), table);
+    assert_eq!(folder.done(sim), table);
     assert_eq!(csv.lines().count(), 9);
     has_words(&page, "3 computing + 3 polling on 2 cores of 2 threads");
 }
@@ -56,9 +56,7 @@ fn speeds_come_from_a_file() {
     let none = "compute_beside_compute = 1\ncompute_beside_polling = 1\n\
         polling_beside_compute = 1\npolling_beside_polling = 1\n";
     folder.put("s.toml", none);
-    let result = folder
-        .q2c("place sim --speeds s.toml --starts 2 --json")
-        .json();
+    let result = folder.json("place sim --speeds s.toml --starts 2 --json");
     assert_eq!(number(&result, "/setups/0/c_time_unit"), 2.0);
     assert_eq!(result["speeds_from"], json!({"file": "s.toml"}));
     assert_eq!(result["warnings"], json!([]));
@@ -96,7 +94,7 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     let _spinners = ["q2c-polls", "q2c-computes"].map(|name| Spinner::start_named(at, name));
     folder.put("hints.toml", "polling = ['q2c-pol*']\n");
     let watch = "place watch --json --hints hints.toml --window 300ms";
-    let look = folder.q2c(watch).json();
+    let look = folder.json(watch);
     let cpus = look.list("cores").iter().flat_map(|core| core.list("cpus"));
     let tasks: Vec<&Value> = cpus.flat_map(|cpu| cpu.list("tasks")).collect();
     let task = |name: &str| {

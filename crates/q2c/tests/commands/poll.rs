@@ -23,7 +23,7 @@ fn a_round_by_hand() {
     three_reads(folder.path());
     let sim = "poll sim three.trace --policy fixed:20us --policy fixed:29us";
     let how = "--warm-up 0 --measure 1100ms --wake-delay 2us --json";
-    let result = folder.q2c(format!("{sim} {how}")).json();
+    let result = folder.json(format!("{sim} {how}"));
     let (rounds, thought) = (10_000.0, 20_000.0 / 3.0);
     let clear = [
         ("poll", 30_000.0, 0.0),
@@ -58,7 +58,7 @@ fn only_what_was_needed_is_told_as_assumed() {
     folder.put("whole.csv", whole);
     let taken = |how: &str| {
         let sim = format!("poll sim {how} --policy mean --unit us --format csv");
-        flat(&folder.q2c(sim).done())
+        flat(&folder.done(sim))
     };
     let times = "times.csv --columns submit_ns=at,latency=took";
     let both = "requests without operation and length as reads of 4 KiB";
@@ -80,17 +80,16 @@ fn a_public_list_by_a_second_replay() {
     let folder = Place::new();
     let list = path.display();
     let stated = "--format=latency-list --unit us --op read --bs 4k --out list.trace";
-    folder.q2c(format!("trace import {list} {stated}")).done();
+    folder.done(format!("trace import {list} {stated}"));
     let text = fs::read_to_string(&path).unwrap();
     let ns = |line: &str| (line.parse::<f64>().unwrap() * 1e3).round() as u64;
     let latencies: Vec<u64> = text.lines().map(ns).collect();
     for (asked, policy) in [(20_000, "fixed:20us"), (30_000, "fixed:30us")] {
         let sim = format!("poll sim list.trace --json --policy {policy}");
         let how = "--warm-up 10ms --measure 300ms --wake-delay 1us";
-        let result = folder.q2c(format!("{sim} {how}")).json();
-        let (wake, mut now, mut ios, mut missed, mut late) =
-            (asked + 1_000, 0u64, 0u64, 0u64, 0u64);
-        let mut device = 0;
+        let result = folder.json(format!("{sim} {how}"));
+        let wake = asked + 1_000;
+        let [mut now, mut ios, mut missed, mut late, mut device] = [0_u64; 5];
         for latency in latencies.iter().cycle() {
             if now >= 310_000_000 {
                 break;
@@ -103,10 +102,8 @@ fn a_public_list_by_a_second_replay() {
             }
             now += wake.max(*latency);
         }
-        assert!(
-            (1..ios).contains(&missed),
-            "{missed} of {ios}: nothing to tell apart"
-        );
+        let telling = (1..ios).contains(&missed);
+        assert!(telling, "{missed} of {ios}: nothing to tell apart");
         let got = &result["methods"][2];
         assert_eq!(number(got, "/ios"), ios as f64);
         close(number(got, "/miss_rate"), missed as f64 / ios as f64);
@@ -123,7 +120,7 @@ fn own_rules_stand_beside_the_others() {
     let sim = "poll sim three.trace --wake-delay 2us --rule '0.5 * min' --rule 'mean / misses' \
         --rule 'if(p01 > 40us, p01 - 4us, 0)' --rule 'max - 31us' \
         --policy 'rule:period=5ms,if(mean == max, mean - 6us, 1us)'";
-    let result = folder.q2c(format!("{sim} --period 20ms --json")).json();
+    let result = folder.json(format!("{sim} --period 20ms --json"));
     let asked = |name: &str| number(method(&result, name), "/effective_sleep_ns");
     assert_eq!(asked("hybrid:rule:period=20ms,sleep=0.5 * min"), 15_000.0);
     let short = "hybrid:rule:period=20ms,sleep=if(p01 > 40us, p01 - 4us, 0)";
@@ -145,7 +142,7 @@ fn own_rules_stand_beside_the_others() {
     assert_eq!(odd, [0.0, 0.0]);
     assert!(method(&result, "poll").get("windows").is_none());
 
-    let said = folder.q2c(sim).done().replace("\n  ", " ");
+    let said = folder.done(sim).replace("\n  ", " ");
     let caveats = said.lines().filter(|l| l.starts_with("no time: no sleep"));
     let caveats: Vec<&str> = caveats.collect();
     assert_eq!(caveats.len(), 2, "{said}");
@@ -169,10 +166,8 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
     let result = run(&format!("{rule} --warm-up 24ms --measure 24ms --json")).json();
     let recent = method(&result, "hybrid:recent:ios=3,sleep=0.5 * min");
     let sleeps = [25e3, 15e3, 15e3, 15e3];
-    close(
-        number(recent, "/effective_sleep_ns"),
-        sleeps.iter().sum::<f64>() / 4.0,
-    );
+    let mean = sleeps.iter().sum::<f64>() / 4.0;
+    close(number(recent, "/effective_sleep_ns"), mean);
     assert_eq!(number(recent, "/miss_rate"), 0.0);
     assert!(method(&result, "hybrid:mean:ratio=50%,period=100ms").is_object());
     has_words(&run(rule).done(), "recent:ios=3");
@@ -180,11 +175,11 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
     run("--rule min --ios 3 --period 1ms").refused(2, "--period");
     run("--ios 3").refused(2, "--rule");
     // What the list of rules says to paste.
-    let rules = folder.q2c("poll rules").done();
+    let rules = folder.done("poll rules");
     has_words(&rules, "--rule '0.5 * min' --ios 8");
     let sweep =
         "poll sweep turns.txt --unit us --policy 'recent:ios=4|8|16,sleep=0.5 * min' --json";
-    assert_eq!(folder.q2c(sweep).json().list("cells").len(), 3);
+    assert_eq!(folder.json(sweep).list("cells").len(), 3);
 }
 
 #[test]
@@ -194,7 +189,7 @@ fn a_recording_of_sleeps_is_refused() {
     let import =
         "trace import slept.csv --format csv --unit us --op read --bs 4k --out slept.trace";
     let map = "--columns submit_ns=at,latency=took,slept_ns=slept";
-    folder.q2c(format!("{import} {map}")).done();
+    folder.done(format!("{import} {map}"));
     let sim = folder.q2c("poll sim slept.trace --policy mean");
     sim.refused(3, "1 of its I/Os slept");
 }

@@ -115,7 +115,7 @@ fn the_device_time_is_the_named_one() {
         assert_eq!(taken["latency_asked"], json!(latency));
     }
     has_words(
-        &folder.q2c("poll sim block.parquet --policy pas").done(),
+        &folder.done("poll sim block.parquet --policy pas"),
         "D2C of the block layer as device time | 2.00 us on average | 1 thread as 1 lane | 10 neither reads nor writes | does not tell which requests were polled for",
     );
 }
@@ -135,7 +135,7 @@ fn overlapping_requests_get_a_lane_each() {
     folder.put("sda.blktrace.0", file(&events, 0));
     let sweep = "poll sweep sda --json --policy fixed:20us|40us";
     for (more, by) in [("", "thread"), ("--lanes device", "device")] {
-        let result = folder.q2c(format!("{sweep} {more}")).json();
+        let result = folder.json(format!("{sweep} {more}"));
         let input = &result["inputs"][0];
         assert_eq!(number(input, "/lanes"), 2.0);
         assert_eq!(number(input, "/ios"), 100.0);
@@ -222,9 +222,7 @@ fn traces_without_completions_are_refused_with_what_to_do() {
             return;
         };
         let path = path.display();
-        folder
-            .q2c(format!("trace import {path} --out {name} {more}"))
-            .done();
+        folder.done(format!("trace import {path} --out {name} {more}"));
         for command in ["sim", "sweep"] {
             let phrases = [name, records, "has a completion", "q2c trace record"];
             folder
@@ -272,11 +270,11 @@ fn polled_requests_and_the_kernel_s_sleeps_are_told() {
         writer.push(&records).unwrap();
         writer.finish().unwrap();
         let sim = "poll sim p.parquet --policy pas";
-        let result = folder.q2c(format!("{sim} --json")).json();
+        let result = folder.json(format!("{sim} --json"));
         let taken = &result["taken_as"];
         assert_eq!(taken["polled"], json!(polled), "{delay:?}");
         assert_eq!(taken["kernel_slept"], slept, "{delay:?}");
-        let said = folder.q2c(sim).done();
+        let said = folder.done(sim);
         assert_eq!(
             slept == json!(true),
             said.contains("its oversleep"),

@@ -59,7 +59,7 @@ fn a_command_is_recorded() {
     let trace = info["path"].as_str().unwrap();
     assert!(trace.starts_with("runs/"), "{trace}");
     assert!(trace.ends_with("-record/trace.parquet"), "{trace}");
-    let result = folder.q2c(format!("analyze {trace} --json")).json();
+    let result = folder.json(format!("analyze {trace} --json"));
     assert!(number(&result, "/stages/D2C/n") >= whole);
 
     let again = format!("trace record file --out {trace} --seconds 1");
@@ -124,7 +124,7 @@ fn a_recording_in_a_time_namespace_has_the_kernels_times() {
     let Some(ended) = ended.ok().filter(|ended| ended.status.success()) else {
         return skip("no time namespace in which BPF is permitted");
     };
-    let info = folder.q2c("trace info t.parquet --json").json();
+    let info = folder.json("trace info t.parquet --json");
     let start = number(&info, "/meta/start_unix_ns") / 1e9;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);

@@ -6,17 +6,14 @@ use crate::program::*;
 #[test]
 fn a_run_can_be_drawn_and_simulated_again() {
     let folder = Place::new();
-    let table = folder.q2c("tune sim:50us --seconds 0.2 --trials 1").done();
+    let table = folder.done("tune sim:50us --seconds 0.2 --trials 1");
     let run = folder.run();
     let file = run.join("result.json");
     let result = strict_json(&folder.text(&file));
     // The report prints the table that tune printed, from the folder and from the file.
     let drawn = folder.reports(&run, &result);
     assert_eq!(drawn.table, table);
-    assert_eq!(
-        folder.q2c(format!("report {}", file.display())).done(),
-        table
-    );
+    assert_eq!(folder.done(format!("report {}", file.display())), table);
     let rows: Vec<&str> = drawn.csv.lines().collect();
     assert_eq!(rows.len(), result.list("cells").len() + 1);
     assert!(
@@ -52,7 +49,7 @@ fn simulates_again(folder: &Place, run: &Path, result: &Value) {
     let swept = swept.iter().find(fixed).expect("a fixed sleep up to 25 us");
     let policy = swept["policy"].as_str().unwrap();
     let sim = format!("poll sim {trace} --json --policy {policy}");
-    let again = folder.q2c(format!("{sim} --cost {cost}")).json();
+    let again = folder.json(format!("{sim} --cost {cost}"));
     let pairs = [(0, &sweep["poll"]), (1, &sweep["oracle"]), (2, swept)];
     for (at, swept) in pairs {
         let again = &again["methods"][at];
@@ -65,9 +62,9 @@ fn simulates_again(folder: &Place, run: &Path, result: &Value) {
     }
     assert!(number(&again, "/methods/0/iops") > 0.0);
     // The folder of the run has the costs, which need no name then.
-    let unnamed = folder.q2c(&sim).json();
+    let unnamed = folder.json(&sim);
     assert_eq!(unnamed["methods"], again["methods"]);
-    let info = folder.q2c(format!("trace info {trace} --json")).json();
+    let info = folder.json(format!("trace info {trace} --json"));
     assert_eq!(number(&info, "/summary/records"), number(sweep, "/ios"));
     let wrong = folder.q2c(format!("{sim} --bs 64k --cost {cost}"));
     wrong.refused(3, "expected a calibration for 64 KiB, found 4 KiB");
@@ -107,7 +104,7 @@ fn simulations_are_drawn_again() {
 fn a_watch_is_drawn_again() {
     let folder = Place::new();
     let watch = "poll watch sim:50us --seconds 0.6 --interval 100ms --json";
-    let text = folder.q2c(watch).done();
+    let text = folder.done(watch);
     let (_, mut json) = lines(&text);
     json.as_object_mut().unwrap().remove("kind");
     // The summary alone is a result, too, as is the result in a document of several lines.
@@ -117,10 +114,10 @@ fn a_watch_is_drawn_again() {
         serde_json::to_string_pretty(&json).unwrap(),
     ] {
         folder.put("w.json", kept);
-        assert_eq!(folder.q2c("report w.json --json").json(), json);
+        assert_eq!(folder.json("report w.json --json"), json);
     }
     folder.put("cut.json", text.lines().next().unwrap());
     let cut = folder.q2c("report cut.json");
     cut.refused(3, "cut.json | last line of kind `summary`");
-    has_words(&folder.q2c("report w.json").done(), "poll");
+    has_words(&folder.done("report w.json"), "poll");
 }

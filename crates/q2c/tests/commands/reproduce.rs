@@ -1,8 +1,6 @@
 //! Tests of `q2c reproduce` and `q2c experiment`.
 
 use crate::program::*;
-use std::io::BufReader;
-use std::process::Stdio;
 
 /// One job on a device that answers each request after 10 ms, with a second phase at depth 4.
 const SMALL: &str = r#"schema = "q2c.reproduce/2"
@@ -56,6 +54,9 @@ over = "time"
 published = [{ name = "published", points = [["0.2", 100], ["0.7", 400]] }]
 "#;
 
+/// The claim of that experiment which can be judged nowhere.
+const LACKS: &str = "it needs more CPUs than anything has";
+
 /// A folder with that experiment.
 fn small() -> Place {
     let folder = Place::new();
@@ -71,16 +72,11 @@ fn verdict<'a>(result: &'a Value, says: &str) -> &'a str {
 #[test]
 fn claims_are_judged_and_the_result_is_drawn_again() {
     let folder = small();
-    let result = folder.q2c("reproduce small.toml --trials 3 --json").json();
+    let result = folder.json("reproduce small.toml --trials 3 --json");
     assert_eq!(result["schema"], "q2c.reproduce/2");
     let verdicts = texts(&result, "claims", "verdict");
     assert_eq!(verdicts, ["holds", "does-not-hold", "cannot-judge"]);
-    let lacks = entry(
-        &result,
-        "claims",
-        "says",
-        "it needs more CPUs than anything has",
-    );
+    let lacks = entry(&result, "claims", "says", LACKS);
     assert_eq!(lacks["needs"][0]["needed"], "100000");
     // Behind 10 ms of service come 3 us for the interrupt and 0.6 us for the next submission.
     let iops = number(lacks, "/expects/0/measured/median");
@@ -107,7 +103,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
 #[test]
 fn files_are_checked_by_line() {
     let folder = small();
-    let sound = folder.q2c("experiment check small.toml").done();
+    let sound = folder.done("experiment check small.toml");
     has_words(&sound, "small: sound. 3 claims");
     let wrong = SMALL
         .replace("iops > 200", "speed > 200")
@@ -120,7 +116,7 @@ fn files_are_checked_by_line() {
 #[test]
 fn the_list_has_every_file_and_its_needs() {
     let folder = Place::new();
-    let list = folder.q2c("reproduce --list --json").json();
+    let list = folder.json("reproduce --list --json");
 
     let files = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
     let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -147,16 +143,9 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
     folder.put("slow.toml", SLOW);
     let whole = folder.q2c("reproduce small.toml --trials 4 --machine slow.toml --json");
     let whole = whole.json();
-    let claim = entry(
-        &whole,
-        "claims",
-        "says",
-        "it needs more CPUs than anything has",
-    );
-    close(
-        number(claim, "/expects/0/measured/median"),
-        1e9 / 11_003_100.0,
-    );
+    let claim = entry(&whole, "claims", "says", LACKS);
+    let iops = number(claim, "/expects/0/measured/median");
+    close(iops, 1e9 / 11_003_100.0);
     assert_eq!(claim["needs"][0]["present"], "2");
     let run = folder.run();
     let change = |name: &str, change: fn(String) -> String| {
@@ -180,9 +169,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
 #[test]
 fn a_simulated_target_is_measured_in_simulated_time() {
     let folder = Place::new();
-    let result = folder
-        .q2c("reproduce poll-vs-hybrid-cpu --target sim:10ms --json")
-        .json();
+    let result = folder.json("reproduce poll-vs-hybrid-cpu --target sim:10ms --json");
     let same = "hybrid polling has the IOPS of polling";
     assert_eq!(verdict(&result, same), "holds");
     assert_eq!(result["machine"]["kernel"], "simulated");
@@ -196,25 +183,15 @@ fn interrupts_of_a_simulated_machine_are_no_other_programs() {
     let text = SMALL.replace("sim:10ms", "sim:10us");
     let text = text.replace("device = \"disk\"\n", "device = \"disk\"\nthreads = 8\n");
     folder.put("small.toml", text);
-    let result = folder
-        .q2c("reproduce small.toml --trials 1 --scale 0.1 --json")
-        .json();
+    let result = folder.json("reproduce small.toml --trials 1 --scale 0.1 --json");
     assert_eq!(texts(&result, "warnings", "id"), ["times-scaled"]);
 }
 
 #[test]
 fn a_stopped_run_goes_on() {
     let folder = small();
-    let args = ["reproduce", "small.toml", "--trials", "4", "--real-time"];
-    let mut child = q2c_command(folder.path(), &args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    interrupt_at("trial 2: took", &child, &mut stderr);
-    drop(stderr);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let line = "reproduce small.toml --trials 4 --real-time";
+    assert_eq!(folder.interrupted(line, "trial 2: took").code, 130);
     let run = folder.run();
     let resumed = folder.q2c(format!("reproduce --resume {} --json", run.display()));
     has_words(&resumed.stderr, "2 trials done before");
@@ -252,7 +229,7 @@ fn a_result_of_compare_is_judged() {
         let folder = Place::new();
         folder.put("compared.toml", COMPARED);
         let reproduce = "reproduce compared.toml --json";
-        let without = folder.q2c(reproduce).json();
+        let without = folder.json(reproduce);
         let claim = &without["claims"][0];
         assert_eq!(claim["verdict"], "cannot-judge");
         let reason = claim["reasons"][0]["why"].as_str().unwrap();
@@ -261,17 +238,13 @@ fn a_result_of_compare_is_judged() {
         let rows: String = (0..20).map(row).collect();
         folder.put("light.spc", rows);
         let import = "trace import light.spc --format spc --out light.parquet";
-        folder.q2c(import).done();
+        folder.done(import);
         let judge = |first: &str, second: &str, out: &str| {
             // A few milliseconds do not matter beside the 20 ms of the faster device.
             let how = format!("--trials 3 --max-lateness 10ms --out {out}");
-            folder
-                .q2c(format!("compare light.parquet {first} {second} {how}"))
-                .done();
+            folder.done(format!("compare light.parquet {first} {second} {how}"));
             let run = only_in(&folder.path().join(out));
-            folder
-                .q2c(format!("{reproduce} --from {}", run.display()))
-                .json()
+            folder.json(format!("{reproduce} --from {}", run.display()))
         };
         let published = judge("sim:20ms", "sim:40ms", "one");
         let completion = "completion time does not tell the devices apart";
@@ -323,7 +296,7 @@ fn sleep_rules_are_judged_over_the_library() {
     let folder = Place::new();
     folder.put("rules.toml", RULES);
     let args = "reproduce rules.toml --json";
-    let result = folder.q2c(args).json();
+    let result = folder.json(args);
     assert_eq!(result["study"], "rules");
     assert_eq!(verdict(&result, "a tenth is best"), "does-not-hold");
     assert_eq!(verdict(&result, "what follows closely loses less"), "holds");
@@ -347,6 +320,6 @@ fn sleep_rules_are_judged_over_the_library() {
     assert_eq!(csv.lines().count(), 1 + 2 * 4 * 2);
     has_words(&page, "simulator of sleep rules | does-not-hold");
     // The same seed draws the same sets.
-    let again = folder.q2c(args).json();
+    let again = folder.json(args);
     assert_eq!(again["points"], result["points"]);
 }

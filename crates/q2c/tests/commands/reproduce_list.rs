@@ -1,8 +1,6 @@
 //! Tests of `q2c reproduce --list` and of what a run says while it goes on.
 
 use crate::program::*;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 /// Three points of a job that wants libaio on a simulated device, which has no file for it.
 const FAILING: &str = r#"schema = "q2c.reproduce/2"
@@ -35,9 +33,7 @@ expect = "iops > 1"
 "#;
 
 fn list(more: &str) -> Value {
-    Place::new()
-        .q2c(format!("reproduce --list --json {more}"))
-        .json()
+    Place::new().json(format!("reproduce --list --json {more}"))
 }
 
 #[test]
@@ -78,7 +74,7 @@ fn a_comparison_needs_the_result_of_a_command() {
     assert_eq!(compare["judgeable"], 0);
     let needed = compare["needs"][0]["needed"].as_str().unwrap();
     has_words(needed, "--from | q2c compare");
-    let table = Place::new().q2c("reproduce --list").done();
+    let table = Place::new().done("reproduce --list");
     has_words(&table, "none: --from");
 }
 
@@ -98,7 +94,7 @@ fn lengths_follow_scale_and_trials() {
     let tenth = total_seconds("--trials 4 --scale 0.1");
     close(whole, 2.0 * half);
     assert!((9.0..10.0).contains(&(whole / tenth)), "{whole} {tenth}");
-    let table = Place::new().q2c("reproduce --list --scale 0.1").done();
+    let table = Place::new().done("reproduce --list --scale 0.1");
     has_words(table.lines().last().unwrap(), "multiplied by 0.1");
 }
 
@@ -127,17 +123,15 @@ fn a_reason_for_many_points_is_told_once() {
         panic!("{}", run.stderr);
     };
     has_words(first, "jobs=");
-    assert!(
-        more.starts_with("2 more points failed for the same reason"),
-        "{more}"
-    );
+    let same = "2 more points failed for the same reason";
+    assert!(more.starts_with(same), "{more}");
 }
 
 /// A simulation that takes no time tells none, neither in the list nor in the run.
 #[test]
 fn list_and_run_have_one_estimate() {
     let folder = Place::new();
-    let table = folder.q2c("reproduce --list").done();
+    let table = folder.done("reproduce --list");
     let mut lines = table.lines();
     let line = lines.find(|line| line.starts_with("placement-within-core"));
     has_words(line.unwrap(), "< 1 s");
@@ -150,18 +144,10 @@ fn list_and_run_have_one_estimate() {
 #[test]
 fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let folder = Place::new();
-    let args = ["reproduce", "--all", "--scale", "small", "--trials", "1"];
-    let mut child = q2c_command(folder.path(), &args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    interrupt_at("miss-rate-interference:", &child, &mut stderr);
-    let last: Vec<String> = stderr.lines().map(Result::unwrap).collect();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{last:?}");
-    let table = String::from_utf8(output.stdout).unwrap();
+    let line = "reproduce --all --scale small --trials 1";
+    let ended = folder.interrupted(line, "miss-rate-interference:");
+    let (table, last) = (ended.stdout, ended.stderr);
+    assert_eq!(ended.code, 130, "{last}");
     let second = table.lines().nth(1).unwrap();
     assert!(second.starts_with("incomplete: "), "{table}");
     has_words(second, " of 24 experiments are missing");
@@ -169,5 +155,5 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");
     // A program that is slow to end says so behind it.
-    assert!(last.iter().any(|line| line.trim() == command), "{last:?}");
+    assert!(last.lines().any(|line| line.trim() == command), "{last}");
 }

@@ -25,7 +25,7 @@ const SIMULATED: &str = "poll sim a.txt --unit=us --policy=fixed:20us";
 #[test]
 fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let folder = calibrated();
-    let swept = |more: &str| folder.q2c(format!("{SWEPT} --json {more}")).json();
+    let swept = |more: &str| folder.json(format!("{SWEPT} --json {more}"));
     let warned = |result: &Value| result["warnings"][0]["id"] == "costs-assumed";
     let taken = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
     // Without the plan of a run, the file may be of anything.
@@ -39,10 +39,8 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert_eq!(of_run["warnings"], json!([]));
     assert!(number(&of_run, "/answers/0/interrupt/iops") > 0.0);
     let cost = of_run["cost"].as_str().unwrap();
-    assert!(
-        cost.ends_with("calibration.json, the run of the recording"),
-        "{cost}"
-    );
+    let source = "calibration.json, the run of the recording";
+    assert!(cost.ends_with(source), "{cost}");
     // Named costs go first, and a run without the size has none to give.
     let named = swept("--wake-delay 2us");
     close(taken(&named), 8_000.0);
@@ -51,12 +49,10 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     assert!(warned(&larger));
     let warning = larger["warnings"][0]["found"].as_str().unwrap();
     has_words(warning, "expected a calibration for 64 KiB, found 4 KiB");
-    let of_run = folder.q2c(format!("{SIMULATED} --json")).json();
-    close(
-        number(&of_run, "/methods/2/cpu_ns_per_io"),
-        2_563.0 + 8_400.0,
-    );
-    let larger = folder.q2c(format!("{SIMULATED} --bs 64k")).done();
+    let of_run = folder.json(format!("{SIMULATED} --json"));
+    let cpu_ns = number(&of_run, "/methods/2/cpu_ns_per_io");
+    close(cpu_ns, 2_563.0 + 8_400.0);
+    let larger = folder.done(format!("{SIMULATED} --bs 64k"));
     has_words(&larger, "warning costs-assumed:");
 }
 
@@ -65,7 +61,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
 fn costs_of_a_disturbed_run_are_told() {
     let folder = calibrated();
     folder.put("plan.toml", "");
-    let swept = |more: &str| folder.q2c(format!("{SWEPT} --json {more}")).json();
+    let swept = |more: &str| folder.json(format!("{SWEPT} --json {more}"));
     let warning = |id: &str, finding: &str| Warning::new(id, finding.to_owned(), "", "");
     let result = json!({ "schema": "any", "warnings": [
         warning("busy-at-rest", "other work kept 0.68 CPUs busy"),
@@ -76,10 +72,10 @@ fn costs_of_a_disturbed_run_are_told() {
     assert_eq!(disturbed["warnings"][0]["id"], "costs-disturbed");
     let caveat = "the costs are of a run that was disturbed: other work kept 0.68 CPUs busy";
     assert_eq!(disturbed["warnings"][0]["found"], caveat);
-    let table = flat(&folder.q2c(SWEPT).done());
+    let table = flat(&folder.done(SWEPT));
     let (before, _) = table.split_once("limits: a floor").unwrap();
     has_words(before, &[format!("caveat: {caveat}").as_str()]);
-    let simulated = folder.q2c(SIMULATED).done();
+    let simulated = folder.done(SIMULATED);
     has_words(&simulated, "warning costs-disturbed:");
     // Named costs are not that run's.
     assert_eq!(swept("--wake-delay 2us")["warnings"], json!([]));

@@ -27,7 +27,7 @@ fn listed(folder: &Path) -> [String; 2] {
 #[test]
 fn runs_are_listed_and_compared() {
     let folder = Place::new();
-    let none = folder.q2c("runs").done();
+    let none = folder.done("runs");
     assert_eq!(none, "no runs in runs\n");
     let none = folder.q2c("report");
     none.refused(3, "no run with a result lies in runs");
@@ -54,11 +54,11 @@ fn runs_are_listed_and_compared() {
     has_words(&diff("--format md").done(), &["| figure | A | B |"]);
     // It is drawn again from its JSON.
     folder.put("diff.json", result.to_string());
-    let again = folder.q2c("report diff.json").done();
+    let again = folder.done("report diff.json");
     has_words(&again, "limit: p50>+200%: broken by");
 
     folder.put(Path::new(&late).join("result.json"), "");
-    let list = folder.q2c("runs --json").json();
+    let list = folder.json("runs --json");
     assert_eq!(list["runs"][0]["end"], "unreadable");
     assert_eq!(list["runs"][1]["end"], "complete");
 }
@@ -66,16 +66,16 @@ fn runs_are_listed_and_compared() {
 #[test]
 fn the_shell_is_served() {
     let folder = Place::new();
-    folder.q2c("man pages").done();
+    folder.done("man pages");
     let page = folder.text("pages/q2c-poll-sim.1");
     has_words(&page, "Simulate sleep rules on a trace");
     let pages = fs::read_dir(folder.path().join("pages")).unwrap().count();
     assert!(pages > 40, "{pages}");
     for shell in ["bash", "zsh", "fish"] {
-        let script = folder.q2c(format!("completions {shell}")).done();
+        let script = folder.done(format!("completions {shell}"));
         assert!(script.contains("tune-kernel"), "{shell}");
     }
-    let rules = folder.q2c("poll rules").done();
+    let rules = folder.done("poll rules");
     for rule in ["mean", "min", "pas", "uring", "fixed"] {
         assert!(rules.contains(&format!("\n{rule}: ")), "{rule}: {rules}");
     }

@@ -25,10 +25,10 @@ fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --rule 27us --json";
-    let alone = folder.q2c(args).json();
+    let alone = folder.json(args);
     let best = alone["best"]["policy"].as_str().unwrap();
     assert!(best.starts_with("rule:"), "{best}");
-    let both = folder.q2c(format!("{args} --policy min:50%,1ms")).json();
+    let both = folder.json(format!("{args} --policy min:50%,1ms"));
     let best = both["best"]["policy"].as_str().unwrap();
     assert!(best.starts_with("min:"), "{best}");
     assert_eq!(both.list("cells").len(), 2);
@@ -41,7 +41,7 @@ fn constant_latencies_have_closed_forms() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json";
-    let result = folder.q2c(args).json();
+    let result = folder.json(args);
     assert_eq!(result.list("cells").len(), 4);
     let clear = cell(&result, "fixed:sleep=20us");
     close_iops(number(clear, "/iops"), 1.0 / 30e-6);
@@ -68,7 +68,7 @@ fn a_sleep_on_the_published_machine_costs_cpu() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy fixed:20us --cost published --json";
-    let result = folder.q2c(args).json();
+    let result = folder.json(args);
     let slept = cell(&result, "fixed:sleep=20us");
     close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
     close_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
@@ -84,7 +84,7 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     two_lists(folder.path());
     let policies = "--policy fixed:10us|25us|40us --json";
     let args = "poll sweep a.txt b.txt --unit us";
-    let result = folder.q2c(format!("{args} {policies}")).json();
+    let result = folder.json(format!("{args} {policies}"));
     let answers = result.list("answers");
     let best = |n: usize| answers[n]["best"].as_u64().unwrap() as usize;
     let cells = result.list("cells");
@@ -96,13 +96,8 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
     close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
     // The shares of which these are made; the sleep of 40 us breaks the floor on a.
-    let shares = [
-        (1, Some(1.0)),
-        (2, None),
-        (4, Some(8.0 / 23.0)),
-        (5, Some(1.0)),
-    ];
-    for (at, share) in shares {
+    let shares = [Some(1.0), None, Some(8.0 / 23.0), Some(1.0)];
+    for (at, share) in [1, 2, 4, 5].into_iter().zip(shares) {
         let actual = cells[at]["share"].as_f64();
         assert_eq!(actual.is_some(), share.is_some(), "{}", cells[at]);
         close(actual.unwrap_or(0.0), share.unwrap_or(0.0));
@@ -120,7 +115,7 @@ fn the_public_trace() {
     let list = list.display().to_string();
     let files = "--html s.html --csv s.csv --parquet s.parquet";
     let args = format!("poll sweep {list} --unit us --json");
-    let result = folder.q2c(format!("{args} {files}")).json();
+    let result = folder.json(format!("{args} {files}"));
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
     assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
     assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
@@ -147,7 +142,7 @@ fn from_files_as_from_memory() {
     let swept = |more: &str| {
         let rules = "--policy min:70%,1ms --policy pas --policy ewma";
         let sweep = format!("poll sweep list.txt --unit us --json {rules} {more}");
-        let mut result = folder.q2c(sweep).json();
+        let mut result = folder.json(sweep);
         let in_files = result["inputs"][0]["taken_as"]["in_files"].take();
         result["speed"].take();
         (result, in_files.as_u64().unwrap())
@@ -170,7 +165,7 @@ fn from_files_as_from_memory() {
 
 /// Latencies in us, one per line: of a steady device, of one with two levels, of one that drifts,
 /// and of one with a rare stall.
-fn shapes() -> [(&'static str, String); 4] {
+fn shapes() -> impl Iterator<Item = (&'static str, String)> {
     let mut x = 88_172_645_463_325_252_u64;
     let mut noise = move || {
         x ^= x << 13;
@@ -182,27 +177,17 @@ fn shapes() -> [(&'static str, String); 4] {
         let lines = (0..1_500).map(|n| format!("{:.3}\n", latency_us(n, noise())));
         lines.collect::<String>()
     };
-    [
-        ("steady", list(&|_, noise| 80.0 + 4.0 * noise)),
-        (
-            "levels",
-            list(&|_, noise| if noise < 0.7 { 20.0 } else { 95.0 } + noise),
-        ),
-        (
-            "drift",
-            list(&|n, noise| 30.0 + f64::from(n) * 0.05 + 10.0 * noise),
-        ),
-        (
-            "stalls",
-            list(&|n, noise| {
-                if n % 400 == 399 {
-                    5_000.0
-                } else {
-                    12.0 + noise
-                }
-            }),
-        ),
-    ]
+    let steady = list(&|_, noise| 80.0 + 4.0 * noise);
+    let levels = list(&|_, noise| if noise < 0.7 { 20.0 } else { 95.0 } + noise);
+    let drift = list(&|n, noise| 30.0 + f64::from(n) * 0.05 + 10.0 * noise);
+    let stalls = list(&|n, noise| match n % 400 {
+        399 => 5_000.0,
+        _ => 12.0 + noise,
+    });
+    let lists = [steady, levels, drift, stalls];
+    ["steady", "levels", "drift", "stalls"]
+        .into_iter()
+        .zip(lists)
 }
 
 /// One rule on one trace has the same figures in both commands, to the last digit.
@@ -216,11 +201,7 @@ fn a_sweep_and_a_simulation_agree() {
     let asked: String = asked.collect();
     for (name, list) in shapes() {
         folder.put(name, list);
-        let json = |command| {
-            folder
-                .q2c(format!("poll {command} {name} --unit us --json{asked}"))
-                .json()
-        };
+        let json = |command| folder.json(format!("poll {command} {name} --unit us --json{asked}"));
         let (sweep, sim) = (json("sweep"), json("sim"));
         for cell in sweep.list("cells") {
             let policy = cell["policy"].as_str().unwrap();
@@ -248,13 +229,14 @@ fn a_rule_that_never_slept_is_no_baseline() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure 20ms";
-    let report = folder.q2c(args).done().replace("\n  ", " ");
-    let phrases = [
+    let report = folder.done(args).replace("\n  ", " ");
+    has_words(
+        &report,
         "Linux's rule never slept, so it is not compared with",
-        "min:ratio=70%,period=50ms never slept: 30.0 ms were simulated",
-    ];
-    has_words(&report, &phrases);
-    let result = folder.q2c(format!("{args} --json")).json();
+    );
+    let never = "min:ratio=70%,period=50ms never slept: 30.0 ms were simulated";
+    has_words(&report, never);
+    let result = folder.json(format!("{args} --json"));
     assert_eq!(result["answers"][0]["of_linux"], Value::Null);
 }
 
@@ -265,7 +247,7 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy fixed:20us|40us --max-cpu 20 --min-iops 99%";
-    let result = folder.q2c(format!("{args} --json")).json();
+    let result = folder.json(format!("{args} --json"));
     let answer = &result["answers"][0];
     let named = |name: &str| {
         let index = number(answer, &format!("/{name}")) as usize;
@@ -276,7 +258,7 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     assert_eq!(named("most_iops"), "fixed:sleep=20us");
     // 26.7 % of CPU are 1.33 times 20 %; 42/30 are 1.39 times the floor.
     assert_eq!(named("nearest"), "fixed:sleep=20us");
-    let said = folder.q2c(args).done();
+    let said = folder.done(args);
     let first = "▸ no configuration keeps the limits: the nearest is fixed:sleep=20us,";
     assert!(first_answer(&said).starts_with(first), "{said}");
     let phrases = "most KIOPS/core: fixed:sleep=40us | most IOPS: fixed:sleep=20us";
@@ -295,7 +277,7 @@ fn a_sweep_that_gains_nothing_says_so_first() {
     let folder = Place::new();
     folder.put("fast.txt", "3\n".repeat(200));
     let args = "poll sweep fast.txt --unit us --cost published";
-    let said = folder.q2c(format!("{args} --policy fixed:100ns")).done();
+    let said = folder.done(format!("{args} --policy fixed:100ns"));
     let first = "▸ use classic polling: every rule loses to it. The best has 0.";
     assert!(first_answer(&said).starts_with(first), "{said}");
     has_words(&said, "times the IOPS per core of interrupts");

@@ -50,16 +50,14 @@ fn nothing_runs_over_the_edge_of_80_columns() {
         format!("trace import in.csv --format csv --unit us --columns {COLUMNS} --out csv.trace");
     let fact = "of many words ".repeat(12);
     let copy = format!("trace copy csv.trace -o copy.trace --fact 'job=a workload {fact}'");
+    let replay = "replay copy.trace sim:50us --max-lateness 1s --trials 2";
     for (line, phrase) in [
         (import.as_str(), "reads and writes"),
         (&copy, "of many words"),
         ("trace info copy.trace", "I/Os and"),
         ("trace columns", "merged_into"),
         ("trace info in.csv", "failed to"),
-        (
-            "replay copy.trace sim:50us --max-lateness 1s --trials 2",
-            "report",
-        ),
+        (replay, "report"),
     ] {
         let (_, text) = Terminal::of_columns(80, folder.path(), line).end();
         assert!(text.contains(phrase), "{line}: {text}");
@@ -71,7 +69,7 @@ fn nothing_runs_over_the_edge_of_80_columns() {
 #[test]
 fn the_columns_of_a_trace_are_listed_with_their_units() {
     let folder = Place::new();
-    let list = folder.q2c("trace columns --json").json();
+    let list = folder.json("trace columns --json");
     let columns = list.list("columns");
     let unit = |name: &str| entry(&list, "columns", "name", name)["unit"].clone();
     assert_eq!(columns.len(), 29);
@@ -88,7 +86,7 @@ fn the_columns_of_a_trace_are_listed_with_their_units() {
     let names = texts(&list, "csv_fields", "name");
     assert_eq!(names.len(), 29 - 3 + 2);
     assert!(!names.contains(&"merged_into") && names.contains(&"latency"));
-    let said = folder.q2c("trace columns").done();
+    let said = folder.done("trace columns");
     let phrases = "depth_at_submit * | submit_ns   | timestamp | but id, layer, merged_into";
     has_words(&said, phrases);
 }
@@ -99,11 +97,11 @@ fn a_csv_is_imported_by_its_column_map() {
     folder.put("in.csv", CSV);
     let import = "trace import in.csv --format csv --unit us";
     let rest = format!("--columns {COLUMNS} --out csv.trace");
-    let said = folder.q2c(format!("{import} {rest}")).done();
+    let said = folder.done(format!("{import} {rest}"));
     let phrases = "4 records | read (3), write (1) | 4 KiB (3), 8 KiB (1) | source_time_of_zero_ns";
     has_words(&said, phrases);
     assert!(said.contains("\n  source                 csv\n"), "{said}");
-    let info = folder.q2c("trace info csv.trace --json").json();
+    let info = folder.json("trace info csv.trace --json");
     let summary = |name: &str| number(&info, &format!("/summary/{name}"));
     assert_eq!((summary("lanes"), summary("deepest")), (2.0, 1.0));
     // The trace lasts from 1000 to 1110 us, and the latencies are 30, 30, 12.5 and 30 us.
@@ -169,9 +167,8 @@ fn standard_input_is_a_recording() {
         shell.output().unwrap()
     };
     let row = "419,W,4096,8192,1577808144360767";
-    let output = shell(&format!(
-        "echo {row} | gzip | \"$Q2C\" trace import - --out a.trace --json"
-    ));
+    let import = "\"$Q2C\" trace import - --out";
+    let output = shell(&format!("echo {row} | gzip | {import} a.trace --json"));
     let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(info["meta"]["source"], "alibaba");
     assert_eq!(info["meta"]["facts"]["imported_from"], "stdin");
@@ -179,9 +176,7 @@ fn standard_input_is_a_recording() {
         ("PK\\003\\004", "found a pipe"),
         ("PAR1", "a Parquet file in a pipe"),
     ] {
-        let output = shell(&format!(
-            "printf '{input}' | \"$Q2C\" trace import - --out b.trace"
-        ));
+        let output = shell(&format!("printf '{input}' | {import} b.trace"));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{stderr}");
         has_words(&stderr, phrase);
@@ -197,7 +192,7 @@ fn a_disksim_file_needs_its_unit() {
     let import = "trace import rows --out rows.trace";
     folder.q2c(import).refused(2, "expected the option unit");
     let how = "--unit ms --read-flag 0 --offset-unit 4k --json";
-    let info = folder.q2c(format!("{import} {how}")).json();
+    let info = folder.json(format!("{import} {how}"));
     assert_eq!(number(&info, "/summary/span_ns"), 1_000_000.0);
     assert_eq!(number(&info, "/summary/sizes/32768"), 2.0);
     let wrong = "trace import rows --out more.trace --unit ms --read-flag 2";
@@ -209,10 +204,10 @@ fn a_disksim_file_needs_its_unit() {
 fn a_part_is_copied_with_facts_of_its_own() {
     let folder = Place::new();
     folder.put("in.txt", "10\n20\n30\n40\n50\n");
-    folder.q2c(format!("trace import in.txt {LIST}")).done();
+    folder.done(format!("trace import in.txt {LIST}"));
     let copy = "trace copy list.trace --out part.trace --json";
     let facts = "--first 3 --fact 'pattern.source=a disk' --fact terms=a=b";
-    let info = folder.q2c(format!("{copy} {facts}")).json();
+    let info = folder.json(format!("{copy} {facts}"));
     assert_eq!(number(&info, "/summary/records"), 3.0);
     assert_eq!(number(&info, "/summary/u2c/max_ns"), 30_000.0);
     let known = &info["meta"]["facts"];
@@ -223,7 +218,7 @@ fn a_part_is_copied_with_facts_of_its_own() {
     assert_eq!(again.json(), info);
     // The first starts at 0, the second at 10 us.
     let later = "trace copy list.trace --from 10us --out later.trace --json";
-    let info = folder.q2c(later).json();
+    let info = folder.json(later);
     assert_eq!(number(&info, "/summary/records"), 4.0);
     folder.q2c(copy).refused(2, "part.trace");
     let nothing = "trace copy list.trace --out x.trace --fact alone";
@@ -248,9 +243,8 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     let map =
         "queue_ns=queue_ns,complete_ns=complete_ns,device=device,op=op,bytes=bytes,sector=sector";
     let import = |how: &str| {
-        folder.q2c(format!(
-            "trace import --format csv --unit us --columns {map} {how}"
-        ))
+        let csv = "trace import --format csv --unit us";
+        folder.q2c(format!("{csv} --columns {map} {how}"))
     };
     let whole = "all.csv --out fleet --partition-by device --stretch-rows 250 --json";
     let made = import(whole).json();
@@ -261,8 +255,8 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     let parts = ["000000", "000001"].map(|name| format!("fleet/device=8%3A1/{name}.parquet"));
     let [first, second] = &parts;
     let merged = format!("trace import {first} {second} --out joined.parquet");
-    folder.q2c(&merged).done();
-    let analysis = |trace: &str| folder.q2c(format!("analyze {trace} --json")).json();
+    folder.done(&merged);
+    let analysis = |trace: &str| folder.json(format!("analyze {trace} --json"));
     let (actual, expected) = (analysis("joined.parquet"), analysis("alone.parquet"));
     for figure in ["requests", "stages", "in_flight", "activity", "seeks"] {
         assert!(!expected[figure].is_null(), "{figure}");
@@ -286,7 +280,7 @@ fn options_that_an_error_suggests_work_as_pasted() {
     folder.put("bare.csv", "id,when,took\n1,1,2\n2,3,4\n");
     let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
     let import = format!("trace import own.csv -o own.trace --json --columns {map}");
-    let info = folder.q2c(import).json();
+    let info = folder.json(import);
     assert_eq!(number(&info, "/summary/u2c/max_ns"), 122_300.0);
     // The first request ends last.
     assert_eq!(number(&info, "/summary/span_ns"), 122_300.0);
@@ -303,7 +297,7 @@ fn options_that_an_error_suggests_work_as_pasted() {
         let (suggested, _) = suggested.split_once(" (").unwrap();
         // What only the user knows stands as UNIT.
         let pasted = suggested.replace("UNIT", "us");
-        let info = folder.q2c(format!("{import} {pasted} --json")).json();
+        let info = folder.json(format!("{import} {pasted} --json"));
         assert_eq!(number(&info, "/summary/records"), 2.0, "{suggested}");
     }
 }

@@ -8,7 +8,7 @@ const ROWS: &str = "1,R,4096,4096,1577808000001000\n1,W,8192,512,157780800000200
 fn trace() -> Place {
     let folder = Place::new();
     folder.put("rows.csv", ROWS);
-    folder.q2c("trace import rows.csv --out t").done();
+    folder.done("trace import rows.csv --out t");
     folder
 }
 
@@ -36,7 +36,7 @@ fio version 3 iolog
 fn a_file_is_made_and_none_written_over() {
     let folder = trace();
     let export = "trace export t --format chrome --lanes hctx --out t.json";
-    folder.q2c(export).done();
+    folder.done(export);
     let json = strict_json(&folder.text("t.json"));
     assert!(json.list("traceEvents").len() >= 4);
     let taken = "q2c: failed to export to t.json | found an existing file";
@@ -50,21 +50,17 @@ fn several_recordings_become_one_trace() {
     let folder = trace();
     let more = "3,W,0,512,1577808000001500\n3,W,0,512,1577808000005000\n";
     folder.put("more.csv", more);
-    let info = folder
-        .q2c("trace import t more.csv --out both --json")
-        .json();
+    let info = folder.json("trace import t more.csv --out both --json");
     assert_eq!(number(&info, "/summary/records"), 6.0);
     assert_eq!(number(&info, "/summary/span_ns"), 4_000_000.0);
     assert_eq!(info["meta"]["source"], "alibaba");
-    let again = folder.q2c("trace info both --json").json();
+    let again = folder.json("trace info both --json");
     assert_eq!(again, info);
-    let csv = folder.q2c("trace export both --format csv").done();
+    let csv = folder.done("trace export both --format csv");
     let rows = csv.lines().skip(1);
     let starts = rows.map(|line| line.split(',').nth(9).unwrap());
-    assert!(
-        starts.eq(split("0 500000 1000000 2000000 3000000 4000000")),
-        "{csv}"
-    );
+    let wanted = split("0 500000 1000000 2000000 3000000 4000000");
+    assert!(starts.eq(wanted), "{csv}");
     folder.put("spc.csv", "0,8,512,R,0.5\n");
     let clocks = folder.q2c("trace import t spc.csv --out no");
     clocks.refused(2, "expected times of one clock");

@@ -10,9 +10,8 @@ fn tune(folder: &Place, how: &str) -> Value {
 
 /// As [`tune`], with what the run said on its way, in one line.
 fn tune_and_stderr(folder: &Place, how: &str) -> (Value, String) {
-    let ended = folder.q2c(format!(
-        "tune --json --bs 4k --seconds 0.2 --trials 1 {how}"
-    ));
+    let short = "--bs 4k --seconds 0.2 --trials 1";
+    let ended = folder.q2c(format!("tune --json {short} {how}"));
     let stderr = ended.stderr.replace("\n ", "");
     (ended.json(), stderr)
 }
@@ -61,7 +60,7 @@ fn the_result_has_what_it_promises() {
 
 fn report(folder: &Place) -> String {
     let line = format!("report {} -v", folder.run().display());
-    folder.q2c(line).done().replace("\n ", "")
+    folder.done(line).replace("\n ", "")
 }
 
 /// The entry of a list of cells with this method and the rule that starts so.
@@ -140,11 +139,8 @@ fn think_time_is_predicted() {
     let folder = Place::new();
     let result = tune(&folder, "sim:100us --think 200us");
     assert_eq!(result["job"]["think_ns"].as_f64(), Some(200e3));
-    within(
-        median(cell(&result, "poll", ""), "iops"),
-        1e6 / 300.6,
-        0.002,
-    );
+    let iops = median(cell(&result, "poll", ""), "iops");
+    within(iops, 1e6 / 300.6, 0.002);
     let cells = result.list("cells").iter();
     let predicted: Vec<&Value> = cells.filter(|cell| cell["predicted"].is_object()).collect();
     assert!(predicted.len() >= 3);
@@ -269,7 +265,7 @@ fn a_calibration_of_a_busy_machine_is_not_used_again_in_real_time() {
 
 fn is_simulated_as_calibrated(at: &Place) {
     let bench = "bench sim:80us --machine here --seconds 0.2";
-    at.q2c(format!("{bench} --out simulated")).done();
+    at.done(format!("{bench} --out simulated"));
     let run = only_in(&at.path().join("simulated"));
     let plan = fs::read_to_string(run.join("plan.toml")).expect("a plan");
     let name = "name = \"this machine, as calibrated with sim:50us\"";

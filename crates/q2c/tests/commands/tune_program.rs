@@ -52,10 +52,8 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
     assert_eq!(job["jobs"], program["copied"]["jobs"]);
     let like = &program["likeness"][0];
     let figures = texts(like, "figures", "figure");
-    assert_eq!(
-        figures,
-        split("in-flight size iops latency-p50 latency-p99")
-    );
+    let wanted = split("in-flight size iops latency-p50 latency-p99");
+    assert_eq!(figures, wanted);
     assert_eq!(number(like, "/figures/4/program"), 100_000.0);
     let interrupt = entry(&result, "cells", "method", "interrupt");
     let measured = number(interrupt, "/measured/iops/median");
@@ -70,11 +68,9 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
 fn is_kept(folder: &Place, result: &Value) {
     let run = folder.run();
     let name = run.display();
-    let info = folder
-        .q2c(format!("trace info {name}/program.parquet --json"))
-        .json();
+    let info = folder.json(format!("trace info {name}/program.parquet --json"));
     assert_eq!(number(&info, "/summary/records"), 630.0);
-    let report = |form: &str| folder.q2c(format!("report {name} {form}")).done();
+    let report = |form: &str| folder.done(format!("report {name} {form}"));
     let phrases = "worth to the program at 16 KiB | not copied | 16 KiB: IOPS ";
     has_words(&report(""), phrases);
     report("--html page.html");
@@ -95,15 +91,11 @@ fn a_recording_of_another_tool_is_tuned_for() {
         format!("{time},host,0,Read,{offset},8192,1000\n")
     });
     folder.put("msr.csv", rows.collect::<String>());
-    let result = folder
-        .q2c(format!("tune sim:100us --from msr.csv {SHORT}"))
-        .json();
+    let result = folder.json(format!("tune sim:100us --from msr.csv {SHORT}"));
     assert_eq!(result["program"]["recording"]["source"], "msr");
     assert_eq!(number(&result, "/program/copied/sizes/0"), 8192.0);
     let kept = folder.run().join("program.parquet");
-    let info = folder
-        .q2c(format!("trace info {} --json", kept.display()))
-        .json();
+    let info = folder.json(format!("trace info {} --json", kept.display()));
     assert_eq!(number(&info, "/summary/records"), 200.0);
 }
 
@@ -114,9 +106,7 @@ fn think_times_are_copied() {
     let folder = Place::on_disk();
     let rows = (0..300).map(|n| (n * 300, 100, 4096, "read"));
     trace(folder.path(), "thinks", rows);
-    let result = folder
-        .q2c(format!("tune sim:100us --from thinks.parquet {SHORT}"))
-        .json();
+    let result = folder.json(format!("tune sim:100us --from thinks.parquet {SHORT}"));
     let program = &result["program"];
     let think_ns = number(program, "/copied/think_ns");
     within(think_ns, 200e3, 0.01);
@@ -140,9 +130,7 @@ fn think_times_are_copied() {
 #[test]
 fn jobs_on_a_scratch_file_think() {
     let folder = Place::on_disk();
-    let result = folder
-        .q2c(format!("tune --scratch 8m --think 2ms {SHORT}"))
-        .json();
+    let result = folder.json(format!("tune --scratch 8m --think 2ms {SHORT}"));
     assert_eq!(number(&result, "/job/think_ns"), 2e6);
     for cell in result.list("cells") {
         assert!(number(cell, "/measured/iops/median") < 510.0, "{cell}");

@@ -61,7 +61,7 @@ fn one_run_fills_the_published_tables() {
         &says,
         " of 4 comparisons better,  | . Judged by sums of U2C | outstanding (blocks), idle time squeezed | what was in flight is taken from its timed replay on sim:2ms,servers=64",
     );
-    let csv = folder.q2c("report told.json --csv").done();
+    let csv = folder.done("report told.json --csv");
     // A head, and 2 traces x 2 modes x 2 devices x 2 trials.
     assert_eq!(csv.lines().count(), 1 + 16);
     assert!(csv.starts_with("trace,mode,device,trial,"), "{csv}");

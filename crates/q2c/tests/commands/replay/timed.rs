@@ -61,11 +61,9 @@ fn a_run_can_be_drawn_again() {
     let folder = Place::new();
     let trace = evenly(folder.path());
     let how = "sim:200us,servers=4 --speed 4 --max-lateness 1s";
-    let printed = folder
-        .q2c(format!("replay {} {how}", trace.display()))
-        .done();
+    let printed = folder.done(format!("replay {} {how}", trace.display()));
     // The latest run is drawn.
-    assert_eq!(folder.q2c("report").done(), printed);
+    assert_eq!(folder.done("report"), printed);
     let text = folder.text(folder.run().join("result.json"));
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
 }
