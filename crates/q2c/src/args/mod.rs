@@ -254,21 +254,16 @@ pub(crate) mod tests {
         };
         let import = message_of("trace import a.csv --sratch 1g");
         assert!(import.contains("'--sratch'"), "{import}");
-        assert!(
-            import.ends_with("; see q2c trace import --help"),
-            "{import}"
-        );
+        let hint = "; see q2c trace import --help";
+        assert!(import.ends_with(hint), "{import}");
         assert!(!import.contains("as a value"), "{import}");
         let jobs = message_of("tune --jobs none sim:50us");
         assert!(jobs.ends_with("; see q2c tune --help"), "{jobs}");
         let replay = message_of("replay a.parquet --scratch 1g");
         assert!(replay.contains("no scratch file: name a file"), "{replay}");
         assert!(replay.ends_with("; see q2c replay --help"), "{replay}");
-        assert!(
-            message_of("tunes").ends_with("; see q2c --help"),
-            "{}",
-            message_of("tunes")
-        );
+        let tunes = message_of("tunes");
+        assert!(tunes.ends_with("; see q2c --help"), "{tunes}");
     }
 
     #[test]

@@ -93,10 +93,8 @@ fn names_of_targets_are_replaced() {
     let Err(CliError::File(failure)) = read(line.collect()) else {
         panic!("the name of a target without a file");
     };
-    assert!(
-        failure.message().contains("found --no-config"),
-        "{failure:?}"
-    );
+    let message = failure.message();
+    assert!(message.contains("found --no-config"), "{message}");
 }
 
 /// A fault is told by the place and the key in the file, and by no option that nobody typed.

@@ -300,9 +300,8 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
             ..new
         }
     };
-    writer
-        .push(&(0..PROCESSES).map(record).collect::<Vec<_>>())
-        .unwrap();
+    let records: Vec<IoRecord> = (0..PROCESSES).map(record).collect();
+    writer.push(&records).unwrap();
     writer.finish().unwrap();
     let result = folder.json("analyze t.parquet --json --html page.html");
     let groups = result["groups"].list("process");

@@ -67,9 +67,8 @@ fn what_cannot_be_run_is_named_with_its_line() {
     ] {
         with(&folder, &format!("{plain}{more}"), "sim:5ms").refused(3, phrases);
     }
-    folder
-        .q2c("bench --fio nowhere.fio")
-        .refused(3, "nowhere.fio | No such file");
+    let refused = folder.q2c("bench --fio nowhere.fio");
+    refused.refused(3, "nowhere.fio | No such file");
     with(&folder, plain, "").refused(2, "name a file or a block device");
     assert!(!folder.path().join("runs").exists(), "nothing was begun");
 }

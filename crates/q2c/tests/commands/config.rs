@@ -60,10 +60,8 @@ fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
         ["verdict", "found"].map(|field| check[field].as_str().unwrap().to_owned())
     };
     assert_eq!(check("")[1], "no q2c.toml");
-    folder.put(
-        "q2c.toml",
-        "[targets]\nx = \"sim:1ms\"\n[tune]\ntrials = 3\n",
-    );
+    let text = "[targets]\nx = \"sim:1ms\"\n[tune]\ntrials = 3\n";
+    folder.put("q2c.toml", text);
     let [verdict, finding] = check("");
     assert_eq!(verdict, "pass");
     let sets = "q2c.toml: @x = sim:1ms, tune.trials = 3";

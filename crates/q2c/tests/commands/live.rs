@@ -82,15 +82,12 @@ fn metrics_are_served_while_it_runs() {
     let folder = folder();
     let command_line =
         "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
-    let mut child = q2c_command(folder.path(), &split(command_line))
-        .args(["--", "sh", "-c", READER])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = q2c_command(folder.path(), &split(command_line));
+    command.args(["--", "sh", "-c", READER]);
+    let (mut child, stdout) = started(command, Stdio::piped());
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let address = served_at(&mut stderr);
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = stdout.lines();
     let seen: Vec<String> = lines.by_ref().take(4).map_while(Result::ok).collect();
     if seen.len() < 4 {
         child.wait().unwrap();
@@ -156,12 +153,8 @@ fn a_view_takes_the_place_of_the_one_before() {
 fn a_signal_ends_it() {
     let folder = folder();
     let arguments = ["analyze", "--live", "file", "--interval", "200ms"];
-    let mut child = q2c_command(folder.path(), &arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (mut child, stdout) = started(q2c_command(folder.path(), &arguments), Stdio::null());
+    let mut lines = stdout.lines();
     let seen = lines.by_ref().take(3).count();
     if seen < 3 {
         child.wait().unwrap();

@@ -158,9 +158,8 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
     let folder = Place::new();
     folder.put("turns.txt", "30\n50\n70\n90\n".repeat(100));
     let run = |options: &str| {
-        folder.q2c(format!(
-            "poll sim turns.txt --unit us --policy mean {options}"
-        ))
+        let sim = "poll sim turns.txt --unit us --policy mean";
+        folder.q2c(format!("{sim} {options}"))
     };
     let rule = "--rule '0.5 * min' --ios 3";
     let result = run(&format!("{rule} --warm-up 24ms --measure 24ms --json")).json();

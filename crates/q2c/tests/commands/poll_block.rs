@@ -55,11 +55,8 @@ fn rounds(folder: &Path) {
 const SPAN: u64 = ROUNDS * ROUND + ROUNDS / FLUSH * FLUSHING - 8;
 
 fn run(folder: &Path, command: &str, more: &str) -> Value {
-    run_q2c(
-        folder,
-        &format!("poll {command} block.parquet --json {more}"),
-    )
-    .json()
+    let line = format!("poll {command} block.parquet --json {more}");
+    run_q2c(folder, &line).json()
 }
 
 /// A sleep ends 2 us late. A sleep of 20 us ends in time for D2C (30 us): nothing changes. One of
@@ -114,10 +111,9 @@ fn the_device_time_is_the_named_one() {
         assert_eq!(taken["latency"], json!(latency));
         assert_eq!(taken["latency_asked"], json!(latency));
     }
-    has_words(
-        &folder.done("poll sim block.parquet --policy pas"),
-        "D2C of the block layer as device time | 2.00 us on average | 1 thread as 1 lane | 10 neither reads nor writes | does not tell which requests were polled for",
-    );
+    let said = folder.done("poll sim block.parquet --policy pas");
+    let phrases = "D2C of the block layer as device time | 2.00 us on average | 1 thread as 1 lane | 10 neither reads nor writes | does not tell which requests were polled for";
+    has_words(&said, phrases);
 }
 
 /// A thread has two reads in flight at a time, and a sleep of 40 us makes both late by 12 us. The
@@ -225,9 +221,8 @@ fn traces_without_completions_are_refused_with_what_to_do() {
         folder.done(format!("trace import {path} --out {name} {more}"));
         for command in ["sim", "sweep"] {
             let phrases = [name, records, "has a completion", "q2c trace record"];
-            folder
-                .q2c(format!("poll {command} {name} --policy pas"))
-                .refused(3, &phrases);
+            let ended = folder.q2c(format!("poll {command} {name} --policy pas"));
+            ended.refused(3, &phrases);
         }
     }
 }
@@ -237,10 +232,8 @@ fn traces_without_completions_are_refused_with_what_to_do() {
 #[test]
 fn polled_requests_and_the_kernel_s_sleeps_are_told() {
     let folder = Place::new();
-    let device = DevId {
-        major: 259,
-        minor: 0,
-    };
+    let (major, minor) = (259, 0);
+    let device = DevId { major, minor };
     for (delay, polled, slept) in [
         (Some("0"), 10, json!(true)),
         (Some("-1"), 10, json!(false)),
@@ -275,11 +268,8 @@ fn polled_requests_and_the_kernel_s_sleeps_are_told() {
         assert_eq!(taken["polled"], json!(polled), "{delay:?}");
         assert_eq!(taken["kernel_slept"], slept, "{delay:?}");
         let said = folder.done(sim);
-        assert_eq!(
-            slept == json!(true),
-            said.contains("its oversleep"),
-            "{said}"
-        );
+        let is_said = said.contains("its oversleep");
+        assert_eq!(slept == json!(true), is_said, "{said}");
         let by_interrupt = match polled {
             0 => "all requests were completed by interrupt",
             _ => "10 requests were completed by interrupt",

@@ -9,7 +9,7 @@ pub(crate) use std::path::{Path, PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder of a test's own, in which q2c runs. It also stands for the user's home.
@@ -218,6 +218,17 @@ pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
         .env("COLUMNS", "120")
         .stdin(Stdio::null());
     command
+}
+
+/// Starts a command. Its stdout is returned.
+pub(crate) fn started(mut command: Command, err: Stdio) -> (Child, BufReader<ChildStdout>) {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(err);
+    let mut child = command.spawn().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    (child, stdout)
 }
 
 #[track_caller]

@@ -16,16 +16,10 @@ fn a_run_can_be_drawn_and_simulated_again() {
     assert_eq!(folder.done(format!("report {}", file.display())), table);
     let rows: Vec<&str> = drawn.csv.lines().collect();
     assert_eq!(rows.len(), result.list("cells").len() + 1);
-    assert!(
-        rows[0].starts_with("jobs,bs_bytes,method,policy"),
-        "{}",
-        drawn.csv
-    );
-    assert!(
-        rows[1..].iter().all(|row| row.starts_with("1,4096,")),
-        "{}",
-        drawn.csv
-    );
+    let head = "jobs,bs_bytes,method,policy";
+    assert!(rows[0].starts_with(head), "{}", drawn.csv);
+    let one = rows[1..].iter().all(|row| row.starts_with("1,4096,"));
+    assert!(one, "{}", drawn.csv);
     has_words(&drawn.page, "sim:50us | </html>");
     // An existing file is left alone.
     let again = folder.q2c(format!("report {} --html again.html", run.display()));

@@ -153,14 +153,12 @@ fn from_files_as_from_memory() {
     assert_eq!(in_files, in_memory);
     // 40,000 I/Os of 16 bytes.
     assert_eq!((none, bytes), (0, 640_000));
-    let table = folder.q2c(format!(
-        "poll sweep list.txt --unit us --policy pas {small}"
-    ));
-    has_words(&flat(&table.done()), "625 KiB of it in unnamed files");
+    let sweep = "poll sweep list.txt --unit us --policy pas";
+    let table = folder.done(format!("{sweep} {small}"));
+    has_words(&flat(&table), "625 KiB of it in unnamed files");
     let nowhere = "poll sweep list.txt --unit us --memory 16 --spill missing";
-    folder
-        .q2c(nowhere)
-        .refused(4, "list.txt | missing | --spill");
+    let refused = folder.q2c(nowhere);
+    refused.refused(4, "list.txt | missing | --spill");
 }
 
 /// Latencies in us, one per line: of a steady device, of one with two levels, of one that drifts,
@@ -230,10 +228,8 @@ fn a_rule_that_never_slept_is_no_baseline() {
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure 20ms";
     let report = folder.done(args).replace("\n  ", " ");
-    has_words(
-        &report,
-        "Linux's rule never slept, so it is not compared with",
-    );
+    let linux = "Linux's rule never slept, so it is not compared with";
+    has_words(&report, linux);
     let never = "min:ratio=70%,period=50ms never slept: 30.0 ms were simulated";
     has_words(&report, never);
     let result = folder.json(format!("{args} --json"));

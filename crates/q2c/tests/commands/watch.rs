@@ -15,9 +15,8 @@ fn watch(more: &str) -> Finished {
 
 fn rows(result: &Value, method: &str) -> Vec<Value> {
     let rows = result.list("methods").iter();
-    rows.filter(|row| row["method"] == method)
-        .cloned()
-        .collect()
+    let rows = rows.filter(|row| row["method"] == method);
+    rows.cloned().collect()
 }
 
 /// Two seconds with intervals of 100 ms, and a change of method every 500 ms: polling, then a sleep
@@ -228,23 +227,17 @@ fn a_fault_ends_it_with_what_was_seen() {
 }
 
 /// Starts a watch without an end. Its stdout is returned.
-fn started(more: &str, stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args(words(&format!("{WATCH} {more}")))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(stderr)
-        .spawn()
-        .unwrap();
-    let stdout = BufReader::new(child.stdout.take().unwrap());
-    (child, stdout)
+fn watching(more: &str, stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_q2c"));
+    command.args(words(&format!("{WATCH} {more}")));
+    started(command, stderr)
 }
 
 #[test]
 fn a_signal_ends_it_with_what_was_seen() {
     alone(|| {
         for signal in [Signal::INT, Signal::TERM] {
-            let (mut child, mut stdout) = started("", Stdio::null());
+            let (mut child, mut stdout) = watching("", Stdio::null());
             let mut line = String::new();
             while !line.contains("poll") {
                 line.clear();
@@ -265,7 +258,7 @@ fn a_signal_ends_it_with_what_was_seen() {
 fn a_reader_that_has_seen_enough_ends_it() {
     alone(|| {
         for (more, first) in [("", "until"), ("--json", "\"kind\":\"interval\"")] {
-            let (mut child, mut stdout) = started(more, Stdio::null());
+            let (mut child, mut stdout) = watching(more, Stdio::null());
             let mut line = String::new();
             stdout.read_line(&mut line).unwrap();
             has_words(&line, first);
@@ -280,7 +273,7 @@ fn a_reader_that_has_seen_enough_ends_it() {
 fn metrics_are_those_of_the_lines() {
     alone(|| {
         let more = "--json --policy fixed:1500us --prometheus :0";
-        let (mut child, stdout) = started(more, Stdio::piped());
+        let (mut child, stdout) = watching(more, Stdio::piped());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let address = served_at(&mut stderr);
         assert!(address.starts_with("127.0.0.1:"), "{address}");

@@ -45,6 +45,16 @@ impl FaultBench {
         path.display().to_string()
     }
 
+    /// A loop device over a file, where there are loop devices.
+    pub(crate) fn loop_device(&self, file: &str) -> Option<String> {
+        if !works("losetup", &["--version"]) {
+            return None;
+        }
+        let made = self.by("losetup", &["--find", "--show", file]);
+        let is_made = made.status.success();
+        is_made.then(|| made.stdout.trim().to_owned())
+    }
+
     /// Writes 1 MiB of random data, which is fit as a target, and returns the path.
     pub(crate) fn target(&self) -> String {
         self.file("target", &random_mib())
@@ -174,10 +184,8 @@ pub(crate) fn result(run: &Path) -> Value {
 }
 
 pub(crate) fn state_of(run: &Path) -> String {
-    json(&run.join("state.json"))["state"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    let state = json(&run.join("state.json"));
+    state["state"].as_str().unwrap().to_owned()
 }
 
 /// Checks that a run folder has no temporary file, and that every JSON file in it can be read.

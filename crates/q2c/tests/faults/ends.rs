@@ -16,9 +16,8 @@ fn list(bench: &FaultBench) -> String {
 /// The names in the test's folder, hidden ones included.
 fn names(bench: &FaultBench) -> Vec<String> {
     let entries = fs::read_dir(bench.path("")).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<String> = entries.map(|e| name(e).into_string().unwrap()).collect();
     names.sort();
     names
 }

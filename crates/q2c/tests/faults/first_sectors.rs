@@ -5,7 +5,6 @@ use crate::bench::{CommandOutcome, FaultBench, works};
 use crate::skip;
 use q2c_result::Exit;
 use std::fs::File;
-use std::process::Command;
 
 const MIB: u64 = 1 << 20;
 
@@ -16,11 +15,7 @@ struct Cut(String);
 impl Cut {
     fn new(bench: &FaultBench, left: u64) -> Option<Cut> {
         let image = bench.file("image", &vec![7; 8 * MIB as usize]);
-        let made = Command::new("losetup")
-            .args(["--find", "--show", &image])
-            .output();
-        let made = made.ok().filter(|made| made.status.success())?;
-        let cut = Cut(String::from_utf8(made.stdout).unwrap().trim().to_owned());
+        let cut = Cut(bench.loop_device(&image)?);
         let file = File::options().write(true).open(&image).unwrap();
         file.set_len(left).unwrap();
         Some(cut)

@@ -95,10 +95,9 @@ fn is_whole(run: &Path, whole: &Value) {
     assert_eq!(whole["failed"], Value::Null);
     let runs = ["jobs-1", "jobs-2"].map(|part| result(&run.join(part)));
     assert_eq!(whole["runs"], json!(runs));
-    let cpus = runs
-        .each_ref()
-        .map(|run| run["job"]["cpus"].as_array().unwrap());
-    assert_eq!(cpus.map(Vec::len), [1, 2]);
+    let cpus_of = |run: &Value| run["job"]["cpus"].as_array().unwrap().clone();
+    let cpus = runs.each_ref().map(cpus_of);
+    assert_eq!(cpus.each_ref().map(Vec::len), [1, 2]);
     assert_eq!(cpus[0][0], cpus[1][0]);
     for (run, most) in runs.iter().zip([2_500.0, 5_000.0]) {
         assert_eq!(run["schema"], "q2c.tune/4");
@@ -168,10 +167,8 @@ fn the_numbers_of_jobs_share_a_scratch_file() {
     let args = split("tune --scratch 4m --seconds 0.1 --trials 1 --jobs 1,2");
     let stopped = |args: &[&str]| {
         let mut running = bench.begin(args);
-        running
-            .says("number 1 of 2: --jobs 1")
-            .says("by classic polling")
-            .signal(Signal::INT);
+        running.says("number 1 of 2: --jobs 1");
+        running.says("by classic polling").signal(Signal::INT);
         let outcome = running.end();
         outcome.fails(Exit::Interrupted, "stopped by a signal");
         outcome

@@ -100,13 +100,9 @@ fn settings_left_by_a_killed_run() {
     restored(&bench, &journal, Path::new(&file), "256");
     left_alone(&bench, &journal, Path::new(&file));
     let image = bench.file("image", &[0; 1 << 20]);
-    let made = Command::new("losetup")
-        .args(["--find", "--show", &image])
-        .output();
-    let Some(made) = made.ok().filter(|made| made.status.success()) else {
+    let Some(device) = bench.loop_device(&image) else {
         return skip("no loop device: a made file only");
     };
-    let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let name = device.strip_prefix("/dev/").unwrap();
     let setting = format!("/sys/block/{name}/queue/read_ahead_kb");
     restored(&bench, &journal, Path::new(&setting), "256");

@@ -42,13 +42,10 @@ fn bad_rules_are_refused_with_their_place() {
 /// other trials is refused: very many rules, or a period for which every trial would wait.
 #[test]
 fn rules_whose_trials_take_too_long_are_refused() {
-    let many: Vec<String> = (1..=100)
-        .map(|us| format!("--policy=fixed:{us}us"))
-        .collect();
-    let mut args = vec!["tune", SIM];
-    args.extend(many.iter().map(String::as_str));
+    let many = (1..=100).map(|us| format!(" --policy=fixed:{us}us"));
+    let tune = format!("tune {SIM}{}", many.collect::<String>());
     let bench = FaultBench::new();
-    bench.q2c(&args).refuses(Exit::Usage, "100 rules | --yes");
+    bench.run(&tune).refuses(Exit::Usage, "100 rules | --yes");
     let formula = ["tune", SIM, "--rule", "0.7 * min", "--period", "600s"];
     bench.q2c(&formula).refuses(Exit::Usage, "--yes");
     bench.left_nothing();

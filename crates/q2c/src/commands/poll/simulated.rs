@@ -460,9 +460,7 @@ mod tests {
             .unwrap();
         let names: Vec<String> = rules.iter().map(ToString::to_string).collect();
         assert_eq!(names.len(), 3);
-        assert!(
-            names[0].starts_with("pas") && names[1].starts_with("mean"),
-            "{names:?}"
-        );
+        let in_order = names[0].starts_with("pas") && names[1].starts_with("mean");
+        assert!(in_order, "{names:?}");
     }
 }

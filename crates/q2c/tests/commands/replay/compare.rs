@@ -85,9 +85,8 @@ fn an_answer_without_the_writes_says_reads_only() {
     }
     folder.put("mixed.csv", text);
     let how = format!("--writes skip --trials 2 --json --max-lateness 1s {CSV}");
-    let done = folder.q2c(format!(
-        "compare mixed.csv sim:2ms,servers=4 sim:100us,servers=4 {how}"
-    ));
+    let compare = "compare mixed.csv sim:2ms,servers=4 sim:100us,servers=4";
+    let done = folder.q2c(format!("{compare} {how}"));
     assert_eq!(done.code, 0, "{}", done.stderr);
     let result = json(&done);
     let reads = entry(only(&result), "verdict", "kind", "reads-only");

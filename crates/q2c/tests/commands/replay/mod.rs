@@ -37,11 +37,8 @@ fn evenly(folder: &Path) -> PathBuf {
 
 /// The result of a replay, `arguments` of which name trace, target and options.
 fn replayed(folder: &Path, arguments: &str) -> Value {
-    run_q2c(
-        folder,
-        &format!("replay {arguments} --json --max-lateness 1s"),
-    )
-    .json()
+    let line = format!("replay {arguments} --json --max-lateness 1s");
+    run_q2c(folder, &line).json()
 }
 
 fn json(done: &Finished) -> Value {
