@@ -188,11 +188,20 @@ fn conclude(
         Some(fault) => format!("fault: {fault}"),
         None => if end.stopped { "signal" } else { "asked" }.to_owned(),
     };
+    let background = bench.workload.background.iter();
+    let job = WatchJob {
+        rw: args.workload.rw.to_string(),
+        bs: args.workload.bs[0],
+        cpus: bench.workload.cpus.clone(),
+        background: background.map(ToString::to_string).collect(),
+        interval_s: args.interval.as_secs_f64(),
+        seed: args.workload.run.seed,
+    };
     let result = WatchResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ended,
-        job: job(args, bench),
+        job,
         machine: bench.machine.clone(),
         target: bench.target.clone(),
         methods,
@@ -215,18 +224,6 @@ fn conclude(
         None => Err(Fault::stopped(
             "watch: stopped by a signal before the first interval was over",
         )),
-    }
-}
-
-fn job(args: &WatchArgs, bench: &Workbench) -> WatchJob {
-    let background = bench.workload.background.iter();
-    WatchJob {
-        rw: args.workload.rw.to_string(),
-        bs: args.workload.bs[0],
-        cpus: bench.workload.cpus.clone(),
-        background: background.map(ToString::to_string).collect(),
-        interval_s: args.interval.as_secs_f64(),
-        seed: args.workload.run.seed,
     }
 }
 
