@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, hear, reopen, root, run, trials, warned};
+use crate::fake::{FakePlan, folder, hear, new_run, reopen, root, run, trials, warned};
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::End;
 use q2c_run::{CellError, Settings};
@@ -11,8 +11,7 @@ fn settings() -> Settings {
 
 #[test]
 fn a_failed_trial_is_recorded_and_the_run_goes_on() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let mut plan = FakePlan::new(3).script(|key, context| match (key, context.trial) {
         ("c1", 1) => Err(CellError::Trial("too few I/Os".to_owned())),
@@ -49,8 +48,7 @@ fn given_up_plan() -> FakePlan {
 
 #[test]
 fn what_is_invalid_from_the_start_gets_no_more_trials() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let five = Settings::default();
     let mut plan = given_up_plan();
@@ -90,10 +88,9 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
 
 #[test]
 fn two_trials_that_were_asked_for_are_no_trials_left_out() {
-    let root = root();
     let quiet = AtomicBool::new(false);
     let mut plan = given_up_plan();
-    let (summary, heard) = hear(&mut plan, &trials(2), &mut folder(&root), &quiet);
+    let (summary, heard) = hear(&mut plan, &trials(2), &mut folder(&root()), &quiet);
     assert_eq!(warned(&summary.unwrap()), ["trials-failed"]);
     let left_out = heard.iter().any(|line| line.contains("left out"));
     assert!(!left_out, "{heard:?}");
@@ -101,8 +98,7 @@ fn two_trials_that_were_asked_for_are_no_trials_left_out() {
 
 #[test]
 fn a_cell_that_cannot_run_is_tried_once() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     const REASON: &str = "the kernel has no hybrid polling";
     let mut plan = FakePlan::new(3).script(|key, _| match key {
         "c2" => Err(CellError::Cell(REASON.to_owned())),
@@ -123,8 +119,7 @@ fn a_cell_that_cannot_run_is_tried_once() {
 
 #[test]
 fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let mut count = 0;
     let mut plan = FakePlan::new(3).script(move |_, context| {
@@ -159,8 +154,7 @@ fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
 
 #[test]
 fn an_outcome_that_json_loses_is_refused_at_once() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let mut plan = FakePlan::new(3).script(|_, _| Ok(f64::NAN));
     let refused = run(&mut plan, &settings(), &mut opened).unwrap_err();
     let text = refused.message();
@@ -174,8 +168,7 @@ proptest::proptest! {
     fn any_finite_outcome_comes_back_bit_for_bit(bits: u64) {
         let value = f64::from_bits(bits);
         proptest::prop_assume!(value.is_finite());
-        let root = root();
-        let mut opened = folder(&root);
+        let (_root, mut opened) = new_run();
         let mut plan = FakePlan::new(1).script(move |_, _| Ok(value));
         run(&mut plan, &trials(1), &mut opened).unwrap();
         let again = run(&mut FakePlan::new(1), &trials(1), &mut opened).unwrap();

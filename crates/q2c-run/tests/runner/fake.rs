@@ -179,6 +179,13 @@ pub(crate) fn folder(root: &TempDir) -> RunDir {
     RunDir::create(root.path(), "fake", &plan, &identity()).unwrap()
 }
 
+/// A new run, and the folder in which it lies.
+pub(crate) fn new_run() -> (TempDir, RunDir) {
+    let root = root();
+    let run = folder(&root);
+    (root, run)
+}
+
 pub(crate) fn identity() -> Identity {
     Identity::default().with("kernel", "6.12")
 }

@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, precision, root, run, warned};
+use crate::fake::{FakePlan, folder, new_run, precision, root, run, warned};
 use q2c_run::runner::{CellPlan, End, SessionClock};
 use q2c_run::{CellError, Context, RunState, Settings};
 use std::collections::BTreeSet;
@@ -11,9 +11,8 @@ fn settings(trials: u32, seed: u64) -> Settings {
 }
 
 fn order_of(seed: u64) -> Vec<String> {
-    let root = root();
     let mut plan = FakePlan::new(8);
-    run(&mut plan, &settings(5, seed), &mut folder(&root)).unwrap();
+    run(&mut plan, &settings(5, seed), &mut folder(&root())).unwrap();
     plan.ran
 }
 
@@ -36,8 +35,7 @@ fn every_round_runs_each_cell_once_shuffled_and_reproducible() {
 
 #[test]
 fn a_complete_run_has_every_trial_in_its_place() {
-    let root = root();
-    let mut folder = folder(&root);
+    let (_root, mut folder) = new_run();
     let mut plan = FakePlan::new(3).script(|key, context| {
         let cell: f64 = key[1..].parse().unwrap();
         Ok(cell * 100.0 + f64::from(context.trial))

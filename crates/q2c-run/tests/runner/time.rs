@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, hear, reopen, root, run, trials, warned};
+use crate::fake::{FakePlan, folder, hear, new_run, reopen, root, run, trials, warned};
 use q2c_run::Settings;
 use q2c_run::runner::Forecast;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,10 +33,9 @@ fn the_forecast_by_hand() {
 
 #[test]
 fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
-    let root = root();
     let mut plan = FakePlan::new(4).script(|_, _| Ok(1.0));
     let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root), &quiet);
+    let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root()), &quiet);
     let summary = summary.unwrap();
     let message = "4 cells x 3 trials (5 asked)";
     assert!(heard[0].starts_with(message), "{heard:?}");
@@ -53,10 +52,9 @@ fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
 
 #[test]
 fn one_round_runs_even_when_none_fits() {
-    let root = root();
     let mut plan = FakePlan::new(4);
     let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root), &quiet);
+    let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root()), &quiet);
     assert_eq!(plan.ran.len(), 4);
     let message = "more than the budget of 5.0 s";
     assert!(heard[0].contains(message), "{heard:?}");
@@ -106,8 +104,7 @@ fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
     // 4 cells of 10 s and a budget of 130 s: three rounds of 40 s fit. But the last two trials
     // before the stop take 30 s each, so that 140 s are spent by then, 10 s above the budget. The
     // round that has begun is finished all the same, and no other is begun.
-    let root = root();
-    let mut first = folder(&root);
+    let (_root, mut first) = new_run();
     let path = first.path().to_path_buf();
     let cancel = std::sync::Arc::new(AtomicBool::new(false));
     let mut plan = FakePlan::new(4);

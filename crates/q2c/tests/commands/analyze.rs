@@ -101,7 +101,7 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
 fn one_process_is_analysed_alone() {
     let folder = Place::new();
     let row = |n: u32| {
-        let (comm, pid) = [("db", 7), ("backup", 9)][usize::from(n % 4 > 0)];
+        let (comm, pid) = [("db", 7), ("backup", 9)][usize::from(!n.is_multiple_of(4))];
         let (begin, end) = (n * 100, n * 100 + 20 + pid);
         format!("{begin},{end},read,4096,{comm},{pid}\n")
     };
