@@ -74,8 +74,8 @@ pub(crate) fn announce(folder: &RunDir) -> PathBuf {
 
 /// The words of a command, as plans and results have them.
 pub(crate) fn in_words(command: &[OsString]) -> Vec<String> {
-    let words = command.iter().map(|word| word.to_string_lossy());
-    words.map(Cow::into_owned).collect()
+    let texts = command.iter().map(|word| word.to_string_lossy());
+    texts.map(Cow::into_owned).collect()
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.

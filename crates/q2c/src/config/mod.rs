@@ -194,8 +194,8 @@ fn trusted(path: PathBuf) -> Result<PathBuf, Fault> {
             "use {path}, which was found and not named: {error}; --config {path} takes it all the same, --no-config none"
         )
     };
-    let own = own_folder::check_behind_sudo(&path).map_err(refused);
-    own.or_exit(Exit::Input).map(|()| path)
+    let checked = own_folder::check_behind_sudo(&path).map_err(refused);
+    checked.or_exit(Exit::Input).map(|()| path)
 }
 
 fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
@@ -279,8 +279,8 @@ fn fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<Wr
 
 /// The option of a command, which has the name of a key.
 fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg> {
-    let mut words = command.split(' ');
-    let subcommand = words.try_fold(program, |parent, name| parent.find_subcommand(name))?;
+    let mut names = command.split(' ');
+    let subcommand = names.try_fold(program, |parent, name| parent.find_subcommand(name))?;
     let mut arguments = subcommand.get_arguments();
     arguments.find(|arg| arg.get_long() == Some(key))
 }
@@ -292,8 +292,8 @@ fn refused(arg: &Arg, text: &str) -> Option<String> {
     if let Some(delimiter) = arg.get_value_delimiter() {
         alone = alone.action(ArgAction::Append).value_delimiter(delimiter);
     }
-    let words = ["value".to_owned(), format!("--value={text}")];
-    let error = Command::new("value").arg(alone).try_get_matches_from(words);
+    let line = ["value".to_owned(), format!("--value={text}")];
+    let error = Command::new("value").arg(alone).try_get_matches_from(line);
     let error = error.err()?;
     if let Some(source) = error.source() {
         return Some(source.to_string());
@@ -388,12 +388,12 @@ fn tables() -> Vec<ConfigTable> {
         name: DEFAULTS,
         keys: SHARED.to_vec(),
     };
-    let own = COMMANDS.iter().filter(|known| known.has_table());
-    let own = own.map(|known| ConfigTable {
+    let commands = COMMANDS.iter().filter(|known| known.has_table());
+    let tables = commands.map(|known| ConfigTable {
         name: known.command,
         keys: known.keys().collect(),
     });
-    std::iter::once(shared).chain(own).collect()
+    std::iter::once(shared).chain(tables).collect()
 }
 
 impl CommandKeys {

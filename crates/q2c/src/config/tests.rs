@@ -100,19 +100,19 @@ fn names_of_targets_are_replaced() {
 /// A fault is told by the place and the key in the file, and by no option that nobody typed.
 #[test]
 fn faults_are_told_by_key_and_place() {
-    let told = |text: &str, expected: &str| {
+    let is_faulty = |text: &str, expected: &str| {
         let message = failure(text, "tune sim:1ms");
         assert!(message.contains(expected), "{message}");
         assert!(!message.contains("--seconds"), "{message}");
     };
     let seconds = "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s";
-    told("[tune]\nseconds = \"2 parsecs\"\n", seconds);
+    is_faulty("[tune]\nseconds = \"2 parsecs\"\n", seconds);
     let trials = "line 2, column 10: tune.trials: 0 is not in 1..=1000";
-    told("[tune]\ntrials = 0\n", trials);
+    is_faulty("[tune]\ntrials = 0\n", trials);
     let sizes = "[defaults]\nbs = [\"4k\",\n  \"x\"]\n";
-    told(sizes, "line 3, column 3: defaults.bs: ");
+    is_faulty(sizes, "line 3, column 3: defaults.bs: ");
     let key = "line 2, column 1: expected a key of [tune], one of out, cpus,";
-    told("[tune]\nallow-write = \"/dev/sda\"\n", key);
+    is_faulty("[tune]\nallow-write = \"/dev/sda\"\n", key);
     let many = failure("[x]\n[y]\n[z]\n", "runs");
     assert!(many.ends_with("; 2 more are told by q2c doctor"), "{many}");
 }

@@ -69,7 +69,7 @@ fn a_replay_is_judged_by_its_valid_trials() {
         // A figure that replays can have, and this one does not: the block layer was not captured.
         let missing = limited("sum_q2c>1s");
         assert_eq!(missing.code, 2, "{}", missing.stderr);
-        let found = "expected a figure of the result, found bytes, completion";
-        has_words(&missing.stderr, found);
+        let reason = "expected a figure of the result, found bytes, completion";
+        has_words(&missing.stderr, reason);
     });
 }

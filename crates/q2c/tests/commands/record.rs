@@ -93,8 +93,8 @@ fn without_capabilities_it_is_tracefs() {
     if !output.status.success() {
         // Without root, or where there is no tracefs, the message names both ways of capturing.
         let reason = "record by BPF: load a BPF program: this process lacks";
-        let told = !stderr.contains("q2c: ") || stderr.contains(reason);
-        assert!(told, "{stderr}");
+        let is_told = !stderr.contains("q2c: ") || stderr.contains(reason);
+        assert!(is_told, "{stderr}");
         return skip(stderr.trim());
     }
     let lacking = "this process lacks CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";

@@ -45,12 +45,12 @@ pub(crate) fn split(line: &str) -> Vec<&str> {
 /// The words of a command line, which are split at blanks, but for those in single quotes.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     let pieces = line.split('\'').enumerate();
-    let words = pieces.map(|(n, piece)| {
+    let lists = pieces.map(|(n, piece)| {
         if n % 2 == 1 {
             vec![piece]
         } else {
             split(piece)
         }
     });
-    words.flatten().collect()
+    lists.flatten().collect()
 }

@@ -190,8 +190,8 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let done = bench.q2c(&["tune", "--resume", &run.display().to_string()]);
     done.exits(Exit::Done);
     assert!(scratch.exists());
-    let told = format!("does not need {left} any more: remove it");
-    assert!(done.stderr.contains(&told), "{done:#?}");
+    let no_need = format!("does not need {left} any more: remove it");
+    assert!(done.stderr.contains(&no_need), "{done:#?}");
 
     let bench = FaultBench::new();
     let args = ["calibrate", "--scratch", "4m"];
