@@ -20,12 +20,8 @@ pub struct RunArgs {
     #[serde(skip)]
     pub out: PathBuf,
     /// Seed of offsets and of the order of trials
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u64).range(0..1 << 62)
-    )]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..1 << 62))]
     pub seed: u64,
     /// Print the result as JSON
     #[arg(long)]
@@ -58,12 +54,8 @@ pub struct LimitArgs {
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "fail_if",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    #[arg(hide_short_help = true)]
     pub junit: Option<PathBuf>,
     /// Limits on changes compare with this run of the same command: its folder or result.json
     #[arg(long, value_name = "RUN")]

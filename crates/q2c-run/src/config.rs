@@ -5,9 +5,9 @@
 mod names;
 mod parse;
 
-pub use names::{NameError, replace, target_name};
+pub use names::{replace, target_name};
 use parse::TARGETS;
-pub use parse::{ConfigTable, DEFAULTS, Key, WrongSetting, parse};
+pub use parse::{ConfigTable, DEFAULTS, WrongSetting, parse};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -93,21 +93,18 @@ pub fn kept_text(run: &Path) -> Result<(PathBuf, String), Fault> {
         let text = read_named_text(run, RESULT);
         (run.to_owned(), text)
     };
-    match text {
-        Ok(text) => Ok((path, text)),
-        Err(source) if source.kind() == io::ErrorKind::NotFound && run.is_dir() => {
-            let text = format!(
-                "read {}: expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's; \
-                 q2c runs lists the runs that are here",
-                path.display()
-            );
-            Err(Fault::new(Exit::Input, text).with_source(source))
-        }
-        Err(source) => {
-            let text = format!("read {}: {source}{}", path.display(), todo(&source));
-            Err(Fault::new(Exit::Input, text).with_source(source))
-        }
-    }
+    let text = text.map_err(|source| {
+        let reason = match source.kind() {
+            io::ErrorKind::NotFound if run.is_dir() => {
+                "expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's; \
+                 q2c runs lists the runs that are here"
+                    .to_owned()
+            }
+            _ => format!("{source}{}", todo(&source)),
+        };
+        Fault::new(Exit::Input, format!("read {}: {reason}", path.display())).with_source(source)
+    })?;
+    Ok((path, text))
 }
 
 #[cfg(test)]

@@ -26,14 +26,9 @@ fn main() -> ExitCode {
     let installed = Signals::install(last_deed).map_err(|error| {
         format!("start the thread that waits for signals: {error}; raise the limit of tasks (ulimit -u, pids.max)")
     });
-    let signals = match installed.or_exit(Exit::Environment) {
-        Ok(signals) => signals,
-        Err(fault) => return output::say_fault(&fault),
-    };
-    match dispatch(cli, &signals) {
-        Ok(code) => ExitCode::from(code),
-        Err(fault) => output::say_fault(&fault),
-    }
+    let signals = installed.or_exit(Exit::Environment);
+    let ended = signals.and_then(|signals| dispatch(cli, &signals));
+    ended.map_or_else(|fault| output::say_fault(&fault), ExitCode::from)
 }
 
 /// What is done where a signal ends the program in the middle of its work.

@@ -8,6 +8,7 @@ use q2c_result::Exit;
 use q2c_run::whole_file;
 use q2c_service::RecordedFacts;
 use q2c_trace::Temporary;
+use rustix::termios::Winsize;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
@@ -58,15 +59,24 @@ fn shown(message: &str) -> String {
 
 /// A text whose control characters are shown, but for the ends of its lines and columns.
 fn visible(text: impl Iterator<Item = char>) -> String {
-    let mut shown = String::new();
+    with_escapes(text, &['\n', '\t'], |c| c.escape_unicode().to_string())
+}
+
+/// A text with escapes in the place of hidden characters, but for those in `kept`.
+fn with_escapes(
+    text: impl Iterator<Item = char>,
+    kept: &[char],
+    escape: impl Fn(char) -> String,
+) -> String {
+    let mut escaped = String::new();
     for c in text {
-        if is_hidden(c) && !matches!(c, '\n' | '\t') {
-            shown.extend(c.escape_unicode());
+        if is_hidden(c) && !kept.contains(&c) {
+            escaped += &escape(c);
         } else {
-            shown.push(c);
+            escaped.push(c);
         }
     }
-    shown
+    escaped
 }
 
 /// Whether a terminal acts on a character instead of showing it. It does so for control characters,
@@ -78,15 +88,9 @@ fn is_hidden(c: char) -> bool {
 
 /// JSON whose strings have hidden characters as escapes, which mean the same to a reader.
 pub(crate) fn escaped(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_hidden(c) && c != '\n' {
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
+    with_escapes(json.chars(), &['\n'], |c| {
+        format!("\\u{:04x}", u32::from(c))
+    })
 }
 
 /// Tells which recorded service times a simulated device has. Other devices have none.
@@ -141,10 +145,7 @@ pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => {
-            let message = format!("write the result: {error}");
-            Err(Fault::new(Exit::Device, message))
-        }
+        Err(error) => Err(error).or_fault(Exit::Device, "write the result"),
     }
 }
 
@@ -190,9 +191,7 @@ pub(crate) fn print_csv(table: &str) -> Result<(), Fault> {
 
 /// The height of the terminal: `LINES`, else what it says itself, else 24 lines.
 pub(crate) fn height() -> u16 {
-    const HEIGHT: u16 = 24;
-    let size = rustix::termios::tcgetwinsize(stdout()).map_or(0, |size| size.ws_row);
-    variable("LINES").unwrap_or(if size > 0 { size } else { HEIGHT })
+    extent("LINES", stdout(), |size| size.ws_row, 24)
 }
 
 /// The width of the output, and whether it has colour. Colour is for a terminal alone, and not
@@ -214,13 +213,15 @@ pub(crate) fn be_verbose(is_asked: bool) {
 /// The width of lines for an output: `COLUMNS`, else that of the terminal which it is, else 120
 /// columns.
 fn width_of(output: impl AsFd) -> u16 {
-    const WIDTH: u16 = 120;
-    let size = rustix::termios::tcgetwinsize(output).map_or(0, |size| size.ws_col);
-    variable("COLUMNS").unwrap_or(if size > 0 { size } else { WIDTH })
+    extent("COLUMNS", output, |size| size.ws_col, 120)
 }
 
-fn variable(name: &str) -> Option<u16> {
-    std::env::var(name).ok()?.parse().ok()
+/// The extent that a variable has, else the terminal itself, else the usual one.
+fn extent(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
+    let named = std::env::var(variable).ok();
+    let named = named.and_then(|text| text.parse().ok());
+    let size = rustix::termios::tcgetwinsize(output).map_or(0, side);
+    named.unwrap_or(if size > 0 { size } else { usual })
 }
 
 /// The time of day, which a result has as its start.
@@ -288,9 +289,8 @@ impl NewFile {
     /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
     pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
         let written = self.file.write_all(bytes);
-        written
-            .and_then(|()| self.file.as_file().sync_all())
-            .map_err(|error| unwritten(Exit::Device, &self.path, &error.to_string()))?;
+        let written = written.and_then(|()| self.file.as_file().sync_all());
+        written.map_err(|error| unwritten(Exit::Device, &self.path, &error.to_string()))?;
         let named = self.file.name_or_keep(&self.path);
         named.map_err(|(error, kept)| {
             let kept = kept.map(|kept| format!("; the file is kept whole as {}", kept.display()));
@@ -360,10 +360,7 @@ mod tests {
             assert_eq!(shown(said), wanted);
         }
         let long = shown(&"x".repeat(5_000_000));
-        assert!(
-            long.ends_with("x... (4996000 more characters)"),
-            "{}",
-            long.len()
-        );
+        let end = "x... (4996000 more characters)";
+        assert!(long.ends_with(end), "{}", long.len());
     }
 }

@@ -157,29 +157,17 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_reading_is_told_by_its_speed_so_far() {
-        let line_after_3_s = |read: u64, size: u64| {
-            share(
-                "reading a.csv",
-                read << 20,
-                size << 20,
-                Duration::from_secs(3),
-            )
-        };
-        // A quarter in 3 s leaves 9 s for the rest.
-        assert_eq!(
-            line_after_3_s(64, 256),
-            "reading a.csv: 25 % of 256 MiB, 9.0 s left"
-        );
-        assert_eq!(
-            line_after_3_s(256, 256),
-            "reading a.csv: 100 % of 256 MiB, 0.0 s left"
-        );
-        // A stream has no size, and what is read twice has less than was read.
-        assert_eq!(line_after_3_s(64, 0), "reading a.csv: 64 MiB, 3.0 s so far");
-        assert_eq!(
-            line_after_3_s(512, 256),
-            "reading a.csv: 512 MiB, 3.0 s so far"
-        );
+        let took = Duration::from_secs(3);
+        for (read, size, line) in [
+            // A quarter in 3 s leaves 9 s for the rest.
+            (64, 256, "a.csv: 25 % of 256 MiB, 9.0 s left"),
+            (256, 256, "a.csv: 100 % of 256 MiB, 0.0 s left"),
+            // A stream has no size, and what is read twice has less than was read.
+            (64, 0, "a.csv: 64 MiB, 3.0 s so far"),
+            (512, 256, "a.csv: 512 MiB, 3.0 s so far"),
+        ] {
+            assert_eq!(share("a.csv", read << 20, size << 20, took), line);
+        }
     }
 
     #[test]

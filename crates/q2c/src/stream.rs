@@ -40,12 +40,12 @@ const PATH: &str = "/metrics";
 /// Listens for those who ask for metrics, if an address is named, and says on stderr where. They
 /// wait until [`MetricsStream::open`]. An address that cannot be had costs no run so.
 pub(crate) fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
-    let Some(address) = address else {
-        return Ok(None);
-    };
-    let endpoint = Endpoint::bind(address).or_exit(Exit::Environment)?;
-    say(&format!("metrics: http://{}{PATH}", endpoint.address()));
-    Ok(Some(endpoint))
+    let endpoint = address.map(Endpoint::bind).transpose();
+    let endpoint = endpoint.or_exit(Exit::Environment)?;
+    if let Some(endpoint) = &endpoint {
+        say(&format!("metrics: http://{}{PATH}", endpoint.address()));
+    }
+    Ok(endpoint)
 }
 
 pub(crate) struct MetricsStream<M: Metrics> {
@@ -65,17 +65,12 @@ impl<M: Metrics> MetricsStream<M> {
         metrics: M,
         begin: impl FnOnce() + Send + 'static,
     ) -> Result<Self, Fault> {
-        let metrics = match endpoint {
-            None => None,
-            Some(endpoint) => {
-                let serving = endpoint.serve(PATH, CONTENT_TYPE, metrics.page(), begin);
-                Some((metrics, serving.or_exit(Exit::Environment)?))
-            }
-        };
+        let serving = endpoint.map(|at| at.serve(PATH, CONTENT_TYPE, metrics.page(), begin));
+        let serving = serving.transpose().or_exit(Exit::Environment)?;
         Ok(MetricsStream {
             device: device.to_owned(),
             schema,
-            metrics,
+            metrics: serving.map(|serving| (metrics, serving)),
         })
     }
 

@@ -113,11 +113,9 @@ pub(crate) fn machine_unless(
 
 /// This machine with the costs of its newest calibration.
 fn here() -> Result<SimMachine, Fault> {
-    let store = store().ok_or_else(|| {
-        let message =
-            "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
-        Fault::environment(message)
-    })?;
+    const NO_STORE: &str =
+        "find the calibrations of this machine: neither XDG_CACHE_HOME nor HOME is set";
+    let store = store().ok_or_else(|| Fault::environment(NO_STORE))?;
     let machine = q2c_host::machine::read(&Roots::live());
     let (target, calibration) = store.newest(&machine).or_exit(Exit::Input)?;
     let cpus = machine.cpus_online.len() as u32;
@@ -129,9 +127,8 @@ fn here() -> Result<SimMachine, Fault> {
 /// Refuses an engine that needs a file for a target that is a simulated device.
 fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let target = &request.target;
-    let simulated = target
-        .parse()
-        .is_ok_and(|target: EngineSpec| !target.needs_file());
+    let target_engine = target.parse::<EngineSpec>();
+    let simulated = target_engine.is_ok_and(|engine| !engine.needs_file());
     let needing = request.engine.as_ref().filter(|engine| engine.needs_file());
     let Some(engine) = needing.filter(|_| simulated && !Path::new(target).exists()) else {
         return Ok(());
@@ -183,9 +180,8 @@ pub(crate) fn tell_place(bench: &Workbench) {
             "simulated, on {cpus} CPUs of {name}: no time below is one of this machine"
         ));
     }
-    q2c_report::cpu_trials::words(&bench.target)
-        .iter()
-        .for_each(|line| say(line));
+    let lines = q2c_report::cpu_trials::words(&bench.target);
+    lines.iter().for_each(|line| say(line));
 }
 
 /// Tells the recorded service times of the target and of the background's simulated devices.

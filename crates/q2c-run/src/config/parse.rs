@@ -13,22 +13,16 @@ pub(crate) const TARGETS: &str = "targets";
 /// The table of the settings that hold for all commands that have them.
 pub const DEFAULTS: &str = "defaults";
 
-/// A table of settings that the file may have.
-#[derive(Clone, Copy, Debug)]
-pub struct ConfigTable<'a> {
-    /// Its name in the file: `defaults`, or the words of a command.
-    pub name: &'a str,
-    /// The keys that it may have; any other is a fault.
-    pub keys: &'a [Key],
-}
+/// Keys whose values are paths, which lie in the file's folder.
+const PATHS: [&str; 2] = ["out", "baseline"];
 
-/// A key of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
-    /// The long name of an option.
+/// A table of settings that the file may have.
+#[derive(Clone, Debug)]
+pub struct ConfigTable {
+    /// Its name in the file: `defaults`, or the words of a command.
     pub name: &'static str,
-    /// Whether its value is a path, which lies in the file's folder.
-    pub is_path: bool,
+    /// The keys that it may have, long names of options; any other is a fault.
+    pub keys: Vec<&'static str>,
 }
 
 /// What is wrong in a file.
@@ -46,11 +40,7 @@ pub struct WrongSetting {
 /// # Errors
 /// All that is wrong in it, by place: it is not TOML, or has a table, a key or a value of a form
 /// that is not known.
-pub fn parse(
-    path: &Path,
-    text: &str,
-    tables: &[ConfigTable<'_>],
-) -> Result<Config, Vec<WrongSetting>> {
+pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, Vec<WrongSetting>> {
     let mut reading = ConfigReader {
         text,
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
@@ -94,7 +84,7 @@ impl ConfigReader<'_> {
         self.faults.push(WrongSetting { place, words });
     }
 
-    fn document(&mut self, document: &DeTable<'_>, tables: &[ConfigTable<'_>]) {
+    fn document(&mut self, document: &DeTable<'_>, tables: &[ConfigTable]) {
         for (name, value) in document {
             let known = tables.iter().find(|table| table.name == name.get_ref());
             let content = value.get_ref().as_table();
@@ -129,31 +119,26 @@ impl ConfigReader<'_> {
                 self.fault(&value.span(), message.to_owned());
             } else {
                 let beside = target.starts_with("./") || target.starts_with("../");
-                let target = if beside {
-                    self.folder.join(target).display().to_string()
-                } else {
-                    target.to_owned()
-                };
+                let target = self.placed(target.to_owned(), beside);
                 let name = name.get_ref().clone().into_owned();
                 self.config.targets.insert(name, target);
             }
         }
     }
 
-    fn table(&mut self, table: &ConfigTable<'_>, content: &DeTable<'_>) {
+    fn table(&mut self, table: &ConfigTable, content: &DeTable<'_>) {
         let mut settings: Vec<(Range<usize>, Setting)> = Vec::new();
         for (name, value) in content {
-            let Some(key) = table.keys.iter().find(|key| key.name == name.get_ref()) else {
-                let names: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+            let Some(key) = table.keys.iter().find(|key| *key == name.get_ref()) else {
                 let what = format!("a key of [{}]", table.name);
-                let message = unknown(&what, &names, name.get_ref());
+                let message = unknown(&what, &table.keys, name.get_ref());
                 self.fault(&name.span(), message);
                 continue;
             };
-            if let Some(values) = self.values(*key, value) {
+            if let Some(values) = self.values(key, value) {
                 let setting = Setting {
                     table: table.name.to_owned(),
-                    key: key.name.to_owned(),
+                    key: (*key).to_owned(),
                     values,
                 };
                 settings.push((name.span(), setting));
@@ -165,13 +150,13 @@ impl ConfigReader<'_> {
     }
 
     /// The values of a key; `None` where one is of a wrong form, or where there is none.
-    fn values(&mut self, key: Key, value: &Spanned<DeValue<'_>>) -> Option<Vec<ConfigValue>> {
+    fn values(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<ConfigValue>> {
         let items: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
             DeValue::Array(items) => items.iter().collect(),
             _ => vec![value],
         };
         if items.is_empty() {
-            let message = format!("expected values of {}, found an empty list", key.name);
+            let message = format!("expected values of {key}, found an empty list");
             self.fault(&value.span(), message);
         }
         let values = items.iter().filter_map(|item| self.value(key, item));
@@ -179,36 +164,36 @@ impl ConfigReader<'_> {
         (!values.is_empty() && values.len() == items.len()).then_some(values)
     }
 
-    fn value(&mut self, key: Key, item: &Spanned<DeValue<'_>>) -> Option<ConfigValue> {
+    fn value(&mut self, key: &str, item: &Spanned<DeValue<'_>>) -> Option<ConfigValue> {
         let text = match item.get_ref() {
             DeValue::String(text) => text.clone().into_owned(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
             DeValue::Float(number) => number.as_str().to_owned(),
             _ => {
                 let message = format!(
-                    "expected a text in quotes, a decimal number or a list of them for {}",
-                    key.name
+                    "expected a text in quotes, a decimal number or a list of them for {key}"
                 );
                 self.fault(&item.span(), message);
                 return None;
             }
         };
-        let text = if key.is_path {
-            self.folder.join(text).display().to_string()
-        } else {
-            text
-        };
+        let text = self.placed(text, PATHS.contains(&key));
         let place = self.place(&item.span());
         Some(ConfigValue { text, place })
+    }
+
+    /// A text, or the path that it is from the file's folder.
+    fn placed(&self, text: String, is_path: bool) -> String {
+        let path = is_path.then(|| self.folder.join(&text).display().to_string());
+        path.unwrap_or(text)
     }
 }
 
 /// What was expected, and the name that is nearest to the one that was found.
 fn unknown(what: &str, names: &[&str], found: &str) -> String {
-    let nearest = names
-        .iter()
-        .min_by_key(|name| strsim::levenshtein(name, found))
-        .filter(|name| strsim::levenshtein(name, found) <= 1 + found.chars().count() / 3);
+    let distance = |name: &&&str| strsim::levenshtein(name, found);
+    let nearest = names.iter().min_by_key(distance);
+    let nearest = nearest.filter(|name| distance(name) <= 1 + found.chars().count() / 3);
     let meant = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     format!(
         "expected {what}, one of {}, found `{}`{meant}",

@@ -38,11 +38,10 @@ impl PlanFault {
         range: RangeInclusive<T>,
     ) -> Result<(), PlanFault> {
         if range.contains(value) {
-            Ok(())
-        } else {
-            let expected = format!("{} to {}", range.start(), range.end());
-            Err(PlanFault::new(field, expected, value))
+            return Ok(());
         }
+        let expected = format!("{} to {}", range.start(), range.end());
+        Err(PlanFault::new(field, expected, value))
     }
 
     /// Checks that there are values, and that each lies in a range.
@@ -58,11 +57,8 @@ impl PlanFault {
 
     /// Checks that a list has an entry.
     pub fn some<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
-        if values.is_empty() {
-            Err(PlanFault::new(field, "an entry at least", "none"))
-        } else {
-            Ok(())
-        }
+        let some = (!values.is_empty()).then_some(());
+        some.ok_or_else(|| PlanFault::new(field, "an entry at least", "none"))
     }
 
     /// Checks that a list has no entry twice: each makes cells of its own, and two of one name
@@ -72,13 +68,11 @@ impl PlanFault {
         values: &[T],
     ) -> Result<(), PlanFault> {
         let again = |(n, value): &(usize, &T)| values[..*n].contains(value);
-        match values.iter().enumerate().find(again) {
-            Some((_, twice)) => {
-                let twice = format!("{twice} twice");
-                Err(PlanFault::new(field, "each entry once", twice))
-            }
-            None => Ok(()),
-        }
+        let twice = values.iter().enumerate().find(again);
+        twice.map_or(Ok(()), |(_, twice)| {
+            let twice = format!("{twice} twice");
+            Err(PlanFault::new(field, "each entry once", twice))
+        })
     }
 
     /// Reads a text of the plan.

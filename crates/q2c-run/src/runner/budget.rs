@@ -97,10 +97,8 @@ pub(super) fn cost<C, O>(ledger: &Ledger<C, O>, counts: impl Iterator<Item = (us
 /// Seconds that the trials take which cells lack of the first `trials`.
 fn cost_of_missing<C: Serialize + Clone, O>(ledger: &Ledger<C, O>, trials: u32) -> f64 {
     let cells = 0..ledger.cells.len();
-    cost(
-        ledger,
-        cells.map(|cell| (cell, ledger.missing(cell, trials))),
-    )
+    let missing = cells.map(|cell| (cell, ledger.missing(cell, trials)));
+    cost(ledger, missing)
 }
 
 impl<P: Plan> Session<'_, P> {
@@ -108,7 +106,7 @@ impl<P: Plan> Session<'_, P> {
     /// always does. A round that was asked for and is left out is logged and warned of; one that
     /// only precision wants is left out silently.
     pub(super) fn affords_round(&mut self) -> Result<bool, Fault> {
-        let Some(budget) = self.settings.budget else {
+        let Some(budget) = self.runner.settings.budget else {
             return Ok(true);
         };
         let counts = self.left.iter().map(|&cell| (cell, 1));
@@ -117,10 +115,10 @@ impl<P: Plan> Session<'_, P> {
         if over_s <= 0.0 || self.round == 0 {
             return Ok(true);
         }
-        if self.round < self.settings.trials {
-            let left_s = cost_of_missing(&self.ledger, self.settings.trials);
+        if self.round < self.runner.settings.trials {
+            let left_s = cost_of_missing(&self.ledger, self.runner.settings.trials);
             let missing_s = self.elapsed_s() + left_s - budget.as_secs_f64();
-            let warning = warnings::cut(self.round, self.settings, missing_s);
+            let warning = warnings::cut(self.round, self.runner.settings, missing_s);
             self.tell(&Event::Note(warning.found.clone()))?;
             self.warnings.push(warning);
         }
@@ -134,20 +132,19 @@ impl<P: Plan> Session<'_, P> {
     }
 
     fn session_s(&self) -> f64 {
-        self.clock.monotonic().as_secs_f64() - self.start_s
+        self.runner.clock.monotonic().as_secs_f64() - self.start_s
     }
 
     /// Progress of the run, and the expected time to its end.
     pub(super) fn position(&self) -> Position {
-        let planned = forecast(&self.ledger, self.settings, self.elapsed_s()).trials;
+        let planned = forecast(&self.ledger, self.runner.settings, self.elapsed_s()).trials;
         let count = |cell: usize| {
             let extra = self.round >= planned && self.left.contains(&cell);
             self.ledger.missing(cell, planned)
                 + u32::from(extra && !self.ledger.done(cell, self.round))
         };
-        let counts: Vec<(usize, u32)> = (0..self.ledger.cells.len())
-            .map(|c| (c, count(c)))
-            .collect();
+        let cells = 0..self.ledger.cells.len();
+        let counts: Vec<(usize, u32)> = cells.map(|cell| (cell, count(cell))).collect();
         let missing: u32 = counts.iter().map(|(_, count)| count).sum();
         Position {
             finished: self.ledger.finished(),
@@ -158,6 +155,7 @@ impl<P: Plan> Session<'_, P> {
     }
 }
 
+#[derive(Default)]
 struct CellSeconds {
     planned: f64,
     sum: f64,
@@ -181,11 +179,9 @@ pub(super) struct TrialEstimate {
 
 impl TrialEstimate {
     pub(super) fn new(cells: impl Iterator<Item = f64>) -> Self {
-        let (sum, trials) = (0.0, 0);
         let unseen = |planned| CellSeconds {
             planned,
-            sum,
-            trials,
+            ..CellSeconds::default()
         };
         TrialEstimate {
             cells: cells.map(unseen).collect(),

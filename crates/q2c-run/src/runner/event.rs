@@ -76,12 +76,13 @@ impl fmt::Display for Event {
                 write!(f, "{subject}: took {} ({position})", spoken(facts.seconds))
             }
             Event::Done(subject, position, facts) => {
-                let (took, metric) = (spoken(facts.seconds), short(facts.metric));
-                write!(
-                    f,
-                    "{subject}: took {took}, {metric} {} ({position})",
-                    facts.unit
-                )
+                let TrialFacts {
+                    seconds,
+                    metric,
+                    unit,
+                } = *facts;
+                let (took, metric) = (spoken(seconds), short(metric));
+                write!(f, "{subject}: took {took}, {metric} {unit} ({position})")
             }
             Event::Failed(subject, position, reason) => {
                 write!(f, "{subject} failed: {reason} ({position})")
@@ -96,11 +97,8 @@ impl fmt::Display for Event {
 
 /// Formats a number of unknown size: without decimals from 1000 on, else with three.
 fn short(number: f64) -> String {
-    if number.abs() >= 1000.0 {
-        format!("{number:.0}")
-    } else {
-        format!("{number:.3}")
-    }
+    let decimals = if number.abs() >= 1000.0 { 0 } else { 3 };
+    format!("{number:.decimals$}")
 }
 
 /// Formats a length of time in seconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.

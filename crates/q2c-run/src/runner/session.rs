@@ -63,10 +63,10 @@ impl Runner<'_> {
             round: 0,
             left: Vec::new(),
             warnings: Vec::new(),
-            settings: self.settings,
-            cancel: self.cancel,
-            clock: self.clock,
-            progress: &mut *self.progress,
+            runner: Runner {
+                progress: &mut *self.progress,
+                ..*self
+            },
             plan,
             folder,
             ledger,
@@ -77,10 +77,7 @@ impl Runner<'_> {
 
 /// A running session. `left` holds the cells of `round` that still lack their trial.
 pub(super) struct Session<'a, P: Plan> {
-    pub(super) settings: &'a Settings,
-    pub(super) cancel: &'a AtomicBool,
-    pub(super) clock: &'a dyn SessionClock,
-    pub(super) progress: &'a mut dyn Progress,
+    pub(super) runner: Runner<'a>,
     pub(super) plan: &'a mut P,
     pub(super) folder: &'a mut RunDir,
     pub(super) ledger: Ledger<P::Cell, P::Outcome>,
@@ -95,7 +92,7 @@ pub(super) struct Session<'a, P: Plan> {
 
 impl<P: Plan> Session<'_, P> {
     fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
-        let forecast = forecast(&self.ledger, self.settings, self.spent_before_s);
+        let forecast = forecast(&self.ledger, self.runner.settings, self.spent_before_s);
         self.tell(&Event::Forecast(forecast))?;
         let end = match self.rounds() {
             Ok(()) => End::Complete,
@@ -106,8 +103,8 @@ impl<P: Plan> Session<'_, P> {
     }
 
     fn rounds(&mut self) -> Result<(), Halt> {
-        let mut order = CellOrder::new(self.settings.seed, self.ledger.cells.len());
-        for round in 0..self.settings.max_trials() {
+        let mut order = CellOrder::new(self.runner.settings.seed, self.ledger.cells.len());
+        for round in 0..self.runner.settings.max_trials() {
             let cells = order.next_round().into_iter();
             let due = |&cell: &usize| self.wants(cell, round) && !self.ledger.done(cell, round);
             self.left = cells.filter(due).collect();
@@ -133,7 +130,8 @@ impl<P: Plan> Session<'_, P> {
 
     /// Says that `cell` gets no further trials, after the trial that decided it.
     fn tell_given_up(&mut self, cell: usize) -> Result<(), Fault> {
-        let decided = self.round + 1 == FIRST_TRIALS && self.settings.max_trials() > FIRST_TRIALS;
+        let decided =
+            self.round + 1 == FIRST_TRIALS && self.runner.settings.max_trials() > FIRST_TRIALS;
         let Some(reason) = self.ledger.given_up(cell).filter(|_| decided) else {
             return Ok(());
         };
@@ -148,8 +146,8 @@ impl<P: Plan> Session<'_, P> {
         if ledger.impossible(cell).is_some() || ledger.given_up(cell).is_some() {
             return false;
         }
-        round < self.settings.trials
-            || (round < self.settings.max_trials() && self.is_imprecise(cell))
+        round < self.runner.settings.trials
+            || (round < self.runner.settings.max_trials() && self.is_imprecise(cell))
     }
 
     /// Whether the median of `cell` is less certain than wanted. A cell without a good trial is not
@@ -158,18 +156,18 @@ impl<P: Plan> Session<'_, P> {
         let trials = self.ledger.trials[cell].values();
         let outcomes = trials.filter_map(|trial| trial.result.ok());
         let values: Vec<f64> = outcomes.map(|outcome| self.plan.metric(outcome)).collect();
-        let precision = self.settings.precision;
+        let precision = self.runner.settings.precision;
         !values.is_empty() && precision.is_some_and(|p| !p.reached(&values))
     }
 
     pub(super) fn tell(&mut self, event: &Event) -> Result<(), Fault> {
         self.folder.log(&event.to_string())?;
-        self.progress.event(event);
+        self.runner.progress.event(event);
         Ok(())
     }
 
     fn close(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, Fault> {
-        let over = warnings::over_budget(self.elapsed_s(), self.settings);
+        let over = warnings::over_budget(self.elapsed_s(), self.runner.settings);
         self.warnings.extend(over);
         let text = match &end {
             End::Complete => "all trials done".to_owned(),
@@ -182,14 +180,14 @@ impl<P: Plan> Session<'_, P> {
             self.folder.mark(RunState::Interrupted)?;
         }
         self.warnings.extend(warnings::failed(&self.ledger));
-        let given_up = warnings::given_up(&self.ledger, self.settings);
+        let given_up = warnings::given_up(&self.ledger, self.runner.settings);
         self.warnings.extend(given_up);
         self.warnings.extend(self.imprecise());
         Ok(Summary::from_ledger(self.ledger, end, self.warnings))
     }
 
     fn imprecise(&self) -> Option<Warning> {
-        let precision = self.settings.precision?;
+        let precision = self.runner.settings.precision?;
         let cells = self.ledger.cells.iter().enumerate();
         let wide = cells.filter(|&(cell, _)| self.is_imprecise(cell));
         let labels: Vec<&str> = wide.map(|(_, cell)| cell.label.as_str()).collect();

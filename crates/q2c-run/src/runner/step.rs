@@ -11,7 +11,7 @@ type TrialReturn<O> = (Result<O, CellError>, f64, Vec<String>);
 
 impl<P: Plan> Session<'_, P> {
     pub(super) fn cell_trial(&mut self, cell: usize, trial: u32) -> Result<(), Halt> {
-        if self.cancel.load(Ordering::Relaxed) {
+        if self.runner.cancel.load(Ordering::Relaxed) {
             return Err(Halt::End(End::Cancelled));
         }
         let planned = self.ledger.cells[cell].clone();
@@ -36,13 +36,13 @@ impl<P: Plan> Session<'_, P> {
     fn trial(&mut self, cell: &CellPlan<P::Cell>, subject: &Subject) -> TrialReturn<P::Outcome> {
         let mut context = Context {
             trial: subject.trial,
-            seed: trial_seed(self.settings.seed, &cell.key, subject.trial),
-            cancel: self.cancel,
+            seed: trial_seed(self.runner.settings.seed, &cell.key, subject.trial),
+            cancel: self.runner.cancel,
             notes: Vec::new(),
         };
-        let before = self.clock.monotonic();
+        let before = self.runner.clock.monotonic();
         let outcome = self.plan.run(cell, &mut context);
-        let seconds = (self.clock.monotonic() - before).as_secs_f64();
+        let seconds = (self.runner.clock.monotonic() - before).as_secs_f64();
         (outcome, seconds, context.notes)
     }
 
@@ -59,7 +59,7 @@ impl<P: Plan> Session<'_, P> {
             key: cell.key.clone(),
             trial: subject.trial,
             session: self.folder.record().sessions,
-            ended_unix_s: self.clock.unix().as_secs_f64(),
+            ended_unix_s: self.runner.clock.unix().as_secs_f64(),
             seconds,
             cell: cell.cell.clone(),
             result,

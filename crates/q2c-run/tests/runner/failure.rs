@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
+use crate::fake::{FakePlan, folder, hear, new_run, reopen, root, run, trials, warned};
 use q2c_run::run_dir::RunState;
 use q2c_run::runner::End;
 use q2c_run::{CellError, Settings};
@@ -6,16 +6,12 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 fn settings() -> Settings {
-    Settings {
-        trials: 3,
-        ..Settings::default()
-    }
+    trials(3)
 }
 
 #[test]
 fn a_failed_trial_is_recorded_and_the_run_goes_on() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let mut plan = FakePlan::new(3).script(|key, context| match (key, context.trial) {
         ("c1", 1) => Err(CellError::Trial("too few I/Os".to_owned())),
@@ -52,8 +48,7 @@ fn given_up_plan() -> FakePlan {
 
 #[test]
 fn what_is_invalid_from_the_start_gets_no_more_trials() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let five = Settings::default();
     let mut plan = given_up_plan();
@@ -68,11 +63,9 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     assert_eq!(warned(&summary), ["trials-failed", "trials-left-out"]);
     let message = &summary.warnings[1].found;
     assert!(message.starts_with("6 trials of 2 cells"), "{message}");
-    assert!(message.contains("cell c1 (late)"), "{message}");
-    assert!(
-        message.contains("cell c3 (0.5 s without a CPU)"),
-        "{message}"
-    );
+    for reason in ["cell c1 (late)", "cell c3 (0.5 s without a CPU)"] {
+        assert!(message.contains(reason), "{message}");
+    }
     let given_up = |label: &str| heard.iter().filter(|line| line.starts_with(label)).count();
     assert_eq!(given_up("cell c1: its first 2"), 1);
     assert_eq!(given_up("cell c2: its first 2"), 0);
@@ -95,13 +88,9 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
 
 #[test]
 fn two_trials_that_were_asked_for_are_no_trials_left_out() {
-    let root = root();
-    let two = Settings {
-        trials: 2,
-        ..Settings::default()
-    };
     let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut given_up_plan(), &two, &mut folder(&root), &quiet);
+    let mut plan = given_up_plan();
+    let (summary, heard) = hear(&mut plan, &trials(2), &mut folder(&root()), &quiet);
     assert_eq!(warned(&summary.unwrap()), ["trials-failed"]);
     let left_out = heard.iter().any(|line| line.contains("left out"));
     assert!(!left_out, "{heard:?}");
@@ -109,8 +98,7 @@ fn two_trials_that_were_asked_for_are_no_trials_left_out() {
 
 #[test]
 fn a_cell_that_cannot_run_is_tried_once() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     const REASON: &str = "the kernel has no hybrid polling";
     let mut plan = FakePlan::new(3).script(|key, _| match key {
         "c2" => Err(CellError::Cell(REASON.to_owned())),
@@ -131,8 +119,7 @@ fn a_cell_that_cannot_run_is_tried_once() {
 
 #[test]
 fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let mut count = 0;
     let mut plan = FakePlan::new(3).script(move |_, context| {
@@ -144,13 +131,13 @@ fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
         }
     });
     let summary = run(&mut plan, &settings(), &mut opened).unwrap();
-    let (label, trial, error) = match &summary.end {
-        End::Aborted {
-            label,
-            trial,
-            error,
-        } => (label, trial, error),
-        other => panic!("expected an abort, found {other:?}"),
+    let End::Aborted {
+        label,
+        trial,
+        error,
+    } = &summary.end
+    else {
+        panic!("expected an abort, found {:?}", summary.end);
     };
     assert_eq!(format!("{label}/{trial}"), format!("cell {}", plan.ran[4]));
     assert_eq!(error.to_string(), "input/output error at 4096");
@@ -167,8 +154,7 @@ fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
 
 #[test]
 fn an_outcome_that_json_loses_is_refused_at_once() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let mut plan = FakePlan::new(3).script(|_, _| Ok(f64::NAN));
     let refused = run(&mut plan, &settings(), &mut opened).unwrap_err();
     let text = refused.message();
@@ -182,12 +168,10 @@ proptest::proptest! {
     fn any_finite_outcome_comes_back_bit_for_bit(bits: u64) {
         let value = f64::from_bits(bits);
         proptest::prop_assume!(value.is_finite());
-        let root = root();
-        let mut opened = folder(&root);
+        let (_root, mut opened) = new_run();
         let mut plan = FakePlan::new(1).script(move |_, _| Ok(value));
-        let settings = Settings { trials: 1, ..settings() };
-        run(&mut plan, &settings, &mut opened).unwrap();
-        let again = run(&mut FakePlan::new(1), &settings, &mut opened).unwrap();
+        run(&mut plan, &trials(1), &mut opened).unwrap();
+        let again = run(&mut FakePlan::new(1), &trials(1), &mut opened).unwrap();
         let back: Vec<u64> = again.cells[0].outcomes().map(|x| x.to_bits()).collect();
         proptest::prop_assert_eq!(back, [bits]);
     }

@@ -3,7 +3,7 @@
 use q2c_model::Fault;
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::progress::Progress;
-use q2c_run::runner::{Event, SessionClock};
+use q2c_run::runner::{Event, Precision, SessionClock};
 use q2c_run::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -123,6 +123,22 @@ impl Progress for ProgressLog {
     }
 }
 
+/// Settings of so many trials of each cell.
+pub(crate) fn trials(trials: u32) -> Settings {
+    Settings {
+        trials,
+        ..Settings::default()
+    }
+}
+
+/// The wish for medians that are known to this share, with so many trials at most.
+pub(crate) fn precision(relative_width: f64, max_trials: u32) -> Option<Precision> {
+    Some(Precision {
+        relative_width,
+        max_trials,
+    })
+}
+
 pub(crate) type FakeRunResult = Result<Summary<u32, f64>, Fault>;
 
 pub(crate) fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> FakeRunResult {
@@ -161,6 +177,13 @@ pub(crate) fn root() -> TempDir {
 pub(crate) fn folder(root: &TempDir) -> RunDir {
     let plan = BTreeMap::from([("seed", 1)]);
     RunDir::create(root.path(), "fake", &plan, &identity()).unwrap()
+}
+
+/// A new run, and the folder in which it lies.
+pub(crate) fn new_run() -> (TempDir, RunDir) {
+    let root = root();
+    let run = folder(&root);
+    (root, run)
 }
 
 pub(crate) fn identity() -> Identity {

@@ -1,20 +1,18 @@
-use crate::fake::{FakePlan, folder, root, run, warned};
+use crate::fake::{FakePlan, folder, new_run, precision, root, run, warned};
 use q2c_run::runner::{CellPlan, End, SessionClock};
 use q2c_run::{CellError, Context, RunState, Settings};
 use std::collections::BTreeSet;
 
 fn settings(trials: u32, seed: u64) -> Settings {
     Settings {
-        trials,
         seed,
-        ..Settings::default()
+        ..crate::fake::trials(trials)
     }
 }
 
 fn order_of(seed: u64) -> Vec<String> {
-    let root = root();
     let mut plan = FakePlan::new(8);
-    run(&mut plan, &settings(5, seed), &mut folder(&root)).unwrap();
+    run(&mut plan, &settings(5, seed), &mut folder(&root())).unwrap();
     plan.ran
 }
 
@@ -37,8 +35,7 @@ fn every_round_runs_each_cell_once_shuffled_and_reproducible() {
 
 #[test]
 fn a_complete_run_has_every_trial_in_its_place() {
-    let root = root();
-    let mut folder = folder(&root);
+    let (_root, mut folder) = new_run();
     let mut plan = FakePlan::new(3).script(|key, context| {
         let cell: f64 = key[1..].parse().unwrap();
         Ok(cell * 100.0 + f64::from(context.trial))
@@ -60,11 +57,7 @@ fn a_complete_run_has_every_trial_in_its_place() {
 fn trials_are_added_to_unsteady_cells_alone_until_tight_or_out_of_trials() {
     let root = root();
     let settings = Settings {
-        trials: 5,
-        precision: Some(q2c_run::runner::Precision {
-            relative_width: 0.02,
-            max_trials: 12,
-        }),
+        precision: precision(0.02, 12),
         ..settings(5, 1)
     };
     // c0 is steady. c1 has one wild trial, which drops out of the interval at 9 trials. c2 never
@@ -107,21 +100,18 @@ fn a_plan_that_breaks_the_contract_is_refused() {
     }
     let refused = q2c_run::runner::Forecast::from_plan(&Twice, &settings(5, 1)).unwrap_err();
     assert!(refused.to_string().contains("found a twice"), "{refused}");
-    let refused = run(&mut FakePlan::new(1), &settings(0, 1), &mut folder(&root()));
-    let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("at least 1 trial"));
-    let refused = run(&mut FakePlan::new(0), &settings(1, 1), &mut folder(&root()));
-    let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("at least one cell"));
+    for (cells, trials, lacks) in [(1, 0, "at least 1 trial"), (0, 1, "at least one cell")] {
+        let mut plan = FakePlan::new(cells);
+        let refused = run(&mut plan, &settings(trials, 1), &mut folder(&root()));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(lacks), "{refused}");
+    }
 }
 
 #[test]
 fn nothing_waits_for_rounds_that_no_cell_wants() {
     let settings = Settings {
-        precision: Some(q2c_run::runner::Precision {
-            relative_width: 0.5,
-            max_trials: u32::MAX,
-        }),
+        precision: precision(0.5, u32::MAX),
         ..settings(5, 1)
     };
     let mut plan = FakePlan::new(2).script(|_, _| Ok(1.0));

@@ -1,4 +1,6 @@
-use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run};
+use crate::fake::{
+    FakePlan, folder, hear, identity, new_run, precision, reopen, root, run, trials,
+};
 use q2c_model::Exit;
 use q2c_run::run_dir::{RunDir, Status};
 use q2c_run::runner::progress::SilentProgress;
@@ -11,9 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 fn settings() -> Settings {
     Settings {
-        trials: 2,
         seed: 5,
-        ..Settings::default()
+        ..trials(2)
     }
 }
 
@@ -29,8 +30,7 @@ fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
 
 /// The journal's trials, their values and the order of a run that was never interrupted.
 fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
-    let root = root();
-    let mut folder = folder(&root);
+    let (_root, mut folder) = new_run();
     run(&mut FakePlan::new(3), &settings(), &mut folder).unwrap();
     let entries = entries(&folder);
     assert_eq!(entries.len(), 6);
@@ -38,10 +38,8 @@ fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     for name in ["state.json", "plan.toml", "log.txt"] {
         fs::copy(folder.path().join(name), path.join(name)).unwrap();
     }
-    (
-        fs::read(folder.path().join("cells.jsonl")).unwrap(),
-        entries,
-    )
+    let journal = fs::read(folder.path().join("cells.jsonl"));
+    (journal.unwrap(), entries)
 }
 
 #[test]
@@ -77,16 +75,14 @@ fn a_crash_at_every_byte_loses_no_finished_trial_and_repeats_none() {
 #[test]
 fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
     let order = {
-        let root = root();
         let mut plan = FakePlan::new(4);
-        run(&mut plan, &settings(), &mut folder(&root)).unwrap();
+        run(&mut plan, &settings(), &mut folder(&root())).unwrap();
         plan.ran
     };
     // A signal comes at the n-th trial. The trial either sees it and stops, or ends just before it
     // would see it.
     for (at, sees_it) in (0..8).flat_map(|at| [(at, true), (at, false)]) {
-        let root = root();
-        let mut first = folder(&root);
+        let (_root, mut first) = new_run();
         let path = first.path().to_path_buf();
         let cancel = Arc::new(AtomicBool::new(false));
         let (flag, mut count) = (cancel.clone(), 0);
@@ -126,8 +122,7 @@ fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
 
 #[test]
 fn a_panic_in_a_trial_leaves_an_interrupted_run_with_its_trials() {
-    let root = root();
-    let mut opened = folder(&root);
+    let (_root, mut opened) = new_run();
     let path = opened.path().to_path_buf();
     let mut count = 0;
     let mut plan = FakePlan::new(4).script(move |_, _| {
@@ -146,10 +141,7 @@ fn a_panic_in_a_trial_leaves_an_interrupted_run_with_its_trials() {
 #[test]
 fn extra_rounds_resume_where_they_stopped() {
     let settings = Settings {
-        precision: Some(q2c_run::runner::Precision {
-            relative_width: 0.02,
-            max_trials: 12,
-        }),
+        precision: precision(0.02, 12),
         ..settings()
     };
     let plan = || {
@@ -159,8 +151,7 @@ fn extra_rounds_resume_where_they_stopped() {
             _ => Ok(100.0),
         })
     };
-    let root = root();
-    let mut first = folder(&root);
+    let (_root, mut first) = new_run();
     let mut whole = plan();
     run(&mut whole, &settings, &mut first).unwrap();
     // Five trials are the fewest that have an interval, whatever number was asked for.
@@ -179,8 +170,7 @@ fn extra_rounds_resume_where_they_stopped() {
 
 #[test]
 fn a_journal_of_another_plan_is_refused_by_key() {
-    let root = root();
-    let mut first = folder(&root);
+    let (_root, mut first) = new_run();
     run(&mut FakePlan::new(3), &settings(), &mut first).unwrap();
     let mut smaller = FakePlan::new(2);
     let refused = run(&mut smaller, &settings(), &mut first).unwrap_err();
@@ -203,8 +193,7 @@ fn a_journal_of_another_plan_is_refused_by_key() {
 /// entries of the other when it is run again.
 #[test]
 fn plans_that_follow_each_other_leave_each_others_trials_alone() {
-    let root = root();
-    let mut folder = folder(&root);
+    let (_root, mut folder) = new_run();
     let round = |keys| FakePlan {
         keys,
         ..FakePlan::new(2)
@@ -258,8 +247,7 @@ impl Plan for Texts {
 /// resume finds the trials of both.
 #[test]
 fn plans_of_other_types_follow_each_other_in_one_folder() {
-    let root = root();
-    let mut folder = folder(&root);
+    let (_root, mut folder) = new_run();
     let numbers = || FakePlan {
         keys: "n",
         ..FakePlan::new(2)

@@ -1,4 +1,4 @@
-use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
+use crate::fake::{FakePlan, folder, hear, new_run, reopen, root, run, trials, warned};
 use q2c_run::Settings;
 use q2c_run::runner::Forecast;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,10 +33,9 @@ fn the_forecast_by_hand() {
 
 #[test]
 fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
-    let root = root();
     let mut plan = FakePlan::new(4).script(|_, _| Ok(1.0));
     let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root), &quiet);
+    let (summary, heard) = hear(&mut plan, &within(159), &mut folder(&root()), &quiet);
     let summary = summary.unwrap();
     let message = "4 cells x 3 trials (5 asked)";
     assert!(heard[0].starts_with(message), "{heard:?}");
@@ -53,10 +52,9 @@ fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
 
 #[test]
 fn one_round_runs_even_when_none_fits() {
-    let root = root();
     let mut plan = FakePlan::new(4);
     let quiet = AtomicBool::new(false);
-    let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root), &quiet);
+    let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root()), &quiet);
     assert_eq!(plan.ran.len(), 4);
     let message = "more than the budget of 5.0 s";
     assert!(heard[0].contains(message), "{heard:?}");
@@ -66,12 +64,10 @@ fn one_round_runs_even_when_none_fits() {
 #[test]
 fn the_cut_follows_the_times_seen() {
     let trials = |planned_s: f64, real_s: f64| {
-        let root = root();
         let mut plan = FakePlan::new(4);
         (plan.planned_s, plan.real_s) = (planned_s, real_s);
-        run(&mut plan, &within(130), &mut folder(&root))
-            .unwrap()
-            .trials
+        let summary = run(&mut plan, &within(130), &mut folder(&root()));
+        summary.unwrap().trials
     };
     // Rounds of 40 s are planned, of which three fit. Trials twice as fast as planned make rounds
     // of 20 s, of which five fit; twice as slow ones make rounds of 80 s, of which one fits.
@@ -85,18 +81,14 @@ fn the_time_left_is_refined_by_what_trials_take() {
     let root = root();
     let mut plan = FakePlan::new(4);
     plan.real_s = 20.0;
-    let settings = Settings {
-        trials: 1,
-        ..Settings::default()
-    };
     let quiet = AtomicBool::new(false);
-    let (_, heard) = hear(&mut plan, &settings, &mut folder(&root), &quiet);
+    let (_, heard) = hear(&mut plan, &trials(1), &mut folder(&root), &quiet);
     assert_eq!(heard[0], "4 cells x 1 trial: about 40 s");
-    let finished = heard
-        .iter()
-        .filter_map(|line| line.split_once(": took 20 s, "));
-    let positions = finished.filter_map(|(_, rest)| Some(rest.split_once('(')?.1));
-    let ends: Vec<&str> = positions.map(|end| end.trim_end_matches(')')).collect();
+    let end = |line: &String| {
+        let (_, rest) = line.split_once(": took 20 s, ")?;
+        Some(rest.split_once('(')?.1.trim_end_matches(')').to_owned())
+    };
+    let ends: Vec<String> = heard.iter().filter_map(end).collect();
     let wanted = [
         "1 of 4, 1 min 00 s left",
         "2 of 4, 40 s left",
@@ -112,8 +104,7 @@ fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
     // 4 cells of 10 s and a budget of 130 s: three rounds of 40 s fit. But the last two trials
     // before the stop take 30 s each, so that 140 s are spent by then, 10 s above the budget. The
     // round that has begun is finished all the same, and no other is begun.
-    let root = root();
-    let mut first = folder(&root);
+    let (_root, mut first) = new_run();
     let path = first.path().to_path_buf();
     let cancel = std::sync::Arc::new(AtomicBool::new(false));
     let mut plan = FakePlan::new(4);
@@ -124,9 +115,8 @@ fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
         flag.store(count == 10, Ordering::Relaxed);
         Ok(1.0)
     });
-    let summary = hear(&mut plan, &within(130), &mut first, &cancel)
-        .0
-        .unwrap();
+    let (summary, _) = hear(&mut plan, &within(130), &mut first, &cancel);
+    let summary = summary.unwrap();
     assert_eq!((plan.ran.len(), summary.seconds), (10, 140.0));
     drop(first);
     let mut rest = FakePlan::new(4);

@@ -92,8 +92,8 @@ pub(crate) enum Command {
 /// usage, and is told in one line as every failure. For a mistake in a sleep rule, a line above
 /// shows its place.
 pub(crate) fn refused(error: &clap::Error) -> ExitCode {
-    let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    if error.use_stderr() && !help_instead {
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if error.use_stderr() && !is_help {
         let given = std::env::args_os().skip(1);
         let given = given.map(|word| word.to_string_lossy().into_owned());
         let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
@@ -104,14 +104,8 @@ pub(crate) fn refused(error: &clap::Error) -> ExitCode {
     if let Err(failure) = arrived(error.print()) {
         return say_fault(&failure);
     }
-    ExitCode::from(
-        if help_instead {
-            Exit::Usage
-        } else {
-            Exit::Done
-        }
-        .code(),
-    )
+    let exit = if is_help { Exit::Usage } else { Exit::Done };
+    ExitCode::from(exit.code())
 }
 
 /// The parser's message in one line, without its usage lines, and the help that tells more.
@@ -192,20 +186,19 @@ fn first_of(text: &str) -> String {
         Some(at) if text.ends_with(']') => text.split_at(at),
         _ => (text, ""),
     };
+    let clause = |end: &str| description.find(end).map(|length| &description[..length]);
     let ends = ["; ", ", such as ", ": ", ". ", ", "];
-    let clauses = ends
-        .iter()
-        .filter_map(|end| Some(&description[..description.find(end)?]));
-    let whole = std::iter::once(description);
+    let clauses = ends.into_iter().filter_map(clause);
     let fits = |clause: &&str| {
         let whole = clause.matches('(').count() == clause.matches(')').count();
         whole && (SHORTEST..=LINE).contains(&clause.chars().count())
     };
-    let Some(first) = whole.chain(clauses).find(fits) else {
+    let Some(first) = std::iter::once(description).chain(clauses).find(fits) else {
         return text.to_owned();
     };
-    if first.chars().count() + default.chars().count() <= LINE {
-        format!("{first}{default}")
+    let both = format!("{first}{default}");
+    if both.chars().count() <= LINE {
+        both
     } else {
         first.to_owned()
     }
@@ -261,21 +254,16 @@ pub(crate) mod tests {
         };
         let import = message_of("trace import a.csv --sratch 1g");
         assert!(import.contains("'--sratch'"), "{import}");
-        assert!(
-            import.ends_with("; see q2c trace import --help"),
-            "{import}"
-        );
+        let hint = "; see q2c trace import --help";
+        assert!(import.ends_with(hint), "{import}");
         assert!(!import.contains("as a value"), "{import}");
         let jobs = message_of("tune --jobs none sim:50us");
         assert!(jobs.ends_with("; see q2c tune --help"), "{jobs}");
         let replay = message_of("replay a.parquet --scratch 1g");
         assert!(replay.contains("no scratch file: name a file"), "{replay}");
         assert!(replay.ends_with("; see q2c replay --help"), "{replay}");
-        assert!(
-            message_of("tunes").ends_with("; see q2c --help"),
-            "{}",
-            message_of("tunes")
-        );
+        let tunes = message_of("tunes");
+        assert!(tunes.ends_with("; see q2c --help"), "{tunes}");
     }
 
     #[test]

@@ -215,18 +215,16 @@ impl HowArgs {
 impl CompareArgs {
     /// The replays of a comparison, one for each mode. A mode that is named twice counts once.
     pub(crate) fn requests(&self) -> Vec<ReplayRequest> {
-        let mut requests: Vec<ReplayRequest> = Vec::new();
-        for (nth, &mode) in self.mode.iter().enumerate() {
-            if self.mode[..nth].contains(&mode) {
-                continue;
-            }
+        let modes = self.mode.iter().enumerate();
+        let modes = modes.filter(|(nth, mode)| !self.mode[..*nth].contains(mode));
+        let request = |(_, &mode): (usize, &ModeName)| {
             let mut request = self.how.request(mode);
             if !self.no_capture && !self.how.replay.capture {
                 request.wish = CaptureWish::WherePermitted;
             }
-            requests.push(request);
-        }
-        requests
+            request
+        };
+        modes.map(request).collect()
     }
 
     /// The traces and the targets of a comparison. The words begin with the first trace; words

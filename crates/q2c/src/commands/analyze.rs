@@ -125,9 +125,7 @@ pub(crate) fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
 }
 
 fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Result<(), Fault> {
-    if let Some(file) = page {
-        file.write_page(result)?;
-    }
+    page.map(|file| file.write_page(result)).transpose()?;
     match (args.json, args.btt) {
         (true, _) if args.live => print_summary(result),
         (true, _) => print_json(result),

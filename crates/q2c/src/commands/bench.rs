@@ -32,24 +32,20 @@ use std::sync::atomic::AtomicBool;
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
 pub(crate) fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let limits = RunLimits::new(&args.limits, SCHEMA)?;
-    let BenchRun {
-        spec,
-        place,
-        borders,
-        mut folder,
-    } = match &args.resume {
+    let mut run = match &args.resume {
         Some(path) => resumed(path, args, stop)?,
         None => new(args, stop)?,
     };
-    let path = run_folder::announce(&folder);
-    let done = bench(&spec, &place, &borders, &mut folder, stop);
+    let path = run_folder::announce(&run.folder);
+    let measured = run.measure(stop);
+    let BenchRun { place, folder, .. } = run;
     let BenchOutcome {
         result,
         state,
         aborted,
         blamed,
-    } = match done {
-        Ok(done) => done,
+    } = match measured {
+        Ok(measured) => measured,
         Err(failure) => {
             run_folder::keep_for_resume(place, &path);
             return Err(failure);
@@ -165,9 +161,8 @@ fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
     if place.target.kind == TargetKind::Pci || interfaces.contains(&Interface::Spdk) {
         return Ok(());
     }
-    place
-        .opens_one_of(interfaces.iter().filter_map(Interface::engine))
-        .or_exit(Exit::Environment)
+    let engines = interfaces.iter().filter_map(Interface::engine);
+    place.opens_one_of(engines).or_exit(Exit::Environment)
 }
 
 /// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single
@@ -190,40 +185,39 @@ fn cpus(
 fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
-    Ok(if today.cpus == stored.cpus {
-        today.borders
-    } else {
-        Vec::new()
-    })
+    let same = today.cpus == stored.cpus;
+    Ok(if same { today.borders } else { Vec::new() })
 }
 
-fn bench(
-    spec: &BenchSettings,
-    place: &Workbench,
-    borders: &[Border],
-    folder: &mut RunDir,
-    stop: &AtomicBool,
-) -> Result<BenchOutcome, Fault> {
-    let restore_dir = restore::folder(None).ok();
-    let media = media(place, spec.axes.engines())?;
-    let time = &place.workload.site.time;
-    let floor = run_folder::floor(time, CpuId(spec.cpus[0]))?;
-    Bench {
-        spec,
-        media: &media,
-        span: spec.span.unwrap_or(place.workload.span),
-        site: &place.workload.site,
-        borders,
-        abilities: abilities(place, &media),
-        restore_dir: restore_dir.as_deref(),
-        machine: &place.machine,
-        target: &place.target,
-        doctor: &place.doctor,
-        harness_floor_ns: floor.recorded_ns,
-        harness_bare_ns: floor.bare_ns,
-        stop,
+impl BenchRun {
+    fn measure(&mut self, stop: &AtomicBool) -> Result<BenchOutcome, Fault> {
+        let BenchRun {
+            spec,
+            place,
+            borders,
+            folder,
+        } = self;
+        let restore_dir = restore::folder(None).ok();
+        let media = media(place, spec.axes.engines())?;
+        let site = &place.workload.site;
+        let floor = run_folder::floor(&site.time, CpuId(spec.cpus[0]))?;
+        Bench {
+            spec,
+            media: &media,
+            span: spec.span.unwrap_or(place.workload.span),
+            site,
+            borders,
+            abilities: abilities(place, &media),
+            restore_dir: restore_dir.as_deref(),
+            machine: &place.machine,
+            target: &place.target,
+            doctor: &place.doctor,
+            harness_floor_ns: floor.recorded_ns,
+            harness_bare_ns: floor.bare_ns,
+            stop,
+        }
+        .run(folder, of_trials().as_mut())
     }
-    .run(folder, of_trials().as_mut())
 }
 
 pub(crate) fn abilities(place: &Workbench, media: &Media) -> Abilities {

@@ -31,12 +31,8 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Limit>,
     /// Write the limits to this new file as JUnit XML, a test case each
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "fail_if",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    #[arg(hide_short_help = true)]
     pub junit: Option<PathBuf>,
     /// Show every figure, also those that tell no change
     #[arg(long)]
@@ -110,9 +106,8 @@ fn is_trace(path: &Path) -> bool {
 }
 
 pub(crate) struct RunLimits<'a> {
-    limits: &'a [Limit],
+    args: &'a LimitArgs,
     baseline: Option<ComparableResult>,
-    junit: Option<&'a Path>,
 }
 
 impl<'a> RunLimits<'a> {
@@ -132,11 +127,7 @@ impl<'a> RunLimits<'a> {
         let figures = q2c_report::difference::declared(schema);
         q2c_report::difference::check(&args.fail_if, &figures, baseline.is_some())
             .or_exit(Exit::Usage)?;
-        Ok(RunLimits {
-            limits: &args.fail_if,
-            baseline,
-            junit: args.junit.as_deref(),
-        })
+        Ok(RunLimits { args, baseline })
     }
 
     /// Judges the result of a run that ended with `exit`, and tells each limit on stderr. Returns
@@ -147,7 +138,8 @@ impl<'a> RunLimits<'a> {
         folder: &Path,
         result: &impl Serialize,
     ) -> Result<Exit, Fault> {
-        if self.limits.is_empty() {
+        let limits = &self.args.fail_if;
+        if limits.is_empty() {
             return Ok(exit);
         }
         if exit != Exit::Done {
@@ -157,12 +149,12 @@ impl<'a> RunLimits<'a> {
         let value = serde_json::to_value(result).or_exit(Exit::Internal)?;
         let name = folder.display().to_string();
         let measured = q2c_report::difference::measured(&name, &value).or_exit(Exit::Internal)?;
-        let judged = q2c_report::difference::judge(self.limits, &measured, self.baseline.as_ref());
+        let judged = q2c_report::difference::judge(limits, &measured, self.baseline.as_ref());
         let judged = judged.or_exit(Exit::Usage)?;
         for limit in &judged {
             say(&format!("limit {}", q2c_report::diff::limit(limit)));
         }
-        end(&name, &judged, self.junit)
+        end(&name, &judged, self.args.junit.as_deref())
     }
 }
 
@@ -174,9 +166,8 @@ pub(crate) fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> R
         write_new(file, xml.as_bytes())?;
     }
     if std::env::var("GITHUB_ACTIONS").is_ok_and(|set| set == "true") {
-        for line in q2c_report::limits::annotations(judged) {
-            say(&line);
-        }
+        let lines = q2c_report::limits::annotations(judged);
+        lines.iter().for_each(|line| say(line));
     }
     let kept = judged.iter().all(|limit| limit.broken.is_empty());
     Ok(Exit::requirements(kept))

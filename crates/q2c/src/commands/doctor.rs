@@ -2,7 +2,7 @@
 
 use crate::commands::capture::Child;
 use crate::commands::restore;
-use crate::config::{self, ConfigArgs, ConfigLookup};
+use crate::config::{self, ConfigArgs};
 use crate::output::{say, screen, show};
 use clap::Args;
 use q2c_capture::latency::LatencyProbe;
@@ -43,12 +43,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long, requires = "fix")]
     pub dry_run: bool,
     /// With --fix: change only what these checks found
-    #[arg(
-        long,
-        value_name = "CHECK,...",
-        value_delimiter = ',',
-        requires = "fix"
-    )]
+    #[arg(long, value_name = "CHECK,...", value_delimiter = ',')]
+    #[arg(requires = "fix")]
     pub only: Vec<String>,
     /// With --fix: folder of the restore journals [default: /var/lib/q2c/restore for root, else the
     /// user's state folder]
@@ -58,12 +54,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
     /// With --fix: put the settings back when this command has ended; q2c ends with its exit code
-    #[arg(
-        last = true,
-        value_name = "COMMAND",
-        requires = "fix",
-        conflicts_with_all = ["dry_run", "json"]
-    )]
+    #[arg(last = true, value_name = "COMMAND", requires = "fix")]
+    #[arg(conflicts_with_all = ["dry_run", "json"])]
     pub command: Vec<OsString>,
 }
 
@@ -101,9 +93,9 @@ fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) ->
 /// The check of the configuration file: which one holds, and what it sets.
 fn configuration(args: &ConfigArgs) -> Check {
     let (verdict, finding) = match config::look(args) {
-        Ok(ConfigLookup::None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
-        Ok(ConfigLookup::Sound(config)) => (CheckVerdict::Pass, in_force(&config)),
-        Ok(ConfigLookup::Faulty(path, faults)) => {
+        Ok(None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
+        Ok(Some(Ok(config))) => (CheckVerdict::Pass, in_force(&config)),
+        Ok(Some(Err((path, faults)))) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             let finding = format!("{}: {}", path.display(), faults.join("; "));
             (CheckVerdict::Warn, finding)
@@ -158,20 +150,18 @@ fn opened(roots: &Roots, path: &Path) -> Result<OpenTarget, Fault> {
 }
 
 fn abilities(roots: &Roots) -> MachineAbilities {
-    let makers = q2c_fs::makers().into_iter();
+    let makers = q2c_fs::makers().into_iter().map(|maker| MakerAbility {
+        fs: maker.fs.to_string(),
+        package: maker.package.to_owned(),
+        ability: ability(maker.program),
+    });
     MachineAbilities {
         bpf: ability(LatencyProbe::try_to_load(roots)),
         scx: ability(scheduler(roots)),
         ramdisk_module: module::lacking(roots, None).map_or(Ok(()), Err),
         ublk: ability(check_ublk()),
         spdk: SpdkPerf::find().map(drop),
-        makers: makers
-            .map(|maker| MakerAbility {
-                fs: maker.fs.to_string(),
-                package: maker.package.to_owned(),
-                ability: ability(maker.program),
-            })
-            .collect(),
+        makers: makers.collect(),
     }
 }
 
@@ -185,9 +175,7 @@ fn scheduler(roots: &Roots) -> Result<(), ScxError> {
 
 /// The reason in words. Errors of these parts begin with what was tried.
 fn ability<T, E: Display>(tried: Result<T, E>) -> Ability {
-    tried
-        .map(drop)
-        .map_err(|error| format!("failed to {error}"))
+    tried.map(drop).map_err(|e| format!("failed to {e}"))
 }
 
 /// Says what will be changed, changes it, and leaves it so, or puts it back when the command has
@@ -231,15 +219,13 @@ fn say_document(fix: &DoctorFix) {
 }
 
 fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
-    let Some(first) = fix.changes.first() else {
+    let all_refused = fix.refused().count() == fix.changes.len();
+    let Some(first) = fix.changes.first().filter(|_| all_refused) else {
         return Ok(());
     };
     let ChangeState::Refused { why, error } = &first.state else {
         return Ok(());
     };
-    if fix.refused().count() < fix.changes.len() {
-        return Ok(());
-    }
     let root = rustix::process::geteuid().is_root();
     let todo = match (why, root) {
         (NotChanged::Permission, false) => format!("run `sudo {}`", own_words(args)),
@@ -257,10 +243,11 @@ fn possible(args: &DoctorArgs, fix: &DoctorFix) -> Result<(), Fault> {
 
 /// This command's own line, without the command that it runs.
 fn own_words(args: &DoctorArgs) -> String {
-    match &args.target {
-        Some(target) => format!("q2c doctor --fix {}", target.display()),
-        None => "q2c doctor --fix".to_owned(),
-    }
+    let target = args
+        .target
+        .as_ref()
+        .map(|target| format!(" {}", target.display()));
+    format!("q2c doctor --fix{}", target.unwrap_or_default())
 }
 
 fn change(

@@ -11,7 +11,7 @@ use q2c_host::{Roots, machine};
 use q2c_model::Fault;
 use q2c_result::Exit;
 use q2c_result::fs::FsResult;
-use q2c_run::{Identity, RunDir, RunState};
+use q2c_run::{RunDir, RunState};
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
@@ -45,9 +45,7 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
     })?;
     let mut progress = of_trials();
     let made = bench.make(&args.run.out, progress.as_mut())?;
-    let identity = Identity::default()
-        .with("kernel", &machine.kernel)
-        .with("program", run_folder::program());
+    let identity = run_folder::identity(&machine);
     let mut folder = RunDir::create(&args.run.out, "fs", &spec, &identity)?;
     let path = run_folder::announce(&folder);
     let Done { result, state } = bench.run(&made, &mut folder, progress.as_mut())?;
@@ -74,9 +72,8 @@ fn nothing_measured(result: &FsResult) -> Option<String> {
     let program = result.program.iter().flat_map(|program| &program.cells);
     let program = program.map(|cell| (&cell.value, &cell.failures));
     let measurements: Vec<_> = cells.chain(program).collect();
-    let reason = measurements
-        .iter()
-        .find_map(|(_, failures)| failures.first())?;
+    let mut failures = measurements.iter().map(|(_, failures)| failures);
+    let reason = failures.find_map(|failures| failures.first())?;
     let none = measurements.iter().all(|(figure, _)| figure.trials == 0);
     none.then(|| format!("measure anything: every trial failed, the first one to {reason}"))
 }

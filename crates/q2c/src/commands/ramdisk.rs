@@ -209,11 +209,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "recover")]
     pub module: Option<PathBuf>,
     /// Take over this ublk device, whose server was killed, with its data
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with_all = ["size", "service", "like", "via", "queues"]
-    )]
+    #[arg(long, value_name = "NAME")]
+    #[arg(conflicts_with_all = ["size", "service", "like", "via", "queues"])]
     pub recover: Option<String>,
     /// Folder of the restore journals [default: /var/lib/q2c/restore for root]
     #[arg(long, value_name = "FOLDER")]
@@ -231,9 +228,8 @@ fn create(args: &CreateArgs) -> Result<Exit, Fault> {
         None => make(&roots, args)?,
     };
     let mut devices = list(&roots, &default_folder())?.devices.into_iter();
-    let ram_device = devices
-        .find(|d| d.name == device)
-        .ok_or_else(|| Fault::environment(format!("find {device}, which was just made")))?;
+    let lost = || Fault::environment(format!("find {device}, which was just made"));
+    let ram_device = devices.find(|d| d.name == device).ok_or_else(lost)?;
     show_device(args, &ram_device)?;
     Ok(Exit::Done)
 }
@@ -326,11 +322,8 @@ fn choose(
 
 fn recover(args: &CreateArgs, name: &str) -> Result<String, Fault> {
     check_ublk()?;
-    start(
-        args,
-        ["--recover", name],
-        service_of(&default_folder(), name)?,
-    )
+    let service = service_of(&default_folder(), name)?;
+    start(args, ["--recover", name], service)
 }
 
 /// Starts the server, waits until it tells how that went, and returns the device's name.

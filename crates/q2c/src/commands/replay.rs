@@ -25,7 +25,7 @@ use q2c_run::{RunDir, RunState};
 use q2c_sys::Clock;
 use serde::Serialize;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -171,9 +171,8 @@ fn not_opened(fault: Fault) -> Fault {
 }
 
 fn say_simulated(open: &OpenSite) {
-    for target in &open.site.facts {
-        say_service_times(&target.path, target.service_times.as_ref());
-    }
+    let facts = open.site.facts.iter();
+    facts.for_each(|target| say_service_times(&target.path, target.service_times.as_ref()));
 }
 
 /// Runs all trials. The targets' sites must be open until it returns.
@@ -241,14 +240,18 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let begin = Begin::look(begun, &Roots::live());
     let profiles = profiles(&sources, &requests, &opens[0], &begin, stop)?;
     let rows = rows(&sources, &profiles, &requests);
-    let prepared = rows.iter().map(|row| row.prepared(&opens, args.trials));
+    let prepared = rows.iter().map(|row| {
+        let name = row.name.clone();
+        PreparedVariant::new(name, row.trace, &row.request, &opens, args.trials)
+    });
     let prepared: Vec<PreparedVariant<'_>> = prepared.collect::<Result<_, Fault>>()?;
     let mut folder = folder(args, &prepared)?;
     let _orderly = Orderly::begin();
-    let starts = rows.iter().zip(&prepared);
-    let starts: Vec<RunStart> = starts
-        .map(|(row, ready)| row.start(&ready.job, begin))
-        .collect();
+    let starts = rows.iter().zip(&prepared).map(|(row, ready)| {
+        let TraceSource { name, made_by, .. } = row.trace;
+        RunStart::new(&Roots::live(), ready.job.clone(), name, made_by, begin)
+    });
+    let starts: Vec<RunStart> = starts.collect();
     let variants: Vec<Variant<'_>> = prepared.into_iter().map(|ready| ready.variant).collect();
     let replaying = Replaying {
         trials: args.trials,
@@ -382,24 +385,6 @@ fn name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String
     name.or_else(|| numbered.find(is_free)).unwrap_or_default()
 }
 
-impl<'a> ReplayVariant<'a> {
-    fn start(&self, job: &ReplayJob, begin: Begin) -> RunStart {
-        let TraceSource { name, made_by, .. } = self.trace;
-        RunStart::new(&Roots::live(), job.clone(), name, made_by, begin)
-    }
-
-    fn prepared(&self, opens: &[OpenSite], trials: u32) -> Result<PreparedVariant<'a>, Fault> {
-        let name = self.name.clone();
-        PreparedVariant::new(name, self.trace, &self.request, opens, trials)
-    }
-}
-
-/// The plan of a run of several variants, as its folder keeps it.
-#[derive(Serialize)]
-struct VariantsPlan<'a> {
-    replays: Vec<PlannedReplay<'a>>,
-}
-
 #[derive(Serialize)]
 struct PlannedReplay<'a> {
     name: &'a str,
@@ -416,13 +401,7 @@ fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir
         name: &ready.variant.name,
         job: &ready.job,
     });
-    let plan = VariantsPlan {
-        replays: replays.collect(),
-    };
-    Ok(RunDir::create(
-        out,
-        "compare",
-        &plan,
-        &prepared[0].identity,
-    )?)
+    let plan = BTreeMap::from([("replays", replays.collect::<Vec<_>>())]);
+    let identity = &prepared[0].identity;
+    Ok(RunDir::create(out, "compare", &plan, identity)?)
 }

@@ -42,9 +42,8 @@ fn print_changes(
     changes: impl Iterator<Item = String>,
     faults: &[DamagedLine],
 ) -> Result<(), Fault> {
-    let faults = faults
-        .iter()
-        .map(|fault| format!("damaged journal: {fault}"));
+    let damaged = |fault: &DamagedLine| format!("damaged journal: {fault}");
+    let faults = faults.iter().map(damaged);
     let mut lines: Vec<String> = changes.chain(faults).collect();
     if lines.is_empty() {
         lines.push("nothing to restore".to_owned());

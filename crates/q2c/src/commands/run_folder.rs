@@ -7,12 +7,13 @@ use q2c_engine::TimeSource;
 use q2c_engine::floor;
 use q2c_model::{CpuId, Fault, OrFault};
 use q2c_report::Reported;
-use q2c_result::Exit;
+use q2c_result::{Exit, Machine};
 use q2c_run::run_dir::RunDirError;
 use q2c_run::{Identity, RunDir, RunState, whole_file};
 use q2c_workbench::workbench::Workbench;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
@@ -29,6 +30,13 @@ pub(crate) fn program() -> String {
         }
     }
     format!("{} {:08x}", env!("CARGO_PKG_VERSION"), checksum.finalize())
+}
+
+/// The facts that a run without a target of its own must keep: the kernel and the program.
+pub(crate) fn identity(machine: &Machine) -> Identity {
+    Identity::default()
+        .with("kernel", &machine.kernel)
+        .with("program", program())
 }
 
 /// The result of a command in a run folder or a file, if it has this schema.
@@ -66,10 +74,8 @@ pub(crate) fn announce(folder: &RunDir) -> PathBuf {
 
 /// The words of a command, as plans and results have them.
 pub(crate) fn in_words(command: &[OsString]) -> Vec<String> {
-    command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
+    let texts = command.iter().map(|word| word.to_string_lossy());
+    texts.map(Cow::into_owned).collect()
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.

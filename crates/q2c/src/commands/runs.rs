@@ -84,12 +84,8 @@ pub(crate) struct ReportArgs {
     /// Run folder, or a result.json [default: the latest run in the folder of --out]
     pub run: Option<PathBuf>,
     /// Folder of the runs, of which the latest is drawn
-    #[arg(
-        long,
-        default_value = "runs",
-        value_name = "FOLDER",
-        conflicts_with = "run"
-    )]
+    #[arg(long, default_value = "runs", value_name = "FOLDER")]
+    #[arg(conflicts_with = "run")]
     pub out: PathBuf,
     /// Write the HTML report to this file, a name that is not taken yet
     #[arg(long, value_name = "FILE")]

@@ -68,9 +68,7 @@ pub(crate) fn run(command: &ScaleCommand) -> Result<Exit, Fault> {
     let ScaleCommand::Predict(args) = command;
     let page = NewFile::if_named(args.html.as_ref())?;
     let result = predicted(args)?;
-    if let Some(file) = page {
-        file.write_page(&result)?;
-    }
+    page.map(|file| file.write_page(&result)).transpose()?;
     show(&result, args.json)
 }
 

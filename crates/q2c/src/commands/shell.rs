@@ -50,10 +50,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit, Fault> {
 }
 
 fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
-    let name = command
-        .get_display_name()
-        .unwrap_or(command.get_name())
-        .to_owned();
+    let name = command.get_display_name().unwrap_or(command.get_name());
     let page = clap_mangen::Man::new(command.clone().disable_help_subcommand(true));
     let mut text = Vec::new();
     page.render(&mut text)?;
@@ -63,8 +60,7 @@ fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => File::create_new(&path)?.write_all(&text)?,
     }
-    let mut below = command
-        .get_subcommands()
-        .filter(|subcommand| !subcommand.is_hide_set() && subcommand.get_name() != "help");
+    let shown = |below: &&clap::Command| !below.is_hide_set() && below.get_name() != "help";
+    let mut below = command.get_subcommands().filter(shown);
     below.try_for_each(|subcommand| pages(subcommand, folder))
 }

@@ -237,12 +237,8 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "KEY")]
     pub partition_by: Option<PartitionBy>,
     /// Most requests of a trace in the folder; a device with more has several, in order of time
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "partition_by",
-        default_value = "2000000"
-    )]
+    #[arg(long, value_name = "COUNT", default_value = "2000000")]
+    #[arg(requires = "partition_by")]
     pub stretch_rows: NonZeroU64,
     /// Print the description of what was made as JSON
     #[arg(long)]
@@ -354,13 +350,14 @@ pub(super) fn export(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault
     match exported {
         Ok(exported) => say(&export_summary(&exported)),
         // It is no failure when the reader has closed the pipe.
-        Err(fault)
-            if fault
-                .cause()
-                .is_some_and(|error: &io::Error| error.kind() == ErrorKind::BrokenPipe) => {}
+        Err(fault) if fault.cause().is_some_and(is_closed_pipe) => {}
         Err(fault) => return Err(fault),
     }
     Ok(Exit::Done)
+}
+
+fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::BrokenPipe
 }
 
 fn export_summary(exported: &Exported) -> String {

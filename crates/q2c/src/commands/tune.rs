@@ -33,9 +33,10 @@ pub(crate) fn run(args: &TuneSettings, stop: &AtomicBool) -> Result<Exit, Fault>
         let limits = limits(args, plan.jobs.len())?;
         let plan = plan.resumed_by(args);
         if plan.jobs.len() > 1 {
-            return over_jobs::resume(folder, plan, &limits, stop);
+            return over_jobs::run(plan, None, Some(folder), &limits, stop);
         }
-        return tuned(tune_job(TuneJob::resumed(plan, folder), stop)?, &limits);
+        let outcome = tune_job(plan, None, &TuneFolder::Kept(folder), None, stop)?;
+        return tuned(outcome, &limits);
     }
     let program = program::recorded(args, stop)?;
     let settings = match &program {
@@ -75,16 +76,11 @@ fn begin(
         .map_err(|fault| Fault::usage(format!("tune {fault}")))?;
     worth_it(&spec)?;
     if spec.jobs.len() > 1 {
-        return over_jobs::begin(spec, scratch, &limits, stop);
+        return over_jobs::run(spec, scratch, None, &limits, stop);
     }
     let out = spec.workload.run.out.clone();
-    let job = TuneJob {
-        spec,
-        scratch,
-        place: TuneFolder::New(&out),
-        program,
-    };
-    tuned(tune_job(job, stop)?, &limits)
+    let outcome = tune_job(spec, scratch, &TuneFolder::New(&out), program, stop)?;
+    tuned(outcome, &limits)
 }
 
 /// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
@@ -133,30 +129,12 @@ pub(crate) fn store() -> Option<Store> {
     Some(Store::new(&cache.join("q2c/calibration")))
 }
 
-struct TuneJob<'a> {
-    pub spec: TuneSettings,
-    pub scratch: Option<Scratch>,
-    pub place: TuneFolder<'a>,
-    pub program: Option<RecordedProgram>,
-}
-
-impl TuneJob<'_> {
-    fn resumed(spec: TuneSettings, folder: &Path) -> Self {
-        TuneJob {
-            spec,
-            scratch: None,
-            place: TuneFolder::Kept(folder.to_owned()),
-            program: None,
-        }
-    }
-}
-
 enum TuneFolder<'a> {
     /// A new one in this folder for runs.
     New(&'a Path),
     /// A new one of this name, within the folder of a larger run.
     Part(&'a RunDir, String),
-    Kept(PathBuf),
+    Kept(&'a Path),
 }
 
 impl TuneFolder<'_> {
@@ -178,10 +156,15 @@ struct TuneOutcome {
 }
 
 /// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
-fn tune_job(job: TuneJob<'_>, stop: &AtomicBool) -> Result<TuneOutcome, Fault> {
-    let mut spec = job.spec;
-    let kept = matches!(job.place, TuneFolder::Kept(_));
-    let bench = open(&spec.request(), job.scratch, stop);
+fn tune_job(
+    mut spec: TuneSettings,
+    scratch: Option<Scratch>,
+    place: &TuneFolder<'_>,
+    program: Option<RecordedProgram>,
+    stop: &AtomicBool,
+) -> Result<TuneOutcome, Fault> {
+    let kept = matches!(place, TuneFolder::Kept(_));
+    let bench = open(&spec.request(), scratch, stop);
     let mut bench = bench.map_err(|failure| if kept { failure.of_plan() } else { failure })?;
     if spec.workload.scratch.is_some() {
         bench.on_scratch();
@@ -198,9 +181,9 @@ fn tune_job(job: TuneJob<'_>, stop: &AtomicBool) -> Result<TuneOutcome, Fault> {
         let background = bench.workload.background.iter().cloned();
         spec.workload.background = background.map(|job| Background(vec![job])).collect();
     }
-    let folder = job.place.open(&spec, &identity)?;
+    let folder = place.open(&spec, &identity)?;
     let path = run_folder::announce(&folder);
-    if let Some(program) = job.program {
+    if let Some(program) = program {
         program.keep(&folder)?;
     }
     Ok(TuneOutcome {

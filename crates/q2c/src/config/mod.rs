@@ -10,9 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMat
 use q2c_host::own_folder;
 use q2c_model::{Fault, OrFault};
 use q2c_result::Exit;
-use q2c_run::config::{
-    Config, ConfigTable, DEFAULTS, FILE, Key, Setting, WrongSetting, target_name,
-};
+use q2c_run::config::{Config, ConfigTable, DEFAULTS, FILE, Setting, WrongSetting, target_name};
 use q2c_run::whole_file;
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -26,13 +24,8 @@ use std::sync::OnceLock;
 pub(crate) struct ConfigArgs {
     /// Names of targets, and defaults of options; without it $Q2C_CONFIG, or the q2c.toml of this
     /// folder or of the nearest one above that has one
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "FILE",
-        conflicts_with = "no_config"
-    )]
+    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(value_name = "FILE", conflicts_with = "no_config")]
     pub config: Option<PathBuf>,
     /// Take nothing from a configuration file
     #[arg(long, global = true, hide_short_help = true)]
@@ -57,27 +50,8 @@ pub(crate) enum CliError {
     File(Fault),
 }
 
-impl From<clap::Error> for CliError {
-    fn from(error: clap::Error) -> Self {
-        CliError::Words(error)
-    }
-}
-
-impl From<Fault> for CliError {
-    fn from(failure: Fault) -> Self {
-        CliError::File(failure)
-    }
-}
-
-pub(crate) enum ConfigLookup {
-    None,
-    Sound(Config),
-    Faulty(PathBuf, Vec<WrongSetting>),
-}
-
 pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Cli, CliError> {
-    let typed = Cli::command().try_get_matches_from(&arguments)?;
-    let cli = Cli::from_arg_matches(&typed)?;
+    let (typed, cli) = parsed(Cli::command(), &arguments)?;
     let (command, options) = innermost(&typed);
     let known = COMMANDS.iter().find(|known| known.command == command);
     let mut before_own = arguments.iter().take_while(|word| *word != "--");
@@ -88,26 +62,32 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Result<Cli, CliError> {
     if known.is_none() && !names {
         return Ok(cli);
     }
-    let Some(config) = sound(&cli.config)? else {
+    let Some(config) = sound(&cli.config).map_err(CliError::File)? else {
         return if names {
-            Err(no_names(&cli.config, &arguments).into())
+            Err(CliError::File(no_names(&cli.config, &arguments)))
         } else {
             Ok(cli)
         };
     };
     let file = config.path.display().to_string();
-    let targets =
-        q2c_run::config::replace(&mut arguments, &config.targets, &file).or_exit(Exit::Usage)?;
+    let targets = q2c_run::config::replace(&mut arguments, &config.targets, &file);
+    let targets = targets.or_exit(Exit::Usage).map_err(CliError::File)?;
     let settings = known.map_or(Vec::new(), |known| held(&config, known, options));
-    let typed: Vec<&str> = command.split(' ').collect();
-    let program = with_settings(Cli::command(), &typed, &settings);
-    let cli = Cli::from_arg_matches(&program.try_get_matches_from(&arguments)?)?;
+    let path: Vec<&str> = command.split(' ').collect();
+    let (_, cli) = parsed(with_settings(Cli::command(), &path, &settings), &arguments)?;
     tell(&config, &targets, &settings);
     let sets_something = !(targets.is_empty() && settings.is_empty());
     if sets_something && !goes_on(options) {
         TAKEN.get_or_init(|| q2c_run::config::taken(&config.path, &targets, &settings));
     }
     Ok(cli)
+}
+
+fn parsed(program: Command, arguments: &[OsString]) -> Result<(ArgMatches, Cli), CliError> {
+    let matches = program.try_get_matches_from(arguments);
+    let matches = matches.map_err(CliError::Words)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(CliError::Words)?;
+    Ok((matches, cli))
 }
 
 /// The words of the command that was given, and its own options.
@@ -125,13 +105,12 @@ fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
 fn held<'a>(config: &'a Config, known: &CommandKeys, options: &ArgMatches) -> Vec<&'a Setting> {
     let holds = |key: &str| {
         let typed = options.value_source(&id(key)) == Some(ValueSource::CommandLine);
-        let resumed = goes_on(options) && !WHEN_RESUMED.contains(&key);
+        let resumed = goes_on(options) && !LIMITS.contains(&key);
         let in_job_file = is_given(options, "fio") && IN_JOB_FILES.contains(&key);
         !(typed || resumed || in_job_file)
     };
-    let keys = known.keys.iter().map(|key| key.name);
-    keys.filter(|key| holds(key))
-        .filter_map(|key| config.setting(known.command, key, is_shared(key)))
+    let keys = known.keys().filter(|key| holds(key));
+    keys.filter_map(|key| config.setting(known.command, key, SHARED.contains(&key)))
         .collect()
 }
 
@@ -156,13 +135,9 @@ pub(crate) fn what_it_sets<'a>(
     targets: &BTreeMap<String, String>,
     settings: impl Iterator<Item = &'a Setting>,
 ) -> String {
-    let targets = targets
-        .iter()
-        .map(|(name, target)| format!("@{name} = {target}"));
-    targets
-        .chain(settings.map(in_words))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let target = |(name, target): (&String, &String)| format!("@{name} = {target}");
+    let texts = targets.iter().map(target).chain(settings.map(in_words));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn in_words(setting: &Setting) -> String {
@@ -171,36 +146,30 @@ fn in_words(setting: &Setting) -> String {
 }
 
 fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
-    match look(args)? {
-        ConfigLookup::None => Ok(None),
-        ConfigLookup::Sound(config) => Ok(Some(config)),
-        ConfigLookup::Faulty(path, faults) => Err(faulty(&path, &faults)),
-    }
+    let config = look(args)?.transpose();
+    config.map_err(|(path, faults)| faulty(&path, &faults))
 }
 
-pub(crate) fn look(args: &ConfigArgs) -> Result<ConfigLookup, Fault> {
-    match located(args)? {
-        None => Ok(ConfigLookup::None),
-        Some(path) => {
-            let text = whole_file::read_text(&path, whole_file::BY_HAND);
-            let text = text.map_err(|error| unread(&path, error))?;
-            Ok(parsed(path, &text))
-        }
-    }
-}
+/// The path of a file, and all that is wrong in it by place.
+type WrongConfig = (PathBuf, Vec<WrongSetting>);
 
-fn parsed(path: PathBuf, text: &str) -> ConfigLookup {
-    let config = match q2c_run::config::parse(&path, text, &tables()) {
-        Ok(config) => config,
-        Err(faults) => return ConfigLookup::Faulty(path, faults),
+/// The file that holds, if there is one.
+pub(crate) fn look(args: &ConfigArgs) -> Result<Option<Result<Config, WrongConfig>>, Fault> {
+    let Some(path) = located(args)? else {
+        return Ok(None);
     };
-    let mut faults = faults(&config, &Cli::command());
-    faults.sort_by_key(|fault| fault.place);
-    if faults.is_empty() {
-        ConfigLookup::Sound(config)
-    } else {
-        ConfigLookup::Faulty(path, faults)
-    }
+    let text = whole_file::read_text(&path, whole_file::BY_HAND);
+    let text = text.map_err(|error| unread(&path, error))?;
+    let config = q2c_run::config::parse(&path, &text, &tables()).and_then(|config| {
+        let mut faults = faults(&config, &Cli::command());
+        faults.sort_by_key(|fault| fault.place);
+        if faults.is_empty() {
+            Ok(config)
+        } else {
+            Err(faults)
+        }
+    });
+    Ok(Some(config.map_err(|faults| (path, faults))))
 }
 
 /// The path of the file: that of `--config`, else of `$Q2C_CONFIG`, else found upwards.
@@ -225,10 +194,8 @@ fn trusted(path: PathBuf) -> Result<PathBuf, Fault> {
             "use {path}, which was found and not named: {error}; --config {path} takes it all the same, --no-config none"
         )
     };
-    own_folder::check_behind_sudo(&path)
-        .map_err(refused)
-        .or_exit(Exit::Input)?;
-    Ok(path)
+    let checked = own_folder::check_behind_sudo(&path).map_err(refused);
+    checked.or_exit(Exit::Input).map(|()| path)
 }
 
 fn faulty(path: &Path, faults: &[WrongSetting]) -> Fault {
@@ -244,11 +211,7 @@ fn no_names(args: &ConfigArgs, arguments: &[OsString]) -> Fault {
     let mut arguments = arguments.iter().filter_map(|word| word.to_str());
     let name = arguments.find_map(|word| target_name(word).map(|(_, name)| name));
     let name = name.unwrap_or_default();
-    let given_instead = if args.no_config {
-        "--no-config"
-    } else {
-        "none"
-    };
+    let given_instead = ["none", "--no-config"][usize::from(args.no_config)];
     Fault::usage(format!(
         "find the target @{name}: expected {FILE} with [targets] in this folder or one above, found {given_instead}; a file of \
          that name is written ./@{name}"
@@ -291,9 +254,10 @@ fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
 
 /// The settings whose values do not fit the options that they set.
 fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
+    let commands = COMMANDS.iter();
     let fault = |setting| {
-        COMMANDS
-            .iter()
+        commands
+            .clone()
             .find_map(|known| fault(setting, known, program))
     };
     config.settings.iter().filter_map(fault).collect()
@@ -315,9 +279,8 @@ fn fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<Wr
 
 /// The option of a command, which has the name of a key.
 fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg> {
-    let subcommand = command
-        .split(' ')
-        .try_fold(program, |parent, name| parent.find_subcommand(name))?;
+    let mut names = command.split(' ');
+    let subcommand = names.try_fold(program, |parent, name| parent.find_subcommand(name))?;
     let mut arguments = subcommand.get_arguments();
     arguments.find(|arg| arg.get_long() == Some(key))
 }
@@ -329,10 +292,9 @@ fn refused(arg: &Arg, text: &str) -> Option<String> {
     if let Some(delimiter) = arg.get_value_delimiter() {
         alone = alone.action(ArgAction::Append).value_delimiter(delimiter);
     }
-    let error = Command::new("value")
-        .arg(alone)
-        .try_get_matches_from(["value".to_owned(), format!("--value={text}")])
-        .err()?;
+    let line = ["value".to_owned(), format!("--value={text}")];
+    let error = Command::new("value").arg(alone).try_get_matches_from(line);
+    let error = error.err()?;
     if let Some(source) = error.source() {
         return Some(source.to_string());
     }
@@ -343,82 +305,19 @@ fn refused(arg: &Arg, text: &str) -> Option<String> {
     Some(format!("expected {names}, found `{text}`"))
 }
 
-const fn key(name: &'static str) -> Key {
-    let is_path = false;
-    Key { name, is_path }
-}
-
-const fn path(name: &'static str) -> Key {
-    let is_path = true;
-    Key { name, is_path }
-}
-
-const OUT: Key = path("out");
-const BASELINE: Key = path("baseline");
-const FAIL_IF: Key = key("fail-if");
-const CPUS: Key = key("cpus");
-const SEED: Key = key("seed");
-const BS: Key = key("bs");
-const SECONDS: Key = key("seconds");
-const BUDGET: Key = key("budget");
-const TRIALS: Key = key("trials");
-const JOBS: Key = key("jobs");
-const SUBMITTERS: Key = key("submitters");
-const MAX_LATENESS: Key = key("max-lateness");
-
-const SHARED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET];
-
-/// What commands that measure cells of a workload in trials have in common.
-const MEASURED: &[Key] = &[OUT, CPUS, SEED, BS, SECONDS, BUDGET, TRIALS, JOBS];
-const REPLAYED: &[Key] = &[OUT, CPUS, SEED, TRIALS, SUBMITTERS, MAX_LATENESS];
-/// What commands have whose result can be held against limits.
-const LIMITS: &[Key] = &[FAIL_IF, BASELINE];
-
-const TUNE: [Key; 18] = joined(&[
-    MEASURED,
-    &[
-        key("think"),
-        key("policy"),
-        key("rule"),
-        key("period"),
-        key("objective"),
-        key("min-iops"),
-        key("max-p99"),
-        key("max-cpu"),
-    ],
-    LIMITS,
-]);
-const BENCH: [Key; 15] = joined(&[
-    MEASURED,
-    &[
-        key("depth"),
-        key("method"),
-        key("warm-up"),
-        key("precision"),
-        key("rating"),
-    ],
-    LIMITS,
-]);
-const REPLAY: [Key; 8] = joined(&[REPLAYED, LIMITS]);
-
-/// The keys of several lists in one. A number `N` that is not theirs does not compile.
-const fn joined<const N: usize>(lists: &[&[Key]]) -> [Key; N] {
-    let mut keys = [OUT; N];
-    let (mut list, mut taken) = (0, 0);
-    while list < lists.len() {
-        let mut at = 0;
-        while at < lists[list].len() {
-            keys[taken] = lists[list][at];
-            (at, taken) = (at + 1, taken + 1);
-        }
-        list += 1;
-    }
-    assert!(taken == N, "N is the number of all keys");
-    keys
-}
-
-/// The keys that count when a run goes on: it keeps its own settings.
-const WHEN_RESUMED: [&str; 2] = [FAIL_IF.name, BASELINE.name];
+/// The keys of the table for all commands.
+const SHARED: &[&str] = &["out", "cpus", "seed", "bs", "seconds", "budget"];
+const REPLAYED: &[&str] = &[
+    "out",
+    "cpus",
+    "seed",
+    "trials",
+    "submitters",
+    "max-lateness",
+];
+/// What commands have whose result can be held against limits. When a run goes on these alone
+/// count: it keeps its own settings.
+const LIMITS: &[&str] = &["fail-if", "baseline"];
 /// The keys that do not count beside a fio job file, which says as much itself.
 const IN_JOB_FILES: [&str; 7] = [
     "cpus", "bs", "seconds", "warm-up", "jobs", "depth", "method",
@@ -426,62 +325,92 @@ const IN_JOB_FILES: [&str; 7] = [
 
 struct CommandKeys {
     /// Its words: `poll tune-kernel`.
-    pub command: &'static str,
-    pub keys: &'static [Key],
+    command: &'static str,
+    /// Its keys, in several lists.
+    lists: &'static [&'static [&'static str]],
 }
 
-const fn known(command: &'static str, keys: &'static [Key]) -> CommandKeys {
-    CommandKeys { command, keys }
+const fn known(command: &'static str, lists: &'static [&'static [&'static str]]) -> CommandKeys {
+    CommandKeys { command, lists }
 }
 
 /// The commands. Those of one word have a table of that name.
 const COMMANDS: &[CommandKeys] = &[
-    known("tune", &TUNE),
-    known("bench", &BENCH),
-    known("calibrate", &[OUT, CPUS, SEED, BS, JOBS]),
-    known("replay", &REPLAY),
-    known("compare", REPLAYED),
-    known("diff", &[FAIL_IF]),
-    known("fs bench", &[OUT, SEED]),
-    known("place run", &[OUT]),
-    known("poll tune-kernel", &[OUT]),
-    known("reproduce", &[OUT, SEED]),
-    known("runs", &[OUT]),
-    known("report", &[OUT]),
+    known(
+        "tune",
+        &[
+            SHARED,
+            &[
+                "trials",
+                "jobs",
+                "think",
+                "policy",
+                "rule",
+                "period",
+                "objective",
+                "min-iops",
+                "max-p99",
+                "max-cpu",
+            ],
+            LIMITS,
+        ],
+    ),
+    known(
+        "bench",
+        &[
+            SHARED,
+            &[
+                "trials",
+                "jobs",
+                "depth",
+                "method",
+                "warm-up",
+                "precision",
+                "rating",
+            ],
+            LIMITS,
+        ],
+    ),
+    known("calibrate", &[&["out", "cpus", "seed", "bs", "jobs"]]),
+    known("replay", &[REPLAYED, LIMITS]),
+    known("compare", &[REPLAYED]),
+    known("diff", &[&["fail-if"]]),
+    known("fs bench", &[&["out", "seed"]]),
+    known("place run", &[&["out"]]),
+    known("poll tune-kernel", &[&["out"]]),
+    known("reproduce", &[&["out", "seed"]]),
+    known("runs", &[&["out"]]),
+    known("report", &[&["out"]]),
 ];
 
-fn tables() -> Vec<ConfigTable<'static>> {
+fn tables() -> Vec<ConfigTable> {
     let shared = ConfigTable {
         name: DEFAULTS,
-        keys: SHARED,
+        keys: SHARED.to_vec(),
     };
-    let command_tables = COMMANDS.iter().filter(|known| known.has_table()).map(
-        |&CommandKeys {
-             command: name,
-             keys,
-         }| ConfigTable { name, keys },
-    );
-    std::iter::once(shared).chain(command_tables).collect()
+    let commands = COMMANDS.iter().filter(|known| known.has_table());
+    let tables = commands.map(|known| ConfigTable {
+        name: known.command,
+        keys: known.keys().collect(),
+    });
+    std::iter::once(shared).chain(tables).collect()
 }
 
 impl CommandKeys {
+    fn keys(&self) -> impl Iterator<Item = &'static str> {
+        self.lists.iter().copied().flatten().copied()
+    }
+
     /// Whether it has a table of its own: what has settings that other commands do not share.
     fn has_table(&self) -> bool {
-        self.keys
-            .iter()
-            .any(|key| !matches!(key.name, "out" | "seed"))
+        self.keys().any(|key| !matches!(key, "out" | "seed"))
     }
 
     /// Whether a setting of this table and key can hold for it.
     fn takes(&self, table: &str, key: &str) -> bool {
         let in_own_table = table == self.command && self.has_table();
-        (in_own_table || table == DEFAULTS)
-            && self.keys.iter().any(|known_key| known_key.name == key)
+        (in_own_table || table == DEFAULTS) && self.keys().any(|known| known == key)
     }
-}
-
-fn is_shared(key: &str) -> bool {
-    SHARED.iter().any(|shared_key| shared_key.name == key)
 }
 
 #[cfg(test)]

@@ -41,20 +41,17 @@ fn failure(text: &str, arguments: &str) -> String {
 fn every_key_is_an_option_of_its_command() {
     let program = Cli::command();
     for known in COMMANDS {
-        for key in known.keys {
-            let option = option(&program, known.command, key.name);
-            let option = option.unwrap_or_else(|| panic!("{} {}", known.command, key.name));
-            assert_eq!(option.get_id().as_str(), id(key.name));
-            assert!(option.get_action().takes_values(), "{}", key.name);
+        for key in known.keys() {
+            let option = option(&program, known.command, key);
+            let option = option.unwrap_or_else(|| panic!("{} {key}", known.command));
+            assert_eq!(option.get_id().as_str(), id(key));
+            assert!(option.get_action().takes_values(), "{key}");
         }
     }
-    let bench = COMMANDS
-        .iter()
-        .find(|known| known.command == "bench")
-        .unwrap();
-    for name in IN_JOB_FILES {
-        assert!(bench.keys.iter().any(|key| key.name == name), "{name}");
-    }
+    let bench = COMMANDS.iter().find(|known| known.command == "bench");
+    let keys: Vec<&str> = bench.unwrap().keys().collect();
+    let known = IN_JOB_FILES.iter().all(|name| keys.contains(name));
+    assert!(known, "{keys:?}");
 }
 
 #[test]
@@ -90,47 +87,32 @@ fn names_of_targets_are_replaced() {
     let args = tune(text, "@disk");
     assert_eq!(args.workload.target.as_deref(), Some("sim:1ms"));
     let message = failure(text, "calibrate @disc");
-    assert!(
-        message.starts_with("find the target @disc: expected a name in [targets]"),
-        "{message}"
-    );
+    let begin = "find the target @disc: expected a name in [targets]";
+    assert!(message.starts_with(begin), "{message}");
     let line = "q2c --no-config tune @disk".split(' ').map(OsString::from);
-    match read(line.collect()) {
-        Err(CliError::File(failure)) => {
-            assert!(
-                failure.message().contains("found --no-config"),
-                "{failure:?}"
-            );
-        }
-        other => panic!("{other:?}"),
-    }
+    let Err(CliError::File(failure)) = read(line.collect()) else {
+        panic!("the name of a target without a file");
+    };
+    let message = failure.message();
+    assert!(message.contains("found --no-config"), "{message}");
 }
 
 /// A fault is told by the place and the key in the file, and by no option that nobody typed.
 #[test]
 fn faults_are_told_by_key_and_place() {
-    for (text, expected) in [
-        (
-            "[tune]\nseconds = \"2 parsecs\"\n",
-            "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s",
-        ),
-        (
-            "[tune]\ntrials = 0\n",
-            "line 2, column 10: tune.trials: 0 is not in 1..=1000",
-        ),
-        (
-            "[defaults]\nbs = [\"4k\",\n  \"x\"]\n",
-            "line 3, column 3: defaults.bs: ",
-        ),
-        (
-            "[tune]\nallow-write = \"/dev/sda\"\n",
-            "line 2, column 1: expected a key of [tune], one of out, cpus,",
-        ),
-    ] {
+    let is_faulty = |text: &str, expected: &str| {
         let message = failure(text, "tune sim:1ms");
         assert!(message.contains(expected), "{message}");
         assert!(!message.contains("--seconds"), "{message}");
-    }
+    };
+    let seconds = "line 2, column 11: tune.seconds: expected 0.1 s to 3600 s";
+    is_faulty("[tune]\nseconds = \"2 parsecs\"\n", seconds);
+    let trials = "line 2, column 10: tune.trials: 0 is not in 1..=1000";
+    is_faulty("[tune]\ntrials = 0\n", trials);
+    let sizes = "[defaults]\nbs = [\"4k\",\n  \"x\"]\n";
+    is_faulty(sizes, "line 3, column 3: defaults.bs: ");
+    let key = "line 2, column 1: expected a key of [tune], one of out, cpus,";
+    is_faulty("[tune]\nallow-write = \"/dev/sda\"\n", key);
     let many = failure("[x]\n[y]\n[z]\n", "runs");
     assert!(many.ends_with("; 2 more are told by q2c doctor"), "{many}");
 }

@@ -79,14 +79,17 @@ fn check(result: &Value) {
 fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     let folder = Place::new();
     two_files(folder.path());
-    let direct = folder.q2c("analyze nvme0n1 --json").json();
+    let direct = folder.json("analyze nvme0n1 --json");
     check(&direct);
     assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
     assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
     let import = "trace import nvme0n1 --format blktrace --out t.parquet";
-    let info = folder.q2c(import).done();
+    let info = folder.done(import);
     has_words(&info, "10 records | 259:0 (10)");
-    let imported = folder.q2c("analyze t.parquet --json").json();
+    // A trace is analysed by diff as well, and alike with itself.
+    let same = folder.done("diff t.parquet t.parquet");
+    has_words(&same, "▸ Single values, which tell nothing apart\n");
+    let imported = folder.json("analyze t.parquet --json");
     check(&imported);
     for part in split("stages groups in_flight seeks bottleneck activity unmatched") {
         assert_eq!(imported[part], direct[part], "{part}");
@@ -98,43 +101,34 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
 fn one_process_is_analysed_alone() {
     let folder = Place::new();
     let row = |n: u32| {
-        let (comm, pid) = if n.is_multiple_of(4) {
-            ("db", 7)
-        } else {
-            ("backup", 9)
-        };
+        let (comm, pid) = [("db", 7), ("backup", 9)][usize::from(!n.is_multiple_of(4))];
         let (begin, end) = (n * 100, n * 100 + 20 + pid);
         format!("{begin},{end},read,4096,{comm},{pid}\n")
     };
     let rows: String = (0..40).map(row).collect();
     let head = "queue_ns,complete_ns,op,bytes,comm,pid\n";
     folder.put("in.csv", format!("{head}{rows}"));
-    let format = ["--format", "csv", "--unit", "us"];
-    let analyze = |process: &[&str]| {
-        let arguments = [&["analyze", "in.csv"][..], &format, process].concat();
-        folder.words(&arguments)
-    };
+    let analyze = |how: &str| folder.q2c(format!("analyze in.csv --format csv --unit us {how}"));
     for process in ["db", "7"] {
-        let result = analyze(&["--process", process, "--json"]).json();
+        let result = analyze(&format!("--process {process} --json")).json();
         assert_eq!(number(&result, "/requests"), 10.0);
         assert_eq!(number(&result, "/stages/Q2C/max_ns"), 27_000.0);
         assert_eq!(result["input"]["facts"]["analyzed.process"], process);
     }
-    let said = analyze(&["--process", "db"]).done();
-    assert!(said.contains("10 I/Os of process db in 3.63 ms"), "{said}");
+    let said = analyze("--process db").done();
+    has_words(&said, "10 I/Os of process db in 3.63 ms");
     let others = "find process fio in in.csv | backup (9), db (7) | q2c analyze";
-    analyze(&["--process", "fio"]).refused(3, others);
-    let nobody = "queue_ns,complete_ns,op,bytes\n0,20,read,4096\n";
-    folder.put("in.csv", nobody);
-    analyze(&["--process", "fio"]).refused(3, "found none | q2c trace record DISK");
-    assert!(analyze(&[]).code == 0);
+    analyze("--process fio").refused(3, others);
+    folder.put("in.csv", "queue_ns,complete_ns,op,bytes\n0,20,read,4096\n");
+    analyze("--process fio").refused(3, "found none | q2c trace record DISK");
+    analyze("").done();
 }
 
 #[test]
 fn btt_s_tables_hold_the_same_in_seconds() {
     let folder = Place::new();
     two_files(folder.path());
-    let said = folder.q2c("analyze nvme0n1 --btt").done();
+    let said = folder.done("analyze nvme0n1 --btt");
     for row in [
         "Q2Q 0.000050000 0.000050000 0.000050000 9",
         "D2C 0.000070000 0.000070000 0.000070000 10",
@@ -154,7 +148,7 @@ fn other_recordings_are_analysed_directly() {
     let folder = Place::new();
     folder.put("list", "10\n20\n30\n");
     let arguments = "analyze list --unit us --op read --bs 4k --json";
-    let result = folder.q2c(arguments).json();
+    let result = folder.json(arguments);
     assert_eq!(result["layer"], "user");
     assert_eq!(number(&result, "/stages/U2C/mean_ns"), 20_000.0);
     assert_eq!(number(&result, "/in_flight/mean"), 1.0);
@@ -169,7 +163,7 @@ fn what_cannot_be_analysed_is_said() {
     folder.put("bad.blktrace.0", bytes);
     let bad = folder.q2c("analyze bad");
     bad.refused(3, "offset 48 | 07 07 07 07");
-    let skipped = folder.q2c("analyze bad --skip-bad --json").json();
+    let skipped = folder.json("analyze bad --skip-bad --json");
     assert_eq!(number(&skipped, "/unmatched/no record"), 1.0);
 }
 
@@ -178,8 +172,7 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let folder = Place::new();
     two_files(folder.path());
     let arguments = "analyze nvme0n1 --json --html a.html --window 120us..130us";
-    let run = folder.q2c(arguments);
-    let result = run.json();
+    let result = folder.json(arguments);
     let page = folder.text("a.html");
     // The two reads in flight were queued at 50 and 100 us, and complete at 150 and 200 us.
     let window = entry(&result, "excerpts", "what", "window");
@@ -191,10 +184,9 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     let backwards = folder.q2c("analyze nvme0n1 --window 2ms..1ms");
     backwards.refused(2, "the first the smaller");
     folder.put("result.json", result.to_string());
-    let again = "report result.json --html b.html";
-    folder.q2c(again).done();
+    folder.done("report result.json --html b.html");
     assert_eq!(folder.text("b.html"), page);
-    let table = folder.q2c("report result.json --csv").done();
+    let table = folder.done("report result.json --csv");
     has_words(&table, "all,,D2C,,,70000,70000,70000,70000,10,");
 }
 
@@ -203,12 +195,9 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
 /// times, each in the queue of its own. CPU 4 writes 60 times, 15 of them in queue 3, which is not
 /// its own.
 fn queued(path: &Path) {
-    let map = (
-        "device.259:0.queues".to_owned(),
-        "0:0-1 1:2-3 2:4-5 3:6-7".to_owned(),
-    );
+    let map = ["device.259:0.queues", "0:0-1 1:2-3 2:4-5 3:6-7"].map(str::to_owned);
     let meta = TraceMeta {
-        facts: [map].into(),
+        facts: [map.into()].into(),
         ..TraceMeta::default()
     };
     let mut writer = TraceWriter::create(path, meta).unwrap();
@@ -244,7 +233,7 @@ fn queued(path: &Path) {
 fn queues_by_device_and_direction() {
     let folder = Place::new();
     queued(&folder.path().join("t.parquet"));
-    let result = folder.q2c("analyze t.parquet --json").json();
+    let result = folder.json("analyze t.parquet --json");
     let [known, unknown] = ["259:0", "8:0"].map(|name| entry(&result, "queues", "device", name));
     assert_eq!(known["queues"], json!(4));
     assert_eq!(unknown["queues"], Value::Null);
@@ -273,19 +262,18 @@ fn a_start_and_a_latency_are_no_stages() {
     folder.put("in.csv", format!("start,took,tenant\n{}", rows.join("\n")));
     let columns = "--columns queue_ns=start,latency=took,comm=tenant";
     let import = "trace import in.csv --format csv --unit us --op read --bs 4k --out t";
-    folder.q2c(format!("{import} {columns}")).done();
-    let result = folder.q2c("analyze t --json").json();
+    folder.done(format!("{import} {columns}"));
+    let result = folder.json("analyze t --json");
     assert_eq!(number(&result, "/stages/Q2C/mean_ns"), 30_000.0);
     assert!(result["bottleneck"].is_null(), "{}", result["bottleneck"]);
     assert_eq!(result["seeks"], json!([]));
     assert_eq!(result["warnings"][0]["id"], "start-and-latency");
-    let tenants = result["groups"].list("process");
-    let key_and_requests = |tenant: &Value| (tenant["key"].clone(), number(tenant, "/requests"));
-    assert_eq!(
-        tenants.iter().map(key_and_requests).collect::<Vec<_>>(),
-        [(json!("t0"), 75.0), (json!("t1"), 25.0)]
-    );
-    let said = folder.q2c("analyze t").done();
+    for (tenant, requests) in [("t0", 75.0), ("t1", 25.0)] {
+        let group = entry(&result["groups"], "process", "key", tenant);
+        assert_eq!(number(group, "/requests"), requests);
+    }
+    assert_eq!(result["groups"].list("process").len(), 2);
+    let said = folder.done("analyze t");
     for made_up in ["most time:", "rest"] {
         assert!(!said.contains(made_up), "{said}");
     }
@@ -300,34 +288,30 @@ fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     let path = folder.path().join("t.parquet");
     let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
     let device = DevId { major: 8, minor: 0 };
-    let records: Vec<IoRecord> = (0..PROCESSES)
-        .map(|n| {
-            let at = u64::from(n) * 1_000;
-            let mut record =
-                IoRecord::new(at, Layer::User, device, Op::Read, Sectors(0), Bytes(4096));
-            (record.submit_ns, record.reap_ns) = (Some(Nanos(at)), Some(Nanos(at + 500)));
-            record.pid = Some(n);
-            record.comm = Some(match n {
-                0 => "x".repeat(5 << 20),
-                n => format!("process {n}"),
-            });
-            record
-        })
-        .collect();
+    let record = |n: u32| {
+        let at = u64::from(n) * 1_000;
+        let new = IoRecord::new(at, Layer::User, device, Op::Read, Sectors(0), Bytes(4096));
+        let long = (n == 0).then(|| "x".repeat(5 << 20));
+        IoRecord {
+            submit_ns: Some(Nanos(at)),
+            reap_ns: Some(Nanos(at + 500)),
+            pid: Some(n),
+            comm: long.or_else(|| Some(format!("process {n}"))),
+            ..new
+        }
+    };
+    let records: Vec<IoRecord> = (0..PROCESSES).map(record).collect();
     writer.push(&records).unwrap();
     writer.finish().unwrap();
-    let html = ["analyze", "t.parquet", "--json", "--html", "page.html"];
-    let result = folder.words(&html).json();
+    let result = folder.json("analyze t.parquet --json --html page.html");
     let groups = result["groups"].list("process");
     assert!(groups.len() <= 513, "{}", groups.len());
     assert_eq!(groups.last().unwrap()["key"], "others");
     let longest = groups.iter().map(|g| g["key"].as_str().unwrap().len());
     assert!(longest.max().unwrap() < 100);
     let warning = entry(&result, "warnings", "id", "names-left-out");
-    has_words(
-        &warning["found"].to_string(),
-        "1 names of processes were cut",
-    );
+    let phrases = "1 names of processes were cut";
+    has_words(&warning["found"].to_string(), phrases);
     let page = fs::metadata(folder.path().join("page.html")).unwrap();
     assert!(page.len() < 16 << 20, "{}", page.len());
 }

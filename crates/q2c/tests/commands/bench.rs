@@ -2,18 +2,16 @@
 
 use crate::program::*;
 
-fn bench(more: &[&str]) -> Finished {
-    let folder = Place::new();
-    let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "2"];
-    folder.words(&[&["bench"], more, &short[..]].concat())
+fn bench(more: &str) -> Finished {
+    let short = "--seconds 1 --warm-up 0.25 --trials 2";
+    Place::new().q2c(format!("bench {more} {short}"))
 }
 
 fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value {
-    let cells = result.list("cells").iter();
-    let mut mine =
-        cells.filter(|c| c["method"] == method && c["jobs"] == jobs && c["depth"] == depth);
-    mine.next()
-        .unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
+    let mut cells = result.list("cells").iter();
+    let mine = |c: &&Value| c["method"] == method && c["jobs"] == jobs && c["depth"] == depth;
+    let cell = cells.find(mine);
+    cell.unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
 }
 
 /// The device serves two requests at once, 5 ms each: 200 per second with one in flight, and 400
@@ -21,18 +19,18 @@ fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value
 /// that, 2,087 of them on the CPU of its job.
 #[test]
 fn throughput_is_that_of_the_device() {
-    let device = ["sim:5ms,servers=2", "--method", "interrupt", "--json"];
-    let axes = ["--jobs", "1,2,4", "--depth", "1,2,4"];
-    let result = bench(&[&device[..], &axes].concat()).json();
+    let axes = "--jobs 1,2,4 --depth 1,2,4 --method interrupt";
+    let result = bench(&format!("sim:5ms,servers=2 --json {axes}")).json();
     assert_eq!(result["schema"], "q2c.bench/5");
     assert_eq!(result.list("cells").len(), 9);
-    for (jobs, depth, wanted) in [
+    let points = [
         (1, 1, 200.0),
         (1, 2, 400.0),
         (1, 4, 400.0),
         (2, 1, 400.0),
         (4, 2, 400.0),
-    ] {
+    ];
+    for (jobs, depth, wanted) in points {
         let cell = cell(&result, "interrupt", jobs, depth);
         let iops = number(cell, "/iops/median");
         within(iops, wanted, 0.003);
@@ -49,8 +47,7 @@ fn throughput_is_that_of_the_device() {
     assert_eq!(curves.len(), 3, "one per depth");
     assert_eq!(curves[0]["peak"], 4);
     assert_eq!(curves[0]["collapse"], Value::Null);
-    let refused = curves[0]["refused"].as_str().unwrap();
-    has_words(&refused, "point");
+    has_words(curves[0]["refused"].as_str().unwrap(), "point");
 }
 
 /// A device is one, whoever uses it: four jobs on one server have the IOPS of one job, and on four
@@ -58,9 +55,8 @@ fn throughput_is_that_of_the_device() {
 #[test]
 fn jobs_share_the_servers_of_their_device() {
     for (servers, wanted) in [(1, 200.0), (4, 800.0)] {
-        let device = format!("sim:5ms,servers={servers}");
-        let axes = ["--jobs", "1,4", "--depth", "1", "--method", "interrupt"];
-        let result = bench(&[&[device.as_str(), "--json"], &axes[..]].concat()).json();
+        let axes = "--jobs 1,4 --depth 1 --method interrupt";
+        let result = bench(&format!("sim:5ms,servers={servers} --json {axes}")).json();
         let iops = |jobs| number(cell(&result, "interrupt", jobs, 1), "/iops/median");
         within(iops(1), 200.0, 0.001);
         within(iops(4), wanted, 0.001);
@@ -72,46 +68,39 @@ fn jobs_share_the_servers_of_their_device() {
 #[test]
 fn a_device_has_the_times_of_a_recording() {
     let folder = Place::new();
-    let list: String = (0..500)
-        .map(|n| format!("{}\n", 1_000 + n % 2 * 2_000))
-        .collect();
-    folder.put("times.txt", list);
+    folder.put("times.txt", "1000\n3000\n".repeat(250));
     let device = "sim:trace=times.txt,unit=us,servers=2";
     let long = "--seconds 20 --warm-up 0.25 --trials 1";
     let how = format!("bench {device} --method interrupt --json");
     let ended = folder.q2c(format!("{how} {long}"));
-    let message = "service times: U2C of 500 recorded I/Os";
-    assert!(ended.stderr.contains(message), "{}", ended.stderr);
+    has_words(&ended.stderr, "service times: U2C of 500 recorded I/Os");
     let result = ended.json();
     let times = &result["target"]["service_times"];
     assert_eq!(times["measure"], "u2c");
-    let class = serde_json::json!({
+    let class = json!({
         "direction": "read", "from_sectors": 8, "recorded": 500, "kept": 500, "median_ns": 1_000_000,
     });
-    assert_eq!(times["classes"], serde_json::json!([class]));
+    assert_eq!(times["classes"], json!([class]));
     let cell = cell(&result, "interrupt", 1, 1);
     // The mean of 10,000 draws of 1 or 3 ms is 2 ms with a standard error of 10 us.
     within(number(cell, "/lat_ns/mean/median"), 2e6, 0.025);
     within(number(cell, "/lat_ns/p99/median"), 3_003_500.0, 0.01);
-    let run = folder.run();
-    let again = format!("report {} --html again.html", run.display());
-    folder.q2c(again).done();
+    let again = format!("report {} --html again.html", folder.run().display());
+    folder.done(again);
     has_words(&folder.text("again.html"), "U2C of 500 recorded I/Os");
-    let refused = |device: &str, code, phrases: &[&str]| {
-        let ended = folder.q2c(format!("bench {device} --method interrupt"));
-        ended.refused(code, phrases);
-    };
-    refused("sim:trace=times.txt", 3, &["times.txt", "unit"]);
-    refused("sim:trace=nowhere.parquet", 3, &["nowhere.parquet"]);
-    refused("sim:trace=times.txt,unit=us,time=d2c", 3, &["D2C"]);
-    refused("sim:trace=times.txt,unt=us", 2, &["the nearest is unit"]);
+    let cases = [
+        "3 | bench sim:trace=times.txt --method interrupt | times.txt | unit",
+        "3 | bench sim:trace=nowhere.parquet --method interrupt | nowhere.parquet",
+        "3 | bench sim:trace=times.txt,unit=us,time=d2c --method interrupt | D2C",
+        "2 | bench sim:trace=times.txt,unt=us --method interrupt | the nearest is unit",
+    ];
+    refuses_in(folder.path(), &cases);
 }
 
 /// The sleep of 4 ms ends 2,500 ns late, a look of 50 ns and a submission of 500 ns come on top.
 #[test]
 fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
-    let args = ["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"];
-    let result = bench(&args).json();
+    let result = bench("sim:2ms --method poll,hybrid:fixed:4ms --json").json();
     let rule = result["cells"][1]["method"].as_str().unwrap();
     let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, rule, 1, 1));
     assert_eq!(number(poll, "/cpu/job_s/median"), 1.0);
@@ -123,8 +112,7 @@ fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
 
 #[test]
 fn points_that_do_not_exist_are_told() {
-    let ended = bench(&["sim:5ms", "--method", "interrupt,sqpoll", "--json"]);
-    let result = ended.json();
+    let result = bench("sim:5ms --method interrupt,sqpoll --json").json();
     assert_eq!(result.list("cells").len(), 1);
     let left = &result["left_out"][0];
     assert_eq!(left["method"], "sqpoll");
@@ -134,20 +122,18 @@ fn points_that_do_not_exist_are_told() {
 /// A device fails its 100th request. No number of that trial is kept, but the reason is.
 #[test]
 fn a_failed_request_leaves_no_number() {
-    let engines = "fault:eio@100:sim:2ms,sim:2ms";
-    let both = ["sim:2ms", "--engine", engines, "--method", "interrupt"];
-    let result = bench(&[&both[..], &["--json"]].concat()).json();
+    let engines = "--engine fault:eio@100:sim:2ms,sim:2ms";
+    let result = bench(&format!("sim:2ms {engines} --method interrupt --json")).json();
     let cell = &result["cells"][0];
     assert_eq!(cell["iops"]["trials"], 0, "{cell:#}");
-    let reason = cell["failures"][0].as_str().unwrap();
-    assert!(reason.contains("Input/output error"), "{reason}");
+    has_words(cell["failures"][0].as_str().unwrap(), "Input/output error");
     assert_eq!(result["cells"][1]["iops"]["trials"], 2);
 }
 
 /// Runs a benchmark until `share` finds more than `least` of a CPU in it, four times at most:
 /// others may be at work on this machine. After the last one the lack is a counted skip, and
 /// `None`.
-fn with_a_cpu(args: &[&str], least: f64, share: impl Fn(&Value) -> f64) -> Option<Value> {
+fn with_a_cpu(args: &str, least: f64, share: impl Fn(&Value) -> f64) -> Option<Value> {
     let mut shares = Vec::new();
     for _ in 0..4 {
         let result = bench(args).json();
@@ -169,9 +155,9 @@ fn with_a_cpu(args: &[&str], least: f64, share: impl Fn(&Value) -> f64) -> Optio
 #[test]
 fn the_kernel_thread_of_sqpoll_is_charged() {
     timed(|| {
-        let args = split("--scratch 4m --engine io_uring --method interrupt,sqpoll --json");
+        let args = "--scratch 4m --engine io_uring --method interrupt,sqpoll --json";
         let helper = |result: &Value| number(cell(result, "sqpoll", 1, 1), "/cpu/helper_s/median");
-        let Some(result) = with_a_cpu(&args, 0.15, helper) else {
+        let Some(result) = with_a_cpu(args, 0.15, helper) else {
             return;
         };
         let [interrupt, sqpoll] = ["interrupt", "sqpoll"].map(|by| cell(&result, by, 1, 1));
@@ -193,12 +179,11 @@ fn the_kernel_thread_of_sqpoll_is_charged() {
 fn a_run_can_be_drawn_again() {
     let folder = Place::new();
     let short = "--seconds 1 --warm-up 0.25 --trials 1";
-    let printed = folder
-        .q2c(format!("bench sim:5ms --jobs 1,2 {short}"))
-        .done();
+    let printed = folder.q2c(format!("bench sim:5ms --jobs 1,2 {short}"));
+    let printed = printed.done();
     has_words(&printed, "4 KiB randread, depth 1 | KIOPS/core");
     let again = format!("report {} --json", folder.run().display());
-    let result = folder.q2c(again).json();
+    let result = folder.json(again);
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     assert_eq!(table, printed);
     let lines: Vec<&str> = csv.lines().collect();
@@ -214,22 +199,21 @@ fn a_run_can_be_drawn_again() {
 /// depth 1 all sleep, and nothing is said.
 #[test]
 fn a_miss_rate_says_how_many_ios_slept() {
-    let device = ["sim:2ms,servers=8", "--method", "hybrid:fixed:1ms"];
-    let result = bench(&[&device[..], &["--depth", "1,8", "--json"]].concat()).json();
+    let device = "sim:2ms,servers=8 --method hybrid:fixed:1ms --depth 1,8";
+    let result = bench(&format!("{device} --json")).json();
     let share = |depth| {
         let cell = cell(&result, "hybrid:fixed:sleep=1ms", 1, depth);
         number(cell, "/slept_share/median")
     };
     assert_eq!(share(1), 1.0);
     within(share(8), 1.0 / 8.0, 0.01);
-    let text = bench(&[&device[..], &["--depth", "1,8"]].concat()).done();
-    let text = text.replace("\n ", "");
+    let text = bench(device).done().replace("\n ", "");
     assert_eq!(text.matches("of all I/Os, of which").count(), 1, "{text}");
 }
 
 #[test]
 fn lines_about_trials_have_a_unit() {
-    let finished = bench(&["sim:5ms", "--method", "interrupt"]);
+    let finished = bench("sim:5ms --method interrupt");
     let mut lines = finished.stderr.lines();
     let took = lines.find(|line| line.contains(": took "));
     assert!(took.unwrap().contains(" IOPS ("), "{took:?}");
@@ -245,11 +229,10 @@ fn of_very_many_points_not_all_are_measured() {
     let short = "--seconds 0.25 --warm-up 0.2 --trials 1";
     let target = "bench sim:1ms,servers=4 --json --budget 3s";
     let finished = folder.q2c(format!("{target} {axes} {short}"));
-    let said = finished.stderr.contains("a coarse grid is measured first");
-    assert!(said, "{}", finished.stderr);
+    has_words(&finished.stderr, "a coarse grid is measured first");
     let result = finished.json();
     let jobs = |list: &str| -> Vec<u64> {
-        let points = result[list].as_array().unwrap().iter();
+        let points = result.list(list).iter();
         points.map(|p| p["jobs"].as_u64().unwrap()).collect()
     };
     let (cells, others) = (jobs("cells"), jobs("not_measured"));

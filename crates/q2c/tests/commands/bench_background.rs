@@ -3,17 +3,15 @@
 use crate::program::*;
 
 /// A device that serves one request of 5 ms at a time: 200 per second, for all jobs together.
-const DEVICE: [&str; 4] = ["bench", "sim:5ms,servers=1", "--method", "interrupt"];
-const SHORT: [&str; 6] = ["--seconds", "1", "--warm-up", "0.25", "--trials", "2"];
+const DEVICE: &str = "bench sim:5ms,servers=1 --method interrupt";
+const SHORT: &str = "--seconds 1 --warm-up 0.25 --trials 2";
 
 fn cells(result: &Value) -> &[Value] {
     result.list("cells")
 }
 
-fn result(options: &[&str]) -> Value {
-    let folder = Place::new();
-    let arguments = [&DEVICE, options, &SHORT, &["--json"]].concat();
-    folder.words(&arguments).json()
+fn result(options: &str) -> Value {
+    Place::new().json(format!("{DEVICE} {options} {SHORT} --json"))
 }
 
 /// Checks a figure up to the I/Os at the edges of a trial.
@@ -26,9 +24,9 @@ fn about(value: f64, wanted: f64) {
 /// background job, and 50 beside three requests in flight of background jobs.
 #[test]
 fn a_background_takes_its_share_of_the_device() {
-    let three = "bs=4k,depth=1; bs=4k,depth=2";
-    let backgrounds = ["--background", "none", "--background", "bs=4k"];
-    let result = result(&[&backgrounds[..], &["--background", three]].concat());
+    let three = "'bs=4k,depth=1; bs=4k,depth=2'";
+    let backgrounds = "--background none --background bs=4k --background";
+    let result = result(&format!("{backgrounds} {three}"));
     assert_eq!(cells(&result).len(), 3);
     let text = "rw=randread,bs=4096,depth=1,jobs=1,wait=interrupt";
     assert_eq!(cells(&result)[0]["background"], Value::Null);
@@ -54,8 +52,7 @@ fn a_background_takes_its_share_of_the_device() {
 /// first phase and 100 in its second.
 #[test]
 fn phases_are_parts_of_one_trial() {
-    let options = ["--phases", "--background", "none", "--background", "bs=4k"];
-    let result = result(&options);
+    let result = result("--phases --background none --background bs=4k");
     assert_eq!(result["job"]["phases"], true);
     assert_eq!(cells(&result).len(), 2);
     // A phase has one slice of warm-up and four that count, and the second follows the first.
@@ -68,9 +65,9 @@ fn phases_are_parts_of_one_trial() {
         assert_eq!(course[0]["counted"], false);
         assert_eq!(course[1]["counted"], true);
         // A slice ends with the I/O that is in flight at its end.
-        let at = course[0]["begin_s"].as_f64().unwrap();
+        let at = number(&course[0], "/begin_s");
         assert!((begin..begin + 0.005).contains(&at), "{at} {begin}");
-        let background = course[2]["background_iops"].as_f64().unwrap();
+        let background = number(&course[2], "/background_iops");
         assert_eq!(background > 0.0, begin > 0.0, "{course:#?}");
         assert!(background.is_sign_positive(), "{course:#?}");
     }
@@ -82,13 +79,12 @@ fn phases_are_parts_of_one_trial() {
 fn sleeps_and_leads_are_told_and_drawn_again() {
     let folder = Place::new();
     let methods = "interrupt,hybrid:fixed:2ms,hybrid:fixed:9ms";
-    let device = ["bench", "sim:5ms,servers=2", "--method", methods];
-    let bench = [&device[..], &["--jobs", "1,2"], &SHORT].concat();
-    let printed = folder.words(&bench).done();
-    has_words(&split(&printed).join(" "), "effective sleep 2.00 ms, slept");
+    let bench = format!("bench sim:5ms,servers=2 --method {methods} --jobs 1,2 {SHORT}");
+    let printed = folder.done(bench);
+    has_words(&flat(&printed), "effective sleep 2.00 ms, slept");
     has_words(&printed, "lead:");
     let again = format!("report {} --json", folder.run().display());
-    let result = folder.q2c(again).json();
+    let result = folder.json(again);
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     assert_eq!(table, printed);
     for (cell, asked) in cells(&result)[2..].iter().zip([2e6, 2e6, 9e6, 9e6]) {
@@ -113,14 +109,13 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
 fn a_tuned_method_is_measured_beside_the_others() {
     let folder = Place::new();
     let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/tune-4.json");
-    let command_line = format!("bench sim:5ms --method interrupt --tuned {run} --json");
-    let arguments = split(&command_line);
-    let result = folder.words(&[&arguments[..], &SHORT].concat()).json();
+    let bench = format!("bench sim:5ms --method interrupt --tuned {run} --json");
+    let result = folder.json(format!("{bench} {SHORT}"));
     let methods = texts(&result, "cells", "method");
     assert_eq!(methods, ["interrupt", "hybrid:uring"]);
     let tuned = &result["job"]["tuned"];
     assert_eq!(tuned["methods"][0]["method"], "hybrid:uring");
     assert_eq!(tuned["target"], "sim:200us");
-    let ended = folder.words(&[&arguments[..], &["--bs", "8k"]].concat());
+    let ended = folder.q2c(format!("{bench} --bs 8k"));
     ended.refused(3, "no answer for 8 KiB | --bs");
 }

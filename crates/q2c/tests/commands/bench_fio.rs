@@ -3,10 +3,9 @@
 use crate::program::*;
 use q2c_testkit::random_mib;
 
-fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Finished {
-    fs::write(folder.join("job.fio"), job).unwrap();
-    let short = ["bench", "--fio", "job.fio", "--trials", "1"];
-    q2c(folder, &[&short[..], more].concat())
+fn with(folder: &Place, job: &str, more: &str) -> Finished {
+    folder.put("job.fio", job);
+    folder.q2c(format!("bench --fio job.fio --trials 1 {more}"))
 }
 
 /// Each section is a point, and flags replace the target and its engine. The device serves two
@@ -16,8 +15,8 @@ fn sections_are_the_points_and_flags_win() {
     let folder = Place::new();
     let job = "[global]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=/nowhere\nruntime=1\nramp_time=300ms\n\
            [one]\n[two]\nstonewall\niodepth=2\nnumjobs=2\n";
-    let device = "sim:5ms,servers=2";
-    let result = with(folder.path(), job, &[device, "--engine", device, "--json"]).json();
+    let device = "sim:5ms,servers=2 --engine sim:5ms,servers=2";
+    let result = with(&folder, job, &format!("{device} --json")).json();
     let cells = result.list("cells");
     assert_eq!(cells.len(), 2, "{result:#}");
     for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 400.0)] {
@@ -37,45 +36,39 @@ fn a_file_with_a_real_target() {
     target.unwrap().sync_all().unwrap();
     let job = "[j]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=target\nbs=8k\niodepth=4\nsize=75%\nruntime=1\n\
                cpus_allowed=0\ngroup_reporting\n";
-    let ended = with(folder.path(), job, &["--json"]);
-    has_words(
-        &ended.stderr,
-        "job.fio, line 11: group_reporting | job.fio, line 10: cpus_allowed",
-    );
+    let ended = with(&folder, job, "--json");
+    let remarks = "job.fio, line 11: group_reporting | job.fio, line 10: cpus_allowed";
+    has_words(&ended.stderr, remarks);
     let result = ended.json();
     let cell = &result["cells"][0];
     assert_eq!(cell["engine"], "libaio");
     assert_eq!(cell["method"], "interrupt");
     assert_eq!((&cell["bs"], &cell["depth"]), (&8192.into(), &4.into()));
-    assert_eq!(result["job"]["cpus"], serde_json::json!([0]));
+    assert_eq!(result["job"]["cpus"], json!([0]));
     assert_eq!(result["job"]["span"], 786_432, "three quarters of 1 MiB");
-    let kept = fs::read_to_string(folder.run().join("job.fio"));
-    assert_eq!(kept.unwrap(), job, "the file is kept");
-    let job = job.replace("75%", "2m");
-    with(folder.path(), &job, &[]).refused(5, "2097152 bytes | 1048576");
+    let kept = folder.text(folder.run().join("job.fio"));
+    assert_eq!(kept, job, "the file is kept");
+    with(&folder, &job.replace("75%", "2m"), "").refused(5, "2097152 bytes | 1048576");
 }
 
 #[test]
 fn what_cannot_be_run_is_named_with_its_line() {
     let folder = Place::new();
-    let folder = folder.path();
     let plain = "[global]\nioengine=libaio\nrw=randread\ndirect=1\n[a]\n";
     for (more, phrases) in [
         (
             "verify=crc32c\nfsync=1\n",
-            &["job.fio", "line 6: verify", "line 7: fsync"][..],
+            "job.fio | line 6: verify | line 7: fsync",
         ),
-        ("runtime=2h\n", &["runtime", "3600"]),
-        ("[b]\niodepth=3\n", &["line 6", "[b]", "[a]", "stonewall"]),
-        (
-            "ioengine\nbssplit\n",
-            &["line 6: ioengine", "line 7: bssplit"],
-        ),
-        ("[b\n", &["line 6", "expected a name"]),
+        ("runtime=2h\n", "runtime | 3600"),
+        ("[b]\niodepth=3\n", "line 6 | [b] | [a] | stonewall"),
+        ("ioengine\nbssplit\n", "line 6: ioengine | line 7: bssplit"),
+        ("[b\n", "line 6 | expected a name"),
     ] {
-        with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, phrases);
+        with(&folder, &format!("{plain}{more}"), "sim:5ms").refused(3, phrases);
     }
-    run_q2c(folder, "bench --fio nowhere.fio").refused(3, "nowhere.fio | No such file");
-    with(folder, plain, &[]).refused(2, "name a file or a block device");
-    assert!(!folder.join("runs").exists(), "nothing was begun");
+    let refused = folder.q2c("bench --fio nowhere.fio");
+    refused.refused(3, "nowhere.fio | No such file");
+    with(&folder, plain, "").refused(2, "name a file or a block device");
+    assert!(!folder.path().join("runs").exists(), "nothing was begun");
 }

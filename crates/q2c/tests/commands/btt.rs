@@ -102,7 +102,7 @@ fn means_extremes_and_counts_agree_with_btt() {
         folder.put(format!("sda.blktrace.{cpu}"), file(&events, cpu));
     }
     let theirs = by_btt(folder.path());
-    let ours: Value = folder.q2c("analyze sda --json").json();
+    let ours: Value = folder.json("analyze sda --json");
     assert_eq!(ours["unmatched"], serde_json::json!({}));
     for stage in ["Q2Q", "Q2G", "G2I", "Q2M", "I2D", "M2D", "D2C", "Q2C"] {
         let [min, mean, max, n] = theirs[stage];

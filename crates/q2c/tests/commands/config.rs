@@ -3,10 +3,6 @@
 use crate::program::*;
 use std::os::unix::fs::chown;
 
-fn write(folder: &Path, text: &str) {
-    fs::write(folder.join("q2c.toml"), text).unwrap();
-}
-
 /// A run in a folder below the file: its target, its settings and its limits are the file's, what
 /// was typed wins, and the run can be given again from what it kept.
 #[test]
@@ -15,19 +11,16 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
         let folder = Place::new();
         let below = folder.path().join("a/b");
         fs::create_dir_all(&below).unwrap();
-        write(
-            folder.path(),
+        folder.put(
+            "q2c.toml",
             "[targets]\nslow = \"sim:1ms\"\n\n[defaults]\nout = \"kept\"\nseconds = \"200ms\"\n\n[bench]\nmethod = \"poll\"\n\
              trials = 3\nwarm-up = \"200ms\"\nfail-if = \"iops>1\"\n",
         );
         let said = run_q2c(&below, "bench @slow --trials 2");
         assert_eq!(said.code, 7, "{}", said.stderr);
         has_words(&said.stderr, "limit iops>1: broken by");
-        let from_line = said
-            .stderr
-            .lines()
-            .find(|line| line.starts_with("from "))
-            .unwrap();
+        let mut lines = said.stderr.lines();
+        let from_line = lines.find(|line| line.starts_with("from ")).unwrap();
         for (word, there) in [
             ("@slow = sim:1ms", true),
             ("defaults.seconds = 200ms", true),
@@ -37,21 +30,16 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
             assert_eq!(from_line.contains(word), there, "{word}: {from_line}");
         }
         let run = only_in(&folder.path().join("kept"));
-        let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
-        has_words(
-            &plan,
-            "target = \"sim:1ms\" | seconds = 0.2 | trials = 2 | method = [\"poll\"]",
-        );
+        let plan = "target = \"sim:1ms\" | seconds = 0.2 | trials = 2 | method = [\"poll\"]";
+        has_words(&folder.text(run.join("plan.toml")), plan);
         let kept = run.join("config.toml");
-        let text = fs::read_to_string(&kept).unwrap();
-        assert!(
-            text.contains("slow = \"sim:1ms\"") && !text.contains("trials"),
-            "{text}"
-        );
+        let text = folder.text(&kept);
+        has_words(&text, "slow = \"sim:1ms\"");
+        assert!(!text.contains("trials"), "{text}");
 
         // The list and the report follow the folder.
         let list = run_q2c(&below, "runs --json").json();
-        assert_eq!(list["runs"].as_array().map(Vec::len), Some(1), "{list}");
+        assert_eq!(list.list("runs").len(), 1, "{list}");
         assert_eq!(run_q2c(&below, "report").done(), said.stdout);
 
         let elsewhere = tempfile::tempdir().unwrap();
@@ -66,61 +54,44 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
 #[test]
 fn the_doctor_tells_what_the_file_sets_or_what_is_wrong_in_it() {
     let folder = Place::new();
-    let check = |options: &[&str]| {
-        let report = folder
-            .words(&[&["doctor", "--json"][..], options].concat())
-            .json();
-        let mut checks = report.list("checks").iter();
-        let check = checks.find(|check| check["id"] == "config").unwrap();
-        (
-            check["verdict"].clone(),
-            check["found"].as_str().unwrap().to_owned(),
-        )
+    let check = |options: &str| {
+        let report = folder.json(format!("doctor --json {options}"));
+        let check = entry(&report, "checks", "id", "config");
+        ["verdict", "found"].map(|field| check[field].as_str().unwrap().to_owned())
     };
-    assert_eq!(check(&[]).1, "no q2c.toml");
-    write(
-        folder.path(),
-        "[targets]\nx = \"sim:1ms\"\n[tune]\ntrials = 3\n",
-    );
-    let (verdict, finding) = check(&[]);
+    assert_eq!(check("")[1], "no q2c.toml");
+    let text = "[targets]\nx = \"sim:1ms\"\n[tune]\ntrials = 3\n";
+    folder.put("q2c.toml", text);
+    let [verdict, finding] = check("");
     assert_eq!(verdict, "pass");
-    assert!(
-        finding.ends_with("q2c.toml: @x = sim:1ms, tune.trials = 3"),
-        "{finding}"
-    );
-    assert_eq!(check(&["--no-config"]).1, "no q2c.toml");
-    write(folder.path(), "[tune]\ntrals = 3\nseconds = \"0\"\n");
-    let (verdict, finding) = check(&[]);
+    let sets = "q2c.toml: @x = sim:1ms, tune.trials = 3";
+    assert!(finding.ends_with(sets), "{finding}");
+    assert_eq!(check("--no-config")[1], "no q2c.toml");
+    folder.put("q2c.toml", "[tune]\ntrals = 3\nseconds = \"0\"\n");
+    let [verdict, finding] = check("");
     assert_eq!(verdict, "warn");
-    has_words(&finding, "line 2, column 1: expected a key of [tune]");
-    assert!(finding.contains("did you mean `trials`?"), "{finding}");
-    write(folder.path(), "[tune]\ntrials = 0\nseconds = \"0\"\n");
-    let (_, finding) = check(&[]);
-    has_words(
-        &finding,
-        "line 2, column 10: tune.trials:  | line 3, column 11: tune.seconds: ",
-    );
+    let phrases = "line 2, column 1: expected a key of [tune] | did you mean `trials`?";
+    has_words(&finding, phrases);
+    folder.put("q2c.toml", "[tune]\ntrials = 0\nseconds = \"0\"\n");
+    let phrases = "line 2, column 10: tune.trials:  | line 3, column 11: tune.seconds: ";
+    has_words(&check("")[1], phrases);
 }
 
 #[test]
 fn a_file_with_a_fault_is_refused_where_it_matters() {
     let folder = Place::new();
-    write(folder.path(), "[tune]\nsecnds = 3\n");
+    folder.put("q2c.toml", "[tune]\nsecnds = 3\n");
     let said = "q2c.toml: line 2, column 1: expected a key of [tune]";
-    folder
-        .q2c("runs")
-        .refused(3, &[said, "did you mean `seconds`?"]);
-    assert_eq!(folder.q2c("runs --no-config").done(), "no runs in runs\n");
-    folder.q2c("poll rules").done();
-    folder
-        .q2c("runs --config gone.toml")
-        .refused(3, "gone.toml");
-    folder
-        .q2c("runs --config x --no-config")
-        .refused(2, "cannot be used");
-    folder
-        .q2c("tune @x --no-config")
-        .refused(2, "find the target @x | ./@x");
+    let runs = folder.q2c("runs");
+    runs.refused(3, &[said, "did you mean `seconds`?"]);
+    assert_eq!(folder.done("runs --no-config"), "no runs in runs\n");
+    folder.done("poll rules");
+    let cases = [
+        "3 | runs --config gone.toml | gone.toml",
+        "2 | runs --config x --no-config | cannot be used",
+        "2 | tune @x --no-config | find the target @x | ./@x",
+    ];
+    refuses_in(folder.path(), &cases);
 
     let other = folder.path().join("other.toml");
     fs::write(&other, "[defaults]\nout = \"there\"\n").unwrap();
@@ -136,12 +107,11 @@ fn a_file_with_a_fault_is_refused_where_it_matters() {
 #[test]
 fn no_file_allows_writing() {
     let folder = Place::new();
-    write(folder.path(), "[targets]\nx = \"data\"\n");
+    folder.put("q2c.toml", "[targets]\nx = \"data\"\n");
     let arguments = "bench @x --rw randwrite --allow-write @x";
-    folder
-        .q2c(arguments)
-        .refused(2, "--allow-write takes no name of q2c.toml");
-    write(folder.path(), "[bench]\nallow-write = \"data\"\n");
+    let named = folder.q2c(arguments);
+    named.refused(2, "--allow-write takes no name of q2c.toml");
+    folder.put("q2c.toml", "[bench]\nallow-write = \"data\"\n");
     folder.q2c("bench data").refused(3, "found `allow-write`");
 }
 
@@ -150,22 +120,18 @@ fn no_file_allows_writing() {
 #[test]
 fn a_strangers_file_is_not_obeyed() {
     let folder = Place::new();
-    write(folder.path(), "[defaults]\nout = \"there\"\n");
+    folder.put("q2c.toml", "[defaults]\nout = \"there\"\n");
     if chown(folder.path().join("q2c.toml"), Some(65_534), None).is_err() {
         return skip("not root");
     }
     let said = ["q2c.toml belongs to user 65534", "--no-config"];
     folder.q2c("runs").refused(3, &said);
-    folder.q2c("runs --config q2c.toml").done();
-    folder.q2c("runs --no-config").done();
+    folder.done("runs --config q2c.toml");
+    folder.done("runs --no-config");
     let behind = |user| {
         let mut command = q2c_command(folder.path(), &["runs"]);
-        command
-            .env("SUDO_UID", user)
-            .output()
-            .unwrap()
-            .status
-            .code()
+        let output = command.env("SUDO_UID", user).output();
+        output.unwrap().status.code()
     };
     assert_eq!((behind("65534"), behind("65533")), (Some(0), Some(3)));
 }

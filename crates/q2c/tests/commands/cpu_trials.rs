@@ -6,17 +6,9 @@ const SHORT: &str = "--seconds 0.2 --warm-up 0.25 --trials 1 --method interrupt"
 
 fn bench(cpus: &str) -> (Value, String) {
     let folder = Place::new();
-    let folder = folder.path();
-    let command_line = format!("bench --scratch 8m --json {SHORT} {cpus}");
-    let result = run_q2c(folder, &command_line).json();
-    let runs = std::fs::read_dir(folder.join("runs")).expect("runs");
-    let run = runs
-        .flatten()
-        .map(|run| run.path())
-        .find(|run| run.is_dir());
-    let run = run.expect("the folder of the run");
-    let report = q2c(folder, &["report", run.to_str().expect("UTF-8")]).done();
-    (result, report)
+    let result = folder.json(format!("bench --scratch 8m --json {SHORT} {cpus}"));
+    // The latest run is drawn.
+    (result, folder.done("report"))
 }
 
 #[test]
@@ -25,8 +17,7 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
     for auto in ["", "--cpus auto"] {
         let (result, report) = bench(auto);
         if !several || result["target"]["device"].is_null() {
-            let reason = "it needs two CPUs and a target whose device is known";
-            return skip(reason);
+            return skip("it needs two CPUs and a target whose device is known");
         }
         let trials = result["target"].list("cpu_trials");
         assert!(trials.len() > 1, "{trials:?}");
@@ -35,7 +26,7 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
         let chosen: Vec<_> = trials.iter().filter(|t| t["chosen"] == true).collect();
         assert_eq!(chosen.len(), 1, "{trials:?}");
         assert_eq!(chosen[0]["cpu"], result["job"]["cpus"][0]);
-        assert!(report.contains("tried from: CPU "), "{report}");
+        has_words(&report, "tried from: CPU ");
         let checks = result["doctor"].list("checks");
         let line = checks.iter().find(|check| check["id"] == "irq-cpus");
         let finding = line.map_or("", |line| line["found"].as_str().unwrap());

@@ -22,13 +22,10 @@ const USES: [(&str, &str); 9] = [
 #[test]
 fn checks_are_sorted_by_use() {
     let folder = Place::new();
-    let report = folder.q2c("doctor --json").json();
+    let report = folder.json("doctor --json");
     let uses: Vec<&str> = texts(&report, "uses", "use");
     assert_eq!(uses, USES.map(|(word, _)| word));
-    let first = |check: &Value| {
-        let first_use = check["uses"][0].as_str().unwrap().to_owned();
-        uses.iter().position(|word| *word == first_use).unwrap()
-    };
+    let first = |check: &Value| uses.iter().position(|word| check["uses"][0] == *word);
     let checks = report.list("checks");
     assert!(checks.is_sorted_by_key(first));
     let ids = texts(&report, "checks", "id");
@@ -42,19 +39,14 @@ fn checks_are_sorted_by_use() {
             assert!(ids.contains(&by.as_str().unwrap()), "{by}");
         }
     }
-    let kept = folder.path().join("doctor.json");
-    fs::write(&kept, report.to_string()).unwrap();
-    let again = folder.q2c("report doctor.json").done();
+    folder.put("doctor.json", report.to_string());
+    let again = folder.done("report doctor.json");
     let (head, again) = again.split_once("\n\n").expect("an empty line");
     has_words(head, "\ndisk: ");
     assert!(again.starts_with(USES[0].1), "{again}");
-    let text = folder.q2c("doctor").done();
-    let headings: Vec<&str> = text
-        .lines()
-        .filter_map(|line| USES.iter().find(|(_, head)| line.starts_with(head)))
-        .map(|(word, _)| *word)
-        .collect();
-    assert_eq!(headings, USES.map(|(word, _)| word), "{text}");
+    let text = folder.done("doctor");
+    let heading = |line: &str| USES.iter().find(|(_, head)| line.starts_with(head));
+    assert!(text.lines().filter_map(heading).eq(&USES), "{text}");
     has_words(&text, " checks: ");
 }
 
@@ -63,7 +55,7 @@ fn checks_are_sorted_by_use() {
 #[test]
 fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     let folder = Place::new();
-    let report = busily(|| folder.q2c("doctor --json").json());
+    let report = busily(|| folder.json("doctor --json"));
     let busy = entry(&report, "checks", "id", "busy-at-rest");
     assert_eq!(busy["verdict"], "invalidates", "{busy}");
     for name in ["tune", "bench"] {
@@ -74,17 +66,16 @@ fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     }
     folder.put("doctor.json", report.to_string());
     let none = "disk: none was looked at; q2c doctor FILE";
-    let text = folder.q2c("report doctor.json").done();
-    has_words(&text, none);
+    has_words(&folder.done("report doctor.json"), none);
     folder.put("target", random_mib());
-    let text = folder.q2c("doctor target").done();
+    let text = folder.done("doctor target");
     assert!(!text.contains(none), "{text}");
 }
 
 #[test]
 fn hints_are_those_of_the_user() {
     let folder = Place::new();
-    let report = folder.q2c("doctor --json").json();
+    let report = folder.json("doctor --json");
     let root = rustix::process::geteuid().is_root();
     for check in report.list("checks") {
         let Some(fix) = check["fix"].as_str() else {
@@ -127,10 +118,8 @@ impl DoctorLoop {
         let kept = ["scheduler", "nr_requests", "nomerges", "wbt_lat_usec"].map(|name| {
             let file = queue.join(name);
             let text = fs::read_to_string(&file).unwrap_or_default();
-            let chosen = text
-                .split_once('[')
-                .and_then(|(_, rest)| rest.split_once(']'));
-            let value = chosen.map_or(text.trim(), |(word, _)| word).to_owned();
+            let chosen = text.split(['[', ']']).nth(1);
+            let value = chosen.unwrap_or(text.trim()).to_owned();
             (file, value)
         });
         let made = DoctorLoop {
@@ -167,26 +156,25 @@ impl DoctorLoop {
         self.folder.path().join("journal")
     }
 
-    fn line(&self) -> String {
+    fn line(&self, more: &str) -> String {
         let (name, journal) = (&self.name, self.journal());
         let journal = journal.display();
-        format!("doctor --fix --only {ONLY} /dev/{name} --journal {journal}")
+        format!("doctor --fix --only {ONLY} /dev/{name} --journal {journal} {more}")
     }
 
-    fn fix(&self, more: &[&str]) -> Finished {
-        self.folder
-            .words(&[&split(&self.line())[..], more].concat())
+    fn fix(&self, more: &str) -> Finished {
+        self.folder.q2c(self.line(more))
     }
 
     fn restore(&self) -> String {
         let line = format!("restore --journal {}", self.journal().display());
-        self.folder.q2c(line).done()
+        self.folder.done(line)
     }
 
     /// Starts the fix with a shell's command, and returns it once that has printed its process id.
     fn start(&self, script: &str) -> (Child, i32) {
-        let line = self.line();
-        let arguments = [&split(&line)[..], &["--", "sh", "-c", script]].concat();
+        let line = self.line("");
+        let arguments = [&words(&line)[..], &["--", "sh", "-c", script]].concat();
         let mut command = q2c_command(self.folder.path(), &arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -222,7 +210,7 @@ fn a_dry_run_changes_nothing() {
         return;
     };
     let before = device.state();
-    let fix = device.fix(&["--dry-run", "--json"]).json();
+    let fix = device.fix("--dry-run --json").json();
     assert_eq!(fix["schema"], "q2c.doctor-fix/1");
     assert_eq!(fix["dry_run"], true);
     let changes = fix.list("changes");
@@ -232,8 +220,8 @@ fn a_dry_run_changes_nothing() {
     let of_device = |change: &Value| change["file"].as_str().unwrap().contains(&device.name);
     assert!(changes.iter().all(of_device), "{changes:?}");
     device.folder.put("fix.json", fix.to_string());
-    let again = device.folder.q2c("report fix.json").done();
-    let text = device.fix(&["--dry-run"]).done();
+    let again = device.folder.done("report fix.json");
+    let text = device.fix("--dry-run").done();
     assert_eq!(again, text);
     has_words(&text, "settings to be changed | queue/nomerges");
     assert_eq!(device.state(), before);
@@ -246,12 +234,9 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
         return;
     };
     let before = device.state();
-    let look = format!(
-        "cat {} {}; exit 3",
-        device.setting("scheduler").display(),
-        device.setting("nomerges").display()
-    );
-    let ended = device.fix(&["--", "sh", "-c", &look]);
+    let [scheduler, merges] = ["scheduler", "nomerges"].map(|name| device.setting(name));
+    let look = format!("cat {} {}; exit 3", scheduler.display(), merges.display());
+    let ended = device.fix(&format!("-- sh -c '{look}'"));
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     // Standard output is the command's alone.
     assert!(ended.stdout.starts_with("[none]"), "{}", ended.stdout);
@@ -260,7 +245,7 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
     has_words(planned, "mq-deadline");
     has_words(done, "put back: ");
     assert_eq!(device.state(), before);
-    let gone = device.fix(&["--", "/no/such/program"]);
+    let gone = device.fix("-- /no/such/program");
     assert_eq!(gone.code, 2, "{}", gone.stderr);
     assert_eq!(device.state(), before);
     assert_eq!(device.restore(), "nothing to restore\n");
@@ -272,13 +257,13 @@ fn settings_stay_until_they_are_restored() {
         return;
     };
     let before = device.state();
-    let fix = device.fix(&["--json"]);
+    let fix = device.fix("--json");
     has_words(&fix.stderr, "q2c restore --journal");
     let fix = fix.json();
     let changed = |change: &Value| change["state"] == "changed";
     assert!(fix.list("changes").iter().all(changed));
     assert!(device.is_fixed());
-    let again = device.fix(&["--json"]).json();
+    let again = device.fix("--json").json();
     assert_eq!(again["changes"], Value::Array(vec![]), "it is well already");
     has_words(&device.restore(), "nomerges");
     assert_eq!(device.state(), before);

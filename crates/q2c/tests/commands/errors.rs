@@ -2,6 +2,7 @@
 
 use crate::program::*;
 use crate::{scale, simulated, tune_program};
+use std::os::unix::fs::symlink;
 
 fn refusals() -> impl Iterator<Item = &'static str> {
     let cases = include_str!("refusals.txt").lines();
@@ -15,7 +16,7 @@ fn make_files(folder: &Place) {
     let latencies: String = (0..100).map(|n| format!("{}\n", 80_000 + n)).collect();
     folder.put("latencies.txt", latencies);
     let import = "trace import latencies.txt --format latency-list --unit ns --op read --bs 4k -o trace.parquet";
-    folder.q2c(import).done();
+    folder.done(import);
     folder.put("other.json", r#"{"schema": "q2c.poll-sim/1"}"#);
     folder.put("object.json", "{}");
     folder.put("list.json", "[]");
@@ -33,15 +34,18 @@ fn make_files(folder: &Place) {
     folder.put("table.csv", "when,took\n1,2\n3,x\n");
     folder.put("cut", "PAR1 and no more");
     folder.put("traced.blktrace.0", "");
-    for name in ["empty", "old"] {
+    for name in ["empty", "old", "planned"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
     folder.put("old/result.json", r#"{"schema": "q2c.replay/1"}"#);
+    folder.put("planned/plan.toml", "seconds = \"many\"\n");
     scale::run(folder.path(), 8);
     folder.put("taken", "precious");
     folder.put("file", q2c_testkit::random_mib());
+    folder.put("small", vec![7; 64 * 4096 - 1]);
     folder.put("m.toml", simulated::MACHINE);
     folder.put("a.txt", "30\n".repeat(200));
+    symlink("a.txt", folder.path().join("link.out")).unwrap();
     folder.put("empty.txt", "");
     for (name, last) in [
         ("words", "fast"),
@@ -67,12 +71,14 @@ fn names(folder: &Place) -> Vec<PathBuf> {
 }
 
 /// A refused command writes to no file that there is, and leaves none. Only a benchmark that looked
-/// at each of its points and found none leaves its run, which says why; there are two of them.
+/// at each of its points and found none leaves its run, which says why, and a replay that cannot be
+/// recorded; there are three of them.
 #[test]
 fn every_error_says_what_to_do_next() {
     let folder = Place::on_disk();
     make_files(&folder);
-    let kept = || ["file", "taken"].map(|name| fs::read(folder.path().join(name)).unwrap());
+    let kept =
+        || ["file", "taken", "a.txt"].map(|name| fs::read(folder.path().join(name)).unwrap());
     let before = (names(&folder), kept());
     let cases: Vec<&str> = refusals().collect();
     let wrong = std::thread::scope(|scope| {
@@ -86,7 +92,7 @@ fn every_error_says_what_to_do_next() {
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let runs = folder.path().join("runs");
-    assert_eq!(fs::read_dir(&runs).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(&runs).unwrap().count(), 3);
     fs::remove_dir_all(runs).unwrap();
     assert_eq!((names(&folder), kept()), before);
 }
@@ -96,8 +102,10 @@ fn not_as_told(folder: &Place, case: &str) -> Option<String> {
     let (code, line, says) = refusal(case);
     let ended = folder.q2c(line);
     let stderr = &ended.stderr;
-    let begins = stderr.starts_with("q2c: failed to ") || stderr.contains("\nq2c: failed to ");
-    let as_told = begins
+    let failed = |line: &&str| line.starts_with("q2c: failed to ");
+    let once = stderr.lines().filter(failed).count() == 1;
+    let as_told = once
+        && stderr.lines().next_back().as_ref().is_some_and(failed)
         && (ended.code, ended.stdout.as_str()) == (code, "")
         && says.iter().all(|said| stderr.contains(said))
         && !stderr.contains("failed to failed");

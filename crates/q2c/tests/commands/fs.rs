@@ -26,10 +26,9 @@ const SMALL: &str = "fs bench --fs ext4 --size 256m --file 1m --seconds 0.1 --wa
 
 /// Loop devices that read and write a file in `folder`.
 fn loops_on(folder: &Path) -> usize {
-    let disks = fs::read_dir("/sys/block")
-        .unwrap()
-        .map(|disk| disk.unwrap().path());
-    let file = |disk: std::path::PathBuf| fs::read_to_string(disk.join("loop/backing_file")).ok();
+    let disks = fs::read_dir("/sys/block").unwrap();
+    let disks = disks.map(|disk| disk.unwrap().path());
+    let file = |disk: PathBuf| fs::read_to_string(disk.join("loop/backing_file")).ok();
     let on = |file: &String| file.starts_with(folder.to_str().unwrap());
     disks.filter_map(file).filter(on).count()
 }
@@ -41,7 +40,7 @@ fn points_ratios_and_all_reports() {
     }
     let folder = Place::new();
     let axes = "--rw read,append --io direct,buffered --jobs 1,2 --trials 2 --json";
-    let result = folder.q2c(format!("{SMALL} {axes}")).json();
+    let result = folder.json(format!("{SMALL} {axes}"));
     assert_eq!(result["schema"], "q2c.fs/1");
     let cells = result.list("cells");
     // Reads at three levels, appends at two; direct and buffered; one and two jobs.
@@ -75,17 +74,17 @@ fn a_program_has_its_figures() {
     }
     let folder = Place::new();
     let command = "touch here && echo made $Q2C_CPUS files";
-    let run = |command: &str, trials: &str| {
-        let short = format!("{SMALL} --jobs 1 --json --trials {trials}");
-        let program = ["--macro", command, "--metric", "made ([0-9]+)"];
-        folder.words(&[&split(&short)[..], &program].concat())
+    let run = |command: &str, trials: u32| {
+        let program = format!("--macro '{command}' --metric 'made ([0-9]+)'");
+        let how = format!("--jobs 1 --json --trials {trials}");
+        folder.q2c(format!("{SMALL} {how} {program}"))
     };
-    let result = run(command, "3").json();
+    let result = run(command, 3).json();
     let cell = &result["program"]["cells"][0];
     assert_eq!(cell["cpus"], 1);
     assert_eq!(cell["value"]["median"], 1.0);
     assert_eq!(cell["value"]["trials"], 3);
-    let failed = run("echo made none", "1");
+    let failed = run("echo made none", 1);
     assert_eq!(failed.code, 6);
     has_words(&failed.stderr, "find the metric | made none");
 }
@@ -98,7 +97,7 @@ fn scans_read_from_the_device_as_far_ahead_as_asked() {
     }
     let folder = Place::new();
     let axes = "--rw scan --io buffered --readahead 0,1m --jobs 1 --sharing private --trials 2";
-    let result = folder.q2c(format!("{SMALL} {axes} --json")).json();
+    let result = folder.json(format!("{SMALL} {axes} --json"));
     let cells = result.list("cells");
     let ahead = cells.iter().map(|cell| cell["readahead_bytes"].as_u64());
     assert!(ahead.eq([Some(0), Some(1 << 20)]), "{cells:?}");
@@ -109,8 +108,7 @@ fn scans_read_from_the_device_as_far_ahead_as_asked() {
     let iops = |n: usize| cells[n]["iops"]["median"].as_f64().unwrap();
     assert!(iops(1) > 2.0 * iops(0), "{} against {}", iops(1), iops(0));
     let wrong = folder.q2c("fs bench --readahead 1m");
-    assert_eq!(wrong.code, 2);
-    has_words(&wrong.stderr, "--rw scan --io buffered");
+    wrong.refused(2, "--rw scan --io buffered");
 }
 
 #[test]
@@ -120,7 +118,7 @@ fn the_built_in_mix_has_jobs_per_minute() {
     }
     let folder = Place::new();
     let mix = format!("{SMALL} --mix --jobs 1,2 --trials 2 --json");
-    let result = folder.q2c(&mix).json();
+    let result = folder.json(&mix);
     let program = &result["program"];
     assert_eq!(program["command"], Value::Null);
     assert_eq!(program["metric"], "jobs per minute");
@@ -130,10 +128,8 @@ fn the_built_in_mix_has_jobs_per_minute() {
         assert!(cell["value"]["min"].as_f64().unwrap() > 0.0, "{cell}");
     }
     let table = folder.q2c(format!("report {}", folder.run().display()));
-    has_words(
-        &table.done(),
-        "jobs per minute of the built-in mix | 2 tasks",
-    );
+    let phrases = "jobs per minute of the built-in mix | 2 tasks";
+    has_words(&table.done(), phrases);
 }
 
 #[test]
@@ -143,7 +139,7 @@ fn a_device_must_be_named_twice() {
     }
     let folder = Place::new();
     let backing = folder.path().join("backing");
-    fs::write(&backing, vec![7u8; 64 << 20]).unwrap();
+    folder.put("backing", vec![7; 64 << 20]);
     let mut both = fs::File::options();
     let file = both.read(true).write(true).open(&backing).unwrap();
     let device = match q2c_sys::loop_device::attach(&file) {

@@ -11,22 +11,21 @@ use std::process::Stdio;
 /// A shell command that reads a file of 4 MiB twenty times, with pauses: the I/O that is captured.
 const READER: &str = "i=0; while [ $i -lt 20 ]; do dd if=file of=/dev/null bs=16k iflag=direct 2>/dev/null; i=$((i + 1)); sleep 0.1; done";
 
-fn file(folder: &Path) {
-    fs::write(folder.join("file"), vec![7; 4 << 20]).unwrap();
-    let file = fs::File::open(folder.join("file")).unwrap();
-    file.sync_all().unwrap();
+/// A folder on a disk, with the file that is read.
+fn folder() -> Place {
+    let folder = Place::on_disk();
+    folder.put_synced("file", vec![7; 4 << 20]);
+    folder
 }
 
 /// By BPF and by tracefs: lines are printed while a command runs, and then the analysis of the
 /// whole capture.
 #[test]
 fn a_line_for_each_interval_and_the_whole() {
-    let folder = Place::on_disk();
-    file(folder.path());
+    let folder = folder();
     for by in ["bpf", "tracefs"] {
-        let command_line = format!("analyze --live file --by {by} --op read --interval 500ms --");
-        let arguments = [&split(&command_line), &["sh", "-c", READER][..]].concat();
-        let ended = folder.words(&arguments);
+        let live = format!("analyze --live file --by {by} --op read --interval 500ms");
+        let ended = folder.q2c(format!("{live} -- sh -c '{READER}'"));
         if ended.code == 4 || ended.code == 5 {
             skip(ended.stderr.trim());
             continue;
@@ -35,31 +34,25 @@ fn a_line_for_each_interval_and_the_whole() {
         let (lines, whole) = text.split_once("file \u{b7}").unwrap_or((&text, ""));
         let shown = lines.lines().filter(|line| line.contains("D2C ")).count();
         assert!(shown >= 3, "{text}");
-        assert!(
-            lines.contains("IOPS") && whole.contains("most time:"),
-            "{text}"
-        );
+        has_words(lines, "IOPS");
+        has_words(whole, "most time:");
     }
 }
 
 /// A line for each interval with its histogram and processes, and the whole as the last line.
 #[test]
 fn json_is_a_line_for_each_interval_and_the_whole() {
-    let folder = Place::on_disk();
-    file(folder.path());
-    let capture = split("analyze --live file --op read --max-size 16k --interval 300ms --json --");
-    let arguments = [&capture, &["sh", "-c", READER][..]].concat();
-    let ended = folder.words(&arguments);
+    let folder = folder();
+    let live = "analyze --live file --op read --max-size 16k --interval 300ms --json";
+    let ended = folder.q2c(format!("{live} -- sh -c '{READER}'"));
     if ended.code == 4 || ended.code == 5 {
         return skip(ended.stderr.trim());
     }
-    assert!(ended.stderr.contains("IOPS"), "{}", ended.stderr);
+    has_words(&ended.stderr, "IOPS");
     let (lines, result) = ended.lines();
     // Other processes may read, too. A read across extents of the file is split in two.
-    assert!(
-        number(&result, "/requests") + number(&result, "/lost") >= 20.0 * 250.0,
-        "{result}"
-    );
+    let shown = number(&result, "/requests") + number(&result, "/lost");
+    assert!(shown >= 20.0 * 250.0, "{result}");
     assert_eq!(result["input"]["path"], "file");
     assert!(lines.len() >= 3, "{lines:?}");
     let mut readers = 0.0;
@@ -86,19 +79,15 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
 
 #[test]
 fn metrics_are_served_while_it_runs() {
-    let folder = Place::on_disk();
-    file(folder.path());
+    let folder = folder();
     let command_line =
         "analyze --live file --op read --interval 200ms --json --prometheus 127.0.0.1:0";
-    let mut child = q2c_command(folder.path(), &split(command_line))
-        .args(["--", "sh", "-c", READER])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = q2c_command(folder.path(), &split(command_line));
+    command.args(["--", "sh", "-c", READER]);
+    let (mut child, stdout) = started(command, Stdio::piped());
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let address = served_at(&mut stderr);
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = stdout.lines();
     let seen: Vec<String> = lines.by_ref().take(4).map_while(Result::ok).collect();
     if seen.len() < 4 {
         child.wait().unwrap();
@@ -123,11 +112,9 @@ fn metrics_are_served_while_it_runs() {
 /// as the next wipe takes away, fewer than the terminal has, and none is wider.
 #[test]
 fn a_view_takes_the_place_of_the_one_before() {
-    let folder = Place::on_disk();
-    file(folder.path());
-    let command_line = "analyze --live file --op read --interval 200ms -- sh -c";
-    let arguments: Vec<&str> = command_line.split(' ').chain([READER]).collect();
-    let (code, text) = Terminal::with_in(folder.path(), &arguments).end();
+    let folder = folder();
+    let live = format!("analyze --live file --op read --interval 200ms -- sh -c '{READER}'");
+    let (code, text) = Terminal::of_columns(100, folder.path(), &live).end();
     if code == Some(4) || code == Some(5) {
         return skip(text.trim());
     }
@@ -158,22 +145,16 @@ fn a_view_takes_the_place_of_the_one_before() {
         assert!(view.lines().all(|line| plain(line) <= 100), "{view}");
     }
     let last = views.last().unwrap().1;
-    let phrases = ["load:", "process", "least..most", "Q2C from", "IOPS"];
-    has_words(&last, &phrases);
+    has_words(last, "load: | process | least..most | Q2C from | IOPS");
 }
 
 /// A signal is the normal end of a capture without a time or a command. The exit code is 0.
 #[test]
 fn a_signal_ends_it() {
-    let folder = Place::on_disk();
-    file(folder.path());
+    let folder = folder();
     let arguments = ["analyze", "--live", "file", "--interval", "200ms"];
-    let mut child = q2c_command(folder.path(), &arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (mut child, stdout) = started(q2c_command(folder.path(), &arguments), Stdio::null());
+    let mut lines = stdout.lines();
     let seen = lines.by_ref().take(3).count();
     if seen < 3 {
         child.wait().unwrap();

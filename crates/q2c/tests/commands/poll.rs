@@ -16,14 +16,6 @@ fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
     entry(result, "methods", "method", name)
 }
 
-/// Percentiles are the middles of classes 1.6 % wide.
-fn in_its_class(actual: f64, wanted: f64) {
-    assert!(
-        (actual / wanted - 1.0).abs() <= 0.008,
-        "{actual}, not {wanted}"
-    );
-}
-
 /// Sleeps of 20 us end at 22 us, so 8 us are polled. The oracle polls for 1 ns.
 #[test]
 fn a_round_by_hand() {
@@ -31,7 +23,7 @@ fn a_round_by_hand() {
     three_reads(folder.path());
     let sim = "poll sim three.trace --policy fixed:20us --policy fixed:29us";
     let how = "--warm-up 0 --measure 1100ms --wake-delay 2us --json";
-    let result = folder.q2c(format!("{sim} {how}")).json();
+    let result = folder.json(format!("{sim} {how}"));
     let (rounds, thought) = (10_000.0, 20_000.0 / 3.0);
     let clear = [
         ("poll", 30_000.0, 0.0),
@@ -46,12 +38,13 @@ fn a_round_by_hand() {
         close(number(got, "/t_under"), polled / 30_000.0);
         assert_eq!(number(got, "/effective_sleep_ns"), asked, "{name}");
         assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
-        in_its_class(number(got, "/p99_ns"), 30_000.0);
+        // Percentiles are the middles of classes 1.6 % wide.
+        within(number(got, "/p99_ns"), 30_000.0, 0.008);
     }
     // Sleeps of 29 us end at 31 us: every I/O is late by 1 us, and a round takes 113 us.
     let late = method(&result, "hybrid:fixed:sleep=29us");
     assert_eq!(number(late, "/miss_rate"), 1.0);
-    in_its_class(number(late, "/p50_ns"), 31_000.0);
+    within(number(late, "/p50_ns"), 31_000.0, 0.008);
     close(number(late, "/t_over"), 1.0 / 30.0);
     assert!((number(late, "/ios") - 3.0 * 1.1 / 113e-6).abs() <= 3.0);
 }
@@ -60,24 +53,19 @@ fn a_round_by_hand() {
 #[test]
 fn only_what_was_needed_is_told_as_assumed() {
     let folder = Place::new();
-    let times = "at,took\n0,30\n40,30\n80,30\n";
+    folder.put("times.csv", "at,took\n0,30\n40,30\n80,30\n");
     let whole = "at,took,kind,len\n0,30,read,4096\n40,30,read,4096\n80,30,read,4096\n";
-    folder.put("times.csv", times);
     folder.put("whole.csv", whole);
-    let taken = |input, columns, stated: &[&str]| {
-        let sim = ["poll", "sim", input, "--policy", "mean", "--unit", "us"];
-        let how = ["--format", "csv", "--columns", columns];
-        let said = folder.words(&[&sim[..], &how, stated].concat()).done();
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let taken = |how: &str| {
+        let sim = format!("poll sim {how} --policy mean --unit us --format csv");
+        flat(&folder.done(sim))
     };
-    let (times, map) = ("times.csv", "submit_ns=at,latency=took");
-    let neither = taken(times, map, &[]);
+    let times = "times.csv --columns submit_ns=at,latency=took";
     let both = "requests without operation and length as reads of 4 KiB";
-    assert!(neither.contains(both), "{neither}");
-    let op = taken(times, map, &["--op", "read"]);
+    has_words(&taken(times), both);
+    let op = taken(&format!("{times} --op read"));
     has_words(&op, "requests without length as such of 4 KiB");
-    let map = "submit_ns=at,latency=took,op=kind,bytes=len";
-    let none = taken("whole.csv", map, &[]);
+    let none = taken("whole.csv --columns submit_ns=at,latency=took,op=kind,bytes=len");
     assert!(!none.contains("requests without"), "{none}");
 }
 
@@ -90,24 +78,18 @@ fn a_public_list_by_a_second_replay() {
         return;
     };
     let folder = Place::new();
-    let import = [
-        "trace",
-        "import",
-        path.to_str().unwrap(),
-        "--format=latency-list",
-    ];
-    let stated = split("--unit us --op read --bs 4k --out list.trace");
-    folder.words(&[&import[..], &stated].concat()).done();
+    let list = path.display();
+    let stated = "--format=latency-list --unit us --op read --bs 4k --out list.trace";
+    folder.done(format!("trace import {list} {stated}"));
     let text = fs::read_to_string(&path).unwrap();
     let ns = |line: &str| (line.parse::<f64>().unwrap() * 1e3).round() as u64;
     let latencies: Vec<u64> = text.lines().map(ns).collect();
     for (asked, policy) in [(20_000, "fixed:20us"), (30_000, "fixed:30us")] {
         let sim = format!("poll sim list.trace --json --policy {policy}");
         let how = "--warm-up 10ms --measure 300ms --wake-delay 1us";
-        let result = folder.q2c(format!("{sim} {how}")).json();
-        let (wake, mut now, mut ios, mut missed, mut late) =
-            (asked + 1_000, 0u64, 0u64, 0u64, 0u64);
-        let mut device = 0;
+        let result = folder.json(format!("{sim} {how}"));
+        let wake = asked + 1_000;
+        let [mut now, mut ios, mut missed, mut late, mut device] = [0_u64; 5];
         for latency in latencies.iter().cycle() {
             if now >= 310_000_000 {
                 break;
@@ -120,10 +102,8 @@ fn a_public_list_by_a_second_replay() {
             }
             now += wake.max(*latency);
         }
-        assert!(
-            missed > 0 && missed < ios,
-            "{missed} of {ios}: nothing to tell apart"
-        );
+        let telling = (1..ios).contains(&missed);
+        assert!(telling, "{missed} of {ios}: nothing to tell apart");
         let got = &result["methods"][2];
         assert_eq!(number(got, "/ios"), ios as f64);
         close(number(got, "/miss_rate"), missed as f64 / ios as f64);
@@ -137,23 +117,10 @@ fn a_public_list_by_a_second_replay() {
 fn own_rules_stand_beside_the_others() {
     let folder = Place::new();
     three_reads(folder.path());
-    let rules = [
-        "--rule",
-        "0.5 * min",
-        "--rule",
-        "if(p01 > 40us, p01 - 4us, 0)",
-        "--rule",
-        "mean / misses",
-        "--rule",
-        "max - 31us",
-        "--policy",
-        "rule:period=5ms,if(mean == max, mean - 6us, 1us)",
-    ];
-    let run = |how: &[&str]| {
-        let sim = ["poll", "sim", "three.trace", "--wake-delay", "2us"];
-        folder.words(&[&sim, &rules[..], how].concat())
-    };
-    let result = run(&["--period", "20ms", "--json"]).json();
+    let sim = "poll sim three.trace --wake-delay 2us --rule '0.5 * min' --rule 'mean / misses' \
+        --rule 'if(p01 > 40us, p01 - 4us, 0)' --rule 'max - 31us' \
+        --policy 'rule:period=5ms,if(mean == max, mean - 6us, 1us)'";
+    let result = folder.json(format!("{sim} --period 20ms --json"));
     let asked = |name: &str| number(method(&result, name), "/effective_sleep_ns");
     assert_eq!(asked("hybrid:rule:period=20ms,sleep=0.5 * min"), 15_000.0);
     let short = "hybrid:rule:period=20ms,sleep=if(p01 > 40us, p01 - 4us, 0)";
@@ -171,23 +138,15 @@ fn own_rules_stand_beside_the_others() {
     assert_eq!(windows(divided, "negative"), 0.0);
     let negative = "hybrid:rule:period=20ms,sleep=max - 31us";
     assert_eq!(windows(negative, "negative"), windows(negative, "all"));
-    assert_eq!(
-        windows(short, "negative") + windows(short, "undefined"),
-        0.0
-    );
+    let odd = ["negative", "undefined"].map(|what| windows(short, what));
+    assert_eq!(odd, [0.0, 0.0]);
     assert!(method(&result, "poll").get("windows").is_none());
 
-    let said = run(&[]).done();
-    let whole = said.replace("\n  ", " ");
-    let caveats: Vec<&str> = whole
-        .lines()
-        .filter(|l| l.starts_with("no time: no sleep"))
-        .collect();
+    let said = folder.done(sim).replace("\n  ", " ");
+    let caveats = said.lines().filter(|l| l.starts_with("no time: no sleep"));
+    let caveats: Vec<&str> = caveats.collect();
     assert_eq!(caveats.len(), 2, "{said}");
-    assert!(
-        caveats[0].contains("no number (division by zero)"),
-        "{said}"
-    );
+    has_words(caveats[0], "no number (division by zero)");
     assert!(caveats[0].ends_with("hybrid:rule:period=10ms,sleep=mean / misses"));
 }
 
@@ -198,50 +157,38 @@ fn own_rules_stand_beside_the_others() {
 fn a_rule_of_ones_own_looks_at_the_last_ios() {
     let folder = Place::new();
     folder.put("turns.txt", "30\n50\n70\n90\n".repeat(100));
-    let run = |options: &[&str]| {
-        let sim = split("poll sim turns.txt --unit us --policy mean");
-        folder.words(&[&sim[..], options].concat())
+    let run = |options: &str| {
+        let sim = "poll sim turns.txt --unit us --policy mean";
+        folder.q2c(format!("{sim} {options}"))
     };
-    let rule = ["--rule", "0.5 * min", "--ios", "3"];
-    let result = run(&[
-        &rule[..],
-        &["--warm-up", "24ms", "--measure", "24ms", "--json"],
-    ]
-    .concat())
-    .json();
-    let named = "hybrid:recent:ios=3,sleep=0.5 * min";
-    let recent = method(&result, named);
-    close(
-        number(recent, "/effective_sleep_ns"),
-        (25e3 + 15e3 + 15e3 + 15e3) / 4.0,
-    );
+    let rule = "--rule '0.5 * min' --ios 3";
+    let result = run(&format!("{rule} --warm-up 24ms --measure 24ms --json")).json();
+    let recent = method(&result, "hybrid:recent:ios=3,sleep=0.5 * min");
+    let sleeps = [25e3, 15e3, 15e3, 15e3];
+    let mean = sleeps.iter().sum::<f64>() / 4.0;
+    close(number(recent, "/effective_sleep_ns"), mean);
     assert_eq!(number(recent, "/miss_rate"), 0.0);
     assert!(method(&result, "hybrid:mean:ratio=50%,period=100ms").is_object());
-    let said = run(&rule).done();
-    assert!(said.contains("recent:ios=3"), "{said}");
-    run(&["--rule", "min", "--ios", "0"]).refused(2, "ios must be from 1 to 1000");
-    run(&["--rule", "min", "--ios", "3", "--period", "1ms"]).refused(2, "--period");
-    run(&["--ios", "3"]).refused(2, "--rule");
+    has_words(&run(rule).done(), "recent:ios=3");
+    run("--rule min --ios 0").refused(2, "ios must be from 1 to 1000");
+    run("--rule min --ios 3 --period 1ms").refused(2, "--period");
+    run("--ios 3").refused(2, "--rule");
     // What the list of rules says to paste.
-    let rules = folder.q2c("poll rules").done();
-    assert!(rules.contains("--rule '0.5 * min' --ios 8"), "{rules}");
-    let swept = ["poll", "sweep", "turns.txt", "--unit", "us", "--policy"];
-    let family = "recent:ios=4|8|16,sleep=0.5 * min";
-    let swept = folder
-        .words(&[&swept[..], &[family, "--json"]].concat())
-        .json();
-    assert_eq!(swept.list("cells").len(), 3);
+    let rules = folder.done("poll rules");
+    has_words(&rules, "--rule '0.5 * min' --ios 8");
+    let sweep =
+        "poll sweep turns.txt --unit us --policy 'recent:ios=4|8|16,sleep=0.5 * min' --json";
+    assert_eq!(folder.json(sweep).list("cells").len(), 3);
 }
 
 #[test]
 fn a_recording_of_sleeps_is_refused() {
     let folder = Place::new();
-    let slept = "at,took,slept\n0,30,20\n";
-    folder.put("slept.csv", slept);
-    let import = "trace import slept.csv --format csv --unit us";
+    folder.put("slept.csv", "at,took,slept\n0,30,20\n");
+    let import =
+        "trace import slept.csv --format csv --unit us --op read --bs 4k --out slept.trace";
     let map = "--columns submit_ns=at,latency=took,slept_ns=slept";
-    let rest = "--op read --bs 4k --out slept.trace";
-    folder.q2c(format!("{import} {map} {rest}")).done();
+    folder.done(format!("{import} {map}"));
     let sim = folder.q2c("poll sim slept.trace --policy mean");
     sim.refused(3, "1 of its I/Os slept");
 }

@@ -55,8 +55,8 @@ fn rounds(folder: &Path) {
 const SPAN: u64 = ROUNDS * ROUND + ROUNDS / FLUSH * FLUSHING - 8;
 
 fn run(folder: &Path, command: &str, more: &str) -> Value {
-    let command_line = format!("poll {command} block.parquet --json {more}");
-    q2c(folder, &command_line.split(' ').collect::<Vec<_>>()).json()
+    let line = format!("poll {command} block.parquet --json {more}");
+    run_q2c(folder, &line).json()
 }
 
 /// A sleep ends 2 us late. A sleep of 20 us ends in time for D2C (30 us): nothing changes. One of
@@ -67,12 +67,8 @@ fn a_trace_of_blktrace_is_swept() {
     rounds(folder.path());
     let result = run(folder.path(), "sweep", "--policy fixed:20us|29us|40us");
     for (sleep, late) in [(20, 0), (29, 1), (40, 12)] {
-        let cell = entry(
-            &result,
-            "cells",
-            "policy",
-            &format!("fixed:sleep={sleep}us"),
-        );
+        let policy = format!("fixed:sleep={sleep}us");
+        let cell = entry(&result, "cells", "policy", &policy);
         let wall = (SPAN + ROUNDS * late) as f64 / 1e6;
         close_iops(number(cell, "/iops"), ROUNDS as f64 / wall);
         assert_eq!(number(cell, "/miss_rate"), f64::from(u8::from(late > 0)));
@@ -88,22 +84,13 @@ fn a_trace_of_blktrace_is_swept() {
     assert_eq!(number(input, "/span_ns"), (SPAN * 1000) as f64);
     assert_eq!(input["latency_ns"], json!([30e3, 30e3, 30e3, 30e3, 30e3]));
     let taken = &input["taken_as"];
-    for (pointer, wanted) in [
-        ("/layer", json!("block")),
-        ("/latency", json!("d2c")),
-        ("/latency_asked", Value::Null),
-        ("/submission_ns", json!(2000.0)),
-        ("/lanes_by", json!("thread")),
-        ("/owners", json!(1)),
-        ("/overlapping", json!(0)),
-        ("/devices", json!({"8:0": 100})),
-        (
-            "/left_out",
-            json!({"no-completion": 1, "neither-read-nor-write": 10}),
-        ),
-        ("/polled", Value::Null),
-    ] {
-        assert_eq!(taken.pointer(pointer), Some(&wanted), "{pointer}: {taken}");
+    let wanted = json!({
+        "layer": "block", "latency": "d2c", "latency_asked": null, "submission_ns": 2000.0,
+        "lanes_by": "thread", "owners": 1, "overlapping": 0, "devices": {"8:0": 100},
+        "left_out": {"no-completion": 1, "neither-read-nor-write": 10}, "polled": null,
+    });
+    for (field, wanted) in wanted.as_object().unwrap() {
+        assert_eq!(taken.get(field), Some(wanted), "{field}: {taken}");
     }
 }
 
@@ -118,20 +105,15 @@ fn the_device_time_is_the_named_one() {
         let result = run(folder.path(), "sim", &how);
         let sleeper = entry(&result, "methods", "method", "hybrid:fixed:sleep=29us");
         assert_eq!(number(sleeper, "/miss_rate"), missed, "{latency}");
-        close(
-            number(sleeper, "/t_over"),
-            f64::from(31 - device.min(31)) / f64::from(device),
-        );
+        let over = f64::from(31 - device.min(31)) / f64::from(device);
+        close(number(sleeper, "/t_over"), over);
         let taken = &result["taken_as"];
         assert_eq!(taken["latency"], json!(latency));
         assert_eq!(taken["latency_asked"], json!(latency));
     }
-    let said = ["poll", "sim", "block.parquet", "--policy", "pas"];
-    let said = folder.words(&said).done();
-    has_words(
-        &said,
-        "D2C of the block layer as device time | 2.00 us on average | 1 thread as 1 lane | 10 neither reads nor writes | does not tell which requests were polled for",
-    );
+    let said = folder.done("poll sim block.parquet --policy pas");
+    let phrases = "D2C of the block layer as device time | 2.00 us on average | 1 thread as 1 lane | 10 neither reads nor writes | does not tell which requests were polled for";
+    has_words(&said, phrases);
 }
 
 /// A thread has two reads in flight at a time, and a sleep of 40 us makes both late by 12 us. The
@@ -147,9 +129,9 @@ fn overlapping_requests_get_a_lane_each() {
         }
     }
     folder.put("sda.blktrace.0", file(&events, 0));
-    let sweep = split("poll sweep sda --json --policy fixed:20us|40us");
-    for (more, by) in [(&[][..], "thread"), (&["--lanes", "device"][..], "device")] {
-        let result = folder.words(&[&sweep[..], more].concat()).json();
+    let sweep = "poll sweep sda --json --policy fixed:20us|40us";
+    for (more, by) in [("", "thread"), ("--lanes device", "device")] {
+        let result = folder.json(format!("{sweep} {more}"));
         let input = &result["inputs"][0];
         assert_eq!(number(input, "/lanes"), 2.0);
         assert_eq!(number(input, "/ios"), 100.0);
@@ -160,10 +142,8 @@ fn overlapping_requests_get_a_lane_each() {
         // Both lanes last from the first Q to the last C, 49 pairs and 42 us.
         for (policy, late) in [("fixed:sleep=20us", 0), ("fixed:sleep=40us", 12)] {
             let wall = f64::from(49 * 100 + 42 + 50 * late) / 1e6;
-            close_iops(
-                number(entry(&result, "cells", "policy", policy), "/iops"),
-                100.0 / wall,
-            );
+            let cell = entry(&result, "cells", "policy", policy);
+            close_iops(number(cell, "/iops"), 100.0 / wall);
         }
     }
 }
@@ -174,26 +154,21 @@ fn the_requests_of_a_mapped_device_count_once() {
     let folder = Place::new();
     let mut events = Vec::new();
     for n in 0..20_u64 {
-        let events_of = |device, actions: &[(u32, u64)]| {
-            actions
-                .iter()
-                .map(|(action, us)| BlktraceRecord {
-                    device,
-                    ..event(100 * n + us, *action, 64 * n)
-                })
-                .collect::<Vec<_>>()
-        };
-        events.extend(events_of((253, 0), &[(1, 0), (8, 40)]));
-        events.extend(events_of((8, 0), &[(1, 1), (4, 2), (7, 3), (8, 38)]));
+        let mapped = [(1, 0), (8, 40)].map(|event| ((253, 0), event));
+        let disk = [(1, 1), (4, 2), (7, 3), (8, 38)].map(|event| ((8, 0), event));
+        let both = mapped.into_iter().chain(disk);
+        events.extend(both.map(|(device, (action, us))| BlktraceRecord {
+            device,
+            ..event(100 * n + us, action, 64 * n)
+        }));
     }
     folder.put("all.blktrace.0", file(&events, 0));
-    let sim = ["poll", "sim", "all", "--json", "--policy", "fixed:20us"];
-    let both = folder.words(&sim).json();
+    let sim = |more: &str| folder.q2c(format!("poll sim all --json --policy fixed:20us {more}"));
+    let both = sim("").json();
     assert_eq!(number(&both, "/ios"), 20.0);
     assert_eq!(both["taken_as"]["devices"], json!({"8:0": 20}));
     assert_eq!(both["taken_as"]["left_out"], json!({"not-driven": 20}));
-    let named = [&sim[..], &["--device", "253:0"]].concat();
-    let mapped = folder.words(&named).json();
+    let mapped = sim("--device 253:0").json();
     assert_eq!(mapped["taken_as"]["devices"], json!({"253:0": 20}));
     assert_eq!(mapped["taken_as"]["latency"], "q2c");
     // Both are reads of one latency: 35 us from D to C, 40 us from Q to C. The oracle sleeps until
@@ -202,8 +177,7 @@ fn the_requests_of_a_mapped_device_count_once() {
         let oracle = entry(result, "methods", "method", "oracle");
         assert_eq!(number(oracle, "/effective_sleep_ns"), ns - 2_001.0);
     }
-    let sim = [&sim[..], &["--device", "8:16"]].concat();
-    folder.words(&sim).refused(3, "all | 40 other-device");
+    sim("--device 8:16").refused(3, "all | 40 other-device");
 }
 
 /// Responses of MSR have a beginning and an end alone: Q2C, and the result says so.
@@ -216,22 +190,19 @@ fn an_import_with_responses_has_q2c() {
     };
     let lines: String = (0..10).map(line).collect();
     folder.put("usr_0.csv", lines);
-    let sweep = ["poll", "sweep", "usr_0.csv", "--policy", "fixed:30us"];
-    let result = folder.words(&[&sweep[..], &["--json"]].concat()).json();
+    let sweep = |more: &str| folder.q2c(format!("poll sweep usr_0.csv --policy fixed:30us {more}"));
+    let result = sweep("--json").json();
     let input = &result["inputs"][0];
     // 500 units of 100 ns, every 100 us.
     assert_eq!(number(input, "/latency_ns/2"), 50e3);
     assert_eq!(number(input, "/span_ns"), 950e3);
     assert_eq!(input["taken_as"]["latency"], json!("q2c"));
     assert_eq!(input["taken_as"]["format"], json!("msr"));
-    let said = folder.words(&sweep).done().replace('\n', " ");
-    has_words(
-        &said,
-        "Q2C of the block layer as device time, since no request has a D",
-    );
-    let asked = [&sweep[..], &["--latency", "d2c"]].concat();
-    let phrases = ["usr_0.csv", "D2C", "10 reads and writes", "--latency q2c"];
-    folder.words(&asked).refused(3, &phrases);
+    let said = flat(&sweep("").done());
+    let phrases = "Q2C of the block layer as device time, since no request has a D";
+    has_words(&said, phrases);
+    let phrases = "usr_0.csv | D2C | 10 reads and writes | --latency q2c";
+    sweep("--latency d2c").refused(3, phrases);
 }
 
 #[test]
@@ -239,20 +210,19 @@ fn traces_without_completions_are_refused_with_what_to_do() {
     let test = "poll_block::traces_without_completions_are_refused_with_what_to_do";
     let folder = Place::new();
     for (name, records, more) in [
-        ("websearch-small.disksim", "24783", &["--unit", "ns"][..]),
-        ("tpcc-small.disksim", "6999", &["--unit", "ns"]),
-        ("cloudphysics-sample.vscsi", "113872", &[]),
+        ("websearch-small.disksim", "24783", "--unit ns"),
+        ("tpcc-small.disksim", "6999", "--unit ns"),
+        ("cloudphysics-sample.vscsi", "113872", ""),
     ] {
         let Some(path) = shared_data(test, name) else {
             return;
         };
-        let path = path.display().to_string();
-        let import = ["trace", "import", &path, "--out", name];
-        folder.words(&[&import[..], more].concat()).done();
+        let path = path.display();
+        folder.done(format!("trace import {path} --out {name} {more}"));
         for command in ["sim", "sweep"] {
-            let sim = ["poll", command, name, "--policy", "pas"];
             let phrases = [name, records, "has a completion", "q2c trace record"];
-            folder.words(&sim).refused(3, &phrases);
+            let ended = folder.q2c(format!("poll {command} {name} --policy pas"));
+            ended.refused(3, &phrases);
         }
     }
 }
@@ -262,10 +232,8 @@ fn traces_without_completions_are_refused_with_what_to_do() {
 #[test]
 fn polled_requests_and_the_kernel_s_sleeps_are_told() {
     let folder = Place::new();
-    let device = DevId {
-        major: 259,
-        minor: 0,
-    };
+    let (major, minor) = (259, 0);
+    let device = DevId { major, minor };
     for (delay, polled, slept) in [
         (Some("0"), 10, json!(true)),
         (Some("-1"), 10, json!(false)),
@@ -291,21 +259,17 @@ fn polled_requests_and_the_kernel_s_sleeps_are_told() {
             }
             record
         };
-        writer
-            .push(&(0..20).map(record).collect::<Vec<_>>())
-            .unwrap();
+        let records: Vec<IoRecord> = (0..20).map(record).collect();
+        writer.push(&records).unwrap();
         writer.finish().unwrap();
         let sim = "poll sim p.parquet --policy pas";
-        let result = folder.q2c(format!("{sim} --json")).json();
+        let result = folder.json(format!("{sim} --json"));
         let taken = &result["taken_as"];
         assert_eq!(taken["polled"], json!(polled), "{delay:?}");
         assert_eq!(taken["kernel_slept"], slept, "{delay:?}");
-        let said = folder.q2c(sim).done();
-        assert_eq!(
-            said.contains("its oversleep"),
-            slept == json!(true),
-            "{said}"
-        );
+        let said = folder.done(sim);
+        let is_said = said.contains("its oversleep");
+        assert_eq!(slept == json!(true), is_said, "{said}");
         let by_interrupt = match polled {
             0 => "all requests were completed by interrupt",
             _ => "10 requests were completed by interrupt",

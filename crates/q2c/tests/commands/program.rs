@@ -1,15 +1,15 @@
 //! Runs q2c and reads its output. What most tests need of others stands here, too.
 
-pub(crate) use crate::words::{Phrases, has_words, split};
+pub(crate) use crate::words::{Phrases, has_words, split, words};
 pub(crate) use q2c_testkit::{shared_data, strict_json};
 pub(crate) use serde_json::{Value, json};
 pub(crate) use std::fs;
 pub(crate) use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder of a test's own, in which q2c runs. It also stands for the user's home.
@@ -29,18 +29,50 @@ impl Place {
         self.0.path()
     }
 
-    /// Runs the words of a line.
+    /// Runs the words of a line. Words that have blanks stand in single quotes.
     pub(crate) fn q2c(&self, line: impl AsRef<str>) -> Finished {
         run_q2c(self.path(), line.as_ref())
     }
 
-    /// Runs words of which some have blanks.
-    pub(crate) fn words(&self, words: &[&str]) -> Finished {
-        q2c(self.path(), words)
+    /// Runs what ends well, and returns what it printed.
+    #[track_caller]
+    pub(crate) fn done(&self, line: impl AsRef<str>) -> String {
+        self.q2c(line).done()
+    }
+
+    /// As [`Place::done`], of a command that prints JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, line: impl AsRef<str>) -> Value {
+        self.q2c(line).json()
+    }
+
+    /// Runs a command that gets SIGINT once a line of its stderr has this text. The stderr that is
+    /// returned begins behind that line.
+    pub(crate) fn interrupted(&self, line: &str, at: &str) -> Finished {
+        let mut command = q2c_command(self.path(), &words(line));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut lines = stderr.lines().map(Result::unwrap);
+        if lines.any(|line| line.contains(at)) {
+            kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        }
+        let stderr: Vec<String> = lines.collect();
+        Finished {
+            stderr: stderr.join("\n"),
+            ..Finished::from(child.wait_with_output().unwrap())
+        }
     }
 
     pub(crate) fn put(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         put(&self.path().join(name), content);
+    }
+
+    /// As [`Place::put`]; the content is on the disk when this returns.
+    pub(crate) fn put_synced(&self, name: &str, content: impl AsRef<[u8]>) {
+        self.put(name, content);
+        let file = fs::File::open(self.path().join(name)).unwrap();
+        file.sync_all().unwrap();
     }
 
     pub(crate) fn text(&self, name: impl AsRef<Path>) -> String {
@@ -56,7 +88,7 @@ impl Place {
     #[track_caller]
     pub(crate) fn reports(&self, run: impl AsRef<Path>, result: &Value) -> Reports {
         let run = run.as_ref().display();
-        let report = |form: &str| self.q2c(format!("report {run} {form}")).done();
+        let report = |form: &str| self.done(format!("report {run} {form}"));
         assert_eq!(strict_json(&report("--json")), *result);
         report("--html again.html");
         Reports {
@@ -114,6 +146,17 @@ pub(crate) struct Finished {
     pub stderr: String,
 }
 
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Finished {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
 impl Finished {
     #[track_caller]
     pub(crate) fn done(self) -> String {
@@ -156,18 +199,12 @@ pub(crate) fn lines(text: &str) -> (Vec<Value>, Value) {
 }
 
 pub(crate) fn run_q2c(folder: &Path, line: &str) -> Finished {
-    q2c(folder, &split(line))
+    q2c(folder, &words(line))
 }
 
 /// Runs q2c in `folder`, which also stands for the user's home.
 pub(crate) fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
-    let output = q2c_command(folder, arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Finished {
-        code: output.status.code().unwrap_or(-1),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    q2c_command(folder, arguments).output().unwrap().into()
 }
 
 /// q2c in `folder`, ready to be started.
@@ -183,6 +220,17 @@ pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Starts a command. Its stdout is returned.
+pub(crate) fn started(mut command: Command, err: Stdio) -> (Child, BufReader<ChildStdout>) {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(err);
+    let mut child = command.spawn().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    (child, stdout)
+}
+
 #[track_caller]
 pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
     let figure = value.pointer(pointer).and_then(Value::as_f64);
@@ -192,10 +240,8 @@ pub(crate) fn number(value: &Value, pointer: &str) -> f64 {
 /// Checks simulated IOPS: a simulation of 2 s counts whole I/Os, so they come in steps of 0.5.
 #[track_caller]
 pub(crate) fn close_iops(actual: f64, wanted: f64) {
-    assert!(
-        (actual - wanted).abs() <= 0.5,
-        "{actual}, expected {wanted}"
-    );
+    let off = (actual - wanted).abs();
+    assert!(off <= 0.5, "{actual}, expected {wanted}");
 }
 
 /// Checks that two numbers are equal up to the rounding of sums of floats.
@@ -203,6 +249,11 @@ pub(crate) fn close_iops(actual: f64, wanted: f64) {
 pub(crate) fn close(got: f64, wanted: f64) {
     let error = (got - wanted).abs();
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
+}
+
+/// A text in one line, with one blank between its words.
+pub(crate) fn flat(text: &str) -> String {
+    split(text).join(" ")
 }
 
 /// As [`refuses_in`], in an empty folder.
@@ -267,24 +318,14 @@ pub(crate) fn put(path: &Path, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
 }
 
-/// Waits until a line of stderr has this text, and sends SIGINT.
-pub(crate) fn interrupt_at(text: &str, child: &Child, stderr: &mut impl BufRead) {
-    let mut lines = stderr.lines().map(Result::unwrap);
-    if lines.any(|line| line.contains(text)) {
-        kill_process(Pid::from_child(child), Signal::INT).unwrap();
-    }
-}
-
 /// The address at which a command serves its metrics, by what it says on stderr.
 #[track_caller]
 pub(crate) fn served_at(stderr: &mut impl BufRead) -> String {
     let mut said = String::new();
     while !said.contains("/metrics") {
         said.clear();
-        assert!(
-            stderr.read_line(&mut said).unwrap() > 0,
-            "no address was said"
-        );
+        let read = stderr.read_line(&mut said).unwrap();
+        assert!(read > 0, "no address was said");
     }
     let (_, address) = said.split_once("http://").unwrap();
     address.split_once('/').unwrap().0.to_owned()

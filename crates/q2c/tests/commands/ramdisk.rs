@@ -29,9 +29,9 @@ fn a_machine_without_ublk_and_module_says_what_it_lacks() {
         refuses(&[case]);
     }
     let folder = Place::new();
-    let list = folder.q2c("ramdisk list --json").json();
+    let list = folder.json("ramdisk list --json");
     assert_eq!(list["schema"], "q2c.ramdisk/1");
     assert_eq!(list.list("devices").len(), 0);
-    let listing = folder.q2c("ramdisk list").done();
+    let listing = folder.done("ramdisk list");
     assert_eq!(listing.trim(), "RAM devices · none");
 }

@@ -6,26 +6,22 @@ use crate::terminal::{Terminal, fits};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes a file of 16 MiB. The folder is below the build's folder, so that the file is on a disk.
-fn file(folder: &Path) {
+/// A folder on a disk, with a file of 16 MiB.
+fn folder() -> Place {
+    let folder = Place::on_disk();
     let data: Vec<u8> = (0..16 << 20).map(|n: u32| ((n * 31) >> 3) as u8).collect();
-    fs::write(folder.join("file"), data).unwrap();
-    fs::File::open(folder.join("file"))
-        .unwrap()
-        .sync_all()
-        .unwrap();
+    folder.put_synced("file", data);
+    folder
 }
 
 /// What a recording says and how it describes its trace, in a terminal of 80 columns. The command
 /// is silent, so that every row is the recording's own.
 #[test]
 fn a_recording_fits_80_columns() {
-    let folder = Place::on_disk();
-    file(folder.path());
-    let record = ["trace", "record", "file", "--op", "read", "--"];
-    let dd = split("dd if=file of=/dev/null bs=64k iflag=direct count=20 status=none");
-    let arguments = [&record[..], &dd].concat();
-    let (code, text) = Terminal::of_columns(80, folder.path(), &arguments).end();
+    let folder = folder();
+    let dd = "dd if=file of=/dev/null bs=64k iflag=direct count=20 status=none";
+    let record = format!("trace record file --op read -- {dd}");
+    let (code, text) = Terminal::of_columns(80, folder.path(), &record).end();
     fits(80, &text);
     if code == Some(4) || code == Some(5) {
         return skip(text.trim());
@@ -38,29 +34,20 @@ fn a_recording_fits_80_columns() {
 /// but for what the capture counts as lost. A trace that exists is not written over.
 #[test]
 fn a_command_is_recorded() {
-    let folder = Place::on_disk();
-    file(folder.path());
-    let dd = split("dd if=file of=/dev/null bs=32k iflag=direct count=400");
-    let record = ["trace", "record", "file", "--op", "read", "--json", "--"];
-    let ended = folder.words(&[&record[..], &dd].concat());
+    let folder = folder();
+    let dd = "dd if=file of=/dev/null bs=32k iflag=direct count=400";
+    let ended = folder.q2c(format!("trace record file --op read --json -- {dd}"));
     if ended.code == 4 || ended.code == 5 {
-        skip(ended.stderr.trim());
-        return;
+        return skip(ended.stderr.trim());
     }
     let stderr = ended.stderr.clone();
     let info = ended.json();
-    let of_dd: u64 = info["meta"]["facts"]["command_ios"]
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let facts = &info["meta"]["facts"];
+    let of_dd: u64 = facts["command_ios"].as_str().unwrap().parse().unwrap();
     let lost = number(&info, "/meta/lost");
     assert!(of_dd as f64 + lost >= 390.0, "{info}");
     let own_share = format!("{of_dd} of ");
-    assert!(
-        stderr.contains(&own_share) && stderr.contains("--process dd takes them alone"),
-        "{stderr}"
-    );
+    has_words(&stderr, &[&own_share, "--process dd takes them alone"]);
     // A read that crosses a border between extents of the file is split in two. Other programs may
     // read as much at once.
     let whole = number(&info, "/summary/sizes/32768");
@@ -70,17 +57,14 @@ fn a_command_is_recorded() {
     assert_eq!(info["meta"]["facts"]["command_status"], "0");
     assert!(number(&info, "/meta/start_unix_ns") > 1.7e18);
     let trace = info["path"].as_str().unwrap();
-    assert!(
-        trace.starts_with("runs/") && trace.ends_with("-record/trace.parquet"),
-        "{trace}"
-    );
-    let result = folder.q2c(format!("analyze {trace} --json")).json();
+    assert!(trace.starts_with("runs/"), "{trace}");
+    assert!(trace.ends_with("-record/trace.parquet"), "{trace}");
+    let result = folder.json(format!("analyze {trace} --json"));
     assert!(number(&result, "/stages/D2C/n") >= whole);
 
     let again = format!("trace record file --out {trace} --seconds 1");
     folder.q2c(&again).refused(2, "found an existing file");
-    let fails = [split("trace record file --out b -- sh -c"), vec!["exit 3"]];
-    let ended = folder.words(&fails.concat());
+    let ended = folder.q2c("trace record file --out b -- sh -c 'exit 3'");
     has_words(&ended.stderr, "sh ended with exit status: 3");
     assert!(ended.done().contains("command_status         3"));
     let absent = "trace record file --out c -- ./no-such-program";
@@ -91,8 +75,7 @@ fn a_command_is_recorded() {
 /// Without the capabilities that BPF needs, q2c names them and records by the tracing files.
 #[test]
 fn without_capabilities_it_is_tracefs() {
-    let folder = Place::on_disk();
-    file(folder.path());
+    let folder = folder();
     let command_line = "--bounding-set=-sys_admin,-bpf,-perfmon -- Q trace record file --op read --json --out t -- \
         dd if=file of=/dev/null bs=32k iflag=direct count=300";
     let arguments = command_line.split_whitespace().map(|word| match word {
@@ -110,34 +93,26 @@ fn without_capabilities_it_is_tracefs() {
     if !output.status.success() {
         // Without root, or where there is no tracefs, the message names both ways of capturing.
         let reason = "record by BPF: load a BPF program: this process lacks";
-        assert!(
-            !stderr.contains("q2c: ") || stderr.contains(reason),
-            "{stderr}"
-        );
+        let is_told = !stderr.contains("q2c: ") || stderr.contains(reason);
+        assert!(is_told, "{stderr}");
         return skip(stderr.trim());
     }
     let lacking = "this process lacks CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
-    assert!(
-        stderr.contains(lacking) && stderr.contains("recording by tracefs"),
-        "{stderr}"
-    );
-    let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    has_words(&stderr, &[lacking, "recording by tracefs"]);
+    let info: Value = serde_json::from_slice(&output.stdout).unwrap();
     let whole = number(&info, "/summary/sizes/32768");
     let lost = number(&info, "/meta/lost");
     assert!(whole <= 300.0 && whole + lost >= 290.0, "{info}");
     assert_eq!(info["meta"]["facts"]["capture"], "tracefs");
-    let refused = info["meta"]["facts"]["capture.bpf_refused"]
-        .as_str()
-        .unwrap();
-    assert!(refused.contains(lacking), "{refused}");
+    let refused = &info["meta"]["facts"]["capture.bpf_refused"];
+    has_words(refused.as_str().unwrap(), lacking);
 }
 
 /// A time namespace shows its programs another CLOCK_MONOTONIC than the kernel's traces have. The
 /// recording's start is the present all the same.
 #[test]
 fn a_recording_in_a_time_namespace_has_the_kernels_times() {
-    let folder = Place::on_disk();
-    file(folder.path());
+    let folder = folder();
     let inside = ["--time", "--monotonic", "1000000", "--fork"];
     let record = "trace record file --out t.parquet -- dd if=file of=/dev/null iflag=direct bs=1M";
     let ended = Command::new("unshare")
@@ -149,12 +124,10 @@ fn a_recording_in_a_time_namespace_has_the_kernels_times() {
     let Some(ended) = ended.ok().filter(|ended| ended.status.success()) else {
         return skip("no time namespace in which BPF is permitted");
     };
-    let info = folder.q2c("trace info t.parquet --json").json();
+    let info = folder.json("trace info t.parquet --json");
     let start = number(&info, "/meta/start_unix_ns") / 1e9;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);
-    assert!(
-        (now.as_secs_f64() - start).abs() < 600.0,
-        "{start}: {stderr}"
-    );
+    let off = (now.as_secs_f64() - start).abs();
+    assert!(off < 600.0, "{start}: {stderr}");
 }

@@ -2,72 +2,39 @@
 
 use crate::program::*;
 
-fn read(path: &Path) -> Value {
-    strict_json(&fs::read_to_string(path).unwrap())
-}
-
 /// Runs tune once on a simulated device of 50 us, and tests what can be made of the run later.
 #[test]
 fn a_run_can_be_drawn_and_simulated_again() {
     let folder = Place::new();
-    let tune = ["tune", "sim:50us", "--seconds", "0.2", "--trials", "1"];
-    let table = folder.words(&tune).done();
+    let table = folder.done("tune sim:50us --seconds 0.2 --trials 1");
     let run = folder.run();
-    let result = read(&run.join("result.json"));
-    let name = run.to_str().unwrap();
-
-    // The report prints the table that tune printed, from the folder and from the file.
-    assert_eq!(folder.q2c(format!("report {name}")).done(), table);
     let file = run.join("result.json");
-    assert_eq!(
-        folder.words(&["report", file.to_str().unwrap()]).done(),
-        table
-    );
-
-    let cells = result.list("cells");
-    let csv = folder.q2c(format!("report {name} --csv")).done();
-    let rows: Vec<&str> = csv.lines().collect();
-    assert_eq!(rows.len(), cells.len() + 1);
-    assert!(
-        rows[0].starts_with("jobs,bs_bytes,method,policy"),
-        "{}",
-        rows[0]
-    );
-    assert!(
-        rows[1..].iter().all(|row| row.starts_with("1,4096,")),
-        "{csv}"
-    );
-
-    let json = folder.q2c(format!("report {name} --json")).json();
-    assert_eq!(json["recommendation"], result["recommendation"]);
-    close(
-        number(&json, "/cells/0/measured/iops/median"),
-        number(&result, "/cells/0/measured/iops/median"),
-    );
-
-    draws_html(folder.path(), name);
-    simulates_again(folder.path(), &run, &result);
-}
-
-/// The page is written once. An existing file of that name is left alone.
-fn draws_html(folder: &Path, run: &str) {
-    let draw = format!("report {run} --html again.html");
-    let said = run_q2c(folder, &draw);
-    assert_eq!(said.code, 0, "{}", said.stderr);
-    assert_eq!(said.stdout.as_str(), "", "{}", said.stderr);
-    let page = fs::read_to_string(folder.join("again.html")).unwrap();
-    assert!(page.contains("sim:50us") && page.contains("</html>"));
-    run_q2c(folder, &draw).refused(2, "found an existing file");
-    assert_eq!(fs::read_to_string(folder.join("again.html")).unwrap(), page);
+    let result = strict_json(&folder.text(&file));
+    // The report prints the table that tune printed, from the folder and from the file.
+    let drawn = folder.reports(&run, &result);
+    assert_eq!(drawn.table, table);
+    assert_eq!(folder.done(format!("report {}", file.display())), table);
+    let rows: Vec<&str> = drawn.csv.lines().collect();
+    assert_eq!(rows.len(), result.list("cells").len() + 1);
+    let head = "jobs,bs_bytes,method,policy";
+    assert!(rows[0].starts_with(head), "{}", drawn.csv);
+    let one = rows[1..].iter().all(|row| row.starts_with("1,4096,"));
+    assert!(one, "{}", drawn.csv);
+    has_words(&drawn.page, "sim:50us | </html>");
+    // An existing file is left alone.
+    let again = folder.q2c(format!("report {} --html again.html", run.display()));
+    again.refused(2, "found an existing file");
+    assert_eq!(folder.text("again.html"), drawn.page);
+    simulates_again(&folder, &run, &result);
 }
 
 /// The run's own sweep used the same costs and the same recording, so the same rule must give the
 /// same numbers. A fixed sleep is compared, because it has no window. A window that closes at a
 /// stall of a busy machine may contain the stall or not, which depends on a nanosecond that the
 /// sweep rounds. Rules with windows are compared elsewhere, on recordings without stalls.
-fn simulates_again(folder: &Path, run: &Path, result: &Value) {
-    let trace = run.join("trace-4096.parquet");
-    let cost = run.join("corrected.json");
+fn simulates_again(folder: &Place, run: &Path, result: &Value) {
+    let (trace, cost) = (run.join("trace-4096.parquet"), run.join("corrected.json"));
+    let (trace, cost) = (trace.display(), cost.display());
     let sweep = &result["sweeps"][0];
     let swept = sweep.list("cells");
     let fixed = |cell: &&Value| {
@@ -75,19 +42,8 @@ fn simulates_again(folder: &Path, run: &Path, result: &Value) {
     };
     let swept = swept.iter().find(fixed).expect("a fixed sleep up to 25 us");
     let policy = swept["policy"].as_str().unwrap();
-    let sim = [
-        "poll",
-        "sim",
-        trace.to_str().unwrap(),
-        "--json",
-        "--policy",
-        policy,
-    ];
-    let again = q2c(
-        folder,
-        &[&sim[..], &["--cost", cost.to_str().unwrap()]].concat(),
-    )
-    .json();
+    let sim = format!("poll sim {trace} --json --policy {policy}");
+    let again = folder.json(format!("{sim} --cost {cost}"));
     let pairs = [(0, &sweep["poll"]), (1, &sweep["oracle"]), (2, swept)];
     for (at, swept) in pairs {
         let again = &again["methods"][at];
@@ -100,23 +56,12 @@ fn simulates_again(folder: &Path, run: &Path, result: &Value) {
     }
     assert!(number(&again, "/methods/0/iops") > 0.0);
     // The folder of the run has the costs, which need no name then.
-    let unnamed = q2c(folder, &sim).json();
+    let unnamed = folder.json(&sim);
     assert_eq!(unnamed["methods"], again["methods"]);
-    let said = q2c(
-        folder,
-        &["trace", "info", trace.to_str().unwrap(), "--json"],
-    )
-    .json();
-    assert_eq!(number(&said, "/summary/records"), number(sweep, "/ios"));
-    let wrong = ["--bs", "64k", "--cost", cost.to_str().unwrap()];
-    let ended = q2c(folder, &[&sim[..], &wrong].concat());
-    ended.refused(3, "expected a calibration for 64 KiB, found 4 KiB");
-}
-
-/// Latencies that two rules treat differently.
-fn latencies(folder: &Path) {
-    let lines: String = (0..3_000).map(|n| format!("{}\n", 50 + n % 40)).collect();
-    fs::write(folder.join("l.txt"), lines).unwrap();
+    let info = folder.json(format!("trace info {trace} --json"));
+    assert_eq!(number(&info, "/summary/records"), number(sweep, "/ios"));
+    let wrong = folder.q2c(format!("{sim} --bs 64k --cost {cost}"));
+    wrong.refused(3, "expected a calibration for 64 KiB, found 4 KiB");
 }
 
 /// What a command prints with `--json` is read back without a loss, and drawn as the command draws
@@ -124,39 +69,27 @@ fn latencies(folder: &Path) {
 #[test]
 fn simulations_are_drawn_again() {
     let folder = Place::new();
-    let at = folder.path();
-    latencies(at);
-
-    for (command, forms) in [("sim", false), ("sweep", true)] {
-        let asked = |more: &[&str]| {
-            let how = "--unit us --policy min:70%,10ms --measure 100ms";
-            q2c(
-                at,
-                &[&split(&format!("poll {command} l.txt {how}")), more].concat(),
-            )
-        };
-        let json = asked(&["--json"]).json();
-        fs::write(at.join("r.json"), json.to_string()).unwrap();
-        assert_eq!(
-            run_q2c(at, "report r.json --json").json(),
-            json,
-            "{command}"
-        );
-        let drawn = run_q2c(at, "report r.json").done();
-        let table = asked(&[]).done();
+    // Latencies that two rules treat differently.
+    let lines: String = (0..3_000).map(|n| format!("{}\n", 50 + n % 40)).collect();
+    folder.put("l.txt", lines);
+    for command in ["sim", "sweep"] {
+        let how = "l.txt --unit us --policy min:70%,10ms --measure 100ms";
+        let asked = |form: &str| folder.q2c(format!("poll {command} {how} {form}"));
+        let json = asked("--json").json();
+        folder.put("r.json", json.to_string());
+        let report = |form: &str| folder.q2c(format!("report r.json {form}"));
+        assert_eq!(report("--json").json(), json, "{command}");
         // A sweep tells how fast it was; the rest of its table is the same.
         let head = |text: &str| text.lines().take(8).map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(head(&drawn), head(&table), "{command}");
-        let page = q2c(
-            at,
-            &["report", "r.json", "--html", &format!("{command}.html")],
+        assert_eq!(
+            head(&report("").done()),
+            head(&asked("").done()),
+            "{command}"
         );
-        let csv = run_q2c(at, "report r.json --csv");
-        if forms {
-            assert_eq!((page.code, csv.code), (0, 0), "{command}")
-        } else {
-            assert_eq!(page.code, 0, "{command}");
-            csv.refused(2, "draw CSV | q2c.poll-sim/1");
+        report(&format!("--html {command}.html")).done();
+        match command {
+            "sim" => report("--csv").refused(2, "draw CSV | q2c.poll-sim/1"),
+            _ => drop(report("--csv").done()),
         }
     }
 }
@@ -164,27 +97,21 @@ fn simulations_are_drawn_again() {
 #[test]
 fn a_watch_is_drawn_again() {
     let folder = Place::new();
-    let at = folder.path();
     let watch = "poll watch sim:50us --seconds 0.6 --interval 100ms --json";
-    let text = run_q2c(at, watch).done();
+    let text = folder.done(watch);
     let (_, mut json) = lines(&text);
     json.as_object_mut().unwrap().remove("kind");
-    fs::write(at.join("w.json"), &text).unwrap();
-    assert_eq!(run_q2c(at, "report w.json --json").json(), json);
     // The summary alone is a result, too, as is the result in a document of several lines.
-    for alone in [
+    for kept in [
+        text.clone(),
         text.lines().next_back().unwrap().to_owned(),
         serde_json::to_string_pretty(&json).unwrap(),
     ] {
-        fs::write(at.join("s.json"), alone).unwrap();
-        assert_eq!(run_q2c(at, "report s.json --json").json(), json);
+        folder.put("w.json", kept);
+        assert_eq!(folder.json("report w.json --json"), json);
     }
-    let (first, _) = text.split_once('\n').unwrap();
-    fs::write(at.join("cut.json"), first).unwrap();
-    run_q2c(at, "report cut.json").refused(3, "cut.json | last line of kind `summary`");
-    let table = run_q2c(at, "report w.json").done();
-    assert!(
-        table.contains("hybrid mean") || table.contains("poll"),
-        "{table}"
-    );
+    folder.put("cut.json", text.lines().next().unwrap());
+    let cut = folder.q2c("report cut.json");
+    cut.refused(3, "cut.json | last line of kind `summary`");
+    has_words(&folder.done("report w.json"), "poll");
 }

@@ -1,8 +1,6 @@
 //! Tests of `q2c reproduce` and `q2c experiment`.
 
 use crate::program::*;
-use std::io::BufReader;
-use std::process::Stdio;
 
 /// One job on a device that answers each request after 10 ms, with a second phase at depth 4.
 const SMALL: &str = r#"schema = "q2c.reproduce/2"
@@ -56,8 +54,14 @@ over = "time"
 published = [{ name = "published", points = [["0.2", 100], ["0.7", 400]] }]
 "#;
 
-fn small(folder: &Path) {
-    fs::write(folder.join("small.toml"), SMALL).unwrap();
+/// The claim of that experiment which can be judged nowhere.
+const LACKS: &str = "it needs more CPUs than anything has";
+
+/// A folder with that experiment.
+fn small() -> Place {
+    let folder = Place::new();
+    folder.put("small.toml", SMALL);
+    folder
 }
 
 fn verdict<'a>(result: &'a Value, says: &str) -> &'a str {
@@ -67,18 +71,12 @@ fn verdict<'a>(result: &'a Value, says: &str) -> &'a str {
 
 #[test]
 fn claims_are_judged_and_the_result_is_drawn_again() {
-    let folder = Place::new();
-    small(folder.path());
-    let said = folder.q2c("reproduce small.toml --trials 3 --json").done();
-    let result = strict_json(&said);
+    let folder = small();
+    let result = folder.json("reproduce small.toml --trials 3 --json");
     assert_eq!(result["schema"], "q2c.reproduce/2");
-    let four = "four in flight do more than twice as many";
-    let one = "one in flight does more than 200 in a second";
-    assert_eq!(verdict(&result, four), "holds");
-    assert_eq!(verdict(&result, one), "does-not-hold");
-    let lacks = "it needs more CPUs than anything has";
-    let lacks = entry(&result, "claims", "says", lacks);
-    assert_eq!(lacks["verdict"], "cannot-judge");
+    let verdicts = texts(&result, "claims", "verdict");
+    assert_eq!(verdicts, ["holds", "does-not-hold", "cannot-judge"]);
+    let lacks = entry(&result, "claims", "says", LACKS);
     assert_eq!(lacks["needs"][0]["needed"], "100000");
     // Behind 10 ms of service come 3 us for the interrupt and 0.6 us for the next submission.
     let iops = number(lacks, "/expects/0/measured/median");
@@ -104,10 +102,9 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
 
 #[test]
 fn files_are_checked_by_line() {
-    let folder = Place::new();
-    small(folder.path());
-    let sound = folder.q2c("experiment check small.toml").done();
-    assert!(sound.contains("small: sound. 3 claims"), "{sound}");
+    let folder = small();
+    let sound = folder.done("experiment check small.toml");
+    has_words(&sound, "small: sound. 3 claims");
     let wrong = SMALL
         .replace("iops > 200", "speed > 200")
         .replace("depth = 4", "depth = 0");
@@ -119,7 +116,7 @@ fn files_are_checked_by_line() {
 #[test]
 fn the_list_has_every_file_and_its_needs() {
     let folder = Place::new();
-    let list = strict_json(&folder.q2c("reproduce --list --json").done());
+    let list = folder.json("reproduce --list --json");
 
     let files = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments")).unwrap();
     let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -142,14 +139,11 @@ const SLOW: &str = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 1000000\nturna
 /// machine of its plan.
 #[test]
 fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
-    let folder = Place::new();
-    small(folder.path());
-    let machine = folder.path().join("slow.toml");
-    fs::write(&machine, SLOW).unwrap();
+    let folder = small();
+    folder.put("slow.toml", SLOW);
     let whole = folder.q2c("reproduce small.toml --trials 4 --machine slow.toml --json");
     let whole = whole.json();
-    let lacks = "it needs more CPUs than anything has";
-    let claim = entry(&whole, "claims", "says", lacks);
+    let claim = entry(&whole, "claims", "says", LACKS);
     let iops = number(claim, "/expects/0/measured/median");
     close(iops, 1e9 / 11_003_100.0);
     assert_eq!(claim["needs"][0]["present"], "2");
@@ -162,7 +156,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
     change("state.json", running);
     let two = |text: String| text.split_inclusive('\n').take(2).collect();
     change("cells.jsonl", two);
-    fs::remove_file(machine).unwrap();
+    fs::remove_file(folder.path().join("slow.toml")).unwrap();
     let resumed = folder.q2c(format!("reproduce --resume {} --json", run.display()));
     has_words(&resumed.stderr, "2 trials done before");
     let resumed = resumed.json();
@@ -175,8 +169,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
 #[test]
 fn a_simulated_target_is_measured_in_simulated_time() {
     let folder = Place::new();
-    let run = folder.q2c("reproduce poll-vs-hybrid-cpu --target sim:10ms --json");
-    let result = run.json();
+    let result = folder.json("reproduce poll-vs-hybrid-cpu --target sim:10ms --json");
     let same = "hybrid polling has the IOPS of polling";
     assert_eq!(verdict(&result, same), "holds");
     assert_eq!(result["machine"]["kernel"], "simulated");
@@ -190,33 +183,19 @@ fn interrupts_of_a_simulated_machine_are_no_other_programs() {
     let text = SMALL.replace("sim:10ms", "sim:10us");
     let text = text.replace("device = \"disk\"\n", "device = \"disk\"\nthreads = 8\n");
     folder.put("small.toml", text);
-    let run = folder.q2c("reproduce small.toml --trials 1 --scale 0.1 --json");
-    let result = run.json();
-    let warnings = result.list("warnings").iter();
-    let ids: Vec<&Value> = warnings.map(|warning| &warning["id"]).collect();
-    assert_eq!(ids, ["times-scaled"]);
+    let result = folder.json("reproduce small.toml --trials 1 --scale 0.1 --json");
+    assert_eq!(texts(&result, "warnings", "id"), ["times-scaled"]);
 }
 
 #[test]
 fn a_stopped_run_goes_on() {
-    let folder = Place::new();
-    small(folder.path());
-    let args = ["reproduce", "small.toml", "--trials", "4", "--real-time"];
-    let mut child = q2c_command(folder.path(), &args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    interrupt_at("trial 2: took", &child, &mut stderr);
-    drop(stderr);
-    let code = child.wait().unwrap().code();
-    assert!(matches!(code, Some(130)), "{code:?}");
+    let folder = small();
+    let line = "reproduce small.toml --trials 4 --real-time";
+    assert_eq!(folder.interrupted(line, "trial 2: took").code, 130);
     let run = folder.run();
-    let path = run.to_str().unwrap();
-    let resumed = folder.q2c(format!("reproduce --resume {path} --json"));
+    let resumed = folder.q2c(format!("reproduce --resume {} --json", run.display()));
     has_words(&resumed.stderr, "2 trials done before");
-    let result = strict_json(&resumed.done());
+    let result = resumed.json();
     assert_eq!(result["points"][0].list("trials").len(), 4);
     assert_eq!(result["complete"], true);
     assert_ne!(result["machine"]["kernel"], "simulated");
@@ -249,25 +228,23 @@ fn a_result_of_compare_is_judged() {
     alone(|| {
         let folder = Place::new();
         folder.put("compared.toml", COMPARED);
-        let args = ["reproduce", "compared.toml", "--json"];
-        let without = strict_json(&folder.words(&args).done());
+        let reproduce = "reproduce compared.toml --json";
+        let without = folder.json(reproduce);
         let claim = &without["claims"][0];
         assert_eq!(claim["verdict"], "cannot-judge");
         let reason = claim["reasons"][0]["why"].as_str().unwrap();
-        has_words(&reason, "q2c compare light.parquet | --from");
+        has_words(reason, "q2c compare light.parquet | --from");
         let row = |n: u64| format!("0,{},4096,R,0.{:02}\n", n * 8, n * 5);
         let rows: String = (0..20).map(row).collect();
         folder.put("light.spc", rows);
         let import = "trace import light.spc --format spc --out light.parquet";
-        folder.q2c(import).done();
+        folder.done(import);
         let judge = |first: &str, second: &str, out: &str| {
             // A few milliseconds do not matter beside the 20 ms of the faster device.
             let how = format!("--trials 3 --max-lateness 10ms --out {out}");
-            let compare = format!("compare light.parquet {first} {second} {how}");
-            folder.q2c(&compare).done();
-            let run = only_in(&folder.path().join(out)).display().to_string();
-            let args = [&args[..], &["--from", &run]].concat();
-            strict_json(&folder.words(&args).done())
+            folder.done(format!("compare light.parquet {first} {second} {how}"));
+            let run = only_in(&folder.path().join(out));
+            folder.json(format!("{reproduce} --from {}", run.display()))
         };
         let published = judge("sim:20ms", "sim:40ms", "one");
         let completion = "completion time does not tell the devices apart";
@@ -319,7 +296,7 @@ fn sleep_rules_are_judged_over_the_library() {
     let folder = Place::new();
     folder.put("rules.toml", RULES);
     let args = "reproduce rules.toml --json";
-    let result = strict_json(&folder.q2c(args).done());
+    let result = folder.json(args);
     assert_eq!(result["study"], "rules");
     assert_eq!(verdict(&result, "a tenth is best"), "does-not-hold");
     assert_eq!(verdict(&result, "what follows closely loses less"), "holds");
@@ -343,6 +320,6 @@ fn sleep_rules_are_judged_over_the_library() {
     assert_eq!(csv.lines().count(), 1 + 2 * 4 * 2);
     has_words(&page, "simulator of sleep rules | does-not-hold");
     // The same seed draws the same sets.
-    let again = strict_json(&folder.q2c(args).done());
+    let again = folder.json(args);
     assert_eq!(again["points"], result["points"]);
 }

@@ -1,8 +1,6 @@
 //! Tests of `q2c reproduce --list` and of what a run says while it goes on.
 
 use crate::program::*;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 /// Three points of a job that wants libaio on a simulated device, which has no file for it.
 const FAILING: &str = r#"schema = "q2c.reproduce/2"
@@ -34,29 +32,21 @@ at.jobs = 1
 expect = "iops > 1"
 "#;
 
-fn list(folder: &Path, more: &[&str]) -> serde_json::Value {
-    let args = [&["reproduce", "--list", "--json"], more].concat();
-    strict_json(&q2c(folder, &args).done())
+fn list(more: &str) -> Value {
+    Place::new().json(format!("reproduce --list --json {more}"))
 }
 
 #[test]
 fn the_list_counts_the_claims_that_can_be_judged() {
-    let folder = Place::new();
-    let listing = list(folder.path(), &[]);
+    let listing = list("");
     for experiment in listing.list("experiments") {
-        let counts =
-            ["claims", "judgeable", "depend_on_target"].map(|name| experiment[name].as_u64());
-        let [claims, judgeable, open] = counts.map(Option::unwrap);
-        assert!(claims > 0 && judgeable + open <= claims, "{experiment}");
+        let [claims, judgeable, open] =
+            ["/claims", "/judgeable", "/depend_on_target"].map(|count| number(experiment, count));
+        assert!(claims > 0.0 && judgeable + open <= claims, "{experiment}");
         for need in experiment.list("needs") {
-            assert!(
-                need["what"].is_string() && need["needed"].is_string(),
-                "{experiment}"
-            );
-            assert!(
-                need["met"].is_boolean() || need["met"].is_null(),
-                "{experiment}"
-            );
+            let texts = need["what"].is_string() && need["needed"].is_string();
+            let met = need["met"].is_boolean() || need["met"].is_null();
+            assert!(texts && met, "{experiment}");
         }
     }
     // Nothing here has a device with hardware queues until a target is named.
@@ -78,40 +68,34 @@ fn the_list_counts_the_claims_that_can_be_judged() {
 /// The result of another command is judged, and its length is nobody's guess.
 #[test]
 fn a_comparison_needs_the_result_of_a_command() {
-    let folder = Place::new();
-    let listing = list(folder.path(), &[]);
+    let listing = list("");
     let compare = entry(&listing, "experiments", "name", "replay-ssd-comparison");
     assert!(compare["seconds"].is_null(), "{compare}");
     assert_eq!(compare["judgeable"], 0);
-    let need = &compare["needs"][0];
-    let needed = need["needed"].as_str().unwrap();
-    has_words(&needed, "--from | q2c compare");
-    let table = folder.q2c("reproduce --list").done();
-    assert!(table.contains("none: --from"), "{table}");
+    let needed = compare["needs"][0]["needed"].as_str().unwrap();
+    has_words(needed, "--from | q2c compare");
+    let table = Place::new().done("reproduce --list");
+    has_words(&table, "none: --from");
 }
 
 /// The phases of this experiment are nearly all of its time.
 #[test]
 fn lengths_follow_scale_and_trials() {
-    let folder = Place::new();
-    let total_seconds = |more: &[&str]| {
-        let listing = list(folder.path(), more);
+    let total_seconds = |more: &str| {
+        let listing = list(more);
         let experiments = listing.list("experiments").iter();
-        let sum: f64 = experiments
-            .filter_map(|experiment| experiment["seconds"].as_f64())
-            .sum();
-        assert!((sum - number(&listing, "/seconds")).abs() < 1e-6 * sum);
+        let seconds = experiments.filter_map(|experiment| experiment["seconds"].as_f64());
+        close(number(&listing, "/seconds"), seconds.sum());
         let one = entry(&listing, "experiments", "name", "miss-rate-interference");
         number(one, "/seconds")
     };
-    let whole = total_seconds(&["--trials", "4"]);
-    let half = total_seconds(&["--trials", "2"]);
-    let tenth = total_seconds(&["--trials", "4", "--scale", "0.1"]);
-    assert!((whole / half - 2.0).abs() < 1e-6, "{whole} {half}");
+    let whole = total_seconds("--trials 4");
+    let half = total_seconds("--trials 2");
+    let tenth = total_seconds("--trials 4 --scale 0.1");
+    close(whole, 2.0 * half);
     assert!((9.0..10.0).contains(&(whole / tenth)), "{whole} {tenth}");
-    let table = folder.q2c("reproduce --list --scale 0.1").done();
-    let last = table.lines().last().unwrap();
-    assert!(last.contains("multiplied by 0.1"), "{table}");
+    let table = Place::new().done("reproduce --list --scale 0.1");
+    has_words(table.lines().last().unwrap(), "multiplied by 0.1");
 }
 
 #[test]
@@ -120,9 +104,8 @@ fn names_are_whole_at_80_columns() {
     let mut command = q2c_command(folder.path(), &["reproduce", "--list"]);
     let output = command.env("COLUMNS", "80").output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
-    let listing = list(folder.path(), &[]);
-    for experiment in listing.list("experiments") {
-        let name = experiment["name"].as_str().unwrap();
+    let listing = list("");
+    for name in texts(&listing, "experiments", "name") {
         assert!(table.lines().any(|line| line == name), "{name}: {table}");
     }
     let widest = table.lines().map(|line| line.chars().count()).max();
@@ -135,28 +118,25 @@ fn a_reason_for_many_points_is_told_once() {
     folder.put("failing.toml", FAILING);
     let run = folder.q2c("reproduce failing.toml --trials 3");
     let reason = "libaio needs a file or device, and the device is simulated";
-    let reason_lines: Vec<&str> = run
-        .stderr
-        .lines()
-        .filter(|line| line.contains(reason))
-        .collect();
-    assert_eq!(reason_lines.len(), 2, "{}", run.stderr);
-    assert!(reason_lines[0].contains("jobs="), "{}", run.stderr);
-    let more = "2 more points failed for the same reason";
-    assert!(reason_lines[1].starts_with(more), "{}", run.stderr);
+    let lines = run.stderr.lines().filter(|line| line.contains(reason));
+    let [first, more] = lines.collect::<Vec<&str>>()[..] else {
+        panic!("{}", run.stderr);
+    };
+    has_words(first, "jobs=");
+    let same = "2 more points failed for the same reason";
+    assert!(more.starts_with(same), "{more}");
 }
 
 /// A simulation that takes no time tells none, neither in the list nor in the run.
 #[test]
 fn list_and_run_have_one_estimate() {
     let folder = Place::new();
-    let table = folder.q2c("reproduce --list").done();
-    let line = table
-        .lines()
-        .find(|line| line.starts_with("placement-within-core"));
-    assert!(line.unwrap().contains("< 1 s"), "{table}");
+    let table = folder.done("reproduce --list");
+    let mut lines = table.lines();
+    let line = lines.find(|line| line.starts_with("placement-within-core"));
+    has_words(line.unwrap(), "< 1 s");
     let run = folder.q2c("reproduce placement-within-core");
-    assert!(run.stderr.contains("1 cell x "), "{}", run.stderr);
+    has_words(&run.stderr, "1 cell x ");
     assert!(!run.stderr.contains("about"), "{}", run.stderr);
 }
 
@@ -164,26 +144,16 @@ fn list_and_run_have_one_estimate() {
 #[test]
 fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let folder = Place::new();
-    let args = ["reproduce", "--all", "--scale", "small", "--trials", "1"];
-    let mut child = q2c_command(folder.path(), &args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    interrupt_at("miss-rate-interference:", &child, &mut stderr);
-    let last: Vec<String> = stderr.lines().map(Result::unwrap).collect();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{last:?}");
-    let table = String::from_utf8(output.stdout).unwrap();
+    let line = "reproduce --all --scale small --trials 1";
+    let ended = folder.interrupted(line, "miss-rate-interference:");
+    let (table, last) = (ended.stdout, ended.stderr);
+    assert_eq!(ended.code, 130, "{last}");
     let second = table.lines().nth(1).unwrap();
-    assert!(
-        second.starts_with("incomplete: ") && second.contains(" of 24 experiments are missing"),
-        "{table}"
-    );
+    assert!(second.starts_with("incomplete: "), "{table}");
+    has_words(second, " of 24 experiments are missing");
     let run = folder.run();
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");
     // A program that is slow to end says so behind it.
-    assert!(last.iter().any(|line| line.trim() == command), "{last:?}");
+    assert!(last.lines().any(|line| line.trim() == command), "{last}");
 }

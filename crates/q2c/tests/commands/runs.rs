@@ -13,11 +13,8 @@ fn listed(folder: &Path) -> [String; 2] {
     let list = run_q2c(folder, "runs --json").json();
     let field = |at: usize, what: &str| list["runs"][at][what].as_str().map(str::to_owned);
     for (at, target) in ["sim:4ms", "sim:1ms"].into_iter().enumerate() {
-        let target_and_end = (field(at, "target"), field(at, "end"));
-        assert_eq!(
-            target_and_end,
-            (Some(target.to_owned()), Some("complete".to_owned()))
-        );
+        assert_eq!(field(at, "target").as_deref(), Some(target));
+        assert_eq!(field(at, "end").as_deref(), Some("complete"));
     }
     let paths = [0, 1].map(|at| field(at, "path").unwrap_or_default());
     let drawn = run_q2c(folder, "report").done();
@@ -30,107 +27,55 @@ fn listed(folder: &Path) -> [String; 2] {
 #[test]
 fn runs_are_listed_and_compared() {
     let folder = Place::new();
-    let none = folder.q2c("runs").done();
+    let none = folder.done("runs");
     assert_eq!(none, "no runs in runs\n");
-    let said = folder.q2c("report");
-    assert_eq!(said.code, 3, "{}", said.stderr);
-    has_words(&said.stderr, "no run with a result lies in runs");
+    let none = folder.q2c("report");
+    none.refused(3, "no run with a result lies in runs");
 
     bench(folder.path(), "sim:1ms");
     bench(folder.path(), "sim:4ms");
     let [late, early] = listed(folder.path());
-    let limits = split("--fail-if p50>+200% --fail-if iops<-50% --fail-if p50>+500%");
-    let diff = ["diff", &early, &late, "--json"];
-    let said = folder.words(&[&diff[..], &limits].concat());
+    let limits = "--fail-if p50>+200% --fail-if iops<-50% --fail-if p50>+500%";
+    let said = folder.q2c(format!("diff {early} {late} --json {limits}"));
     assert_eq!(said.code, 7, "{}", said.stderr);
-    let result = q2c_testkit::strict_json(&said.stdout);
-    let change = |figure: &str| {
-        let mut figures = result.list("figures").iter();
-        figures
-            .find(|change| change["figure"] == figure)
-            .unwrap()
-            .clone()
-    };
-    let ratio = change("p50")["ratio"].as_f64().unwrap();
-    assert_eq!(ratio, 4_000_500.0 / 1_000_500.0);
+    let result = strict_json(&said.stdout);
+    let change = |figure: &str| entry(&result, "figures", "figure", figure);
+    assert_eq!(number(change("p50"), "/ratio"), 4_000_500.0 / 1_000_500.0);
     assert_eq!(change("iops")["says"], "worse");
-    let broken: Vec<bool> = result
-        .list("limits")
-        .iter()
-        .map(|limit| limit["broken"] != serde_json::json!([]))
-        .collect();
-    assert_eq!(broken, [true, true, false]);
+    let limits = result.list("limits").iter();
+    let broken = limits.map(|limit| limit["broken"] != json!([]));
+    assert!(broken.eq([true, true, false]), "{}", result["limits"]);
     // What differs besides the figures is the target.
-    let changed = result.list("changed");
-    assert!(
-        changed.iter().any(|fact| fact["b"] == "sim:4ms"),
-        "{changed:?}"
-    );
+    entry(&result, "changed", "b", "sim:4ms");
 
-    let none = folder.q2c(format!("diff {early} {late} --fail-if p98>+1%"));
-    assert_eq!(none.code, 2, "{}", none.stderr);
-    assert!(none.stderr.contains("p50, p99"), "{}", none.stderr);
-    let text = folder.q2c(format!("diff {early} {late}")).done();
-    assert!(text.contains("\n▸ B is worse in"), "{text}");
-    let ticket = folder
-        .q2c(format!("diff {early} {late} --format md"))
-        .done();
-    assert!(ticket.contains("| figure | A | B |"), "{ticket}");
+    let diff = |how: &str| folder.q2c(format!("diff {early} {late} {how}"));
+    diff("--fail-if p98>+1%").refused(2, "p50, p99");
+    has_words(&diff("").done(), "\n▸ B is worse in");
+    has_words(&diff("--format md").done(), &["| figure | A | B |"]);
     // It is drawn again from its JSON.
-    folder.put("diff.json", serde_json::to_string(&result).unwrap());
-    let again = folder.q2c("report diff.json").done();
-    assert!(again.contains("limit: p50>+200%: broken by"), "{again}");
+    folder.put("diff.json", result.to_string());
+    let again = folder.done("report diff.json");
+    has_words(&again, "limit: p50>+200%: broken by");
 
     folder.put(Path::new(&late).join("result.json"), "");
-    let list = folder.q2c("runs --json").json();
+    let list = folder.json("runs --json");
     assert_eq!(list["runs"][0]["end"], "unreadable");
     assert_eq!(list["runs"][1]["end"], "complete");
 }
 
 #[test]
-fn results_of_two_kinds_are_not_compared() {
-    let folder = Place::new();
-    let sim = ["poll", "sim", "list.trace", "--policy", "pas", "--json"];
-    let list = split(
-        "trace import list.txt --format latency-list --unit us --op read --bs 4k --out \
-         list.trace",
-    );
-    folder.put("list.txt", "30\n40\n50\n");
-    folder.words(&list).done();
-    folder.put("sim.json", folder.words(&sim).done());
-    let said = folder.q2c("diff sim.json sim.json");
-    assert_eq!(said.code, 3, "{}", said.stderr);
-    has_words(
-        &said.stderr,
-        "expected a result of q2c tune, q2c bench, q2c replay, q2c analyze, q2c fs bench, q2c poll tune-kernel, q2c place run, found schema `q2c.poll-sim/1`",
-    );
-    // A trace is analysed, and alike with itself.
-    let same = folder.q2c("diff list.trace list.trace").done();
-    has_words(&same, "▸ Single values, which tell nothing apart\n");
-    let wrong = folder.q2c("diff a b --fail-if p99+5%");
-    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
-    assert!(
-        wrong
-            .stderr
-            .contains("expected a limit on a change such as p99>+5%"),
-        "{}",
-        wrong.stderr
-    );
-}
-
-#[test]
 fn the_shell_is_served() {
     let folder = Place::new();
-    folder.q2c("man pages").done();
+    folder.done("man pages");
     let page = folder.text("pages/q2c-poll-sim.1");
-    assert!(page.contains("Simulate sleep rules on a trace"), "{page}");
+    has_words(&page, "Simulate sleep rules on a trace");
     let pages = fs::read_dir(folder.path().join("pages")).unwrap().count();
     assert!(pages > 40, "{pages}");
     for shell in ["bash", "zsh", "fish"] {
-        let script = folder.q2c(format!("completions {shell}")).done();
+        let script = folder.done(format!("completions {shell}"));
         assert!(script.contains("tune-kernel"), "{shell}");
     }
-    let rules = folder.q2c("poll rules").done();
+    let rules = folder.done("poll rules");
     for rule in ["mean", "min", "pas", "uring", "fixed"] {
         assert!(rules.contains(&format!("\n{rule}: ")), "{rule}: {rules}");
     }

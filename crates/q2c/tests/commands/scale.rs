@@ -51,7 +51,7 @@ fn a_curve_is_predicted_and_drawn_again() {
     let folder = Place::new();
     run(folder.path(), 8);
     let predict = "scale predict run.json --cores 120";
-    let said = folder.q2c(format!("{predict} --json")).done();
+    let said = folder.done(format!("{predict} --json"));
     let result = strict_json(&said);
     let end = number(&result, "/ends_at");
     assert!((29.0..=31.0).contains(&end), "{end}");
@@ -71,7 +71,7 @@ fn a_curve_is_predicted_and_drawn_again() {
     folder.put("scale.json", &said);
     let Reports { table, csv, page } = folder.reports("scale.json", &result);
     has_words(&table, "a shared cache line | predicted");
-    assert_eq!(folder.q2c(predict).done(), table);
+    assert_eq!(folder.done(predict), table);
     assert_eq!(csv.lines().count(), curve.len() + 1);
     assert!(page.contains("Dashed with a band: a prediction, never measured"));
 }
@@ -80,13 +80,11 @@ fn a_curve_is_predicted_and_drawn_again() {
 fn too_few_cores_need_parameters() {
     let folder = Place::new();
     run(folder.path(), 3);
-    let predict = ["scale", "predict", "run.json", "--cores", "64"];
-    folder
-        .words(&predict)
-        .refused(4, "4 physical cores | found 3 | --parameters");
+    let predict = "scale predict run.json --cores 64";
+    let few = folder.q2c(predict);
+    few.refused(4, "4 physical cores | found 3 | --parameters");
     folder.put("p.toml", PARAMETERS);
-    let with = [&predict[..], &["--parameters", "p.toml", "--json"]].concat();
-    let result = folder.words(&with).json();
+    let result = folder.json(format!("{predict} --parameters p.toml --json"));
     assert_eq!(result["resource"], json!("lock"));
     // The lock allows 1 / 0.3 us at most; 14.3 us of an I/O keep 48 jobs from ever waiting for it.
     let end = number(&result, "/ends_at");

@@ -14,13 +14,13 @@ pub(crate) const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_
 /// Runs q2c in a folder of its own.
 fn result(arguments: &str) -> Value {
     let folder = Place::new();
-    folder.q2c(arguments).json()
+    folder.json(arguments)
 }
 
 /// The text of a run's `result.json`, without its one object that tells of the run itself.
 fn result_file(arguments: &str) -> String {
     let folder = Place::new();
-    folder.q2c(arguments).done();
+    folder.done(arguments);
     let text = fs::read_to_string(folder.run().join("result.json")).unwrap();
     assert!(strict_json(&text).is_object());
     let begin = text.find("\"provenance\": {").unwrap();
@@ -44,9 +44,8 @@ fn a_result_is_a_function_of_its_seed() {
 /// Median IOPS of each number of jobs.
 fn iops(result: &Value) -> Vec<(u64, f64)> {
     let cells = result.list("cells").iter();
-    cells
-        .map(|cell| (cell["jobs"].as_u64().unwrap(), number(cell, "/iops/median")))
-        .collect()
+    let point = |cell: &Value| (cell["jobs"].as_u64().unwrap(), number(cell, "/iops/median"));
+    cells.map(point).collect()
 }
 
 /// 80 us of service, 500 ns of submission and 100 ns of turnaround.
@@ -62,13 +61,11 @@ fn polling_takes_the_service_time_and_the_steps_around_it() {
 #[test]
 fn one_server_is_the_limit_of_many_jobs() {
     let result = result("bench sim:80us,servers=1 --jobs 1,4 --method poll --seconds 1 --json");
-    for ((jobs, iops), (expected_jobs, expected)) in iops(&result)
-        .into_iter()
-        .zip([(1, 1.0 / 80.6e-6), (4, 1.0 / 80e-6)])
-    {
-        assert_eq!(jobs, expected_jobs);
-        within(iops, expected, 0.01);
-    }
+    let [(1, single), (4, shared)] = iops(&result)[..] else {
+        panic!("{result:#}");
+    };
+    within(single, 1.0 / 80.6e-6, 0.01);
+    within(shared, 1.0 / 80e-6, 0.01);
 }
 
 /// An I/O of five seconds takes more than 32 bits of nanoseconds.
@@ -84,14 +81,10 @@ fn a_device_may_take_as_long_as_it_likes() {
 /// A background of the documentation, whose text is read back from the plan.
 #[test]
 fn a_background_may_be_a_device_of_its_own() {
-    let result = result(
-        "bench sim:1ms --background engine=sim:2ms --method poll --seconds 0.5 --trials 1 --json",
-    );
-    within(
-        number(&result["cells"][0], "/background_jobs/iops/median"),
-        500.0,
-        0.1,
-    );
+    let how = "--method poll --seconds 0.5 --trials 1 --json";
+    let result = result(&format!("bench sim:1ms --background engine=sim:2ms {how}"));
+    let iops = number(&result, "/cells/0/background_jobs/iops/median");
+    within(iops, 500.0, 0.1);
 }
 
 /// Throughput of a closed network of a station with exponential service times and a delay, for 1 to
@@ -102,9 +95,8 @@ fn mean_value_analysis(service_s: f64, servers: usize, think_s: f64, customers: 
     let rate = |busy: usize| busy.min(servers) as f64 / service_s;
     let mut throughputs = Vec::new();
     for n in 1..=customers {
-        let response: f64 = (1..=n)
-            .map(|k| k as f64 / rate(k) * at_station[k - 1])
-            .sum();
+        let spent = |k: usize| k as f64 / rate(k) * at_station[k - 1];
+        let response: f64 = (1..=n).map(spent).sum();
         let throughput = n as f64 / (think_s + response);
         let mut next: Vec<f64> = (1..=n)
             .map(|k| throughput / rate(k) * at_station[k - 1])
@@ -138,10 +130,8 @@ fn two_jobs_pinned_to_one_cpu_share_it() {
         panic!("{result:#}");
     };
     within(single, 1.0 / 80.6e-6, 0.01);
-    assert!(
-        (single..single + 1.0 / 3e-3).contains(&shared),
-        "{single} {shared}"
-    );
+    let most = single + 1.0 / 3e-3;
+    assert!((single..most).contains(&shared), "{single} {shared}");
     for cell in result.list("cells") {
         within(number(cell, "/cpu/job_s/median"), 1.0, 1e-3);
     }
@@ -155,25 +145,19 @@ fn what_is_wrong_with_a_machine_is_named() {
         assert_ne!(text, MACHINE);
         folder.put("m.toml", text);
     };
-    for (from, to, said) in [
-        ("cpus = 2", "cpus = 0", "cpus = 0: expected 1 to 4096"),
-        (
-            "speed = 1.0",
-            "speed = 0",
-            "speed = 0: expected 0.01 to 100",
-        ),
-        (
-            "timer_ns = 500",
-            "timer_ns = 1000000001",
-            "timer_ns = 1000000001",
-        ),
-        ("look_ns = 50", "look = 50", "unknown field `look`"),
+    for case in [
+        "cpus = 2 | cpus = 0 | cpus = 0: expected 1 to 4096",
+        "speed = 1.0 | speed = 0 | speed = 0: expected 0.01 to 100",
+        "timer_ns = 500 | timer_ns = 1000000001 | timer_ns = 1000000001",
+        "look_ns = 50 | look = 50 | unknown field `look`",
     ] {
+        let [from, to, said] = case.phrases()[..] else {
+            panic!("{case}");
+        };
         write(from, to);
         for command in ["tune", "bench", "calibrate"] {
-            folder
-                .q2c(format!("{command} sim:80us --machine m.toml"))
-                .refused(3, &[said]);
+            let ended = folder.q2c(format!("{command} sim:80us --machine m.toml"));
+            ended.refused(3, &[said]);
         }
     }
     assert!(!folder.path().join("runs").exists());
@@ -187,18 +171,15 @@ fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
     let free = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 0\nturnaround_ns = 0\nlook_ns = 1\nswitch_ns = 0\n\
         timer_ns = 0\nwake_delay_ns = 0\ninterrupt_ns = 0\ninterrupt_delay_ns = 0\n";
     folder.put("free.toml", free);
-    for command in [
-        "tune sim:0us",
-        "calibrate sim:0us",
-        "bench sim:0us --method poll",
-    ] {
-        let ended = folder.q2c(format!("{command} --machine free.toml"));
-        assert_eq!(ended.code, 4, "{}", ended.stderr);
-        assert!(ended.stderr.contains("stuck at"), "{}", ended.stderr);
-    }
+    let cases = [
+        "4 | tune sim:0us --machine free.toml | stuck at",
+        "4 | calibrate sim:0us --machine free.toml | stuck at",
+        "4 | bench sim:0us --method poll --machine free.toml | stuck at",
+    ];
+    refuses_in(folder.path(), &cases);
     let command_line =
         "bench sim:80us --machine free.toml --method poll --seconds 0.2 --out timed --json";
-    let result = folder.q2c(command_line).json();
+    let result = folder.json(command_line);
     assert_eq!(iops(&result), [(1, 12_500.0)]);
 }
 
@@ -224,14 +205,12 @@ fn a_budget_is_one_of_simulated_time() {
 fn real_time_is_that_of_this_machine() {
     let arguments =
         "bench sim:5ms --method interrupt --seconds 0.2 --warm-up 0.2 --trials 1 --json";
-    let (simulated, real) = (
-        result(arguments),
-        result(&format!("{arguments} --real-time")),
-    );
+    let simulated = result(arguments);
+    let real = result(&format!("{arguments} --real-time"));
     assert_eq!(simulated["machine"]["kernel"], "simulated");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(real["machine"]["kernel"], kernel.trim());
-    assert_eq!(simulated["doctor"]["checks"], serde_json::json!([]));
+    assert_eq!(simulated["doctor"]["checks"], json!([]));
     let proved = entry(&real["doctor"], "checks", "id", "target-proved");
     let finding = proved["found"].as_str().unwrap();
     assert_eq!(finding.matches("no device").count(), 1, "{finding}");
@@ -241,13 +220,7 @@ fn real_time_is_that_of_this_machine() {
 /// A thread that thinks for a second has no I/O in a recording of half a second.
 #[test]
 fn a_recording_without_an_io_is_named() {
-    let folder = Place::new();
-    let phrases = [
-        "record classic polling at 4 KiB",
-        "expected I/Os in 0.5 s, found none",
-        "--think",
-    ];
-    folder
-        .q2c("tune sim:80us --think 1s --seconds 1 --trials 1")
-        .refused(5, &phrases);
+    let phrases = "record classic polling at 4 KiB | expected I/Os in 0.5 s, found none | --think";
+    let ended = Place::new().q2c("tune sim:80us --think 1s --seconds 1 --trials 1");
+    ended.refused(5, phrases);
 }

@@ -19,9 +19,8 @@ fn a_study_is_scored_and_drawn_again() {
     let folder = Place::new();
     lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --only --rules min:50%|80%,1ms --wake-delay 2us --unit us \
-                 --patterns a.txt b.txt";
-    let study = [&split(study), &["--rule", "min - 4us"][..]].concat();
-    let said = folder.words(&[&study[..], &["--json"]].concat()).done();
+                 --patterns a.txt b.txt --rule 'min - 4us'";
+    let said = folder.done(format!("{study} --json"));
     let result = strict_json(&said);
     assert_eq!(result["schema"], "q2c.poll-study/1");
     let rules = result.list("rules");
@@ -37,7 +36,7 @@ fn a_study_is_scored_and_drawn_again() {
     folder.put("study.json", &said);
     let Reports { table, csv, page } = folder.reports("study.json", &result);
     // Only the speed differs between two runs, and the table does not have it.
-    assert_eq!(folder.words(&study).done(), table);
+    assert_eq!(folder.done(study), table);
     has_words(&table, "best on average: rule:period=10ms");
     assert_eq!(csv.lines().count(), 1 + 3 * 2, "{csv}");
     assert!(page.contains("Loss of each rule on each pattern"));
@@ -50,9 +49,8 @@ fn a_new_rule_competes_with_the_standard_grid() {
     let folder = Place::new();
     lists(folder.path(), &[("a.txt", 100), ("b.txt", 200)]);
     let study = "poll study --unit us --measure 100ms --patterns a.txt b.txt \
-                 --html s.html --csv s.csv --json";
-    let study = [&split(study), &["--rule", "min - 4us"][..]].concat();
-    let result = folder.words(&study).json();
+                 --html s.html --csv s.csv --json --rule 'min - 4us'";
+    let result = folder.json(study);
     let rules = texts(&result, "rules", "rule");
     for rule in ["min - 4us", "mean", "min", "pas", "qt"] {
         assert!(rules.contains(&rule), "{rules:?}");
@@ -65,24 +63,17 @@ fn a_new_rule_competes_with_the_standard_grid() {
 #[test]
 fn the_library_is_studied_when_nothing_is_named() {
     let folder = Place::new();
-    let study = split(
-        "poll study --only --rules pas --rules min:70%,10ms --rules ehp --measure 100ms \
-         --json",
-    );
-    let result = folder.words(&study).json();
+    let study =
+        "poll study --only --rules pas --rules min:70%,10ms --rules ehp --measure 100ms --json";
+    let result = folder.json(study);
     let patterns = result.list("patterns");
     assert!(patterns.len() >= 20, "{}", patterns.len());
-    assert!(
-        result["cost"]
-            .as_str()
-            .unwrap()
-            .starts_with("published machine")
-    );
+    let cost = result["cost"].as_str().unwrap();
+    assert!(cost.starts_with("published machine"), "{cost}");
     assert_eq!(patterns[0]["path"], "bimodal-30us-300us.parquet");
     assert_eq!(patterns[0]["source"], "model:bimodal-30us-300us");
     assert_eq!(result["not_ranked"][0]["why"], "takes-interrupts");
-    let with = [&study[..], &["--interrupts"]].concat();
-    let result = folder.words(&with).json();
+    let result = folder.json(format!("{study} --interrupts"));
     assert_eq!(result.list("rules").len(), 3);
 }
 
@@ -93,12 +84,10 @@ fn a_search_holds_sources_out_and_is_drawn_again() {
     let folder = Place::new();
     let devices = [("a.txt", 60), ("b.txt", 100), ("c.txt", 200), ("d.txt", 80)];
     lists(folder.path(), &devices);
-    let search = split(
-        "poll search --patterns a.txt b.txt c.txt d.txt --unit us --measure 50ms \
-         --warm-up 20ms --points 4 --rounds 2 --finalists 1",
-    );
-    let named = [&search[..], &["--hold-out", "b", "--hold-out", "d"]].concat();
-    let said = folder.words(&[&named[..], &["--json"]].concat()).done();
+    let search = "poll search --patterns a.txt b.txt c.txt d.txt --unit us --measure 50ms \
+         --warm-up 20ms --points 4 --rounds 2 --finalists 1";
+    let named = format!("{search} --hold-out b --hold-out d");
+    let said = folder.done(format!("{named} --json"));
     let result = strict_json(&said);
     assert_eq!(texts(&result, "searched", "name"), ["a", "c"]);
     assert_eq!(texts(&result, "held_out", "name"), ["b", "d"]);
@@ -106,16 +95,14 @@ fn a_search_holds_sources_out_and_is_drawn_again() {
     let count = |role: &str| roles.iter().filter(|r| **r == role).count();
     assert_eq!((count("finalist"), count("reference")), (1, 3), "{roles:?}");
     folder.put("search.json", &said);
-    let table = folder.q2c("report search.json").done();
-    assert_eq!(folder.words(&named).done(), table);
-    assert!(table.contains("opened on what was held out"), "{table}");
-    let again = folder.q2c("report search.json --json").json();
-    assert_eq!(again, result);
-    let html = "report search.json --html search.html";
-    assert_eq!(folder.q2c(html).code, 0);
+    let table = folder.done("report search.json");
+    assert_eq!(folder.done(&named), table);
+    has_words(&table, "opened on what was held out");
+    assert_eq!(folder.json("report search.json --json"), result);
+    folder.done("report search.json --html search.html");
     // A third of four sources is one, drawn by the seed.
-    let drawn = folder.words(&[&search[..], &["--json"]].concat()).json();
+    let drawn = folder.json(format!("{search} --json"));
     assert_eq!(drawn.list("held_out").len(), 1);
-    let unknown = [&search[..], &["--hold-out", "e"]].concat();
-    folder.words(&unknown).refused(2, "`e` | a, b, c, d");
+    let unknown = folder.q2c(format!("{search} --hold-out e"));
+    unknown.refused(2, "`e` | a, b, c, d");
 }

@@ -25,10 +25,10 @@ fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --rule 27us --json";
-    let alone = folder.q2c(args).json();
+    let alone = folder.json(args);
     let best = alone["best"]["policy"].as_str().unwrap();
     assert!(best.starts_with("rule:"), "{best}");
-    let both = folder.q2c(format!("{args} --policy min:50%,1ms")).json();
+    let both = folder.json(format!("{args} --policy min:50%,1ms"));
     let best = both["best"]["policy"].as_str().unwrap();
     assert!(best.starts_with("min:"), "{best}");
     assert_eq!(both.list("cells").len(), 2);
@@ -41,7 +41,7 @@ fn constant_latencies_have_closed_forms() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy fixed:10us..40us/10us --json";
-    let result = folder.q2c(args).json();
+    let result = folder.json(args);
     assert_eq!(result.list("cells").len(), 4);
     let clear = cell(&result, "fixed:sleep=20us");
     close_iops(number(clear, "/iops"), 1.0 / 30e-6);
@@ -52,8 +52,7 @@ fn constant_latencies_have_closed_forms() {
     close(number(late, "/t_over"), 12.0 / 30.0);
     close(number(late, "/miss_rate"), 1.0);
     // Percentiles are the middles of classes 1.6 % wide.
-    let p99 = number(late, "/p99_ns");
-    assert!((p99 - 42_000.0).abs() <= 0.008 * 42_000.0, "{p99}");
+    within(number(late, "/p99_ns"), 42_000.0, 0.008);
     // The floor rules out the policies that wake late. The longest of the other sleeps is best.
     assert_eq!(result["best"]["policy"], "fixed:sleep=20us");
     close_iops(number(&result, "/oracle/iops"), 1.0 / 30e-6);
@@ -69,7 +68,7 @@ fn a_sleep_on_the_published_machine_costs_cpu() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy fixed:20us --cost published --json";
-    let result = folder.q2c(args).json();
+    let result = folder.json(args);
     let slept = cell(&result, "fixed:sleep=20us");
     close(number(slept, "/cpu_ns_per_io"), 2_563.0 + 8_400.0);
     close_iops(number(slept, "/iops"), 1.0 / 30.4e-6);
@@ -85,7 +84,7 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     two_lists(folder.path());
     let policies = "--policy fixed:10us|25us|40us --json";
     let args = "poll sweep a.txt b.txt --unit us";
-    let result = folder.q2c(format!("{args} {policies}")).json();
+    let result = folder.json(format!("{args} {policies}"));
     let answers = result.list("answers");
     let best = |n: usize| answers[n]["best"].as_u64().unwrap() as usize;
     let cells = result.list("cells");
@@ -97,12 +96,8 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
     close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
     // The shares of which these are made; the sleep of 40 us breaks the floor on a.
-    for (at, share) in [
-        (1, Some(1.0)),
-        (2, None),
-        (4, Some(8.0 / 23.0)),
-        (5, Some(1.0)),
-    ] {
+    let shares = [Some(1.0), None, Some(8.0 / 23.0), Some(1.0)];
+    for (at, share) in [1, 2, 4, 5].into_iter().zip(shares) {
         let actual = cells[at]["share"].as_f64();
         assert_eq!(actual.is_some(), share.is_some(), "{}", cells[at]);
         close(actual.unwrap_or(0.0), share.unwrap_or(0.0));
@@ -120,7 +115,7 @@ fn the_public_trace() {
     let list = list.display().to_string();
     let files = "--html s.html --csv s.csv --parquet s.parquet";
     let args = format!("poll sweep {list} --unit us --json");
-    let result = folder.q2c(format!("{args} {files}")).json();
+    let result = folder.json(format!("{args} {files}"));
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
     assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
     assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
@@ -137,30 +132,6 @@ fn the_public_trace() {
     assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
 }
 
-/// A table must not be written over the recording that it was made from, and not through a symbolic
-/// link.
-#[test]
-fn no_file_is_written_over() {
-    let folder = Place::new();
-    let list = folder.path().join("list.txt");
-    let latencies: String = (0..2000).map(|n| format!("{}\n", 40 + n % 7)).collect();
-    fs::write(&list, &latencies).unwrap();
-    std::os::unix::fs::symlink(&list, folder.path().join("link.out")).unwrap();
-    for option in ["--parquet", "--csv", "--html"] {
-        for name in ["list.txt", "link.out"] {
-            let args = format!("poll sweep list.txt --unit us {option} {name}");
-            folder
-                .q2c(&args)
-                .refused(2, &[name, "found an existing file"]);
-            assert_eq!(
-                fs::read_to_string(&list).unwrap(),
-                latencies,
-                "{option} {name}"
-            );
-        }
-    }
-}
-
 /// A recording for which memory has no room is simulated from files, with the same result. Rules
 /// that share a pass, rules that go one by one, the bounds and the time line all read the files.
 #[test]
@@ -168,35 +139,31 @@ fn from_files_as_from_memory() {
     let folder = Place::new();
     let latencies = (0..40_000_u64).map(|io| format!("{}\n", 20 + io * 7_919 % 61));
     folder.put("list.txt", latencies.collect::<String>());
-    let swept = |more: &[&str]| {
-        let input = ["poll", "sweep", "list.txt", "--unit", "us", "--json"];
-        let rules = split("--policy min:70%,1ms --policy pas --policy ewma");
-        let mut result = folder.words(&[&input[..], &rules, more].concat()).json();
+    let swept = |more: &str| {
+        let rules = "--policy min:70%,1ms --policy pas --policy ewma";
+        let sweep = format!("poll sweep list.txt --unit us --json {rules} {more}");
+        let mut result = folder.json(sweep);
         let in_files = result["inputs"][0]["taken_as"]["in_files"].take();
         result["speed"].take();
         (result, in_files.as_u64().unwrap())
     };
-    let (in_memory, none) = swept(&[]);
-    let (in_files, bytes) = swept(&["--memory", "64KiB", "--spill", "."]);
+    let small = "--memory 64KiB --spill .";
+    let (in_memory, none) = swept("");
+    let (in_files, bytes) = swept(small);
     assert_eq!(in_files, in_memory);
     // 40,000 I/Os of 16 bytes.
     assert_eq!((none, bytes), (0, 640_000));
-    let table = [
-        "poll", "sweep", "list.txt", "--unit", "us", "--policy", "pas",
-    ];
-    let table = [&table[..], &["--memory", "64KiB", "--spill", "."]].concat();
-    let said = folder.words(&table).done().replace('\n', " ");
-    assert!(said.contains("625 KiB of it in unnamed files"), "{said}");
-    let nowhere = ["--unit", "us", "--memory", "16", "--spill", "missing"];
-    let args = [&["poll", "sweep", "list.txt"], &nowhere[..]].concat();
-    folder
-        .words(&args)
-        .refused(4, "list.txt | missing | --spill");
+    let sweep = "poll sweep list.txt --unit us --policy pas";
+    let table = folder.done(format!("{sweep} {small}"));
+    has_words(&flat(&table), "625 KiB of it in unnamed files");
+    let nowhere = "poll sweep list.txt --unit us --memory 16 --spill missing";
+    let refused = folder.q2c(nowhere);
+    refused.refused(4, "list.txt | missing | --spill");
 }
 
 /// Latencies in us, one per line: of a steady device, of one with two levels, of one that drifts,
 /// and of one with a rare stall.
-fn shapes() -> [(&'static str, String); 4] {
+fn shapes() -> impl Iterator<Item = (&'static str, String)> {
     let mut x = 88_172_645_463_325_252_u64;
     let mut noise = move || {
         x ^= x << 13;
@@ -208,27 +175,17 @@ fn shapes() -> [(&'static str, String); 4] {
         let lines = (0..1_500).map(|n| format!("{:.3}\n", latency_us(n, noise())));
         lines.collect::<String>()
     };
-    [
-        ("steady", list(&|_, noise| 80.0 + 4.0 * noise)),
-        (
-            "levels",
-            list(&|_, noise| if noise < 0.7 { 20.0 } else { 95.0 } + noise),
-        ),
-        (
-            "drift",
-            list(&|n, noise| 30.0 + f64::from(n) * 0.05 + 10.0 * noise),
-        ),
-        (
-            "stalls",
-            list(&|n, noise| {
-                if n % 400 == 399 {
-                    5_000.0
-                } else {
-                    12.0 + noise
-                }
-            }),
-        ),
-    ]
+    let steady = list(&|_, noise| 80.0 + 4.0 * noise);
+    let levels = list(&|_, noise| if noise < 0.7 { 20.0 } else { 95.0 } + noise);
+    let drift = list(&|n, noise| 30.0 + f64::from(n) * 0.05 + 10.0 * noise);
+    let stalls = list(&|n, noise| match n % 400 {
+        399 => 5_000.0,
+        _ => 12.0 + noise,
+    });
+    let lists = [steady, levels, drift, stalls];
+    ["steady", "levels", "drift", "stalls"]
+        .into_iter()
+        .zip(lists)
 }
 
 /// One rule on one trace has the same figures in both commands, to the last digit.
@@ -238,30 +195,19 @@ fn a_sweep_and_a_simulation_agree() {
     let policies = split(
         "linux410 min:70%,1ms min:55%,100ms mean:50%,10ms fixed:15us pas qt ewma quantile lmd ehp dpas",
     );
-    let asked = policies.iter().flat_map(|policy| ["--policy", policy]);
-    let asked: Vec<&str> = asked.collect();
+    let asked = policies.iter().map(|policy| format!(" --policy {policy}"));
+    let asked: String = asked.collect();
     for (name, list) in shapes() {
         folder.put(name, list);
-        let json = |command| {
-            let args = [
-                &["poll", command, name, "--unit", "us", "--json"],
-                &asked[..],
-            ]
-            .concat();
-            folder.words(&args).json()
-        };
+        let json = |command| folder.json(format!("poll {command} {name} --unit us --json{asked}"));
         let (sweep, sim) = (json("sweep"), json("sim"));
         for cell in sweep.list("cells") {
             let policy = cell["policy"].as_str().unwrap();
             let same = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
-            for figure in
-                split("/iops /cpu_pct /miss_rate /effective_sleep_ns /kiops_per_core /p99_ns")
-            {
-                let (a, b) = (cell.pointer(figure), same.pointer(figure));
-                assert!(
-                    a.is_some() && a == b,
-                    "{name}, {policy}, {figure}: {a:?}, {b:?}"
-                );
+            let figures = "iops cpu_pct miss_rate effective_sleep_ns kiops_per_core p99_ns";
+            for figure in split(figures) {
+                assert!(cell.get(figure).is_some(), "{figure}: {cell}");
+                assert_eq!(cell[figure], same[figure], "{name}, {policy}, {figure}");
             }
         }
         let best = sweep["best"]["policy"].as_str().unwrap();
@@ -269,10 +215,8 @@ fn a_sweep_and_a_simulation_agree() {
             let method = entry(&sim, "methods", "method", &format!("hybrid:{policy}"));
             number(method, "/kiops_per_core")
         };
-        assert!(
-            kiops_per_core(best) > number(&sim["methods"][0], "/kiops_per_core"),
-            "{name}: {best}"
-        );
+        let poll = number(&sim["methods"][0], "/kiops_per_core");
+        assert!(kiops_per_core(best) > poll, "{name}: {best}");
     }
 }
 
@@ -283,19 +227,13 @@ fn a_rule_that_never_slept_is_no_baseline() {
     let folder = Place::new();
     two_lists(folder.path());
     let args = "poll sweep a.txt --unit us --policy min:70%,1ms|50ms --warm-up 10ms --measure 20ms";
-    let report = folder.q2c(args).done().replace("\n  ", " ");
-    let phrases = ["Linux's rule never slept, so it is not compared with"];
-    has_words(&report, &phrases);
-    has_words(
-        &report,
-        "min:ratio=70%,period=50ms never slept: 30.0 ms were simulated",
-    );
-    let result = folder.q2c(format!("{args} --json")).json();
-    assert!(
-        result["answers"][0]["of_linux"].is_null(),
-        "{}",
-        result["answers"][0]
-    );
+    let report = folder.done(args).replace("\n  ", " ");
+    let linux = "Linux's rule never slept, so it is not compared with";
+    has_words(&report, linux);
+    let never = "min:ratio=70%,period=50ms never slept: 30.0 ms were simulated";
+    has_words(&report, never);
+    let result = folder.json(format!("{args} --json"));
+    assert_eq!(result["answers"][0]["of_linux"], Value::Null);
 }
 
 /// Where nothing keeps the limits, the best without them are named all the same, and the nearest:
@@ -304,36 +242,29 @@ fn a_rule_that_never_slept_is_no_baseline() {
 fn without_an_answer_the_best_and_the_nearest_are_named() {
     let folder = Place::new();
     two_lists(folder.path());
-    let args = ["poll", "sweep", "a.txt", "--unit", "us"];
-    let limits = split("--policy fixed:20us|40us --max-cpu 20 --min-iops 99%");
-    let args = [&args[..], &limits].concat();
-    let result = folder.words(&[&args[..], &["--json"]].concat()).json();
+    let args = "poll sweep a.txt --unit us --policy fixed:20us|40us --max-cpu 20 --min-iops 99%";
+    let result = folder.json(format!("{args} --json"));
     let answer = &result["answers"][0];
     let named = |name: &str| {
-        let index = answer[name]
-            .as_u64()
-            .unwrap_or_else(|| panic!("{name}: {answer}"));
-        result["cells"][index as usize]["policy"].as_str().unwrap()
+        let index = number(answer, &format!("/{name}")) as usize;
+        result["cells"][index]["policy"].as_str().unwrap()
     };
     assert!(answer["best"].is_null(), "{answer}");
     assert_eq!(named("most_kiops_per_core"), "fixed:sleep=40us");
     assert_eq!(named("most_iops"), "fixed:sleep=20us");
     // 26.7 % of CPU are 1.33 times 20 %; 42/30 are 1.39 times the floor.
     assert_eq!(named("nearest"), "fixed:sleep=20us");
-    let said = folder.words(&args).done();
+    let said = folder.done(args);
     let first = "▸ no configuration keeps the limits: the nearest is fixed:sleep=20us,";
     assert!(first_answer(&said).starts_with(first), "{said}");
-    has_words(
-        &said,
-        "most KIOPS/core: fixed:sleep=40us | most IOPS: fixed:sleep=20us",
-    );
+    let phrases = "most KIOPS/core: fixed:sleep=40us | most IOPS: fixed:sleep=20us";
+    has_words(&said, phrases);
     // The sleep of 40 us keeps 30/42 of the IOPS, that of 20 us breaks the limit on the CPU alone.
     let line = said.replace("\n  ", " ");
     for broken in [". It breaks the floor", ". It breaks the limits"] {
         assert_eq!(line.matches(broken).count(), 1, "{broken}: {said}");
     }
-    let sorted = "most KIOPS/core first in both";
-    assert!(said.replace('\n', " ").contains(sorted), "{said}");
+    has_words(&flat(&said), "most KIOPS/core first in both");
 }
 
 /// On the published machine a sleep takes 2.6 us of CPU, on a device of 3 us.
@@ -342,7 +273,7 @@ fn a_sweep_that_gains_nothing_says_so_first() {
     let folder = Place::new();
     folder.put("fast.txt", "3\n".repeat(200));
     let args = "poll sweep fast.txt --unit us --cost published";
-    let said = folder.q2c(format!("{args} --policy fixed:100ns")).done();
+    let said = folder.done(format!("{args} --policy fixed:100ns"));
     let first = "▸ use classic polling: every rule loses to it. The best has 0.";
     assert!(first_answer(&said).starts_with(first), "{said}");
     has_words(&said, "times the IOPS per core of interrupts");

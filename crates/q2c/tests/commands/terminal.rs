@@ -1,5 +1,6 @@
 //! A terminal for tests.
 
+use crate::words::words;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
@@ -24,18 +25,13 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// q2c with these arguments, where tests run, in 100 columns.
-    pub(crate) fn with(args: &[&str]) -> Self {
-        Self::with_in(Path::new("."), args)
+    /// q2c with this command line, where tests run, in 100 columns.
+    pub(crate) fn with(line: &str) -> Self {
+        Self::of_columns(100, Path::new("."), line)
     }
 
-    /// q2c with these arguments, in `folder`, in 100 columns.
-    pub(crate) fn with_in(folder: &Path, args: &[&str]) -> Self {
-        Self::of_columns(100, folder, args)
-    }
-
-    /// q2c with these arguments, in `folder`, in so many columns.
-    pub(crate) fn of_columns(columns: u16, folder: &Path, args: &[&str]) -> Self {
+    /// q2c with this command line, in `folder`, in so many columns.
+    pub(crate) fn of_columns(columns: u16, folder: &Path, line: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -52,7 +48,7 @@ impl Terminal {
         let before = tcgetattr(&slave).unwrap();
         let end = || Stdio::from(slave.try_clone().unwrap());
         let child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-            .args(args)
+            .args(words(line))
             .current_dir(folder)
             .env("TERM", "xterm-256color")
             .env_remove("COLUMNS")
@@ -104,16 +100,10 @@ impl Terminal {
     pub(crate) fn shows(&mut self, text: &str) {
         let begun = Instant::now();
         while !self.seen.contains(text) {
-            assert!(
-                begun.elapsed() < Duration::from_secs(30),
-                "no {text}: {}",
-                self.seen
-            );
-            assert!(
-                self.child.try_wait().unwrap().is_none(),
-                "ended: {}",
-                self.seen
-            );
+            let patient = begun.elapsed() < Duration::from_secs(30);
+            assert!(patient, "no {text}: {}", self.seen);
+            let ended = self.child.try_wait().unwrap().is_some();
+            assert!(!ended, "ended: {}", self.seen);
             self.read(Duration::from_millis(50));
         }
         let from = self.seen.find(text).unwrap() + text.len();
@@ -134,11 +124,8 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(
-                begun.elapsed() < Duration::from_secs(30),
-                "no end: {}",
-                self.seen
-            );
+            let patient = begun.elapsed() < Duration::from_secs(30);
+            assert!(patient, "no end: {}", self.seen);
         };
         while self.read(Duration::from_millis(200)) {}
         let after = tcgetattr(&self.slave).unwrap();
@@ -158,11 +145,8 @@ pub(crate) fn fits(columns: usize, text: &str) {
         let mut filled = line.chunks(columns);
         filled.next_back();
         let ended = |part: &[char]| part.ends_with(&[' ', ' ']);
-        assert!(
-            filled.all(ended),
-            "{}\n{text}",
-            line.iter().collect::<String>()
-        );
+        let whole: String = line.iter().collect();
+        assert!(filled.all(ended), "{whole}\n{text}");
     }
 }
 

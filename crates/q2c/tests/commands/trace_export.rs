@@ -8,7 +8,7 @@ const ROWS: &str = "1,R,4096,4096,1577808000001000\n1,W,8192,512,157780800000200
 fn trace() -> Place {
     let folder = Place::new();
     folder.put("rows.csv", ROWS);
-    folder.q2c("trace import rows.csv --out t").done();
+    folder.done("trace import rows.csv --out t");
     folder
 }
 
@@ -35,70 +35,47 @@ fio version 3 iolog
 #[test]
 fn a_file_is_made_and_none_written_over() {
     let folder = trace();
-    let export = [
-        "trace", "export", "t", "--format", "chrome", "--lanes", "hctx", "--out", "t.json",
-    ];
-    folder.words(&export).done();
-    let text = folder.text("t.json");
-    let json: serde_json::Value = strict_json(&text);
+    let export = "trace export t --format chrome --lanes hctx --out t.json";
+    folder.done(export);
+    let json = strict_json(&folder.text("t.json"));
     assert!(json.list("traceEvents").len() >= 4);
-    folder.words(&export).refused(
-        2,
-        "q2c: failed to export to t.json | found an existing file",
-    );
-    let hour = [
-        "trace", "export", "t", "--format", "csv", "--from", "1 hour",
-    ];
-    folder.words(&hour).refused(2, "a duration with its unit");
+    let taken = "q2c: failed to export to t.json | found an existing file";
+    folder.q2c(export).refused(2, taken);
+    let hour = folder.q2c("trace export t --format csv --from '1 hour'");
+    hour.refused(2, "a duration with its unit");
 }
 
 #[test]
 fn several_recordings_become_one_trace() {
     let folder = trace();
-    folder.put(
-        "more.csv",
-        "3,W,0,512,1577808000001500\n3,W,0,512,1577808000005000\n",
-    );
-    let import = [
-        "trace", "import", "t", "more.csv", "--out", "both", "--json",
-    ];
-    let info = folder.words(&import).json();
+    let more = "3,W,0,512,1577808000001500\n3,W,0,512,1577808000005000\n";
+    folder.put("more.csv", more);
+    let info = folder.json("trace import t more.csv --out both --json");
     assert_eq!(number(&info, "/summary/records"), 6.0);
     assert_eq!(number(&info, "/summary/span_ns"), 4_000_000.0);
     assert_eq!(info["meta"]["source"], "alibaba");
-    let again = folder.q2c("trace info both --json").json();
+    let again = folder.json("trace info both --json");
     assert_eq!(again, info);
-    let csv = folder.q2c("trace export both --format csv").done();
-    let starts: Vec<&str> = csv
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').nth(9).unwrap())
-        .collect();
-    assert_eq!(
-        starts,
-        ["0", "500000", "1000000", "2000000", "3000000", "4000000"]
-    );
+    let csv = folder.done("trace export both --format csv");
+    let rows = csv.lines().skip(1);
+    let starts = rows.map(|line| line.split(',').nth(9).unwrap());
+    let wanted = split("0 500000 1000000 2000000 3000000 4000000");
+    assert!(starts.eq(wanted), "{csv}");
     folder.put("spc.csv", "0,8,512,R,0.5\n");
-    folder
-        .q2c("trace import t spc.csv --out no")
-        .refused(2, "expected times of one clock");
+    let clocks = folder.q2c("trace import t spc.csv --out no");
+    clocks.refused(2, "expected times of one clock");
     assert!(!folder.path().join("no").exists());
 }
 
 #[test]
 fn the_text_of_blkparse_is_read_by_its_format() {
     let folder = Place::new();
-    let text = "1.000000000 Q R 8 8\n1.000000700 C R 8 8\n";
-    folder.put("text", text);
-    let import = [
-        "trace", "import", "text", "--format", "blkparse", "--out", "t", "--json",
-    ];
-    let format = ["--blkparse-format", "%T.%t %a %d %S %n\\n"];
-    let info = folder.words(&[&import[..], &format].concat()).json();
+    folder.put("text", "1.000000000 Q R 8 8\n1.000000700 C R 8 8\n");
+    let import = |out: &str, format: &str| {
+        let import = format!("trace import text --format blkparse --out {out} --json");
+        folder.q2c(format!("{import} --blkparse-format '{format}'"))
+    };
+    let info = import("t", "%T.%t %a %d %S %n\\n").json();
     assert_eq!(number(&info, "/summary/q2c/max_ns"), 700.0);
-    fs::remove_file(folder.path().join("t")).unwrap();
-    let wrong = ["--blkparse-format", "%T.%t %a %d %S"];
-    folder
-        .words(&[&import[..], &wrong].concat())
-        .refused(2, "expected %n or %N");
+    import("u", "%T.%t %a %d %S").refused(2, "expected %n or %N");
 }

@@ -4,14 +4,14 @@
 use crate::program::*;
 use q2c_testkit::busily;
 
-fn tune(folder: &Place, target: &str, more: &[&str]) -> Value {
-    tune_and_stderr(folder, target, more).0
+fn tune(folder: &Place, how: &str) -> Value {
+    tune_and_stderr(folder, how).0
 }
 
 /// As [`tune`], with what the run said on its way, in one line.
-fn tune_and_stderr(folder: &Place, target: &str, more: &[&str]) -> (Value, String) {
-    let short = ["--bs", "4k", "--seconds", "0.2", "--trials", "1"];
-    let ended = folder.words(&[&["tune", target, "--json"], &short[..], more].concat());
+fn tune_and_stderr(folder: &Place, how: &str) -> (Value, String) {
+    let short = "--bs 4k --seconds 0.2 --trials 1";
+    let ended = folder.q2c(format!("tune --json {short} {how}"));
     let stderr = ended.stderr.replace("\n ", "");
     (ended.json(), stderr)
 }
@@ -31,11 +31,10 @@ const COMMON: &str = "iops cpu_pct miss_rate effective_sleep_ns kiops_per_core p
 #[test]
 fn the_result_has_what_it_promises() {
     let folder = Place::new();
-    let result = tune(&folder, "sim:200us", &["--jobs", "1,1"]);
+    let result = tune(&folder, "sim:200us --jobs 1,1");
     assert_eq!(result["schema"], "q2c.tune/4");
-    let files = fs::read_dir(folder.run()).unwrap();
-    let files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
-    assert!(files.iter().all(|path| path.is_file()), "{files:?}");
+    let mut files = fs::read_dir(folder.run()).unwrap();
+    assert!(files.all(|entry| entry.unwrap().path().is_file()));
     let parts = "schema cells recommendation fidelity machine calibration harness_floor_ns";
     fields(&result, parts);
     for cell in result.list("cells") {
@@ -61,7 +60,7 @@ fn the_result_has_what_it_promises() {
 
 fn report(folder: &Place) -> String {
     let line = format!("report {} -v", folder.run().display());
-    folder.q2c(line).done().replace("\n ", "")
+    folder.done(line).replace("\n ", "")
 }
 
 /// The entry of a list of cells with this method and the rule that starts so.
@@ -84,7 +83,7 @@ fn median(cell: &Value, name: &str) -> f64 {
 #[test]
 fn the_numbers_are_the_devices() {
     let folder = Place::new();
-    let result = tune(&folder, "sim:2ms", &[]);
+    let result = tune(&folder, "sim:2ms");
     let slept_ns = 2_000_600.0 - 1_002_500.0 + 1_487.0;
     for (method, rule, asked_ns, cpu_ns) in [
         ("poll", "", 0.0, 2_000_600.0),
@@ -92,7 +91,7 @@ fn the_numbers_are_the_devices() {
     ] {
         let cell = cell(&result, method, rule);
         let iops = median(cell, "iops");
-        assert!((iops * 2_000_600e-9 - 1.0).abs() < 1e-9, "{iops}");
+        within(iops, 1e9 / 2_000_600.0, 1e-9);
         assert_eq!(median(cell, "p50_ns"), 2_000_500.0, "{cell}");
         assert_eq!(median(cell, "effective_sleep_ns"), asked_ns, "{cell}");
         let cpu_pct = median(cell, "cpu_pct");
@@ -118,10 +117,8 @@ fn has_no_late_time(result: &Value, text: &str) {
     for cell in with {
         assert_eq!(cell["late"]["unseen"], "no-device", "{cell}");
     }
-    has_words(
-        text,
-        "late time: none: no block device stands under the target",
-    );
+    let phrases = "late time: none: no block device stands under the target";
+    has_words(text, phrases);
 }
 
 /// One trial of each method was asked for, and one has no interval: the answer says so.
@@ -140,10 +137,10 @@ fn decides_nothing(result: &Value, text: &str) {
 #[test]
 fn think_time_is_predicted() {
     let folder = Place::new();
-    let result = tune(&folder, "sim:100us", &["--think", "200us"]);
+    let result = tune(&folder, "sim:100us --think 200us");
     assert_eq!(result["job"]["think_ns"].as_f64(), Some(200e3));
-    let polled = median(cell(&result, "poll", ""), "iops");
-    assert!((polled * 300.6e-6 - 1.0).abs() < 0.002, "{polled}");
+    let iops = median(cell(&result, "poll", ""), "iops");
+    within(iops, 1e6 / 300.6, 0.002);
     let cells = result.list("cells").iter();
     let predicted: Vec<&Value> = cells.filter(|cell| cell["predicted"].is_object()).collect();
     assert!(predicted.len() >= 3);
@@ -162,22 +159,18 @@ fn think_time_is_predicted() {
 fn own_rules_run_live() {
     let folder = Place::new();
     let (half, blind) = ("if(min > 1ms, 50% * min, 0)", "min / (misses * count)");
-    let rules = ["--rule", half, "--rule", blind, "--period", "50ms"];
-    let result = tune(&folder, "sim:2ms", &rules);
+    let rules = format!("--rule '{half}' --rule '{blind}' --period 50ms");
+    let result = tune(&folder, &format!("sim:2ms {rules}"));
     let policy_name = |rule: &str| format!("rule:period=50ms,sleep={rule}");
     let swept = entry(&result["sweeps"][0], "cells", "policy", &policy_name(half));
     assert_eq!(swept["rule"], "rule");
     assert_eq!(swept["params"]["period"], 50e6);
-    let asked = swept["effective_sleep_ns"].as_f64().unwrap();
-    assert!((asked / 1e6 - 1.0).abs() < 0.001, "{asked}");
+    within(number(swept, "/effective_sleep_ns"), 1e6, 0.001);
     // Without a miss the other formula divides by zero, and without a sleep there is no miss.
     for (rule, asked) in [(half, 1e6), (blind, 0.0)] {
         let live = cell(&result, "hybrid", &policy_name(rule));
         assert_eq!(live["role"], "user");
-        assert_eq!(
-            live["predicted"]["effective_sleep_ns"].as_f64(),
-            Some(asked)
-        );
+        assert_eq!(number(live, "/predicted/effective_sleep_ns"), asked);
         assert_eq!(median(live, "effective_sleep_ns"), asked);
     }
     let [warned] = warnings(&result, "rule-without-a-time")[..] else {
@@ -197,7 +190,7 @@ const CONTRADICTED: &str = "calibration-contradicted";
 #[test]
 fn a_simulated_machine_is_not_checked_and_its_costs_are_neither_stored_nor_contradicted() {
     let folder = Place::new();
-    let (result, stderr) = tune_and_stderr(&folder, "sim:50us", &[]);
+    let (result, stderr) = tune_and_stderr(&folder, "sim:50us");
     assert!(!stderr.contains("doctor"), "{stderr}");
     assert_eq!(result["calibration"][0]["reused"], false);
     assert_eq!(warnings(&result, CONTRADICTED), Vec::<&Value>::new());
@@ -206,7 +199,7 @@ fn a_simulated_machine_is_not_checked_and_its_costs_are_neither_stored_nor_contr
 
 /// Runs a tune in real time. Returns its result, and why the stored calibration is not used.
 fn real_tune(folder: &Place) -> (Value, Option<String>) {
-    let (result, stderr) = tune_and_stderr(folder, "sim:50us", &["--real-time"]);
+    let (result, stderr) = tune_and_stderr(folder, "sim:50us --real-time");
     let mut lines = stderr.lines();
     let reason = lines.find_map(|line| line.split_once("the stored calibration is not used: "));
     (result, reason.map(|(_, reason)| reason.to_owned()))
@@ -272,7 +265,7 @@ fn a_calibration_of_a_busy_machine_is_not_used_again_in_real_time() {
 
 fn is_simulated_as_calibrated(at: &Place) {
     let bench = "bench sim:80us --machine here --seconds 0.2";
-    at.q2c(format!("{bench} --out simulated")).done();
+    at.done(format!("{bench} --out simulated"));
     let run = only_in(&at.path().join("simulated"));
     let plan = fs::read_to_string(run.join("plan.toml")).expect("a plan");
     let name = "name = \"this machine, as calibrated with sim:50us\"";

@@ -5,21 +5,18 @@ use crate::terminal::Terminal;
 use q2c_testkit::strict_metrics;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, tcgetattr};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-fn watch(more: &[&str]) -> Finished {
-    let folder = Place::new();
-    folder.words(&[&WATCH[..], more].concat())
+fn watch(more: &str) -> Finished {
+    Place::new().q2c(format!("{WATCH} {more}"))
 }
 
 fn rows(result: &Value, method: &str) -> Vec<Value> {
     let rows = result.list("methods").iter();
-    rows.filter(|row| row["method"] == method)
-        .cloned()
-        .collect()
+    let rows = rows.filter(|row| row["method"] == method);
+    rows.cloned().collect()
 }
 
 /// Two seconds with intervals of 100 ms, and a change of method every 500 ms: polling, then a sleep
@@ -27,9 +24,8 @@ fn rows(result: &Value, method: &str) -> Vec<Value> {
 #[test]
 fn methods_in_turns_as_json() {
     alone(|| {
-        let rules = split("--policy poll --policy fixed:200us --policy fixed:1500us");
-        let how = ["--seconds", "2", "--every", "500ms", "--json"];
-        let ended = watch(&[&rules[..], &how].concat());
+        let rules = "--policy poll --policy fixed:200us --policy fixed:1500us";
+        let ended = watch(&format!("{rules} --seconds 2 --every 500ms --json"));
         let stderr_lines = ended.stderr.lines().count();
         let (lines, result) = ended.lines();
         assert_eq!(result["schema"], "q2c.watch/2");
@@ -81,11 +77,8 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
         assert_eq!(&line[field], value, "{field} of {line}");
     }
     let row = interval["method"].as_u64();
-    let name = row.map_or(
-        &Value::Null,
-        |row| &result["methods"][row as usize]["method"],
-    );
-    assert_eq!(&line["method_name"], name);
+    let name = row.map(|row| &result["methods"][row as usize]["method"]);
+    assert_eq!(&line["method_name"], name.unwrap_or(&Value::Null));
     assert_eq!(line["background"], Value::Null);
     let ios = number(line, "/counts/ios");
     let wanted = number(interval, "/iops") * number(interval, "/length_s");
@@ -109,22 +102,15 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
     assert!(number(latency, "/sum_ns") >= total_ios * number(&buckets[0], "/from_ns"));
 }
 
-fn random_file(folder: &std::path::Path) -> String {
-    let path = folder.join("random.bin");
-    std::fs::write(&path, q2c_testkit::random_mib().repeat(16)).unwrap();
-    File::open(&path).unwrap().sync_all().unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
 /// On a disk the latency is split while the workload runs: a sleep of 5 ms is far longer than a
 /// read of 4 KiB takes, so most of it is oversleep that was asked for.
 #[test]
 fn parts_of_the_latency_on_a_disk() {
     alone(|| {
         let folder = Place::on_disk();
-        let file = random_file(folder.path());
+        folder.put_synced("random.bin", q2c_testkit::random_mib().repeat(16));
         let how = "--interval 500ms --seconds 3 --policy fixed:5ms --parts --json";
-        let ended = folder.q2c(format!("poll watch {file} {how}"));
+        let ended = folder.q2c(format!("poll watch random.bin {how}"));
         let below = ended.stderr.matches("oversleep").count();
         let (_, result) = ended.lines();
         if !result["late"]["unseen"].is_null() {
@@ -164,13 +150,12 @@ fn parts_of_the_latency_on_a_disk() {
 #[test]
 fn without_a_device_there_are_no_parts_and_the_reason_is_told() {
     alone(|| {
-        let how = ["--policy", "poll", "--seconds", "0.3", "--parts"];
-        let (_, json) = watch(&[&how[..], &["--json"]].concat()).lines();
+        let (_, json) = watch("--policy poll --seconds 0.3 --parts --json").lines();
         assert_eq!(json["late"]["unseen"], "no-device");
         assert!(json["intervals"][0]["late"].is_null());
-        let text = watch(&how).done();
-        assert!(text.contains("late time: none: no block device"), "{text}");
-        let (_, plain) = watch(&["--policy", "poll", "--seconds", "0.3", "--json"]).lines();
+        let text = watch("--policy poll --seconds 0.3 --parts").done();
+        has_words(&text, "late time: none: no block device");
+        let (_, plain) = watch("--policy poll --seconds 0.3 --json").lines();
         assert!(plain["late"].is_null(), "none was asked for");
     });
 }
@@ -178,7 +163,7 @@ fn without_a_device_there_are_no_parts_and_the_reason_is_told() {
 #[test]
 fn lines_and_a_table_where_there_is_no_terminal() {
     alone(|| {
-        let ended = watch(&["--seconds", "1", "--policy", "mean:50%,100ms"]);
+        let ended = watch("--seconds 1 --policy mean:50%,100ms");
         assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
         let said = ended.done();
         assert!(!said.contains('\u{1b}'), "no colours, no cursor: {said}");
@@ -201,9 +186,9 @@ fn lines_and_a_table_where_there_is_no_terminal() {
 #[test]
 fn jobs_and_a_background() {
     alone(|| {
-        let background = ["--background", "engine=sim:2ms,depth=4,jobs=2"];
-        let how = split("--jobs 2 --seconds 0.5 --policy interrupt --json");
-        let (lines, result) = watch(&[&background[..], &how].concat()).lines();
+        let background = "--background engine=sim:2ms,depth=4,jobs=2";
+        let how = "--jobs 2 --seconds 0.5 --policy interrupt --json";
+        let (lines, result) = watch(&format!("{background} {how}")).lines();
         for line in &lines {
             assert_eq!(line["background"], true, "{line}");
         }
@@ -222,8 +207,7 @@ fn jobs_and_a_background() {
 #[test]
 fn own_rules_are_methods_too() {
     alone(|| {
-        let options = ["--rule", "0.5 * min", "--seconds", "0.5", "--json"];
-        let (_, result) = watch(&options).lines();
+        let (_, result) = watch("--rule '0.5 * min' --seconds 0.5 --json").lines();
         let method = result["methods"][0]["method"].as_str().unwrap();
         assert!(method.starts_with("hybrid:rule:"), "{method}");
     });
@@ -243,34 +227,24 @@ fn a_fault_ends_it_with_what_was_seen() {
 }
 
 /// Starts a watch without an end. Its stdout is returned.
-fn started(more: &[&str], stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
-        .args([&WATCH[..], more].concat())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(stderr)
-        .spawn()
-        .unwrap();
-    let stdout = BufReader::new(child.stdout.take().unwrap());
-    (child, stdout)
-}
-
-fn pid(child: &Child) -> Pid {
-    Pid::from_raw(child.id() as i32).unwrap()
+fn watching(more: &str, stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_q2c"));
+    command.args(words(&format!("{WATCH} {more}")));
+    started(command, stderr)
 }
 
 #[test]
 fn a_signal_ends_it_with_what_was_seen() {
     alone(|| {
         for signal in [Signal::INT, Signal::TERM] {
-            let (mut child, mut stdout) = started(&[], Stdio::null());
+            let (mut child, mut stdout) = watching("", Stdio::null());
             let mut line = String::new();
             while !line.contains("poll") {
                 line.clear();
                 let read = stdout.read_line(&mut line).unwrap();
                 assert!(read > 0, "ended before a line");
             }
-            kill_process(pid(&child), signal).unwrap();
+            kill_process(Pid::from_child(&child), signal).unwrap();
             let mut rest = String::new();
             stdout.read_to_string(&mut rest).unwrap();
             assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -283,8 +257,8 @@ fn a_signal_ends_it_with_what_was_seen() {
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
     alone(|| {
-        for (more, first) in [(&[][..], "until"), (&["--json"], "\"kind\":\"interval\"")] {
-            let (mut child, mut stdout) = started(more, Stdio::null());
+        for (more, first) in [("", "until"), ("--json", "\"kind\":\"interval\"")] {
+            let (mut child, mut stdout) = watching(more, Stdio::null());
             let mut line = String::new();
             stdout.read_line(&mut line).unwrap();
             has_words(&line, first);
@@ -298,8 +272,8 @@ fn a_reader_that_has_seen_enough_ends_it() {
 #[test]
 fn metrics_are_those_of_the_lines() {
     alone(|| {
-        let more = ["--json", "--policy", "fixed:1500us", "--prometheus", ":0"];
-        let (mut child, stdout) = started(&more, Stdio::piped());
+        let more = "--json --policy fixed:1500us --prometheus :0";
+        let (mut child, stdout) = watching(more, Stdio::piped());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let address = served_at(&mut stderr);
         assert!(address.starts_with("127.0.0.1:"), "{address}");
@@ -333,7 +307,7 @@ fn metrics_are_those_of_the_lines() {
         assert!((seconds - sum("/latency/sum_ns") / 1e9).abs() < 1e-6);
         let method = [("method", "hybrid:fixed:sleep=1500us")];
         assert_eq!(served.value("q2c_method_info", &method), 1.0);
-        kill_process(pid(&child), Signal::INT).unwrap();
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         lines.for_each(drop);
         assert_eq!(child.wait().unwrap().code(), Some(130));
     });
@@ -343,21 +317,22 @@ fn metrics_are_those_of_the_lines() {
 fn an_address_in_use_is_refused_before_any_work() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    watch(&["--prometheus", &address]).refused(4, &[&address, "name another port"]);
+    let refused = watch(&format!("--prometheus {address}"));
+    refused.refused(4, &[&address, "name another port"]);
 }
 
 const ENTER: &str = "\u{1b}[?1049h";
 const LEAVE: &str = "\u{1b}[?1049l";
-const WATCH: [&str; 5] = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
+const WATCH: &str = "poll watch sim:1ms --interval 100ms";
 
 /// ratatui writes only the cells that change. So the test waits for words of which no drawing
 /// before had a letter in the same place.
 #[test]
 fn keys_on_a_terminal() {
     alone(|| {
-        let rules = ["--policy", "poll", "--policy", "mean:50%,100ms"];
-        let background = ["--background", "engine=sim:2ms"];
-        let mut terminal = Terminal::with(&[&WATCH[..], &rules, &background].concat());
+        let rules = "--policy poll --policy mean:50%,100ms";
+        let watch = format!("{WATCH} {rules} --background engine=sim:2ms");
+        let mut terminal = Terminal::with(&watch);
         terminal.shows(ENTER);
         let raw = tcgetattr(&terminal.slave).unwrap().local_modes;
         assert!(!raw.contains(LocalModes::ICANON) && !raw.contains(LocalModes::ECHO));
@@ -377,8 +352,7 @@ fn keys_on_a_terminal() {
         assert_eq!(code, Some(0), "{rest}");
         let (_, table) = rest.split_once(LEAVE).expect("the screen is left");
         assert!(!table.contains(ENTER));
-        let phrases = ["poll + background", "mean:ratio=50%", "mean:ratio=55%"];
-        has_words(&table, &phrases);
+        has_words(table, "poll + background | mean:ratio=50% | mean:ratio=55%");
         assert!(rest.contains("\u{1b}[?25h"), "the cursor is back: {rest}");
     });
 }
@@ -386,22 +360,22 @@ fn keys_on_a_terminal() {
 #[test]
 fn a_terminal_is_given_back_whatever_ends_it() {
     alone(|| {
-        let mut terminal = Terminal::with(&WATCH);
+        let mut terminal = Terminal::with(WATCH);
         terminal.shows("memory");
-        kill_process(pid(&terminal.child), Signal::TERM).unwrap();
+        kill_process(Pid::from_child(&terminal.child), Signal::TERM).unwrap();
         let (code, rest) = terminal.end();
         assert_eq!(code, Some(130), "{rest}");
         has_words(&rest, &[LEAVE, "stopped by a signal"]);
 
-        let mut terminal = Terminal::with(&WATCH);
+        let mut terminal = Terminal::with(WATCH);
         terminal.shows("memory");
         terminal.press("\u{3}");
         let (code, rest) = terminal.end();
         assert_eq!(code, Some(130), "{rest}");
         assert!(rest.contains(LEAVE), "{rest}");
 
-        let faulty = split("poll watch fault:eio@300:sim:1ms --interval 100ms");
-        let (code, rest) = Terminal::with(&faulty).end();
+        let faulty = "poll watch fault:eio@300:sim:1ms --interval 100ms";
+        let (code, rest) = Terminal::with(faulty).end();
         assert_eq!(code, Some(6), "{rest}");
         let (_, after) = rest.split_once(LEAVE).expect("the screen is left");
         assert!(after.contains("failed to do I/O"), "{rest}");
@@ -414,8 +388,7 @@ fn plain_and_json_are_lines_on_a_terminal_too() {
     alone(|| {
         let summary = "{\"kind\":\"interval\" | {\"kind\":\"summary\"";
         for (form, phrases) in [("--plain", "until"), ("--json", summary)] {
-            let (code, rest) =
-                Terminal::with(&[&WATCH[..], &[form, "--seconds", "0.3"]].concat()).end();
+            let (code, rest) = Terminal::with(&format!("{WATCH} {form} --seconds 0.3")).end();
             assert_eq!(code, Some(0), "{rest}");
             assert!(!rest.contains(ENTER), "{rest}");
             has_words(&rest, phrases);

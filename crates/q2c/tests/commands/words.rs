@@ -41,3 +41,16 @@ pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &(impl Phras
 pub(crate) fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
+
+/// The words of a command line, which are split at blanks, but for those in single quotes.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    let pieces = line.split('\'').enumerate();
+    let lists = pieces.map(|(n, piece)| {
+        if n % 2 == 1 {
+            vec![piece]
+        } else {
+            split(piece)
+        }
+    });
+    lists.flatten().collect()
+}

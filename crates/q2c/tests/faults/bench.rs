@@ -1,9 +1,10 @@
 //! A folder of its own for each test, and the program run in it.
 
-pub(crate) use crate::words::{Phrases, has_words, split};
+pub(crate) use crate::words::{Phrases, has_words, split, words};
 use q2c_result::Exit;
-use q2c_testkit::random_mib;
+use q2c_testkit::{random_mib, strict_json};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use serde_json::Value;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::PermissionsExt;
@@ -44,6 +45,16 @@ impl FaultBench {
         path.display().to_string()
     }
 
+    /// A loop device over a file, where there are loop devices.
+    pub(crate) fn loop_device(&self, file: &str) -> Option<String> {
+        if !works("losetup", &["--version"]) {
+            return None;
+        }
+        let made = self.by("losetup", &["--find", "--show", file]);
+        let is_made = made.status.success();
+        is_made.then(|| made.stdout.trim().to_owned())
+    }
+
     /// Writes 1 MiB of random data, which is fit as a target, and returns the path.
     pub(crate) fn target(&self) -> String {
         self.file("target", &random_mib())
@@ -61,16 +72,43 @@ impl FaultBench {
     }
 
     pub(crate) fn q2c(&self, args: &[&str]) -> CommandOutcome {
-        self.start(self.command(Q2C, args)).end()
+        self.begin(args).end()
     }
 
     pub(crate) fn run(&self, line: &str) -> CommandOutcome {
-        self.q2c(&split(line))
+        self.q2c(&words(line))
     }
 
     /// Runs a short tune of `target` to its end.
     pub(crate) fn tune(&self, target: &str, more: &[&str]) -> CommandOutcome {
         self.q2c(&tune(target, more))
+    }
+
+    /// Runs a program that runs q2c to its end.
+    pub(crate) fn by(&self, program: &str, args: &[&str]) -> CommandOutcome {
+        self.start(self.command(program, args)).end()
+    }
+
+    /// Runs what the words say as a user without rights.
+    pub(crate) fn by_nobody(&self, args: &[&str]) -> CommandOutcome {
+        self.by("setpriv", &[&NOBODY[..], args].concat())
+    }
+
+    /// Runs a script whose mounts nobody else sees.
+    pub(crate) fn mounting(&self, script: &str) -> CommandOutcome {
+        self.by("unshare", &["-m", "sh", "-c", script])
+    }
+
+    /// Sends q2c a signal once it has said something, and waits for its end.
+    pub(crate) fn stopped(&self, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
+        let mut running = self.begin(args);
+        running.says(at).signal(signal);
+        running.end()
+    }
+
+    /// Starts q2c.
+    pub(crate) fn begin(&self, args: &[&str]) -> RunningCommand {
+        self.start(self.command(Q2C, args))
     }
 
     /// Starts `command` in a process group of its own. Its output goes to files.
@@ -127,8 +165,7 @@ pub(crate) fn real_tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 pub(crate) fn change_plan(run: &Path, plan: &str) {
     fs::write(run.join("plan.toml"), plan).unwrap();
     let path = run.join("state.json");
-    let text = fs::read_to_string(&path).unwrap();
-    let mut state: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut state = json(&path);
     let mut checksum = DefaultHasher::new();
     checksum.write(plan.as_bytes());
     let was = state["plan"].as_str().unwrap().len();
@@ -137,9 +174,17 @@ pub(crate) fn change_plan(run: &Path, plan: &str) {
     fs::write(&path, state.to_string()).unwrap();
 }
 
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// The result of a run.
+pub(crate) fn result(run: &Path) -> Value {
+    json(&run.join("result.json"))
+}
+
 pub(crate) fn state_of(run: &Path) -> String {
-    let state: serde_json::Value =
-        serde_json::from_slice(&fs::read(run.join("state.json")).unwrap()).unwrap();
+    let state = json(&run.join("state.json"));
     state["state"].as_str().unwrap().to_owned()
 }
 
@@ -151,8 +196,7 @@ pub(crate) fn assert_whole(run: &Path) {
         assert!(!name.starts_with('.') && !name.ends_with(".tmp"), "{name}");
         let text = fs::read_to_string(&path).unwrap_or_default();
         if name.ends_with(".json") {
-            let json = serde_json::from_str::<serde_json::Value>(&text);
-            assert!(json.is_ok(), "{name}");
+            json(&path);
         }
         if name.ends_with(".jsonl") {
             assert_eq!(lines(&path), text.lines().count());
@@ -164,7 +208,7 @@ pub(crate) fn assert_whole(run: &Path) {
 pub(crate) fn lines(path: &Path) -> usize {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
-    let whole = |line: &&str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+    let whole = |line: &&str| serde_json::from_str::<Value>(line).is_ok();
     text.lines().filter(whole).count()
 }
 
@@ -188,8 +232,7 @@ impl RunningCommand {
     }
 
     pub(crate) fn signal(&mut self, signal: Signal) -> &mut Self {
-        let pid = Pid::from_raw(self.child.id() as i32).unwrap();
-        kill_process(pid, signal).unwrap();
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
         self
     }
 
@@ -204,12 +247,10 @@ impl RunningCommand {
 
     /// Waits for the end of the command. No process of its group may be left.
     pub(crate) fn end(self) -> CommandOutcome {
-        let group = Pid::from_raw(self.child.id() as i32).unwrap();
+        let group = Pid::from_child(&self.child);
         let outcome = self.end_with_others();
-        assert!(
-            test_kill_process_group(group).is_err(),
-            "processes are left"
-        );
+        let left = test_kill_process_group(group);
+        assert!(left.is_err(), "processes are left");
         outcome
     }
 
@@ -247,6 +288,12 @@ pub(crate) struct CommandOutcome {
 }
 
 impl CommandOutcome {
+    /// What it printed, if it ended well.
+    pub(crate) fn json(&self) -> Value {
+        self.exits(Exit::Done);
+        strict_json(&self.stdout)
+    }
+
     /// Checks that the command failed: with this exit code, nothing on stdout, and a last line on
     /// stderr that says what failed and contains each of `phrases`.
     pub(crate) fn fails(&self, exit: Exit, phrases: &(impl Phrases + ?Sized)) {
@@ -293,8 +340,8 @@ pub(crate) fn can_mount() -> bool {
 /// Whether programs can be run as another user who may read the built program.
 pub(crate) fn can_be_nobody() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
-    *CAN.get_or_init(|| works("setpriv", &[NOBODY[0], NOBODY[1], Q2C, "--version"]))
+    *CAN.get_or_init(|| works("setpriv", &[&NOBODY[..], &[Q2C, "--version"]].concat()))
 }
 
 /// Arguments of setpriv for a user without rights.
-pub(crate) const NOBODY: [&str; 2] = ["--reuid=65534", "--clear-groups"];
+const NOBODY: [&str; 3] = ["--reuid=65534", "--clear-groups", "--inh-caps=-all"];

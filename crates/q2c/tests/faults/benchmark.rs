@@ -1,11 +1,10 @@
 //! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
 
 use crate::bench::{
-    FaultBench, NOBODY, Q2C, can_be_nobody, has_words, lines, split, state_of, works,
+    FaultBench, Q2C, can_be_nobody, has_words, lines, result, split, state_of, works,
 };
 use crate::skip;
 use q2c_result::Exit;
-use q2c_testkit::strict_json;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -21,28 +20,24 @@ fn args<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-fn result(run: &Path) -> Value {
-    serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
+/// What the one warning of this name found.
+fn warned<'a>(result: &'a Value, id: &str) -> Option<&'a str> {
+    let warnings = result["warnings"].as_array().unwrap().iter();
+    let mut findings = warnings.filter(|warning| warning["id"] == id);
+    let finding = findings.next()?["found"].as_str();
+    assert_eq!(findings.count(), 0, "{result:#}");
+    finding
 }
 
 /// Engine, method, jobs and number of trials of every cell.
 fn cells(result: &Value) -> Vec<(String, String, u64, u64)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let cell = |c: &Value| {
-        let numbers = [&c["jobs"], &c["iops"]["trials"]].map(|n| n.as_u64().unwrap());
-        (
-            text(&c["engine"]),
-            text(&c["method"]),
-            numbers[0],
-            numbers[1],
-        )
+        let [jobs, trials] = [&c["jobs"], &c["iops"]["trials"]].map(|n| n.as_u64().unwrap());
+        (text(&c["engine"]), text(&c["method"]), jobs, trials)
     };
-    result["cells"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(cell)
-        .collect()
+    let cells = result["cells"].as_array().unwrap();
+    cells.iter().map(cell).collect()
 }
 
 #[test]
@@ -50,7 +45,7 @@ fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
     let bench = FaultBench::new();
     let target = bench.target();
     let more = split("--engine libaio,pvsync2 --method interrupt --trials 3");
-    let mut running = bench.start(bench.command(Q2C, &args(&target, &more)));
+    let mut running = bench.begin(&args(&target, &more));
     running.says(TRIAL_DONE);
     let whole = fs::read(&target).unwrap();
     let file = fs::OpenOptions::new().write(true).open(&target).unwrap();
@@ -62,11 +57,7 @@ fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
     let run = bench.run_is("interrupted");
     let kept_result = result(&run);
     assert_eq!(kept_result["complete"], false);
-    let warnings = kept_result["warnings"].as_array().unwrap();
-    assert!(
-        warnings.iter().any(|w| w["id"] == "aborted"),
-        "{warnings:#?}"
-    );
+    assert!(warned(&kept_result, "aborted").is_some());
     // The file gets its size and content back.
     fs::write(&target, whole).unwrap();
     fs::File::open(&target).unwrap().sync_all().unwrap();
@@ -96,9 +87,7 @@ fn an_interrupted_benchmark_goes_on() {
     let bench = FaultBench::new();
     let more = split("--jobs 1,2 --method interrupt,poll --trials 2");
     let more = [&more[..], &["--real-time"]].concat();
-    let mut running = bench.start(bench.command(Q2C, &args("sim:2ms", &more)));
-    running.says(TRIAL_DONE).signal(Signal::INT);
-    let outcome = running.end();
+    let outcome = bench.stopped(&args("sim:2ms", &more), TRIAL_DONE, Signal::INT);
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
@@ -110,13 +99,10 @@ fn an_interrupted_benchmark_goes_on() {
     let first = lines(&run.join("cells.jsonl"));
     assert!((1..8).contains(&first), "{kept}");
 
-    let mut running = bench.start(bench.command(Q2C, &["bench", "--resume", &name]));
-    running.says(TRIAL_DONE).signal(Signal::KILL);
-    running.end().killed_by(Signal::KILL);
+    let killed = bench.stopped(&["bench", "--resume", &name], TRIAL_DONE, Signal::KILL);
+    killed.killed_by(Signal::KILL);
 
-    let outcome = bench.q2c(&["bench", "--resume", &name, "--json"]);
-    outcome.exits(Exit::Done);
-    let printed: Value = strict_json(&outcome.stdout);
+    let printed = bench.q2c(&["bench", "--resume", &name, "--json"]).json();
     assert_eq!(printed, result(&run));
     assert_eq!(printed["complete"], true);
     let point = |method: &str, jobs| ("sim:2ms".to_owned(), method.to_owned(), jobs, 2);
@@ -125,11 +111,8 @@ fn an_interrupted_benchmark_goes_on() {
     assert_eq!(cells(&printed), expected);
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept));
-    assert_eq!(
-        lines(&run.join("cells.jsonl")),
-        8,
-        "each trial once: {journal}"
-    );
+    let trials = lines(&run.join("cells.jsonl"));
+    assert_eq!(trials, 8, "each trial once: {journal}");
     let again = bench.q2c(&["bench", "--resume", &name]);
     again.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
@@ -143,9 +126,8 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     let base = ["bench", device, "--seconds=20", "--trials=20", "--out"];
     let arguments = |out| [&base[..], &[out, "--method=poll"]].concat();
     bench.q2c(&arguments("whole")).exits(Exit::Done);
-    let mut running = bench.start(bench.command(Q2C, &arguments("runs")));
-    running.says(TRIAL_DONE).signal(Signal::INT);
-    running.end().exits(Exit::Interrupted);
+    let stopped = bench.stopped(&arguments("runs"), TRIAL_DONE, Signal::INT);
+    stopped.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     assert!(lines(&run.join("cells.jsonl")) < 20);
     let tried = bench.q2c(&["bench", "--resume", &run.display().to_string()]);
@@ -162,16 +144,13 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     let bench = FaultBench::new();
     let start = split("bench --scratch 4m --rw randwrite --engine libaio");
     let short = split("--method interrupt --seconds 1 --warm-up 0.25 --trials 3");
-    let mut running = bench.start(bench.command(Q2C, &[&start[..], &short[..]].concat()));
-    running.says(TRIAL_DONE).signal(Signal::TERM);
-    let outcome = running.end();
+    let outcome = bench.stopped(&[start, short].concat(), TRIAL_DONE, Signal::TERM);
     outcome.exits(Exit::Interrupted);
     has_words(&outcome.stderr, "kept runs/scratch-");
     let run = bench.run_is("interrupted").display().to_string();
-    let files = fs::read_dir(bench.path("runs"))
-        .unwrap()
-        .map(|e| e.unwrap().path());
-    let scratch = files.into_iter().find(|path| path.is_file()).unwrap();
+    let files = fs::read_dir(bench.path("runs")).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    let scratch = files.find(|path| path.is_file()).unwrap();
     let scratch = scratch.display().to_string();
     let refused = bench.q2c(&["bench", "--resume", &run]);
     refused.fails(Exit::Target, "--allow-write");
@@ -190,50 +169,33 @@ fn sqpoll_without_a_cpu_left_is_marked() {
     let more = split("--engine io_uring --method interrupt,sqpoll --trials 1 --cpus 0 --json");
     let outcome = bench.q2c(&args(&target, &more));
     if outcome.stderr.contains("set up io_uring") {
-        let test = "sqpoll_without_a_cpu_left_is_marked";
-        return skip(test, "io_uring cannot be used");
+        return skip("io_uring cannot be used");
     }
-    outcome.exits(Exit::Done);
-    let printed: Value = strict_json(&outcome.stdout);
+    let printed = outcome.json();
     let [interrupt, sqpoll] = &printed["cells"].as_array().unwrap()[..] else {
         panic!("{printed:#}");
     };
     assert_eq!(interrupt["oversubscribed"], false);
     assert_eq!(sqpoll["oversubscribed"], true);
-    assert!(
-        sqpoll["iops"]["median"].as_f64().unwrap() > 0.0,
-        "{sqpoll:#}"
-    );
-    let warnings = printed["warnings"].as_array().unwrap().iter();
-    let marked: Vec<&str> = warnings
-        .filter(|w| w["id"] == "oversubscribed")
-        .map(|w| w["found"].as_str().unwrap())
-        .collect();
-    assert_eq!(marked.len(), 1);
-    assert!(
-        marked[0].contains("io_uring sqpoll") && !marked[0].contains("interrupt"),
-        "{marked:?}"
-    );
+    let iops = sqpoll["iops"]["median"].as_f64();
+    assert!(iops > Some(0.0), "{sqpoll:#}");
+    let marked = warned(&printed, "oversubscribed").unwrap();
+    has_words(marked, "io_uring sqpoll");
+    assert!(!marked.contains("interrupt"), "{marked}");
     let run = bench.run_is("complete").display().to_string();
     let table = bench.q2c(&["report", &run]);
-    assert!(table.stdout.contains("1*"), "{}", table.stdout);
+    has_words(&table.stdout, "1*");
 }
 
 #[test]
-fn cpus_that_are_not_there() {
-    let bench = FaultBench::new();
-    let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,4095"]));
-    refused.fails(Exit::Usage, "CPU 4095 | may run on CPUs");
-    let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,0"]));
-    refused.fails(Exit::Usage, "CPU 0 twice");
-    let tried = bench.q2c(&args("sim:2ms", &["--cpus", ""]));
-    tried.fails(Exit::Usage, "--cpus");
+fn a_cpu_that_the_process_may_not_use() {
     if !works("taskset", &["-c", "0", "true"]) || !works("taskset", &["-c", "1", "true"]) {
-        return skip("cpus_that_are_not_there", "no taskset, or one CPU only");
+        return skip("no taskset, or one CPU only");
     }
+    let bench = FaultBench::new();
     let real = args("sim:2ms", &["--cpus", "1", "--real-time"]);
     let confined = [&["-c", "0", Q2C][..], &real].concat();
-    let outcome = bench.start(bench.command("taskset", &confined)).end();
+    let outcome = bench.by("taskset", &confined);
     outcome.fails(Exit::Usage, "CPU 1 | CPUs 0 here");
     bench.left_nothing();
 }
@@ -248,9 +210,8 @@ fn stages(result: &Value) -> Vec<Value> {
 /// A user without rights gets the trials, and the reason for the lack of stages at each point.
 #[test]
 fn stages_without_the_right_to_capture_say_why() {
-    let test = "stages_without_the_right_to_capture_say_why";
     if !can_be_nobody() {
-        return skip(test, "setpriv: not root, or the program is out of reach");
+        return skip("setpriv: not root, or the program is out of reach");
     }
     let bench = FaultBench::new();
     let target = bench.target();
@@ -258,21 +219,18 @@ fn stages_without_the_right_to_capture_say_why() {
     fs::create_dir(&out).unwrap();
     fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
     let out = out.display().to_string();
-    let mut arguments = vec![NOBODY[0], NOBODY[1], "--inh-caps=-all", Q2C];
-    arguments.extend(args(&target, &split(STAGES)));
-    arguments.extend(["--out", &out, "--json"]);
-    let outcome = bench.start(bench.command("setpriv", &arguments)).end();
+    let arguments = args(&target, &split(STAGES));
+    let arguments = [&[Q2C], &arguments[..], &["--out", &out, "--json"]].concat();
+    let outcome = bench.by_nobody(&arguments);
     outcome.exits(Exit::Done);
     let (before, _) = outcome.stderr.split_once(TRIAL_DONE).expect("a trial");
     has_words(&before, "there will be no stages: failed to");
-    let printed: Value = strict_json(&outcome.stdout);
+    let printed = outcome.json();
     assert_eq!(printed["complete"], true);
     for (cell, point_stages) in cells(&printed).iter().zip(stages(&printed)) {
         assert_eq!(cell.3, 1, "the trial stands: {printed:#}");
-        let reason = point_stages["unseen"]["refused"]
-            .as_str()
-            .expect("a reason");
-        has_words(&reason, "record by BPF | tracefs");
+        let reason = point_stages["unseen"]["refused"].as_str();
+        has_words(reason.expect("a reason"), "record by BPF | tracefs");
     }
 }
 
@@ -280,46 +238,30 @@ fn stages_without_the_right_to_capture_say_why() {
 /// stopped. The resumed run has all.
 #[test]
 fn an_interrupted_benchmark_goes_on_with_its_stages() {
-    let test = "an_interrupted_benchmark_goes_on_with_its_stages";
     let bench = FaultBench::new();
     let target = bench.target();
-    let mut running = bench.start(bench.command(Q2C, &args(&target, &split(STAGES))));
-    running
-        .says("stages: a run of each point")
-        .signal(Signal::INT);
-    let outcome = running.end();
+    let arguments = args(&target, &split(STAGES));
+    let outcome = bench.stopped(&arguments, "stages: a run of each point", Signal::INT);
     if outcome.status.code() == Some(0) {
-        return skip(test, "the runs for stages ended at once: no capture here");
+        return skip("the runs for stages ended at once: no capture here");
     }
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let interrupted = result(&run);
-    assert!(
-        cells(&interrupted).iter().all(|cell| cell.3 == 1),
-        "{interrupted:#}"
-    );
-    let stopped = stages(&interrupted)
-        .iter()
-        .filter(|point_stages| point_stages["unseen"] == "stopped")
-        .count();
-    assert!(stopped >= 1, "{interrupted:#}");
+    let once = cells(&interrupted).iter().all(|cell| cell.3 == 1);
+    assert!(once, "{interrupted:#}");
+    let is_stopped = |stages: &Value| stages["unseen"] == "stopped";
+    let some_stopped = stages(&interrupted).iter().any(is_stopped);
+    assert!(some_stopped, "{interrupted:#}");
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
 
     let name = run.display().to_string();
     bench.q2c(&["bench", "--resume", &name]).exits(Exit::Done);
     let resumed = result(&run);
     assert_eq!(resumed["complete"], true);
-    assert!(
-        stages(&resumed)
-            .iter()
-            .all(|point_stages| point_stages["unseen"] != "stopped"),
-        "{resumed:#}"
-    );
+    assert!(!stages(&resumed).iter().any(is_stopped), "{resumed:#}");
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(&kept), "{journal}");
-    assert_eq!(
-        lines(&run.join("cells.jsonl")),
-        4,
-        "a trial and a run of each point"
-    );
+    let kept = lines(&run.join("cells.jsonl"));
+    assert_eq!(kept, 4, "a trial and a run of each point");
 }

@@ -16,86 +16,10 @@ fn list(bench: &FaultBench) -> String {
 /// The names in the test's folder, hidden ones included.
 fn names(bench: &FaultBench) -> Vec<String> {
     let entries = fs::read_dir(bench.path("")).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<String> = entries.map(|e| name(e).into_string().unwrap()).collect();
     names.sort();
     names
-}
-
-/// An option that names an output in a folder that is not there is a wrong command line, whatever
-/// the command.
-#[test]
-fn an_output_in_a_folder_that_is_not_there() {
-    let bench = FaultBench::new();
-    let list = list(&bench);
-    let of_list = ["--unit=us", "--op=read", "--bs=4k"];
-    let import = ["trace", "import", &list, "--out", "t.parquet"];
-    let tried = bench.q2c(&[&import[..], &of_list].concat());
-    tried.exits(Exit::Done);
-    let sweep = ["poll", "sweep", "t.parquet", "--rule=20us"];
-    for (command, option, file) in [
-        (&sweep[..], "--html", "none/x.html"),
-        (&sweep, "--csv", "none/x.csv"),
-        (&sweep, "--parquet", "list.csv/x.parquet"),
-        (&["analyze", "t.parquet"], "--html", "none/x.html"),
-        (
-            &[&["trace", "import", &list], &of_list[..]].concat(),
-            "--out",
-            "none/x.parquet",
-        ),
-        (
-            &split("trace export t.parquet --format=csv"),
-            "--out",
-            "none/x.csv",
-        ),
-        (&["replay", "t.parquet", SIM], "--record", "none/x.parquet"),
-        (&["tune", SIM, "--trials=1"], "--out", "list.csv/runs"),
-        (&["bench", SIM, "--trials=1"], "--out", "list.csv/runs"),
-        (&["tune", SIM, "--jobs=1,2"], "--out", "list.csv/runs"),
-        (&["replay", "t.parquet", SIM], "--out", "list.csv/runs"),
-    ] {
-        let outcome = bench.q2c(&[command, &[option, file]].concat());
-        outcome.fails(Exit::Usage, &[file]);
-    }
-}
-
-/// A simulated device is refused like a real one where it has too few blocks.
-#[test]
-fn blocks_above_the_size_of_a_simulated_device() {
-    let bench = FaultBench::new();
-    for args in [
-        &["tune", SIM, "--bs=2g"][..],
-        &["tune", SIM, "--bs=2g", "--jobs=1,2"],
-        &["calibrate", SIM, "--bs=2g"],
-        &["bench", SIM, "--bs=2g"],
-        &["poll", "watch", SIM, "--bs=2g", "--seconds=1"],
-        &["tune", SIM, "--background=bs=2g"],
-    ] {
-        let tried = bench.q2c(args);
-        tried.refuses(Exit::Target, &[SIM, "blocks of 2 GiB"]);
-    }
-    bench.left_nothing();
-}
-
-#[test]
-fn a_cpu_named_twice() {
-    let bench = FaultBench::new();
-    for args in [
-        &["tune", SIM][..],
-        &["calibrate", SIM],
-        &["bench", SIM],
-        &["reproduce", "miss-rate-interference", "--target", SIM],
-        &["poll", "watch", SIM],
-        &["replay", "trace.parquet", SIM],
-        &["compare", "trace.parquet", SIM, SIM],
-    ] {
-        let phrases = "--cpus | expected each CPU once, found CPU 0 twice";
-        bench
-            .q2c(&[args, &["--cpus", "0,1,0"]].concat())
-            .refuses(Exit::Usage, phrases);
-    }
-    bench.left_nothing();
 }
 
 /// What is wrong in the files of a run that is to go on is a bad input, also where the same value
@@ -113,14 +37,8 @@ fn files_of_a_run_that_was_changed() {
     tried.fails(Exit::Input, "trace-4096.parquet | start a new run");
 
     let bench = FaultBench::new();
-    let args = [
-        "bench",
-        SIM,
-        "--trials=1000",
-        "--method=interrupt",
-        "--seconds=1",
-    ];
-    let run = interrupted(&bench, &args, "took");
+    let args = format!("bench {SIM} --trials=1000 --method=interrupt --seconds=1");
+    let run = interrupted(&bench, &split(&args), "took");
     let name = run.display().to_string();
     let good = fs::read_to_string(run.join("plan.toml")).unwrap();
     for (from, to, word) in [
@@ -137,9 +55,9 @@ fn files_of_a_run_that_was_changed() {
 
 /// Starts a run, interrupts it at a word, and returns its folder.
 fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBuf {
-    let mut running = bench.start(bench.command(Q2C, args));
-    running.says(at).signal(Signal::INT);
-    running.end().exits(Exit::Interrupted);
+    bench
+        .stopped(args, at, Signal::INT)
+        .exits(Exit::Interrupted);
     bench.run_is("interrupted")
 }
 
@@ -159,10 +77,8 @@ fn files_of_a_run_that_are_no_files() {
         let refused = |kind: &str| {
             let outcome = bench.q2c(&["tune", "--resume", &name]);
             outcome.fails(Exit::Input, &[file, "expected a regular file"]);
-            assert!(
-                file.ends_with(".parquet") || outcome.stderr.contains(kind),
-                "{outcome:#?}"
-            );
+            let is_named = file.ends_with(".parquet") || outcome.stderr.contains(kind);
+            assert!(is_named, "{outcome:#?}");
         };
         refused("a pipe");
         fs::remove_file(&path).unwrap();
@@ -175,9 +91,8 @@ fn files_of_a_run_that_are_no_files() {
         fs::rename(&kept, &path).unwrap();
     }
     // What is whole again goes on.
-    let mut resumed = bench.start(bench.command(Q2C, &["tune", "--resume", &name]));
-    resumed.says("took").signal(Signal::INT);
-    resumed.end().exits(Exit::Interrupted);
+    let resumed = bench.stopped(&["tune", "--resume", &name], "took", Signal::INT);
+    resumed.exits(Exit::Interrupted);
 }
 
 /// The limit on open files is met at one place after another, by runs of all kinds. A replay may
@@ -185,7 +100,7 @@ fn files_of_a_run_that_are_no_files() {
 #[test]
 fn too_few_open_files_for_a_run() {
     if !works("prlimit", &["--version"]) {
-        return skip("too_few_open_files_for_a_run", "no prlimit");
+        return skip("no prlimit");
     }
     let bench = FaultBench::new();
     let list = list(&bench);
@@ -202,7 +117,7 @@ fn too_few_open_files_for_a_run() {
             let args = &split(&args)[..];
             let limit = format!("--nofile={files}");
             let args = [&[limit.as_str(), Q2C], args].concat();
-            let outcome = bench.start(bench.command("prlimit", &args)).end();
+            let outcome = bench.by("prlimit", &args);
             let code = outcome.status.code();
             let fine = matches!(code, Some(0 | 4 | 7 | 127));
             assert!(fine, "{files} {args:?}: {outcome:#?}");
@@ -231,7 +146,7 @@ fn a_killed_command_leaves_no_output() {
 
 /// Kills a command once it has made its outputs, which have hidden names then.
 fn killed(bench: &FaultBench, args: &[&str], outputs: usize) {
-    let mut running = bench.start(bench.command(Q2C, args));
+    let mut running = bench.begin(args);
     let hidden = |bench: &FaultBench| {
         let mut names = names(bench);
         names.retain(|name| name.starts_with(".x.") && name.ends_with(".tmp"));

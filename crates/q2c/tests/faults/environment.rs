@@ -1,8 +1,7 @@
 //! Tests on machines that forbid what is needed, and on full disks.
 
 use crate::bench::{
-    CommandOutcome, FaultBench, NOBODY, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune,
-    works,
+    CommandOutcome, FaultBench, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune, works,
 };
 use crate::skip;
 use q2c_result::Exit;
@@ -28,24 +27,20 @@ os.execv(sys.argv[1], sys.argv[1:])
 #[test]
 fn io_uring_forbidden() {
     if !works("python3", &["-c", "import ctypes"]) {
-        return skip("io_uring_forbidden", "no python3 with ctypes");
+        return skip("no python3 with ctypes");
     }
     let bench = FaultBench::new();
     let target = bench.target();
     let script = bench.file("forbid.py", FORBID.as_bytes());
     let phrases = "set up io_uring | kernel.io_uring_disabled | seccomp";
+    let run = |args: &[&str]| bench.by("python3", &[&[&script, Q2C], args].concat());
     for command in [&tune(&target, &[])[..], &["calibrate", &target]] {
-        let args = [&[script.as_str(), Q2C][..], command].concat();
-        let outcome = bench.start(bench.command("python3", &args)).end();
+        let outcome = run(command);
         if outcome.status.code() == Some(99) {
-            return skip("io_uring_forbidden", "no seccomp filters");
+            return skip("no seccomp filters");
         }
         outcome.refuses(Exit::Environment, phrases);
     }
-    let run = |args: &[&str]| {
-        let args = [&[script.as_str(), Q2C][..], args].concat();
-        bench.start(bench.command("python3", &args)).end()
-    };
     run(&short_bench(&target, "io_uring")).refuses(Exit::Environment, phrases);
     bench.left_nothing();
     let outcome = run(&["doctor", "--json"]);
@@ -84,25 +79,15 @@ fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> CommandOutcome) {
 #[test]
 fn no_locked_memory() {
     if !can_be_nobody() || !works("prlimit", &["--version"]) {
-        let test = "no_locked_memory";
-        return skip(test, "setpriv, prlimit: not root, or not there");
+        return skip("setpriv, prlimit: not root, or not there");
     }
     let bench = FaultBench::new();
     let target = bench.target();
-    let args = [
-        "--inh-caps=-all",
-        "prlimit",
-        "--memlock=0",
-        Q2C,
-        "calibrate",
-        &target,
-    ];
-    let args = [&NOBODY[..], &args].concat();
-    let outcome = bench.start(bench.command("setpriv", &args)).end();
+    let outcome = bench.by_nobody(&["prlimit", "--memlock=0", Q2C, "calibrate", &target]);
     // Before 5.12 the memory of rings counts as locked. Since then it may be charged elsewhere, and
     // q2c takes plain buffers where it cannot register them.
     if outcome.status.success() {
-        skip("no_locked_memory", "the kernel needs none")
+        skip("the kernel needs none")
     } else {
         outcome.refuses(Exit::Environment, "io_uring | memlock limit | ulimit -l")
     }
@@ -112,7 +97,7 @@ fn no_locked_memory() {
 #[test]
 fn a_full_disk() {
     if !can_mount() {
-        return skip("a_full_disk", "unshare -m: no root");
+        return skip("unshare -m: no root");
     }
     let bench = FaultBench::new();
     let phrases = "runs | no space left | free some space";
@@ -123,8 +108,7 @@ fn a_full_disk() {
              cp -a runs/. kept-{pages}; exit $code",
             4 * pages
         );
-        let args = ["-m", "sh", "-c", &script];
-        let outcome = bench.start(bench.command("unshare", &args)).end();
+        let outcome = bench.mounting(&script);
         outcome.fails(Exit::Device, phrases);
         assert!(outcome.stderr.contains(stage), "{outcome:#?}");
         check_cut_off_runs(&bench, &format!("kept-{pages}"));
@@ -144,51 +128,32 @@ fn check_cut_off_runs(bench: &FaultBench, kept: &str) {
     }
 }
 
-#[test]
-fn a_folder_for_runs_that_cannot_be_made() {
-    let bench = FaultBench::new();
-    let file = bench.file("file", b"");
-    let out = format!("{file}/runs");
-    let tried = bench.tune(SIM, &["--out", &out]);
-    tried.fails(Exit::Usage, &["make the folder", &out]);
-    let scratch = ["tune", "--scratch", "1m", "--out", &out];
-    let tried = bench.q2c(&scratch);
-    tried.refuses(Exit::Usage, &["make the folder", &out]);
-}
-
 /// The user may have so few tasks that one of the program's threads after another is refused. No
 /// number of tasks ends in a panic: what can be done is done, the rest is told with code 4.
 #[test]
 fn too_few_threads() {
-    const WHY: &str = "setpriv, prlimit: not root, or not there";
     if !can_be_nobody() || !works("prlimit", &["--version"]) {
-        return skip("too_few_threads", WHY);
+        return skip("setpriv, prlimit: not root, or not there");
     }
     let bench = FaultBench::new();
     let lines: String = (0..20_000).map(|n| format!("{}\n", 40 + n % 7)).collect();
     let list = bench.file("list.txt", lines.as_bytes());
     let sweep = ["poll", "sweep", &list, "--unit", "us", "--rule", "20us"];
-    let analyze = [
-        "analyze", &list, "--unit", "us", "--op", "read", "--bs", "4k",
-    ];
+    let analyze = ["analyze", &list, "--unit=us", "--op=read", "--bs=4k"];
     let mut refused = 0;
     for tasks in 1..=5 {
         for command in [&sweep[..], &analyze] {
             let limit = format!("--nproc={tasks}");
-            let limited = ["--inh-caps=-all", "prlimit", &limit, Q2C];
-            let args = [&NOBODY[..], &limited, command].concat();
-            let outcome = bench.start(bench.command("setpriv", &args)).end();
-            assert!(
-                !outcome.stderr.contains("panicked"),
-                "{tasks}: {outcome:#?}"
-            );
+            let outcome = bench.by_nobody(&[&["prlimit", &limit, Q2C][..], command].concat());
+            let panicked = outcome.stderr.contains("panicked");
+            assert!(!panicked, "{tasks}: {outcome:#?}");
             let code = outcome.status.code();
             assert!(matches!(code, Some(0 | 3 | 4)), "{tasks}: {outcome:#?}");
             refused += u32::from(code == Some(4));
         }
     }
     if refused == 0 {
-        skip("too_few_threads", "the kernel counts no tasks of this user");
+        skip("the kernel counts no tasks of this user");
     }
 }
 
@@ -197,7 +162,7 @@ fn too_few_threads() {
 #[test]
 fn too_few_open_files() {
     if !works("prlimit", &["--version"]) {
-        return skip("too_few_open_files", "no prlimit");
+        return skip("no prlimit");
     }
     let bench = FaultBench::new();
     let target = bench.target();
@@ -206,15 +171,13 @@ fn too_few_open_files() {
     for files in 6..=9 {
         let limit = format!("--nofile={files}");
         let args = [&[limit.as_str(), Q2C, "bench", &target][..], &short].concat();
-        let outcome = bench.start(bench.command("prlimit", &args)).end();
+        let outcome = bench.by("prlimit", &args);
         let code = outcome.status.code();
         assert!(matches!(code, Some(0 | 4)), "{files}: {outcome:#?}");
         refused += u32::from(code == Some(4));
     }
-    assert!(
-        refused > 0,
-        "six files are too few for a ring, a target and a run folder"
-    );
+    let few = "six files are too few for a ring, a target and a run folder";
+    assert!(refused > 0, "{few}");
 }
 
 /// A folder that does not take the output is told with code 4 wherever that is found out, and the
@@ -223,8 +186,7 @@ fn too_few_open_files() {
 #[test]
 fn folders_that_cannot_be_written() {
     if !can_be_nobody() {
-        let test = "folders_that_cannot_be_written";
-        return skip(test, "setpriv: not root, or not there");
+        return skip("setpriv: not root, or not there");
     }
     let bench = FaultBench::new();
     let list = bench.file("list.txt", b"40\n50\n60\n");
@@ -235,8 +197,7 @@ fn folders_that_cannot_be_written() {
     }
     let refused = |umask: &str, command: &str, phrases: &[&str]| {
         let script = format!("umask {umask}; exec {Q2C} {command}");
-        let args = [&NOBODY[..], &["--inh-caps=-all", "sh", "-c", &script]].concat();
-        let outcome = bench.start(bench.command("setpriv", &args)).end();
+        let outcome = bench.by_nobody(&["sh", "-c", &script]);
         outcome.fails(Exit::Environment, phrases);
     };
     let sim = "sim:50us --seconds 0.2 --trials 1 --out";

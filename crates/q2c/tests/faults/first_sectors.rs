@@ -5,7 +5,6 @@ use crate::bench::{CommandOutcome, FaultBench, works};
 use crate::skip;
 use q2c_result::Exit;
 use std::fs::File;
-use std::process::Command;
 
 const MIB: u64 = 1 << 20;
 
@@ -16,11 +15,7 @@ struct Cut(String);
 impl Cut {
     fn new(bench: &FaultBench, left: u64) -> Option<Cut> {
         let image = bench.file("image", &vec![7; 8 * MIB as usize]);
-        let made = Command::new("losetup")
-            .args(["--find", "--show", &image])
-            .output();
-        let made = made.ok().filter(|made| made.status.success())?;
-        let cut = Cut(String::from_utf8(made.stdout).unwrap().trim().to_owned());
+        let cut = Cut(bench.loop_device(&image)?);
         let file = File::options().write(true).open(&image).unwrap();
         file.set_len(left).unwrap();
         Some(cut)
@@ -49,7 +44,7 @@ fn is_the_devices_fault(outcome: &CommandOutcome, device: &str) {
 fn first_sectors_that_cannot_be_read() {
     let bench = FaultBench::new();
     let Some(cut) = Cut::new(&bench, 0) else {
-        return skip("first_sectors_that_cannot_be_read", "no loop device");
+        return skip("no loop device");
     };
     let device = &cut.0;
     is_the_devices_fault(&bench.tune(device, &[]), device);
@@ -63,12 +58,11 @@ fn first_sectors_that_cannot_be_read() {
 fn later_sectors_that_cannot_be_read() {
     let bench = FaultBench::new();
     let Some(cut) = Cut::new(&bench, MIB) else {
-        return skip("later_sectors_that_cannot_be_read", "no loop device");
+        return skip("no loop device");
     };
     let outcome = bench.tune(&cut.0, &[]);
     if outcome.stderr.contains("set up io_uring") {
-        let test = "later_sectors_that_cannot_be_read";
-        return skip(test, "io_uring cannot be used");
+        return skip("io_uring cannot be used");
     }
     outcome.fails(Exit::Device, "Input/output error | dmesg");
 }

@@ -77,15 +77,3 @@ fn a_controller_is_written_with_leave_alone() {
     let allowed = [&[NOWHERE, "--allow-write", NOWHERE][..], &write].concat();
     short(&bench, &allowed).fails(Exit::Usage, "no such PCI device");
 }
-
-#[test]
-fn other_commands_refuse_what_they_cannot_use() {
-    let bench = FaultBench::new();
-    let target = bench.target();
-    let tried = bench.tune(&target, &["--engine", "io_uring_cmd"]);
-    tried.refuses(Exit::Target, "NVMe commands | /dev/nvme0n1");
-    let tried = bench.tune(NOWHERE, &[]);
-    tried.refuses(Exit::Target, &["find the target", NOWHERE]);
-    let tried = bench.q2c(&["bench", &target, "--engine", "spdk:0000:04:00.0"]);
-    tried.fails(Exit::Usage, "no options");
-}

@@ -18,4 +18,8 @@ mod usage;
 mod words;
 mod writes;
 
-use q2c_testkit::skip;
+/// As in `q2c_testkit`, with the name of the test that runs.
+fn skip(reason: &str) {
+    let thread = std::thread::current();
+    q2c_testkit::skip(thread.name().unwrap_or("a test"), reason);
+}

@@ -1,6 +1,8 @@
 //! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
 
-use crate::bench::{FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, split, state_of};
+use crate::bench::{
+    FaultBench, SIM, assert_whole, change_plan, has_words, result, split, state_of,
+};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -9,19 +11,14 @@ use std::fs;
 use std::path::Path;
 
 fn files(run: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(run).unwrap().map(|e| e.unwrap().path());
-    let mut files: Vec<(String, Vec<u8>)> = entries
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, fs::read(&path).unwrap())
-        })
-        .collect();
+    let file = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        (name, fs::read(entry.path()).unwrap())
+    };
+    let mut files: Vec<_> = fs::read_dir(run).unwrap().map(file).collect();
     files.sort();
     files
-}
-
-fn result(run: &Path) -> Value {
-    serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
 }
 
 /// One run over 2 and 1 jobs: it is stopped in its second number, then the device fails there, then
@@ -31,17 +28,15 @@ fn result(run: &Path) -> Value {
 fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     let bench = FaultBench::new();
     let args = ["tune", SIM, "--seconds=5", "--trials=1", "--jobs=2,1"];
-    let mut running = bench.start(bench.command(Q2C, &args));
+    let mut running = bench.begin(&args);
     running.says("number 1 of 2: --jobs 1");
     running.says("number 2 of 2: --jobs 2").signal(Signal::INT);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let name = format!("runs/{}", run.file_name().unwrap().display());
-    has_words(
-        &outcome.stdout,
-        "4 KiB randread | 1 job:  | incomplete: nothing was measured with 2 jobs",
-    );
+    let phrases = "4 KiB randread | 1 job:  | incomplete: nothing was measured with 2 jobs";
+    has_words(&outcome.stdout, phrases);
     let hint = format!("--resume {name} goes on");
     assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
     let (first, second) = (run.join("jobs-1"), run.join("jobs-2"));
@@ -58,10 +53,9 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     fails_in_the_second_number(&bench, &run, &resume);
 
     let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
-    outcome.exits(Exit::Done);
+    let whole = outcome.json();
     has_words(&outcome.stderr, "jobs-1 is complete");
     assert_eq!(files(&first), made, "the first number was not run again");
-    let whole: Value = strict_json(&outcome.stdout);
     is_whole(&run, &whole);
     let tried = bench.q2c(&resume);
     tried.fails(Exit::Input, &[&name, "complete", "start a new run"]);
@@ -84,8 +78,8 @@ fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     assert_whole(run);
     let failed = result(run);
     assert_eq!(failed["failed"]["jobs"], 2);
-    let reason = failed["failed"]["reason"].as_str().unwrap();
-    assert!(reason.contains("Input/output error"), "{reason}");
+    let phrases = "Input/output error";
+    has_words(failed["failed"]["reason"].as_str().unwrap(), phrases);
     assert_eq!(failed["runs"].as_array().unwrap().len(), 1);
     change_plan(&number, &good);
 }
@@ -101,10 +95,9 @@ fn is_whole(run: &Path, whole: &Value) {
     assert_eq!(whole["failed"], Value::Null);
     let runs = ["jobs-1", "jobs-2"].map(|part| result(&run.join(part)));
     assert_eq!(whole["runs"], json!(runs));
-    let cpus = runs
-        .each_ref()
-        .map(|run| run["job"]["cpus"].as_array().unwrap());
-    assert_eq!(cpus.map(Vec::len), [1, 2]);
+    let cpus_of = |run: &Value| run["job"]["cpus"].as_array().unwrap().clone();
+    let cpus = runs.each_ref().map(cpus_of);
+    assert_eq!(cpus.each_ref().map(Vec::len), [1, 2]);
     assert_eq!(cpus[0][0], cpus[1][0]);
     for (run, most) in runs.iter().zip([2_500.0, 5_000.0]) {
         assert_eq!(run["schema"], "q2c.tune/4");
@@ -133,40 +126,26 @@ fn is_drawn_again(bench: &FaultBench, name: &str, whole: &Value) {
         outcome.exits(Exit::Done);
         outcome.stdout
     };
-    let table = report(&[]);
-    has_words(
-        &table,
-        "sim:400us, simulated · randread, 1, 2 jobs | 2 jobs:  | recommend",
-    );
-    let again: Value = strict_json(&report(&["--json"]));
-    assert_eq!(again["recommended"], whole["recommended"]);
-    assert_eq!(
-        again["runs"][1]["cells"][0]["role"],
-        whole["runs"][1]["cells"][0]["role"]
-    );
+    let phrases = "sim:400us, simulated · randread, 1, 2 jobs | 2 jobs:  | recommend";
+    has_words(&report(&[]), phrases);
+    assert_eq!(strict_json(&report(&["--json"])), *whole);
     let csv = report(&["--csv"]);
-    let cells = whole["runs"].as_array().unwrap().iter();
-    let cells: usize = cells
-        .map(|run| run["cells"].as_array().unwrap().len())
-        .sum();
-    assert_eq!(csv.lines().count(), cells + 1);
+    let runs = whole["runs"].as_array().unwrap().iter();
+    let cells = runs.map(|run| run["cells"].as_array().unwrap().len());
+    assert_eq!(csv.lines().count(), cells.sum::<usize>() + 1);
     report(&["--html", "again.html"]);
     let page = fs::read_to_string(bench.path("again.html")).unwrap();
     assert!(page.contains("Over the number of jobs") && page.contains("</html>"));
 }
 
 fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
-    let short = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
     let asked = |jobs| {
-        let arguments = [
-            "bench", SIM, "--method", "poll", "--tuned", name, "--jobs", jobs,
-        ];
-        bench.q2c(&[&arguments[..], &short, &["--json"]].concat())
+        let short = "--seconds 0.2 --warm-up 0.2 --trials 1 --json";
+        let tuned = format!("--tuned {name} --jobs {jobs}");
+        bench.run(&format!("bench {SIM} --method poll {tuned} {short}"))
     };
     asked("1,4").fails(Exit::Input, "no answer for --jobs 4, but for --jobs 1,2");
-    let measured = asked("1,2");
-    measured.exits(Exit::Done);
-    let measured: Value = strict_json(&measured.stdout);
+    let measured = asked("1,2").json();
     let tuned = measured["job"]["tuned"]["methods"].as_array().unwrap();
     let leaders = whole["recommended"][0]["leaders"].as_array().unwrap();
     assert_eq!(tuned.len(), 2);
@@ -185,14 +164,11 @@ fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
 #[test]
 fn the_numbers_of_jobs_share_a_scratch_file() {
     let bench = FaultBench::new();
-    let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
-    let args = [&args[..], &["--jobs", "1,2"]].concat();
+    let args = split("tune --scratch 4m --seconds 0.1 --trials 1 --jobs 1,2");
     let stopped = |args: &[&str]| {
-        let mut running = bench.start(bench.command(Q2C, args));
-        running
-            .says("number 1 of 2: --jobs 1")
-            .says("by classic polling")
-            .signal(Signal::INT);
+        let mut running = bench.begin(args);
+        running.says("number 1 of 2: --jobs 1");
+        running.says("by classic polling").signal(Signal::INT);
         let outcome = running.end();
         outcome.fails(Exit::Interrupted, "stopped by a signal");
         outcome

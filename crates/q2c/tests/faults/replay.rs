@@ -1,6 +1,6 @@
 //! Tests of replays and comparisons that are stopped.
 
-use crate::bench::{FaultBench, Q2C, assert_whole, split};
+use crate::bench::{FaultBench, assert_whole, split};
 use q2c_result::Exit;
 use q2c_testkit::strict_json;
 use rustix::process::Signal;
@@ -20,27 +20,12 @@ fn minute(bench: &FaultBench) -> String {
 const HOW: &str = "--json --max-lateness 1s --format csv --unit us \
     --columns submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
 
-/// A trace that cannot be read is a bad input for every command.
-#[test]
-fn an_unreadable_trace_is_a_bad_input() {
-    let bench = FaultBench::new();
-    let cut = bench.file("cut.parquet", b"PAR1 and no more");
-    for arguments in [
-        &["trace", "info", &cut][..],
-        &["replay", &cut, "null"],
-        &["compare", &cut, "null", "null"],
-    ] {
-        bench.q2c(arguments).exits(Exit::Input);
-    }
-    bench.left_nothing();
-}
-
 #[test]
 fn a_stopped_replay_keeps_what_was_done() {
     let bench = FaultBench::new();
     let trace = minute(&bench);
     let command_line = format!("replay {trace} sim:1ms {HOW}");
-    let mut running = bench.start(bench.command(Q2C, &split(&command_line)));
+    let mut running = bench.begin(&split(&command_line));
     running.says("1 cell x 1 trial");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::INT);
@@ -63,16 +48,13 @@ fn a_stopped_comparison_keeps_finished_trials() {
     let bench = FaultBench::new();
     let trace = minute(&bench);
     let command_line = format!("compare {trace} sim:1ms sim:2ms --part 0s..0.5s {HOW}");
-    let mut running = bench.start(bench.command(Q2C, &split(&command_line)));
-    running.says("trial 1: took").signal(Signal::INT);
-    let outcome = running.end();
+    let outcome = bench.stopped(&split(&command_line), "trial 1: took", Signal::INT);
     outcome.exits(Exit::Interrupted);
     let result: serde_json::Value = strict_json(&outcome.stdout);
     assert_eq!(result["complete"], false);
     let devices = result["comparisons"][0]["devices"].as_array().unwrap();
-    let trials = devices
-        .iter()
-        .flat_map(|device| device["trials"].as_array().unwrap());
+    let trials_of = |device: &serde_json::Value| device["trials"].as_array().unwrap().clone();
+    let trials = devices.iter().flat_map(trials_of);
     let whole = trials.filter(|trial| trial["whole"] == true).count();
     assert!((1..10).contains(&whole), "{whole}");
 }

@@ -17,10 +17,8 @@ fn an_io_error_in_the_middle() {
     let bench = FaultBench::new();
     let engine = format!("fault:eio@500:{SIM}");
     let outcome = bench.tune(SIM, &["--engine", &engine]);
-    outcome.fails(
-        Exit::Device,
-        "foreground job 0 | at byte | Input/output error | dmesg",
-    );
+    let phrases = "foreground job 0 | at byte | Input/output error | dmesg";
+    outcome.fails(Exit::Device, phrases);
     bench.run_is("interrupted");
     let outcome = bench.q2c(&["calibrate", SIM, "--engine", &engine]);
     outcome.fails(Exit::Device, "Input/output error | dmesg");
@@ -31,7 +29,7 @@ fn an_io_error_in_the_middle() {
 #[test]
 fn an_io_error_in_a_reproduction() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        return skip("an_io_error_in_a_reproduction", "one CPU only");
+        return skip("one CPU only");
     }
     let bench = FaultBench::new();
     let engine = format!("fault:eio@300:{SIM}");
@@ -47,7 +45,7 @@ fn faults_of_a_real_file() {
     let target = bench.target();
     let eio = bench.tune(&target, &["--engine", "fault:eio@500:io_uring"]);
     if eio.stderr.contains("set up io_uring") {
-        return skip("faults_of_a_real_file", "io_uring cannot be used");
+        return skip("io_uring cannot be used");
     }
     eio.fails(Exit::Device, "Input/output error | dmesg");
     bench.run_is("interrupted");
@@ -60,11 +58,8 @@ fn faults_of_a_real_file() {
 fn a_reader_that_goes_away_is_no_failure() {
     let bench = FaultBench::new();
     let mut command = bench.command(Q2C, &["doctor", "--json"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
@@ -105,14 +100,9 @@ fn settings_left_by_a_killed_run() {
     restored(&bench, &journal, Path::new(&file), "256");
     left_alone(&bench, &journal, Path::new(&file));
     let image = bench.file("image", &[0; 1 << 20]);
-    let made = Command::new("losetup")
-        .args(["--find", "--show", &image])
-        .output();
-    let Some(made) = made.ok().filter(|made| made.status.success()) else {
-        let test = "settings_left_by_a_killed_run";
-        return skip(test, "no loop device: a made file only");
+    let Some(device) = bench.loop_device(&image) else {
+        return skip("no loop device: a made file only");
     };
-    let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let name = device.strip_prefix("/dev/").unwrap();
     let setting = format!("/sys/block/{name}/queue/read_ahead_kb");
     restored(&bench, &journal, Path::new(&setting), "256");
@@ -128,17 +118,12 @@ fn restored(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
     let name = setting.file_name().unwrap().to_str().unwrap();
     let dry = bench.q2c(&[&args[..], &["--dry-run"]].concat());
     dry.exits(Exit::Done);
-    assert!(
-        dry.stdout.contains(name) && dry.stdout.contains(&format!("{old:?}")),
-        "{dry:#?}"
-    );
+    has_words(&dry.stdout, &[name, &*format!("{old:?}")]);
     assert_eq!(read(setting), value);
     let done = bench.q2c(&args);
     done.exits(Exit::Done);
-    assert!(
-        done.stdout.contains(name) && done.stdout.ends_with(": restored\n"),
-        "{done:#?}"
-    );
+    has_words(&done.stdout, &[name]);
+    assert!(done.stdout.ends_with(": restored\n"), "{done:#?}");
     assert_eq!(read(setting), old);
     assert_eq!(bench.q2c(&args).stdout, "nothing to restore\n");
 }
@@ -163,10 +148,8 @@ fn kill_an_owner(bench: &FaultBench, journal: &str, setting: &Path, value: &str)
         .unwrap();
     let begun = Instant::now();
     while read(setting) != value {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "nothing was changed"
-        );
+        let late = begun.elapsed() > Duration::from_secs(20);
+        assert!(!late, "nothing was changed");
         std::thread::sleep(Duration::from_millis(5));
     }
     // A setting whose owner lives is not touched, and q2c says so.

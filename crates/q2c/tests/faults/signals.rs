@@ -1,11 +1,12 @@
 //! Tests that runs are stopped, killed and resumed.
 
 use crate::bench::{
-    CommandOutcome, FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune,
-    split, state_of,
+    FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune, result, split,
+    state_of,
 };
 use q2c_result::Exit;
 use rustix::process::Signal;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -13,40 +14,31 @@ use std::time::Duration;
 /// A word that q2c prints when a trial has been run.
 const TRIAL_DONE: &str = "took";
 
-fn stopped(bench: &FaultBench, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
-    let mut running = bench.start(bench.command(Q2C, args));
-    running.says(at).signal(signal);
-    running.end()
-}
-
 /// One run is stopped in each of its stages and resumed. In the end it is complete, and has every
 /// cell once.
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
     let bench = FaultBench::new();
-    let outcome = stopped(&bench, &real_tune(SIM, &[]), "calibrating", Signal::INT);
+    let outcome = bench.stopped(&real_tune(SIM, &[]), "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "calibrate | stopped by a signal");
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
     let resume = ["tune", "--resume", &name];
 
-    let outcome = stopped(&bench, &resume, "recording", Signal::TERM);
+    let outcome = bench.stopped(&resume, "recording", Signal::TERM);
     outcome.fails(Exit::Interrupted, "stopped by a signal | --resume");
     assert!(run.join("calibration.json").exists());
     assert!(!run.join(format!("trace-{}.parquet", 4096)).exists());
     interrupted(&run);
 
-    let outcome = stopped(&bench, &resume, "simulating", Signal::INT);
+    let outcome = bench.stopped(&resume, "simulating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     assert_eq!(trials(&run), 0, "{outcome:#?}");
     interrupted(&run);
 
-    let outcome = stopped(&bench, &resume, TRIAL_DONE, Signal::INT);
+    let outcome = bench.stopped(&resume, TRIAL_DONE, Signal::INT);
     outcome.exits(Exit::Interrupted);
-    assert!(
-        outcome.stderr.contains(&format!("--resume {name}")),
-        "{outcome:#?}"
-    );
+    has_words(&outcome.stderr, &[&*format!("--resume {name}")]);
     // One of the first round's trials was run: the answer names the methods that have none.
     let answer = outcome.stdout.replace("\n ", "");
     has_words(&answer, "Not in this answer, for want of a trial");
@@ -58,16 +50,14 @@ fn a_run_stopped_in_each_stage_goes_on() {
     assert!(trials(&run) >= 1);
 
     fails_in_a_trial(&bench, &run, &resume);
-    stopped(&bench, &resume, TRIAL_DONE, Signal::KILL).killed_by(Signal::KILL);
-    assert!(
-        fs::read_to_string(run.join("cells.jsonl"))
-            .unwrap()
-            .starts_with(&kept)
-    );
+    bench
+        .stopped(&resume, TRIAL_DONE, Signal::KILL)
+        .killed_by(Signal::KILL);
+    let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
+    assert!(journal.starts_with(&kept), "{journal}");
 
-    let outcome = bench.q2c(&[&resume[..], &["--json"]].concat());
-    outcome.exits(Exit::Done);
-    complete(&run, &kept, &outcome.stdout);
+    let printed = bench.q2c(&[&resume[..], &["--json"]].concat()).json();
+    complete(&run, &kept, &printed);
     let tried = bench.q2c(&resume);
     tried.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
@@ -83,7 +73,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
     });
     fs::write(bench.path("msr.csv"), rows.collect::<String>()).unwrap();
     let arguments = real_tune(SIM, &["--from", "msr.csv"]);
-    let outcome = stopped(&bench, &arguments, "calibrating", Signal::INT);
+    let outcome = bench.stopped(&arguments, "calibrating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let resume = ["tune", "--resume", &run.display().to_string(), "--json"];
@@ -92,9 +82,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
     let phrases = "program.json | found no file";
     bench.q2c(&resume).fails(Exit::Input, phrases);
     fs::rename(&aside, &file).unwrap();
-    let outcome = bench.q2c(&resume);
-    outcome.exits(Exit::Done);
-    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let result = bench.q2c(&resume).json();
     assert_eq!(result["program"]["recording"]["source"], "msr");
     assert_eq!(result["program"]["likeness"][0]["bs"], 4096);
     assert!(run.join("program.parquet").exists());
@@ -141,21 +129,16 @@ fn trials(run: &Path) -> usize {
         .count()
 }
 
-fn complete(run: &Path, kept: &str, stdout: &str) {
+fn complete(run: &Path, kept: &str, printed: &Value) {
     assert_eq!(state_of(run), "complete");
     assert_whole(run);
     assert!(run.join("report.html").exists());
     let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     assert!(journal.starts_with(kept));
     assert_eq!(lines(&run.join("cells.jsonl")), journal.lines().count());
-    let result: serde_json::Value = serde_json::from_str(stdout).unwrap();
-    let file = fs::read(run.join("result.json")).unwrap();
-    assert_eq!(
-        result,
-        serde_json::from_slice::<serde_json::Value>(&file).unwrap()
-    );
-    assert_eq!(result["complete"], true);
-    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(*printed, result(run));
+    assert_eq!(printed["complete"], true);
+    let cells = printed["cells"].as_array().unwrap();
     assert!(cells.len() >= 3);
     assert_eq!(cells.len(), trials(run), "each cell once: {journal}");
 }
@@ -169,7 +152,7 @@ fn stopped_while_filling_the_scratch_file() {
     for signal in [&of_people[..], &of_timers, &others].concat() {
         let bench = FaultBench::new();
         let args = ["tune", "--scratch", "2g", "--seconds", "0.1"];
-        let outcome = stopped(&bench, &args, "filling the scratch file", signal);
+        let outcome = bench.stopped(&args, "filling the scratch file", signal);
         outcome.fails(Exit::Interrupted, "fill the scratch file | removed");
         bench.left_nothing();
     }
@@ -181,7 +164,7 @@ fn a_limit_of_file_sizes_is_told() {
     let bench = FaultBench::new();
     let line = r#"ulimit -f 64; exec "$0" "$@""#;
     let args = ["-c", line, Q2C, "tune", "--scratch=4m", "--seconds=0.1"];
-    let outcome = bench.start(bench.command("sh", &args)).end();
+    let outcome = bench.by("sh", &args);
     outcome.fails(Exit::Environment, "the scratch file | File too large");
     bench.left_nothing();
 }
@@ -192,32 +175,27 @@ fn a_limit_of_file_sizes_is_told() {
 fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let bench = FaultBench::new();
     let args = split("tune --scratch 4m --seconds 0.1 --trials 1");
-    let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
+    let outcome = bench.stopped(&args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "stopped by a signal");
     let run = bench.run_is("interrupted");
     let files = fs::read_dir(bench.path("runs")).unwrap();
-    let scratch = files
-        .map(|e| e.unwrap().path())
-        .find(|p| p.is_file())
-        .unwrap();
-    let named = format!(
-        "kept runs/{} for q2c tune --resume",
-        scratch.file_name().unwrap().display()
-    );
-    assert!(outcome.stderr.contains(&named), "{outcome:#?}");
+    let mut files = files.map(|entry| entry.unwrap().path());
+    let scratch = files.find(|path| path.is_file()).unwrap();
+    let left = format!("runs/{}", scratch.file_name().unwrap().display());
+    let kept = format!("kept {left} for q2c tune --resume");
+    assert!(outcome.stderr.contains(&kept), "{outcome:#?}");
     assert!(run.exists());
 
     // The file is not removed when the run is complete, as it is not of that session; it is named.
     let done = bench.q2c(&["tune", "--resume", &run.display().to_string()]);
     done.exits(Exit::Done);
-    let left = format!("runs/{}", scratch.file_name().unwrap().display());
     assert!(scratch.exists());
-    let hint = format!("does not need {left} any more: remove it");
-    assert!(done.stderr.contains(&hint), "{done:#?}");
+    let no_need = format!("does not need {left} any more: remove it");
+    assert!(done.stderr.contains(&no_need), "{done:#?}");
 
     let bench = FaultBench::new();
     let args = ["calibrate", "--scratch", "4m"];
-    let outcome = stopped(&bench, &args, "calibrating", Signal::INT);
+    let outcome = bench.stopped(&args, "calibrating", Signal::INT);
     outcome.fails(Exit::Interrupted, "stopped by a signal");
     bench.left_nothing();
 }
@@ -225,11 +203,11 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
 #[test]
 fn a_stopped_reproduction() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        return crate::skip("a_stopped_reproduction", "one CPU only");
+        return crate::skip("one CPU only");
     }
     let bench = FaultBench::new();
     let args = format!("reproduce miss-rate-interference --target {SIM} --scale=0.1");
-    let outcome = stopped(&bench, &split(&args), "run folder", Signal::INT);
+    let outcome = bench.stopped(&split(&args), "run folder", Signal::INT);
     outcome.exits(Exit::Interrupted);
     bench.run_is("interrupted");
 }
@@ -254,7 +232,7 @@ fn a_command_that_does_not_look_ends_all_the_same() {
         format!("replay {pipe} {SIM}"),
         format!("compare {pipe} {SIM} {SIM}"),
     ];
-    let start = |line: &String| bench.start(bench.command(Q2C, &split(line)));
+    let start = |line: &String| bench.begin(&split(line));
     let mut started: Vec<_> = commands.iter().map(start).collect();
     // All of them are in the middle of it by then.
     std::thread::sleep(Duration::from_millis(1_500));
@@ -280,7 +258,7 @@ fn a_command_that_does_not_look_ends_all_the_same() {
 fn a_second_signal_ends_a_run_at_once() {
     let bench = FaultBench::new();
     let args = split("bench sim:600s --method=interrupt --trials=1 --seconds=1 --real-time");
-    let mut running = bench.start(bench.command(Q2C, &args));
+    let mut running = bench.begin(&args);
     running.says("1 cell");
     // The trial begins, and with it the first request.
     std::thread::sleep(Duration::from_secs(2));
@@ -288,9 +266,8 @@ fn a_second_signal_ends_a_run_at_once() {
     // Time enough to see the first one; two that come together count as one.
     std::thread::sleep(Duration::from_secs(1));
     running.signal(Signal::INT);
-    running
-        .end()
-        .fails(Exit::Interrupted, "second signal | q2c restore");
+    let outcome = running.end();
+    outcome.fails(Exit::Interrupted, "second signal | q2c restore");
 }
 
 /// As timeout(1) sends them: one to the program, and one to its group right after.
@@ -298,11 +275,9 @@ fn a_second_signal_ends_a_run_at_once() {
 fn two_signals_that_come_together_are_one() {
     let bench = FaultBench::new();
     let args = split("bench sim:1ms --method=interrupt --trials=1 --seconds=60 --real-time");
-    let mut running = bench.start(bench.command(Q2C, &args));
+    let mut running = bench.begin(&args);
     running.says("1 cell");
-    for signal in [Signal::INT, Signal::TERM] {
-        running.signal(signal);
-    }
+    running.signal(Signal::INT).signal(Signal::TERM);
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
     assert!(!outcome.stderr.contains("second signal"), "{outcome:#?}");
@@ -313,13 +288,9 @@ fn two_signals_that_come_together_are_one() {
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
     let bench = FaultBench::new();
-    let args = split(
-        "bench sim:1ms --method=poll --rate=1000000 --trials=1 --seconds=1 \
-         --warm-up=0.25 --json",
-    );
-    let outcome = bench.q2c(&args);
-    outcome.exits(Exit::Done);
-    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let short = "--trials=1 --seconds=1 --warm-up=0.25 --json";
+    let run = format!("bench sim:1ms --method=poll --rate=1000000 {short}");
+    let result = bench.run(&run).json();
     let iops = result["cells"][0]["iops"]["median"].as_f64().unwrap();
     // One server of 1 ms, and 600 ns between two of its requests.
     assert!((iops * 1_000_600e-9 - 1.0).abs() < 1e-6, "{iops}");
@@ -331,15 +302,14 @@ fn a_rate_above_what_the_device_can_do_ends_in_time() {
 fn a_trial_in_which_the_program_was_stopped_does_not_count() {
     let bench = FaultBench::new();
     let args = split("bench sim:1ms --method=interrupt --trials=1 --seconds=5 --real-time");
-    let mut running = bench.start(bench.command(Q2C, &args));
+    let mut running = bench.begin(&args);
     running.says("1 cell");
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_secs(4));
     running.signal(Signal::CONT);
-    running
-        .end()
-        .fails(Exit::Environment, "every trial failed | stood still");
+    let outcome = running.end();
+    outcome.fails(Exit::Environment, "every trial failed | stood still");
 }
 
 /// A command that ignores signals is killed, and what was recorded is kept.
@@ -350,14 +320,14 @@ fn a_recorded_command_that_ignores_signals() {
     let deaf = "trap '' INT TERM HUP; echo deaf >&2; while :; do sleep 0.1; done";
     let record = ["trace", "record", &target, "--out", "t.parquet"];
     let args = [&record[..], &["--", "sh", "-c", deaf]].concat();
-    let mut running = bench.start(bench.command(Q2C, &args));
+    let mut running = bench.begin(&args);
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
     // A `sleep` of the shell may be left for the tenth of a second that it lasts.
     let outcome = running.end_with_others();
     if outcome.status.code() != Some(i32::from(Exit::Interrupted.code())) {
         assert!(!outcome.stderr.contains("deaf"), "{outcome:#?}");
-        return crate::skip("a_recorded_command_that_ignores_signals", "no capture here");
+        return crate::skip("no capture here");
     }
     assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
 }
@@ -369,15 +339,14 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
     let target = bench.target();
     let deaf = "trap '' INT TERM HUP; echo $$ > pid; while :; do sleep 0.1; done";
     let args = ["trace", "record", &target, "--", "sh", "-c", deaf];
-    let mut running = bench.start(bench.command(Q2C, &args));
+    let mut running = bench.begin(&args);
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
     std::thread::sleep(Duration::from_secs(1));
     running.signal(Signal::INT);
     let outcome = running.end_with_others();
     let Ok(pid) = fs::read_to_string(bench.path("pid")) else {
-        let test = "a_recorded_command_does_not_outlive_a_second_signal";
-        return crate::skip(test, "no capture here");
+        return crate::skip("no capture here");
     };
     outcome.exits(Exit::Interrupted);
     let left = Path::new("/proc").join(pid.trim()).join("cmdline");
@@ -406,7 +375,7 @@ fn a_run_of_very_many_points_ends_all_the_same() {
     let bench = FaultBench::new();
     let args = ["bench", SIM, "--method=interrupt", "--trials=1"];
     let stopped = |axes: &[&str], says: &str| {
-        let mut running = bench.start(bench.command(Q2C, &[&args[..], axes].concat()));
+        let mut running = bench.begin(&[&args[..], axes].concat());
         running.says(says).signal(Signal::INT);
         running.end().exits(Exit::Interrupted);
     };

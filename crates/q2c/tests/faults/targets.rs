@@ -1,6 +1,6 @@
 //! Tests of targets that cannot be used as asked.
 
-use crate::bench::{FaultBench, NOBODY, Q2C, can_be_nobody, can_mount, has_words, tune, works};
+use crate::bench::{FaultBench, Q2C, can_be_nobody, can_mount, has_words, tune, works};
 use crate::skip;
 use q2c_result::Exit;
 use std::fs::File;
@@ -9,46 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 const SIZE: u64 = 1 << 20;
 
 #[test]
-fn a_missing_target() {
+fn a_pipe_is_no_target() {
     let bench = FaultBench::new();
-    bench.tune("nowhere", &[]).refuses(
-        Exit::Target,
-        "find the target nowhere | name an existing file | --scratch",
-    );
-    let file = bench.file("file", b"x");
-    let tried = bench.tune(&format!("{file}/below"), &[]);
-    tried.refuses(Exit::Target, "/below | name an existing file");
-    let tried = bench.run("doctor nowhere");
-    tried.refuses(Exit::Target, "nowhere | name an existing file");
-    let tried = bench.run("calibrate nowhere");
-    tried.refuses(Exit::Target, "nowhere | name an existing file");
-    bench.left_nothing();
-}
-
-#[test]
-fn empty_and_small_targets() {
-    let bench = FaultBench::new();
-    let empty = bench.file("empty", b"");
-    let phrases = "/empty as a target | 64 blocks of 4 KiB | name a larger one";
-    bench.tune(&empty, &[]).refuses(Exit::Target, phrases);
-    let small = bench.file("small", &[7; 64 * 4096 - 1]);
-    let tried = bench.tune(&small, &[]);
-    tried.refuses(Exit::Target, "/small | 256 KiB | name a larger one");
-    let target = bench.target();
-    let tried = bench.tune(&target, &["--bs", "4k,64k"]);
-    tried.refuses(Exit::Target, "64 blocks of 64 KiB | 4 MiB");
-    bench.left_nothing();
-}
-
-#[test]
-fn things_that_are_no_files() {
-    let bench = FaultBench::new();
-    let phrases = "/dev/null | character device | regular file or a block device";
-    bench.tune("/dev/null", &[]).refuses(Exit::Target, phrases);
-    bench.tune(".", &[]).refuses(
-        Exit::Target,
-        "use . as a target | folder | regular file or a block device",
-    );
     assert!(works("mkfifo", &[bench.path("pipe").to_str().unwrap()]));
     bench.tune("pipe", &[]).refuses(Exit::Target, "fifo");
     bench.left_nothing();
@@ -70,21 +32,13 @@ fn files_never_written() {
     bench.left_nothing();
 }
 
-#[test]
-fn blocks_that_do_not_fit() {
-    let bench = FaultBench::new();
-    let target = bench.target();
-    let tried = bench.tune(&target, &["--bs", "1000"]);
-    tried.refuses(Exit::Target, "/target | blocks must be multiples of");
-}
-
 /// Neither procfs nor sysfs has O_DIRECT.
 #[test]
 fn a_file_system_without_direct_io() {
     let bench = FaultBench::new();
     for file in ["/proc/version", "/sys/kernel/notes"] {
         if !std::path::Path::new(file).exists() {
-            skip("a_file_system_without_direct_io", &format!("no {file}"));
+            skip(&format!("no {file}"));
             continue;
         }
         let tried = bench.q2c(&["doctor", file]);
@@ -95,15 +49,13 @@ fn a_file_system_without_direct_io() {
 #[test]
 fn an_unreadable_target() {
     if !can_be_nobody() {
-        let test = "an_unreadable_target";
-        return skip(test, "setpriv: not root, or the program is out of reach");
+        return skip("setpriv: not root, or the program is out of reach");
     }
     let bench = FaultBench::new();
     let target = bench.target();
     std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let mut args = vec![NOBODY[0], NOBODY[1], Q2C];
-    args.extend(tune(&target, &["--out", "/nowhere"]));
-    let outcome = bench.start(bench.command("setpriv", &args)).end();
+    let args = tune(&target, &["--out", "/nowhere"]);
+    let outcome = bench.by_nobody(&[&[Q2C], &args[..]].concat());
     let phrases = "/target | Permission denied | change its permissions";
     outcome.refuses(Exit::Target, phrases);
 }
@@ -112,8 +64,7 @@ fn an_unreadable_target() {
 #[test]
 fn what_cannot_be_proved_on_overlay_is_said() {
     if !can_mount() {
-        let test = "what_cannot_be_proved_on_overlay_is_said";
-        return skip(test, "unshare -m: no root");
+        return skip("unshare -m: no root");
     }
     let bench = FaultBench::new();
     bench.target();
@@ -122,12 +73,9 @@ fn what_cannot_be_proved_on_overlay_is_said() {
          mount -t overlay -o lowerdir=low,upperdir=up/u,workdir=up/w none m || exit 99; \
          cp target m/ && sync && exec {Q2C} doctor m/target"
     );
-    let outcome = bench
-        .start(bench.command("unshare", &["-m", "sh", "-c", &script]))
-        .end();
+    let outcome = bench.mounting(&script);
     if outcome.status.code() == Some(99) {
-        let test = "what_cannot_be_proved_on_overlay_is_said";
-        return skip(test, "no overlay file system");
+        return skip("no overlay file system");
     }
     outcome.exits(Exit::Done);
     has_words(&outcome.stdout, "that I/O reaches a device");
@@ -135,9 +83,8 @@ fn what_cannot_be_proved_on_overlay_is_said() {
 
 #[test]
 fn what_cannot_be_proved_on_btrfs_is_said() {
-    let test = "what_cannot_be_proved_on_btrfs_is_said";
     if !can_mount() || !works("mkfs.btrfs", &["--version"]) {
-        return skip(test, "unshare -m or mkfs.btrfs: not to be had");
+        return skip("unshare -m or mkfs.btrfs: not to be had");
     }
     let bench = FaultBench::new();
     bench.target();
@@ -145,11 +92,9 @@ fn what_cannot_be_proved_on_btrfs_is_said() {
         "truncate -s 256M image && mkfs.btrfs -q image && mkdir -p m && mount -o loop image m || exit 99; \
          cp target m/ && sync && {Q2C} doctor m/target; code=$?; umount m; exit $code"
     );
-    let outcome = bench
-        .start(bench.command("unshare", &["-m", "sh", "-c", &script]))
-        .end();
+    let outcome = bench.mounting(&script);
     if outcome.status.code() == Some(99) {
-        return skip(test, "the kernel has no btrfs");
+        return skip("the kernel has no btrfs");
     }
     outcome.exits(Exit::Done);
     let finding = "no device: that I/O reaches a device";

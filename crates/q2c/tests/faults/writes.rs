@@ -1,49 +1,24 @@
 //! Tests that q2c never writes to a target by accident.
 
-use crate::bench::{FaultBench, NOBODY, Q2C, can_be_nobody, can_mount, tune};
+use crate::bench::{FaultBench, Q2C, can_be_nobody, can_mount, tune};
 use crate::skip;
 use q2c_result::Exit;
 
 const WRITE: [&str; 2] = ["--rw", "randwrite"];
 
 #[test]
-fn a_file_that_q2c_did_not_make() {
-    let bench = FaultBench::new();
-    let target = bench.target();
-    let other = bench.file("other", b"x");
-    let before = std::fs::read(&target).unwrap();
-    let phrases = ["write to", "destroys", "--allow-write", &target];
-    bench.tune(&target, &WRITE).refuses(Exit::Target, &phrases);
-    let elsewhere = [&WRITE[..], &["--allow-write", &other]].concat();
-    let tried = bench.tune(&target, &elsewhere);
-    tried.refuses(Exit::Target, &phrases);
-    let background = ["--background", "rw=randwrite,bs=4k"];
-    let tried = bench.tune(&target, &background);
-    tried.refuses(Exit::Target, &phrases);
-    let nowhere = [&WRITE[..], &["--allow-write", "nowhere"]].concat();
-    let tried = bench.tune(&target, &nowhere);
-    tried.refuses(Exit::Target, "--allow-write nowhere");
-    assert_eq!(std::fs::read(&target).unwrap(), before);
-    bench.left_nothing();
-}
-
-#[test]
 fn somebody_else_s_file() {
     if !can_be_nobody() {
-        let test = "somebody_else_s_file";
-        return skip(test, "setpriv: not root, or the program is out of reach");
+        return skip("setpriv: not root, or the program is out of reach");
     }
     let bench = FaultBench::new();
     let target = bench.target();
     let before = std::fs::read(&target).unwrap();
-    let mut args = vec![NOBODY[0], NOBODY[1], Q2C];
     let leave = [&WRITE[..], &["--allow-write", &target]].concat();
-    args.extend(tune(&target, &leave));
-    let outcome = bench.start(bench.command("setpriv", &args)).end();
-    outcome.refuses(
-        Exit::Target,
-        "open for reading and writing | Permission denied | run q2c as a user who has them",
-    );
+    let outcome = bench.by_nobody(&[&[Q2C], &tune(&target, &leave)[..]].concat());
+    let phrases =
+        "open for reading and writing | Permission denied | run q2c as a user who has them";
+    outcome.refuses(Exit::Target, phrases);
     assert_eq!(std::fs::read(&target).unwrap(), before);
     bench.left_nothing();
 }
@@ -51,7 +26,7 @@ fn somebody_else_s_file() {
 #[test]
 fn a_mounted_device() {
     if !can_mount() {
-        return skip("a_mounted_device", "unshare -m: no root");
+        return skip("unshare -m: no root");
     }
     let bench = FaultBench::new();
     let script = format!(
@@ -60,22 +35,11 @@ fn a_mounted_device() {
          {Q2C} tune $dev --rw randwrite --allow-write $dev --seconds 0.1; code=$?; \
          umount m; losetup -d $dev; exit $code"
     );
-    let outcome = bench
-        .start(bench.command("unshare", &["-m", "sh", "-c", &script]))
-        .end();
+    let outcome = bench.mounting(&script);
     if outcome.status.code() == Some(99) {
-        return skip("a_mounted_device", "no loop device, or no mkfs.ext4");
+        return skip("no loop device, or no mkfs.ext4");
     }
     let phrases = "write to /dev/loop | mounted | free it first";
-    outcome.fails(Exit::Target, phrases);
-    bench.left_nothing();
-}
-
-#[test]
-fn a_scratch_file_without_room_for_it() {
-    let bench = FaultBench::new();
-    let outcome = bench.run("tune --scratch 4096g --seconds 0.1");
-    let phrases = "scratch | 4096 GiB | ask for a smaller file";
     outcome.fails(Exit::Target, phrases);
     bench.left_nothing();
 }
@@ -93,7 +57,7 @@ fn a_file_that_another_run_writes() {
     };
     let (target, other) = (leaked(target), leaked(other));
     let long = [&write(target)[..], &["--seconds=600"]].concat();
-    let mut first = bench.start(bench.command(Q2C, &long));
+    let mut first = bench.begin(&long);
     first.says("run folder");
     let short = |target| [&write(target)[..], &["--seconds=0.2", "--out=more"]].concat();
     let tried = bench.q2c(&short(target));

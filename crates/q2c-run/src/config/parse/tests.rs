@@ -2,29 +2,12 @@
 
 use super::*;
 
-const fn key(name: &'static str, is_path: bool) -> Key {
-    Key { name, is_path }
-}
-
-const KEYS: [Key; 4] = [
-    key("seconds", false),
-    key("bs", false),
-    key("fail-if", false),
-    key("out", true),
-];
-const TABLES: [ConfigTable<'static>; 2] = [
-    ConfigTable {
-        name: DEFAULTS,
-        keys: &KEYS,
-    },
-    ConfigTable {
-        name: "tune",
-        keys: &KEYS,
-    },
-];
-
 fn read(text: &str) -> Result<Config, Vec<WrongSetting>> {
-    parse(Path::new("/lab/q2c.toml"), text, &TABLES)
+    let tables = [DEFAULTS, "tune"].map(|name| ConfigTable {
+        name,
+        keys: vec!["seconds", "bs", "fail-if", "out"],
+    });
+    parse(Path::new("/lab/q2c.toml"), text, &tables)
 }
 
 fn texts<'a>(config: &'a Config, table: &str, key: &str) -> Option<Vec<&'a str>> {
@@ -34,8 +17,7 @@ fn texts<'a>(config: &'a Config, table: &str, key: &str) -> Option<Vec<&'a str>>
 
 #[test]
 fn settings_are_texts_as_they_would_be_typed() {
-    let config = read(
-        r#"
+    let text = r#"
 [targets]
 disk = "/dev/nvme0n1"
 file = "./data.bin"
@@ -48,9 +30,8 @@ bs = "4k"
 [tune]
 seconds = 0.5
 fail-if = ["p99>200us", "iops<50000"]
-"#,
-    )
-    .unwrap();
+"#;
+    let config = read(text).unwrap();
     assert_eq!(config.targets["disk"], "/dev/nvme0n1");
     assert_eq!(config.targets["file"], "/lab/./data.bin");
     // The command's own table comes first.
@@ -58,24 +39,19 @@ fail-if = ["p99>200us", "iops<50000"]
     assert_eq!(texts(&config, "bench", "seconds"), Some(vec!["2"]));
     assert_eq!(texts(&config, "tune", "bs"), Some(vec!["4k"]));
     assert_eq!(texts(&config, "tune", "out"), Some(vec!["/lab/runs"]));
-    assert_eq!(
-        texts(&config, "tune", "fail-if"),
-        Some(vec!["p99>200us", "iops<50000"])
-    );
+    let limits = vec!["p99>200us", "iops<50000"];
+    assert_eq!(texts(&config, "tune", "fail-if"), Some(limits));
     assert_eq!(texts(&config, "bench", "fail-if"), None);
     assert_eq!(config.setting("bench", "seconds", false), None);
     let setting = config.setting("tune", "fail-if", false).unwrap();
     assert_eq!(setting.name(), "tune.fail-if");
-    assert_eq!(
-        (setting.values[1].place.line, setting.values[1].place.column),
-        (13, 25)
-    );
+    let place = setting.values[1].place;
+    assert_eq!((place.line, place.column), (13, 25));
 }
 
 #[test]
 fn all_faults_are_told_with_their_places() {
-    let faults = read(
-        r#"[targets]
+    let text = r#"[targets]
 "a b" = "x"
 disk = 7
 [defalts]
@@ -84,34 +60,23 @@ secnds = 1
 bs = true
 fail-if = []
 xyzzy = 1
-"#,
-    )
-    .unwrap_err();
+"#;
+    let faults = read(text).unwrap_err();
     let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let wanted = [
-        ("line 2, column 1: ", "found `a b`"),
-        ("line 3, column 8: ", "such as \"/dev/nvme0n1\""),
-        (
-            "line 4, column 2: ",
-            "found `defalts`; did you mean `defaults`?",
-        ),
-        (
-            "line 6, column 1: ",
-            "found `secnds`; did you mean `seconds`?",
-        ),
-        ("line 7, column 6: ", "or a list of them for bs"),
-        ("line 8, column 11: ", "found an empty list"),
-        (
-            "line 9, column 1: ",
-            "one of seconds, bs, fail-if, out, found `xyzzy`",
-        ),
+        (2, 1, "found `a b`"),
+        (3, 8, "such as \"/dev/nvme0n1\""),
+        (4, 2, "found `defalts`; did you mean `defaults`?"),
+        (6, 1, "found `secnds`; did you mean `seconds`?"),
+        (7, 6, "or a list of them for bs"),
+        (8, 11, "found an empty list"),
+        (9, 1, "one of seconds, bs, fail-if, out, found `xyzzy`"),
     ];
     assert_eq!(messages.len(), wanted.len(), "{messages:#?}");
-    for (message, (begin, end)) in messages.iter().zip(wanted) {
-        assert!(
-            message.starts_with(begin) && message.ends_with(end),
-            "{message}"
-        );
+    for (message, (line, column, end)) in messages.iter().zip(wanted) {
+        let begin = format!("line {line}, column {column}: ");
+        assert!(message.starts_with(&begin), "{message}");
+        assert!(message.ends_with(end), "{message}");
     }
 }
 
@@ -121,13 +86,11 @@ fn what_is_not_toml_has_a_place() {
     assert_eq!(faults[0].place.line, 2, "{faults:?}");
     let faults = read("tune = 3\n").unwrap_err();
     assert_eq!(faults[0].words, "expected a table [tune], found a value");
-    assert_eq!(
-        read(""),
-        Ok(Config {
-            path: "/lab/q2c.toml".into(),
-            ..Config::default()
-        })
-    );
+    let nothing = Config {
+        path: "/lab/q2c.toml".into(),
+        ..Config::default()
+    };
+    assert_eq!(read(""), Ok(nothing));
 }
 
 /// What a run took is a file of the same form.
@@ -136,15 +99,11 @@ fn what_was_taken_is_read_again() {
     let config = read("[targets]\ndisk = \"/dev/sda\"\n[tune]\nfail-if = [\"p99>5us\", \"iops<5\"]\nseconds = 2\n").unwrap();
     let settings: Vec<&Setting> = config.settings.iter().collect();
     let text = crate::config::taken(&config.path, &config.targets, &settings);
-    assert!(
-        text.starts_with("# What the run took from /lab/q2c.toml\n"),
-        "{text}"
-    );
+    let head = "# What the run took from /lab/q2c.toml\n";
+    assert!(text.starts_with(head), "{text}");
     let again = read(&text).unwrap();
     assert_eq!(again.targets, config.targets);
     assert_eq!(texts(&again, "tune", "seconds"), Some(vec!["2"]));
-    assert_eq!(
-        texts(&again, "tune", "fail-if"),
-        texts(&config, "tune", "fail-if")
-    );
+    let limits = |config| texts(config, "tune", "fail-if");
+    assert_eq!(limits(&again), limits(&config));
 }

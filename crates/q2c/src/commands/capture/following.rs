@@ -202,10 +202,8 @@ mod tests {
         let mut counter = OfCommand::new(&Roots::live(), 7);
         (counter.all, counter.gone) = (30, 0);
         let sentence = |counter: &OfCommand| counter.message(Path::new("t.parquet"));
-        assert_eq!(
-            sentence(&counter),
-            "0 of 30 I/Os are of the command and its children"
-        );
+        let none = "0 of 30 I/Os are of the command and its children";
+        assert_eq!(sentence(&counter), none);
         counter.names.insert("fio".to_owned(), 20);
         assert_eq!(
             sentence(&counter),

@@ -56,9 +56,8 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     let mut pair = siblings(&roots, &allowed, trial)?;
     let cpus = (pair.own, pair.other);
     let target = args.target.as_deref();
-    let bench = target
-        .map(|target| polled(target, &mut pair, stop))
-        .transpose()?;
+    let bench = target.map(|target| polled(target, &mut pair, stop));
+    let bench = bench.transpose()?;
     let plan = CalibrationPlan {
         trials: args.trials,
         trial,

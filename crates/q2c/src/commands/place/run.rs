@@ -21,7 +21,7 @@ use q2c_result::place::PolicyName;
 use q2c_result::place_run::{PlaceRunResult, PlacementLeftOut, PollTask, SCHEMA};
 use q2c_result::{Exit, Machine, Warning};
 use q2c_run::runner::{End, Runner, Settings, SystemClock};
-use q2c_run::{Identity, RunDir, Summary};
+use q2c_run::{RunDir, Summary};
 use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -126,9 +126,7 @@ impl PlacementsRun {
     fn measure(&self, stop: &AtomicBool) -> Result<Exit, Fault> {
         let started_unix_s = unix_s();
         let machine = machine::read(&self.roots);
-        let identity = Identity::default()
-            .with("kernel", &machine.kernel)
-            .with("program", run_folder::program());
+        let identity = run_folder::identity(&machine);
         let mut folder = RunDir::create(&self.spec.out, "place", &self.spec, &identity)?;
         let path = run_folder::announce(&folder);
         let summary = self.trials(&mut folder, stop)?;

@@ -111,9 +111,7 @@ pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {
     if !args.published {
         result.started_unix_s = unix_s();
     }
-    if let Some(file) = page {
-        file.write_page(&result)?;
-    }
+    page.map(|file| file.write_page(&result)).transpose()?;
     show(&result, args.json)
 }
 

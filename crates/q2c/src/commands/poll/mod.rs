@@ -93,15 +93,13 @@ struct PutBack {
 
 impl PutBack {
     fn announce(ends: &[(PathBuf, UndoOutcome)]) -> PutBack {
-        let outcomes = ends
-            .iter()
-            .map(|(file, end)| format!("{}: {end}", file.display()));
+        let outcome = |(file, end): &(PathBuf, UndoOutcome)| format!("{}: {end}", file.display());
+        let outcomes = ends.iter().map(outcome);
         let message = outcomes.collect::<Vec<_>>().join("; ");
-        say(if message.is_empty() {
-            "nothing was changed"
-        } else {
-            &message
-        });
+        match message.as_str() {
+            "" => say("nothing was changed"),
+            message => say(message),
+        }
         PutBack {
             words: message,
             as_before: ends.iter().all(|(_, outcome)| outcome.is_final()),
@@ -125,15 +123,11 @@ fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
     if target_disk.below.is_empty() {
         return Ok(target_disk);
     }
-    let below: Vec<&str> = target_disk
-        .below
-        .iter()
-        .map(|disk| disk.name.as_str())
-        .collect();
+    let below = target_disk.below.iter().map(|disk| disk.name.as_str());
     let message = format!(
         "use the kernel's own hybrid polling of {}: it stands on other disks, name one of them: {}",
         target_disk.disk.name,
-        below.join(", ")
+        below.collect::<Vec<_>>().join(", ")
     );
     Err(Fault::new(Exit::Target, message))
 }

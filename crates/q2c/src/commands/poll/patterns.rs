@@ -63,15 +63,10 @@ impl Patterns {
         })
     }
 
-    /// The study of `policies` on `traces`, which are all of the patterns or some.
-    pub(crate) fn study<'a>(
-        &'a self,
-        args: &PatternsArgs,
-        traces: &'a [SimTrace],
-        policies: &'a [PolicySpec],
-    ) -> Study<'a> {
-        let (grid, costs) = (&args.grid, &self.costs);
-        grid.study(traces, policies, costs, self.reading_s)
+    /// The study of `policies` on all patterns.
+    fn study<'a>(&'a self, args: &PatternsArgs, policies: &'a [PolicySpec]) -> Study<'a> {
+        let (traces, costs) = (&self.traces, &self.costs);
+        args.grid.study(traces, policies, costs, self.reading_s)
     }
 
     pub(crate) fn median(&self) -> Nanos {
@@ -197,7 +192,7 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     let patterns = Patterns::read(&args.on, stop)?;
     few_enough(args, patterns.traces.len())?;
     let policies = args.policies(patterns.median()).or_exit(Exit::Usage)?;
-    let study = patterns.study(&args.on, &patterns.traces, &policies);
+    let study = patterns.study(&args.on, &policies);
     let every = policies.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<PolicySpec> = policies.iter().step_by(every).cloned().collect();
     worth_it(&args.on, "study", &study, &sample, policies.len() as u64)?;
@@ -257,14 +252,12 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
     let outputs = Outputs::make(&args.on.grid, None)?;
     let mut patterns = Patterns::read(&args.on, stop)?;
     let held_out = held_out(args, &patterns.traces)?;
-    let (held_out, searched): (Vec<SimTrace>, Vec<SimTrace>) = std::mem::take(&mut patterns.traces)
-        .into_iter()
-        .partition(|trace| held_out.contains(&trace.source()));
+    let is_held_out = |trace: &mut SimTrace| held_out.contains(&trace.source());
+    let held_out: Vec<SimTrace> = patterns.traces.extract_if(.., is_held_out).collect();
     let own_rules = args.on.grid.simulated.own.policies().or_exit(Exit::Usage)?;
     let references = [args.reference.clone(), own_rules].concat();
-    patterns.traces = searched;
     let standard = standard(patterns.median());
-    let study = patterns.study(&args.on, &patterns.traces, &standard);
+    let study = patterns.study(&args.on, &standard);
     let search = Search {
         study: &study,
         held_out: &held_out,
@@ -288,18 +281,15 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
 /// before anything is simulated.
 fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, Fault> {
     let sources: BTreeSet<String> = traces.iter().map(SimTrace::source).collect();
+    let names = |sources: &BTreeSet<String>| sources.iter().cloned().collect::<Vec<_>>().join(", ");
     let refused = |reason: String| {
-        let names: Vec<&str> = sources.iter().map(String::as_str).collect();
+        let names = names(&sources);
         Err(Fault::usage(format!(
-            "search: {reason}; the sources are {}",
-            names.join(", ")
+            "search: {reason}; the sources are {names}"
         )))
     };
-    if let Some(unknown) = args
-        .hold_out
-        .iter()
-        .find(|source| !sources.contains(*source))
-    {
+    let mut asked = args.hold_out.iter();
+    if let Some(unknown) = asked.find(|source| !sources.contains(*source)) {
         return refused(format!("expected a source to hold out, found `{unknown}`"));
     }
     let mut drawn: BTreeSet<String> = args.hold_out.iter().cloned().collect();
@@ -307,8 +297,7 @@ fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, 
         let mut shuffled: Vec<String> = sources.iter().cloned().collect();
         Rng::new(args.on.grid.timing.seed).shuffle(&mut shuffled);
         drawn.extend(shuffled.into_iter().take(sources.len() / ONE_IN));
-        let names: Vec<&str> = drawn.iter().map(String::as_str).collect();
-        say(&format!("held out: {}", names.join(", ")));
+        say(&format!("held out: {}", names(&drawn)));
     }
     let (held, total) = (drawn.len(), sources.len());
     if held > 0 && held < total {

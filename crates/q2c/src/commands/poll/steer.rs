@@ -249,10 +249,8 @@ mod tests {
 
     #[test]
     fn a_steered_formula_has_a_period_and_a_named_rule_its_own() {
-        assert_eq!(
-            steered("--rule min:70%,10ms").unwrap(),
-            "min:ratio=70%,period=10ms"
-        );
+        let named = steered("--rule min:70%,10ms").unwrap();
+        assert_eq!(named, "min:ratio=70%,period=10ms");
         let ten = steered("--rule 0.7*min").unwrap();
         assert!(ten.contains("10ms"), "{ten}");
         let five = steered("--rule 0.7*min --period 5ms").unwrap();

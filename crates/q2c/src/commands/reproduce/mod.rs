@@ -116,9 +116,8 @@ fn plan(
 ) -> Result<ReproduceSettings, Fault> {
     let mut plan = args.plan(experiments, target);
     let target = plan.has_simulated_target();
-    let all_real = experiments
-        .iter()
-        .all(|experiment| experiment.needs_real_time(target).is_some());
+    let is_real = |experiment: &Experiment| experiment.needs_real_time(target).is_some();
+    let all_real = experiments.iter().all(is_real);
     let real = experiments.first().filter(|_| all_real).and_then(|experiment| {
         let reason = experiment.needs_real_time(target)?;
         Some(format!(
@@ -147,10 +146,9 @@ fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let captured = all_experiments.iter().any(|experiment| experiment.capture);
     let no_capture = captured.then(|| no_capture(&nowhere())).flatten();
     let listed = |experiment: &Experiment| {
+        let seat = place.as_ref().map(|place| place.seat(experiment));
         let ahead = Ahead {
-            present: place
-                .as_ref()
-                .map_or(&here, |place| &place.seat(experiment).present),
+            present: seat.map_or(&here, |seat| &seat.present),
             target: args.target.is_some(),
             no_capture: no_capture.as_deref(),
             scale: args.scale,

@@ -1,6 +1,6 @@
 //! A run over several numbers of jobs: a run of its own for each, and one answer over them.
 
-use super::{TuneFolder, TuneJob, TuneOutcome, tune_job};
+use super::{TuneFolder, tune_job};
 use crate::commands::diff::RunLimits;
 use crate::commands::run_folder;
 use crate::output::{say, show};
@@ -17,42 +17,38 @@ use q2c_tune::TuneSettings;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(super) fn begin(
+/// Begins a new run, or goes on with the one in the folder `resumed`.
+pub(super) fn run(
     mut spec: TuneSettings,
     scratch: Option<Scratch>,
+    resumed: Option<&Path>,
     limits: &RunLimits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
     // The largest number is looked at first: what is wrong with it ends the run before anything is
     // measured, and its CPUs are those of the others.
-    let bench = open_without_rest(&spec.request(), scratch.clone(), stop)?;
-    spec.workload.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
-    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
+    let bench = open_without_rest(&spec.request(), scratch.clone(), stop);
+    let bench = bench.map_err(|fault| {
+        if resumed.is_some() {
+            fault.of_plan()
+        } else {
+            fault
+        }
+    })?;
+    let cpus = bench.workload.cpus.clone();
+    let identity = bench.identity(&cpus, &run_folder::program());
     drop(bench);
-    let folder = RunDir::create(&spec.workload.run.out, "tune", &spec, &identity);
+    let folder = match resumed {
+        Some(folder) => run_folder::resumed(folder, &identity)?,
+        None => {
+            spec.workload.cpus = cpus.iter().map(|cpu| cpu.0).collect();
+            RunDir::create(&spec.workload.run.out, "tune", &spec, &identity)?
+        }
+    };
     let whole = TuneOverJobs {
-        folder: folder?,
+        folder,
         spec,
         scratch,
-        limits,
-        stop,
-    };
-    whole.run()
-}
-
-pub(super) fn resume(
-    folder: &Path,
-    spec: TuneSettings,
-    limits: &RunLimits<'_>,
-    stop: &AtomicBool,
-) -> Result<Exit, Fault> {
-    let bench = open_without_rest(&spec.request(), None, stop).map_err(Fault::of_plan)?;
-    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
-    drop(bench);
-    let whole = TuneOverJobs {
-        folder: run_folder::resumed(folder, &identity)?,
-        spec,
-        scratch: None,
         limits,
         stop,
     };
@@ -76,10 +72,9 @@ impl TuneOverJobs<'_> {
         say(&format!("run folder of all numbers {}", path.display()));
         let mut runs = Vec::new();
         let failed = self.fill(&mut runs);
-        let scratch = self.scratch.clone();
+        let (scratch, limits) = (self.scratch.clone(), self.limits);
         let of_earlier = self.spec.workload.scratch.is_some() && scratch.is_none();
         let left = of_earlier.then(|| PathBuf::from(self.spec.target()));
-        let limits = self.limits;
         let outcome = self.tell(runs, failed);
         let complete = outcome.as_ref().is_ok_and(|result| result.complete);
         match (complete, left) {
@@ -115,24 +110,18 @@ impl TuneOverJobs<'_> {
     /// run that is made now.
     fn number(&self, jobs: u32) -> Result<TuneResult, Fault> {
         let path = self.folder.part(&tune_jobs::folder(jobs));
-        let job = match RunDir::inspect(&path) {
+        let (spec, place) = match RunDir::inspect(&path) {
             Ok((_, Status::Complete)) => return kept(&path),
             Ok(_) => {
                 let plan: TuneSettings =
                     read_checked_plan(&path).map_err(RunDirError::on_resume)?;
-                TuneJob::resumed(plan.resumed_by(&self.spec), &path)
+                (plan.resumed_by(&self.spec), TuneFolder::Kept(&path))
             }
-            Err(RunDirError::NotARun { .. }) => TuneJob {
-                spec: self.spec.of_jobs(jobs),
-                scratch: None,
-                place: TuneFolder::Part(&self.folder, tune_jobs::folder(jobs)),
-                program: None,
-            },
+            Err(RunDirError::NotARun { .. }) => {
+                let part = TuneFolder::Part(&self.folder, tune_jobs::folder(jobs));
+                (self.spec.of_jobs(jobs), part)
+            }
             Err(error) => return Err(error.on_resume()),
-        };
-        let job = TuneJob {
-            scratch: self.scratch.clone(),
-            ..job
         };
         let job_counts = &self.spec.jobs;
         let nth = job_counts.iter().take_while(|n| **n <= jobs).count();
@@ -140,8 +129,8 @@ impl TuneOverJobs<'_> {
             "number {nth} of {}: --jobs {jobs}",
             job_counts.len()
         ));
-        let TuneOutcome { outcome, .. } = tune_job(job, self.stop)?;
-        outcome.map(|(result, _)| result)
+        let tuned = tune_job(spec, self.scratch.clone(), &place, None, self.stop)?;
+        tuned.outcome.map(|(result, _)| result)
     }
 
     /// Writes and prints the result over all numbers of jobs. The error is that of the number that

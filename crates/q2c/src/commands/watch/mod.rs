@@ -16,14 +16,13 @@ use q2c_policy::{LaneMethod, PolicySpec, SpecError};
 use q2c_report::Reported;
 use q2c_report::prometheus::WatchMetrics;
 use q2c_result::Exit;
-use q2c_result::late::{LateWatch, Unseen};
+use q2c_result::late::LateWatch;
 use q2c_result::watch::{LINE_SCHEMA, SCHEMA, WatchJob, WatchResult};
 use q2c_watch::endpoint::Endpoint;
 use q2c_watch::{Watch, WatchEnd, WatchEvent, WatchPlan};
 use q2c_workbench::late::LateCapture;
 use q2c_workbench::settings::{JobsArg, RuleArgs, WorkloadArgs};
 use q2c_workbench::workbench::Workbench;
-use q2c_workbench::workload::Workload;
 use state::{WatchOrder, WatchState};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -45,11 +44,17 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         display: WatchDisplay::open(args.plain, args.workload.run.json)?,
         stream,
     };
-    let (workload, capture) = with_capture(&bench.workload, args.parts);
-    let (capture, none) = match capture {
-        Some(Err(unseen)) => (None, Some(LateWatch::Unseen(unseen))),
-        Some(Ok(capture)) => (Some(capture), None),
-        None => (None, None),
+    let site = &bench.workload.site;
+    let begin = || LateCapture::begin(site, bench.workload.sampler_cpu);
+    let capture = args.parts.then(begin);
+    let (capture, unseen) = match capture.transpose() {
+        Ok(capture) => (capture, None),
+        Err(unseen) => (None, Some(LateWatch::Unseen(unseen))),
+    };
+    // A capture needs a clock that it can be set beside.
+    let workload = match &capture {
+        Some(_) => bench.workload.beside_the_kernel(),
+        None => bench.workload.clone(),
     };
     let plan = WatchPlan {
         bs,
@@ -65,22 +70,8 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     // The terminal is given back before anything is printed.
     drop(display);
     end.stopped |= interrupted?;
-    end.late = end.late.take().or(none);
+    end.late = end.late.take().or(unseen);
     conclude(args, &bench, state, end)
-}
-
-/// The capture beside the workload, or why there is none; `None` when none was asked for.
-type WatchCapture = Option<Result<LateCapture, Unseen>>;
-
-/// The workload with a clock that a capture can be set beside, and the capture, if `parts` asks for
-/// them. Without a capture the workload stays as it is.
-fn with_capture(workload: &Workload, parts: bool) -> (Workload, WatchCapture) {
-    let capture = parts.then(|| LateCapture::begin(&workload.site, workload.sampler_cpu));
-    let workload = match &capture {
-        Some(Ok(_)) => workload.beside_the_kernel(),
-        _ => workload.clone(),
-    };
-    (workload, capture)
 }
 
 /// What is handed over of each interval beside the screen or the lines. Metrics are served from the
@@ -104,14 +95,10 @@ fn stream(
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     let cpus = bench.workload.cpus.iter().map(|cpu| cpu.0.to_string());
-    let cpus: Vec<String> = cpus.collect();
+    let cpus = cpus.collect::<Vec<String>>().join(", ");
+    let (path, rw) = (bench.target.path.escape_debug(), args.workload.rw);
     Head {
-        job: format!(
-            "{}: {bs} {}, CPU {}",
-            bench.target.path.escape_debug(),
-            args.workload.rw,
-            cpus.join(", ")
-        ),
+        job: format!("{path}: {bs} {rw}, CPU {cpus}"),
         interval: args.interval,
     }
 }
@@ -201,11 +188,20 @@ fn conclude(
         Some(fault) => format!("fault: {fault}"),
         None => if end.stopped { "signal" } else { "asked" }.to_owned(),
     };
+    let background = bench.workload.background.iter();
+    let job = WatchJob {
+        rw: args.workload.rw.to_string(),
+        bs: args.workload.bs[0],
+        cpus: bench.workload.cpus.clone(),
+        background: background.map(ToString::to_string).collect(),
+        interval_s: args.interval.as_secs_f64(),
+        seed: args.workload.run.seed,
+    };
     let result = WatchResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ended,
-        job: job(args, bench),
+        job,
         machine: bench.machine.clone(),
         target: bench.target.clone(),
         methods,
@@ -228,18 +224,6 @@ fn conclude(
         None => Err(Fault::stopped(
             "watch: stopped by a signal before the first interval was over",
         )),
-    }
-}
-
-fn job(args: &WatchArgs, bench: &Workbench) -> WatchJob {
-    let background = bench.workload.background.iter();
-    WatchJob {
-        rw: args.workload.rw.to_string(),
-        bs: args.workload.bs[0],
-        cpus: bench.workload.cpus.clone(),
-        background: background.map(ToString::to_string).collect(),
-        interval_s: args.interval.as_secs_f64(),
-        seed: args.workload.run.seed,
     }
 }
 

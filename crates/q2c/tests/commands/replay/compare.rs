@@ -1,5 +1,4 @@
 use super::*;
-use crate::program::*;
 
 #[test]
 fn devices_of_known_truth_are_compared() {
@@ -8,47 +7,32 @@ fn devices_of_known_truth_are_compared() {
         let trace = evenly(folder.path());
         let trace = trace.to_str().unwrap();
         let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
-        let command_line =
-            format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
-        let done = folder.q2c(&command_line);
+        let compare = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
+        let done = folder.q2c(&compare);
         assert_eq!(done.code, 0, "{}", done.stderr);
-        let whole = json(&done);
-        let result = only(&whole).clone();
-        let separation = |result: &Value, metric: &str| -> Value {
-            let separations = result.list("separations");
-            separations
-                .iter()
-                .find(|one| one["metric"] == metric)
-                .unwrap()
-                .clone()
-        };
-        let (sum, time) = (
-            separation(&result, "sum of U2C"),
-            separation(&result, "completion time"),
-        );
+        let result = only(&json(&done)).clone();
+        let sum = entry(&result, "separations", "metric", "sum of U2C");
+        let time = entry(&result, "separations", "metric", "completion time");
         assert_eq!(sum["separates"], true, "{result}");
         assert_eq!(time["separates"], false, "{result}");
         // The fast device has a quarter of the service time. Both pay for the same wake-up, so the
         // ratio of the sums is larger than a quarter.
-        let ratio = sum["ratio"]["ratio"].as_f64().unwrap();
+        let ratio = number(sum, "/ratio/ratio");
         assert!((0.2..0.9).contains(&ratio), "{ratio}");
         let better = entry(&result, "verdict", "kind", "better");
         assert_eq!([&better["device"], &better["than"]], [fast, slow]);
         let expected_kinds = split("better time-cannot-tell few-to-be-sure sums-of-u2c");
         assert_eq!(kinds(&result), expected_kinds);
         let says = report_text(folder.path(), &done);
-        assert!(
-            says.contains(&format!("{fast} serves this trace better"))
-                && says.contains("with 3 of each, two equal devices come apart like this in 10 %")
-                && says.contains("completion time cannot tell")
-                && says.contains("--mode outstanding leaves idle time out"),
-            "{says}"
-        );
+        let phrases = [
+            &format!("{fast} serves this trace better"),
+            "with 3 of each, two equal devices come apart like this in 10 %",
+            "completion time cannot tell",
+            "--mode outstanding leaves idle time out",
+        ];
+        has_words(&says, &phrases);
 
-        let command_line = format!(
-            "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
-        );
-        let done = folder.q2c(&command_line);
+        let done = folder.q2c(format!("{compare} --mode outstanding"));
         let outstanding = only(&json(&done)).clone();
         // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
         let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
@@ -59,16 +43,11 @@ fn devices_of_known_truth_are_compared() {
             &says,
             "leaves out the time with nothing in flight, 95 % of | --mode timed compares their sums of latencies",
         );
-        assert_eq!(
-            separation(&outstanding, "completion time")["separates"],
-            Value::Bool(true)
-        );
-        let completion = &outstanding["devices"][0]["completion_s"]["median"];
+        let time = entry(&outstanding, "separations", "metric", "completion time");
+        assert_eq!(time["separates"], true);
         // The replay does 500 requests of 400 us one after the other.
-        assert!(
-            (0.2..0.9).contains(&completion.as_f64().unwrap()),
-            "{completion}"
-        );
+        let completion = number(&outstanding, "/devices/0/completion_s/median");
+        assert!((0.2..0.9).contains(&completion), "{completion}");
     });
 }
 
@@ -78,31 +57,19 @@ fn devices_of_known_truth_are_compared() {
 fn devices_that_do_not_do_the_same_work_are_not_compared() {
     timed(|| {
         let folder = Place::on_disk();
-        let (large, small) = (
-            folder.path().join("large.bin"),
-            folder.path().join("small.bin"),
-        );
-        fs::write(&large, vec![1; 4 << 20]).unwrap();
-        fs::write(&small, vec![1; 2 << 20]).unwrap();
-        let trace = trace(
-            folder.path(),
-            (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
-        );
-        let (trace, large, small) = (trace.display(), large.display(), small.display());
-        let command_line = format!(
-            "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s \
-         --no-capture"
-        );
-        let done = folder.q2c(&command_line);
+        folder.put("large.bin", vec![1; 4 << 20]);
+        folder.put("small.bin", vec![1; 2 << 20]);
+        let rows = (0..200).map(|n| (n * 500, 100, n * 5 % 1000));
+        trace(folder.path(), rows);
+        let how = "--offsets clip --trials 2 --json --max-lateness 1s --no-capture";
+        let done = folder.q2c(format!("compare trace.parquet large.bin small.bin {how}"));
         if done.code == 5 && done.stderr.contains("direct") {
             return skip("no direct I/O on the folder of test files");
         }
         assert_eq!(kinds(only(&json(&done))), ["work-differs", "sums-of-u2c"]);
         let says = report_text(folder.path(), &done);
-        assert!(
-            says.contains("did not do the same work") && !says.contains("better"),
-            "{says}"
-        );
+        has_words(&says, "did not do the same work");
+        assert!(!says.contains("better"), "{says}");
         assert!(!done.stdout.contains("\"separates\": true"));
     });
 }
@@ -111,20 +78,15 @@ fn devices_that_do_not_do_the_same_work_are_not_compared() {
 #[test]
 fn an_answer_without_the_writes_says_reads_only() {
     let folder = Place::new();
-    let csv = folder.path().join("mixed.csv");
     let mut text = "submit,took,offset,size,op\n".to_owned();
     for n in 0..100 {
         let op = ["read", "write"][n % 2];
         text += &format!("{},100,{},4096,{op}\n", n * 1000, n * 4096);
     }
-    fs::write(&csv, text).unwrap();
-    let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
-    let command_line = format!(
-        "compare {} sim:2ms,servers=4 sim:100us,servers=4 --writes skip --trials 2 --json \
-         --max-lateness 1s --format csv --unit us --columns {columns}",
-        csv.display()
-    );
-    let done = folder.q2c(&command_line);
+    folder.put("mixed.csv", text);
+    let how = format!("--writes skip --trials 2 --json --max-lateness 1s {CSV}");
+    let compare = "compare mixed.csv sim:2ms,servers=4 sim:100us,servers=4";
+    let done = folder.q2c(format!("{compare} {how}"));
     assert_eq!(done.code, 0, "{}", done.stderr);
     let result = json(&done);
     let reads = entry(only(&result), "verdict", "kind", "reads-only");
@@ -133,11 +95,8 @@ fn an_answer_without_the_writes_says_reads_only() {
     let sums = entry(only(&result), "verdict", "kind", "sums-of-u2c");
     assert_eq!(sums["not_captured"]["no-disk"], "sim:2ms,servers=4");
     // That is said before anything is replayed, and how long it may all take.
-    let at = |phrase: &str| {
-        done.stderr
-            .find(phrase)
-            .unwrap_or_else(|| panic!("{}", done.stderr))
-    };
+    let place = |phrase: &str| done.stderr.find(phrase);
+    let at = |phrase: &str| place(phrase).unwrap_or_else(|| panic!("{}", done.stderr));
     let begins = at("run folder ");
     assert!(at("sim:2ms,servers=4 has no disk of the kernel's") < begins);
     assert!(at("if devices keep up with the trace") < at("2 cells x 2 trials"));

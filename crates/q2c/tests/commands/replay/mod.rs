@@ -7,7 +7,14 @@ mod split;
 mod target;
 mod timed;
 
-use crate::program::{run_q2c as run, *};
+use crate::program::*;
+
+/// How such CSV files are read.
+const CSV: &str = "--format csv --unit us \
+    --columns submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
+/// As [`CSV`], of files without latencies.
+const NO_ENDS: &str = "--format csv --unit us \
+    --columns submit_ns=submit,offset=offset,bytes=size,op=op";
 
 /// Makes a trace of reads. A row has the start and the latency in us, and the block.
 fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf {
@@ -18,11 +25,8 @@ fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf 
     }
     fs::write(&path, text).unwrap();
     let parquet = folder.join("trace.parquet");
-    let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
     let (from, to) = (path.display(), parquet.display());
-    let command_line =
-        format!("trace import {from} --out {to} --format csv --unit us --columns {columns}");
-    run(folder, &command_line).done();
+    run_q2c(folder, &format!("trace import {from} --out {to} {CSV}")).done();
     parquet
 }
 
@@ -33,11 +37,8 @@ fn evenly(folder: &Path) -> PathBuf {
 
 /// The result of a replay, `arguments` of which name trace, target and options.
 fn replayed(folder: &Path, arguments: &str) -> Value {
-    run(
-        folder,
-        &format!("replay {arguments} --json --max-lateness 1s"),
-    )
-    .json()
+    let line = format!("replay {arguments} --json --max-lateness 1s");
+    run_q2c(folder, &line).json()
 }
 
 fn json(done: &Finished) -> Value {
@@ -48,8 +49,7 @@ fn json(done: &Finished) -> Value {
 fn report_text(folder: &Path, done: &Finished) -> String {
     let path = folder.join("told.json");
     fs::write(&path, &done.stdout).unwrap();
-    let text = run(folder, &format!("report {}", path.display())).done();
-    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+    flat(&run_q2c(folder, &format!("report {}", path.display())).done())
 }
 
 fn only(result: &Value) -> &Value {

@@ -1,25 +1,22 @@
 use super::*;
-use crate::program::*;
 
 #[test]
 fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
     timed(|| {
         let folder = Place::new();
-        let csv = folder.path().join("no-completions.csv");
         let mut text = "submit,offset,size,op\n".to_owned();
         (0..200).for_each(|n| text += &format!("{},{},4096,read\n", n * 1000, n * 4096));
-        fs::write(&csv, text).unwrap();
-        let csv = csv.to_str().unwrap();
-        let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
-        let how = format!("--format csv --unit us --columns {columns}");
-        let command_line = format!("replay {csv} sim:100us --mode outstanding {how}");
-        folder.q2c(&command_line).refused(3, "--record");
-        let arguments = format!("{csv} sim:100us --record profile.parquet {how}");
+        folder.put("starts.csv", text);
+        let refused = folder.q2c(format!(
+            "replay starts.csv sim:100us --mode outstanding {NO_ENDS}"
+        ));
+        refused.refused(3, "--record");
+        let arguments = format!("starts.csv sim:100us --record profile.parquet {NO_ENDS}");
         replayed(folder.path(), &arguments);
         let again = "profile.parquet sim:100us --mode outstanding";
         let result = replayed(folder.path(), again);
         assert_eq!(result["issued"].as_u64(), Some(200));
-        let took = result["completion_s"].as_f64().unwrap();
+        let took = number(&result, "/completion_s");
         assert!(took < 0.15, "200 times 100 us: {result}");
     });
 }
@@ -46,13 +43,12 @@ fn in_flight_follows_the_trace_on_a_like_device() {
             trace.display()
         );
         // Other tests may take the CPUs for some time, so the best of several replays counts.
-        let errors: Vec<f64> = (0..5)
-            .map(|_| {
-                let result = json(&folder.q2c(&command_line));
-                assert_eq!(result["issued"].as_u64(), Some(4000), "{result}");
-                result["in_flight"]["error"].as_f64().unwrap()
-            })
-            .collect();
+        let error = |_| {
+            let result = json(&folder.q2c(&command_line));
+            assert_eq!(result["issued"], 4000, "{result}");
+            number(&result, "/in_flight/error")
+        };
+        let errors: Vec<f64> = (0..5).map(error).collect();
         assert!(errors.iter().any(|error| *error < 0.05), "{errors:?}");
     });
 }
@@ -65,24 +61,17 @@ fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
     timed(|| {
         let folder = Place::new();
         let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
-        let trace = trace(folder.path(), rows);
+        trace(folder.path(), rows);
         let on = |target: &str| {
-            let command_line = format!(
-                "replay {} {target} --mode outstanding --json",
-                trace.display()
-            );
-            json(&folder.q2c(&command_line))
+            let replay = format!("replay trace.parquet {target} --mode outstanding --json");
+            json(&folder.q2c(replay))
         };
         // Where other tests take the CPUs, a replay is late, says so, and is repeated.
         let mut replays = (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
-        let valid = |result: &Value| result["valid"] == Value::Bool(true);
-        let capped = replays.find(valid);
+        let capped = replays.find(|result| result["valid"] == true);
         let capped = capped.expect("one of five replays that is valid");
-        assert_eq!(capped["saturated"], Value::Bool(true), "{capped}");
-        assert!(
-            capped["in_flight"]["error"].as_f64().unwrap() > 0.5,
-            "{capped}"
-        );
+        assert_eq!(capped["saturated"], true, "{capped}");
+        assert!(number(&capped, "/in_flight/error") > 0.5, "{capped}");
         let nothing = on("null");
         assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
     });

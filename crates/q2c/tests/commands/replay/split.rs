@@ -1,5 +1,4 @@
 use super::*;
-use crate::program::*;
 use std::process::Command;
 
 /// A loop device over a file; it is taken down when this value is dropped.
@@ -48,23 +47,16 @@ fn a_split_request_is_one_term_of_the_sum() {
         Ok(devices) => devices,
         Err(reason) => return skip(&reason),
     };
-    let csv = place("trace.csv");
     let mut text = "submit,offset,size,op\n".to_owned();
     for n in 0..200 {
         let size = [4, 128, 256, 512][n % 4] * 1024;
         text += &format!("{},{},{size},read\n", n * 2000, n * 37 % 60 * 524_288);
     }
-    fs::write(&csv, text).unwrap();
+    folder.put("trace.csv", text);
     for by in ["bpf", "tracefs"] {
-        let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
-        let command_line = format!(
-            "compare {} {} {} --capture --by {by} --trials 5 --json --max-lateness 10s \
-             --format csv --unit us --columns {columns}",
-            csv.display(),
-            whole.0,
-            split.0
-        );
-        let done = folder.q2c(&command_line);
+        let compare = format!("compare trace.csv {} {} {NO_ENDS}", whole.0, split.0);
+        let how = format!("--capture --by {by} --trials 5 --json --max-lateness 10s");
+        let done = folder.q2c(format!("{compare} {how}"));
         let missing = if done.stdout.is_empty() {
             done.stderr.lines().last().map(str::to_owned)
         } else {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::program::*;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[test]
@@ -40,26 +39,20 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
     let folder = Place::new();
     let trace = evenly(folder.path());
     let trace = trace.display();
-    for command_line in [
-        format!("replay {trace} sim:200us,servers=4 --json --speed 20 --max-lateness 10s"),
-        format!(
-            "compare {trace} sim:50us sim:60us --json --trials 1 --speed 20 --max-lateness 10s"
-        ),
+    for command in [
+        format!("replay {trace} sim:200us,servers=4"),
+        format!("compare {trace} sim:50us sim:60us --trials 1"),
     ] {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let into = Duration::from_nanos(now.subsec_nanos().into());
         std::thread::sleep(Duration::from_millis(1_500).saturating_sub(into));
         let begun = Instant::now();
-        let done = folder.q2c(&command_line);
+        let done = folder.q2c(format!("{command} --json --speed 20 --max-lateness 10s"));
         let outside_s = begun.elapsed().as_secs_f64();
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        let result = json(&done);
-        let took_s = result["seconds"].as_f64().unwrap();
+        let took_s = number(&done.json(), "/seconds");
         // The last request is due after a twentieth of 0.998 s.
-        assert!(
-            (0.0499..=outside_s).contains(&took_s),
-            "{took_s} s, {outside_s} s outside"
-        );
+        let holds = (0.0499..=outside_s).contains(&took_s);
+        assert!(holds, "{took_s} s, {outside_s} s outside");
     }
 }
 
@@ -67,15 +60,11 @@ fn a_run_takes_no_longer_than_the_clock_beside_it() {
 fn a_run_can_be_drawn_again() {
     let folder = Place::new();
     let trace = evenly(folder.path());
-    let trace = trace.to_str().unwrap();
-    let done = folder.q2c(format!(
-        "replay {trace} sim:200us,servers=4 --speed 4 --max-lateness 1s"
-    ));
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    let kept = folder.run();
-    let report = |what: &Path| folder.q2c(format!("report {}", what.display()));
-    assert_eq!(report(&kept).done(), done.stdout);
-    let text = fs::read_to_string(kept.join("result.json")).unwrap();
+    let how = "sim:200us,servers=4 --speed 4 --max-lateness 1s";
+    let printed = folder.done(format!("replay {} {how}", trace.display()));
+    // The latest run is drawn.
+    assert_eq!(folder.done("report"), printed);
+    let text = folder.text(folder.run().join("result.json"));
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
 }
 
@@ -92,36 +81,10 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
         assert_eq!(result["saturated"], true, "{result}");
         assert_eq!(result["valid"], true, "{result}");
         // The 64 places in flight are taken after about 80 requests; the other requests wait.
-        assert!(result["stalled"].as_u64().unwrap() > 3000, "{result}");
-        assert!((0.8..2.0).contains(&result["completion_s"].as_f64().unwrap()));
-        assert!(result["in_flight"]["most"].as_u64().unwrap() <= 64);
+        assert!(number(&result, "/stalled") > 3000.0, "{result}");
+        assert!((0.8..2.0).contains(&number(&result, "/completion_s")));
+        assert!(number(&result, "/in_flight/most") <= 64.0);
     });
-}
-
-#[test]
-fn what_cannot_keep_a_schedule_is_refused() {
-    let folder = Place::new();
-    let trace = evenly(folder.path());
-    let trace = trace.to_str().unwrap();
-    for case in [
-        "2 | replay TRACE sim:50us --engine pvsync2 | io_uring or libaio",
-        "2 | replay TRACE | --map",
-        "2 | replay TRACE --map 9:9=sim:50us | the trace's devices are",
-        "2 | compare TRACE sim:50us | <TARGET>",
-        "3 | replay /does/not/exist sim:50us | /does/not/exist",
-        "2 | replay TRACE sim:50us --trials 2 --record x.parquet | one trial",
-        "3 | replay TRACE sim:50us --mode closed --lane pid | pid",
-        "3 | replay TRACE sim:50us --share hctx | hardware queue",
-        "2 | replay TRACE --map 0:0=null --map 0:0=sim:50us | twice",
-        "2 | replay TRACE TRACE --discards allow | --allow-write",
-        "2 | replay TRACE null --record TRACE | existing file",
-        "3 | replay TRACE null --part 500s..600s | between",
-    ] {
-        let (code, line, says) = refusal(case);
-        folder
-            .q2c(line.replace("TRACE", trace))
-            .refused(code, &says);
-    }
 }
 
 /// With `--spin` the submitting thread takes its CPU for the second that the trace lasts. Otherwise
@@ -135,16 +98,14 @@ fn spinning_takes_a_cpu_and_sleeping_does_not() {
         let spin = format!("{command_line} --spin");
         // Other processes may use the CPUs at the same time and make wake-ups late, so one of
         // several pairs has to pass.
-        let cpus: Vec<(f64, f64)> = (0..4)
-            .map(|_| {
-                let results =
-                    [&command_line, &spin].map(|command_line| json(&folder.q2c(command_line)));
-                let spin_settings = results.each_ref().map(|result| &result["job"]["spin"]);
-                assert_eq!(spin_settings, [&Value::Bool(false), &Value::Bool(true)]);
-                let [sleeps, spins] = results.map(|r| r["submitter_cpu_s"].as_f64().unwrap());
-                (sleeps, spins)
-            })
-            .collect();
+        let pair = |_| {
+            let results = [&command_line, &spin].map(|line| json(&folder.q2c(line)));
+            let spin_settings = results.each_ref().map(|result| &result["job"]["spin"]);
+            assert_eq!(spin_settings, [false, true]);
+            let [sleeps, spins] = results.map(|result| number(&result, "/submitter_cpu_s"));
+            (sleeps, spins)
+        };
+        let cpus: Vec<(f64, f64)> = (0..4).map(pair).collect();
         let apart = |&(sleeps, spins): &(f64, f64)| spins > 0.3 && sleeps < 0.7 * spins;
         assert!(cpus.iter().any(apart), "{cpus:?}");
     });

@@ -225,19 +225,15 @@ pub(crate) fn columns(shown: &ShownIntervals, width: usize, minute: usize) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_model::Rates;
 
     fn shown(first: u64, count: usize, changes_at: usize) -> ShownIntervals {
-        let interval = |n: usize| WatchInterval {
-            method: Some(usize::from(n >= changes_at)),
-            numbers: WatchNumbers {
-                rates: Rates {
-                    iops: Some(n as f64),
-                    ..Rates::default()
-                },
-                ..WatchNumbers::default()
-            },
-            ..WatchInterval::default()
+        let interval = |n: usize| {
+            let mut interval = WatchInterval {
+                method: Some(usize::from(n >= changes_at)),
+                ..WatchInterval::default()
+            };
+            interval.numbers.rates.iops = Some(n as f64);
+            interval
         };
         let intervals = (0..count).map(interval).collect();
         ShownIntervals {
@@ -255,10 +251,8 @@ mod tests {
     fn the_newest_stands_to_the_right() {
         let few = columns(&shown(0, 2, 1), 4, 3);
         assert_eq!(values(&few), [None, None, Some(0.0), Some(1.0)]);
-        assert_eq!(
-            few.iter().map(|c| c.changed).collect::<Vec<_>>(),
-            [false, false, false, true]
-        );
+        let changed = few.iter().map(|c| c.changed);
+        assert!(changed.eq([false, false, false, true]));
         let many = columns(&shown(0, 6, 9), 4, 3);
         assert_eq!(values(&many), [2.0, 3.0, 4.0, 5.0].map(Some));
         assert!(many.iter().all(|c| !c.changed));
@@ -278,10 +272,7 @@ mod tests {
     #[test]
     fn no_room_is_no_column() {
         assert!(columns(&shown(0, 4, 9), 0, 60).is_empty());
-        assert!(
-            columns(&ShownIntervals::default(), 2, 60)
-                .iter()
-                .all(|c| c.method.is_none())
-        );
+        let none = columns(&ShownIntervals::default(), 2, 60);
+        assert!(none.iter().all(|c| c.method.is_none()));
     }
 }

@@ -32,6 +32,16 @@ fn state(background: bool) -> WatchState {
     WatchState::new(vec![LaneMethod::Poll, rule("mean:50%,100ms")], background)
 }
 
+/// A second of one lane with so many I/Os.
+fn lane(ios: u64) -> PhaseStats {
+    PhaseStats {
+        lanes: 1,
+        wall_ns: 1e9,
+        ios,
+        ..PhaseStats::default()
+    }
+}
+
 /// Adds a second under the order `order`, with `ios` I/Os of 50 us. Hybrid polling handled
 /// `handled` of them: each was asked to sleep 20 us and slept 25 us, and a quarter of them missed.
 fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
@@ -40,9 +50,6 @@ fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
         span: (begin, begin + 1_000_000_000),
         order: Some(order),
         foreground: PhaseStats {
-            lanes: 1,
-            wall_ns: 1e9,
-            ios,
             cpu_ns: 500_000_000,
             voluntary: handled,
             sleeps: SleepCounts {
@@ -54,7 +61,7 @@ fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
                 ..SleepCounts::default()
             },
             latencies: vec![50_000.0; ios as usize],
-            ..PhaseStats::default()
+            ..lane(ios)
         },
         polls_by: Some(Means::Ring),
         ..Seen::default()
@@ -87,8 +94,11 @@ fn a_known_state() {
         "hybrid:mean:ratio=50%,period=100ms was hybrid (ring)".to_owned(),
     ];
     assert_eq!(shown[..2], wanted, "{shown:#?}");
+    let methods = ["  poll  ", "> mean:ratio=50%,period=100ms"];
     assert!(
-        shown[2].starts_with("  poll  ") && shown[3].starts_with("> mean:ratio=50%,period=100ms")
+        (2..)
+            .zip(methods)
+            .all(|(n, method)| shown[n].starts_with(method))
     );
     let gauges = [
         ("IOPS", "1.60 K", "▄██▆▆"),
@@ -119,10 +129,8 @@ fn a_change_further_left_has_its_name() {
     let scales = shown.iter().filter(|line| line.contains("..")).count();
     assert_eq!(scales, 7, "{shown:#?}");
     let iops = shown.iter().find(|line| line.starts_with("IOPS"));
-    assert!(
-        iops.is_some_and(|line| line.contains("1.00 K..2.00 K")),
-        "{shown:#?}"
-    );
+    let scale = "1.00 K..2.00 K";
+    assert!(iops.unwrap().contains(scale), "{shown:#?}");
 }
 
 /// Five methods, a background, and two minutes of seconds; every latency of a second is another.
@@ -141,19 +149,11 @@ fn two_minutes() -> WatchState {
             span: (n * 1_000_000_000, (n + 1) * 1_000_000_000),
             order: Some(u64::from(n >= 100)),
             foreground: PhaseStats {
-                lanes: 1,
-                wall_ns: 1e9,
-                ios,
                 cpu_ns: 900_000_000,
                 latencies: (0..ios).map(|io| (40_000 + io * io / 8) as f64).collect(),
-                ..PhaseStats::default()
+                ..lane(ios)
             },
-            background: PhaseStats {
-                lanes: 1,
-                wall_ns: 1e9,
-                ios: 850,
-                ..PhaseStats::default()
-            },
+            background: lane(850),
             polls_by: Some(Means::Ring),
             ..Seen::default()
         });
@@ -183,36 +183,17 @@ fn everything_is_there_at_80_by_24() {
         span: (120_000_000_000, 121_000_000_000),
         order: Some(1),
         foreground: PhaseStats {
-            lanes: 1,
-            wall_ns: 1e9,
-            ios: 3,
             latencies: vec![50e3, 60e3, 700e3],
-            ..PhaseStats::default()
+            ..lane(3)
         },
         late: Some(q2c_result::late::LateNumbers::default()),
         ..Seen::default()
     });
     let shown = screen(&state, 80, 24);
     let text = shown.join("\n");
-    for word in [
-        "IOPS ",
-        "missed ",
-        "asked ",
-        "slept ",
-        "CPU ",
-        "p50 ",
-        "p99 ",
-        "device ",
-        "overslp ",
-        "wake-up ",
-        "beside ",
-        "> interrupt",
-        "pas",
-        "background on",
-        "U2C from",
-        "share",
-        "..",
-    ] {
+    let gauges = "IOPS ,missed ,asked ,slept ,CPU ,p50 ,p99 ,device ,overslp ,wake-up ,beside ";
+    let others = "> interrupt,pas,background on,U2C from,share,..";
+    for word in gauges.split(',').chain(others.split(',')) {
         assert!(text.contains(word), "{word}: {text}");
     }
     assert_eq!(shown[23], HELP);
@@ -233,10 +214,8 @@ fn the_states_are_told() {
     let shown = screen(&quiet, 100, 16);
     assert_eq!(shown[1], "waiting for the first interval");
     assert!(shown.iter().any(|line| line.starts_with("  background on")));
-    assert!(
-        shown.iter().any(|line| line.contains("behind")),
-        "{shown:#?}"
-    );
+    let behind = shown.iter().any(|line| line.contains("behind"));
+    assert!(behind, "{shown:#?}");
     second(&mut quiet, 0, 100, 0);
     quiet.act(Action::Pause);
     quiet.act(Action::Background);
@@ -244,23 +223,15 @@ fn the_states_are_told() {
     second(&mut quiet, 1, 100, 0);
     let shown = screen(&quiet, 100, 16);
     assert!(shown[0].ends_with(" PAUSED"), "{shown:#?}");
-    assert_eq!(
-        shown[1], "poll was poll (ring); background at work",
-        "as at the pause"
-    );
-    assert!(
-        shown
-            .iter()
-            .any(|line| line.starts_with("  background off"))
-    );
+    let at_pause = "poll was poll (ring); background at work";
+    assert_eq!(shown[1], at_pause);
+    let off = |line: &String| line.starts_with("  background off");
+    assert!(shown.iter().any(off));
     quiet.act(Action::Ratio { up: true });
     assert_eq!(screen(&quiet, 100, 16)[15], "this method has no ratio");
     quiet.act(Action::Pause);
-    let shown = screen(&quiet, 100, 16);
-    assert_eq!(
-        shown[1], "poll was poll (ring); background at rest",
-        "{shown:#?}"
-    );
+    let now = "poll was poll (ring); background at rest";
+    assert_eq!(screen(&quiet, 100, 16)[1], now);
 }
 
 #[test]

@@ -40,16 +40,11 @@ fn second(order: Option<u64>, begin_s: u64) -> Seen {
 fn the_list_goes_round() {
     let mut state = state();
     let names = [NEXT, NEXT, NEXT, BACK].map(|action| asked(state.act(action)));
-    let mean = "hybrid:mean:ratio=50%,period=100ms";
-    assert_eq!(
-        names,
-        [
-            mean,
-            "hybrid:fixed:sleep=20us",
-            "poll",
-            "hybrid:fixed:sleep=20us"
-        ]
+    let (mean, fixed) = (
+        "hybrid:mean:ratio=50%,period=100ms",
+        "hybrid:fixed:sleep=20us",
     );
+    assert_eq!(names, [mean, fixed, "poll", fixed]);
     let mut alone = WatchState::new(vec![LaneMethod::Poll], false);
     assert_eq!(asked(alone.act(NEXT)), "nothing");
 }
@@ -96,49 +91,27 @@ fn intervals_belong_to_the_method_in_force() {
     (0..2).for_each(|s| state.see(&second(Some(0), s)));
     state.act(NEXT).unwrap();
     state.ordered(1);
-    assert!(
-        !state.is_order_over(Nanos::from_millis(100)),
-        "the order is not in force yet"
-    );
+    let over = |state: &WatchState, ms| state.is_order_over(Nanos::from_millis(ms));
+    assert!(!over(&state, 100), "the order is not in force yet");
     state.see(&second(None, 2));
     (3..6).for_each(|s| state.see(&second(Some(1), s)));
-    assert!(
-        state.is_order_over(Nanos::from_millis(3_000))
-            && !state.is_order_over(Nanos::from_millis(3_001))
-    );
+    assert!(over(&state, 3_000) && !over(&state, 3_001));
     assert_eq!(asked(state.act(Action::Background)), "background false");
     state.ordered(2);
     state.see(&second(Some(2), 6));
     let (methods, intervals, not_kept) = state.end();
-    let interval_methods: Vec<_> = intervals.iter().map(|i| (i.method, i.settled)).collect();
-    let wanted = [
-        (Some(0), true),
-        (Some(0), true),
-        (None, false),
-        (Some(1), false),
-        (Some(1), true),
-        (Some(1), true),
-        (Some(2), false),
-    ];
-    assert_eq!((&interval_methods[..], not_kept), (&wanted[..], 0));
-    let rows: Vec<_> = methods
-        .iter()
-        .map(|m| (m.method.to_string(), m.background, m.intervals, m.settling))
-        .collect();
-    let mean = "hybrid:mean:ratio=50%,period=100ms";
-    assert_eq!(
-        rows,
-        [
-            ("poll".to_owned(), true, 2, 0),
-            (mean.to_owned(), true, 2, 1),
-            (mean.to_owned(), false, 0, 1)
-        ]
-    );
-    assert!(
-        intervals
-            .iter()
-            .all(|i| i.unrecorded == 2 && i.numbers.rates.iops == Some(10.0))
-    );
+    assert_eq!(not_kept, 0);
+    let rows = [Some(0), Some(0), None, Some(1), Some(1), Some(1), Some(2)];
+    assert!(intervals.iter().map(|i| i.method).eq(rows));
+    let settled = [true, true, false, false, true, true, false];
+    assert!(intervals.iter().map(|i| i.settled).eq(settled));
+    let row = |m: &WatchMethod| (m.method.to_string(), m.background, m.intervals, m.settling);
+    let rows: Vec<_> = methods.iter().map(row).collect();
+    let [poll, mean] = ["poll", "hybrid:mean:ratio=50%,period=100ms"].map(str::to_owned);
+    let second = (mean.clone(), true, 2, 1);
+    assert_eq!(rows, [(poll, true, 2, 0), second, (mean, false, 0, 1)]);
+    let ten = |i: &WatchInterval| i.unrecorded == 2 && i.numbers.rates.iops == Some(10.0);
+    assert!(intervals.iter().all(ten));
     assert_eq!((intervals[4].end_s, intervals[4].length_s), (5.0, 1.0));
 }
 
