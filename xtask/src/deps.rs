@@ -25,6 +25,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     let mut breaches = table.faults();
     breaches.extend(folders(root, &packages)?);
     breaches.extend(rooms::without_files(root, &table));
+    breaches.extend(dead_paths(root, &text));
     breaches.extend(installs::check(root)?);
     for package in &packages {
         breaches.extend(uses(package, &table, &packages, root));
@@ -34,6 +35,14 @@ pub fn check(root: &Path) -> Result<Findings> {
     }
     let text = summary(&table, &packages, breaches.len());
     Ok(Findings { text, breaches })
+}
+
+/// Paths of crates that the document names in backticks and that do not exist.
+fn dead_paths(root: &Path, document: &str) -> Vec<String> {
+    let quoted = document.split('`').skip(1).step_by(2);
+    let dead = quoted.filter(|path| path.starts_with("crates/") && !root.join(path).exists());
+    dead.map(|path| format!("ARCHITECTURE.md names {path}, which does not exist"))
+        .collect()
 }
 
 /// Every folder in `crates` is a member of the workspace, with a package of its name.

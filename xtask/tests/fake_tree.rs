@@ -236,6 +236,14 @@ fn a_row_without_a_crate_is_noted() {
 }
 
 #[test]
+fn a_path_that_does_not_exist_is_found() {
+    let tree = Tree::sound();
+    tree.append("ARCHITECTURE.md", "See `crates/q2c/src/gone.rs`.\n");
+    let dead = "ARCHITECTURE.md names crates/q2c/src/gone.rs, which does not exist";
+    assert_eq!(tree.breaches("deps"), [dead]);
+}
+
+#[test]
 fn a_missing_table_is_an_error() {
     let tree = Tree::sound();
     tree.write("ARCHITECTURE.md", "# Architecture\n");
