@@ -114,7 +114,7 @@ pub struct RecordingAnalysis<'a> {
     by_name: BTreeMap<String, u32>,
 }
 
-/// What records tell beside the figures of their I/Os.
+/// What records tell beside the figures of their I/Os. Stored states have its fields in this order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RecordIntake {
     /// I/Os of the other layer.

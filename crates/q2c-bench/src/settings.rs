@@ -329,6 +329,12 @@ mod tests {
         assert_eq!(axes.rw, ["randread".parse().unwrap()]);
         assert_eq!((plan.seconds, plan.warm_up, plan.trials), (3.0, 1.0, 5));
         assert_eq!(plan.cpus, [2, 0]);
+        let given = planned("d --jobs 1..3 --bs 8k --rate 10", TargetKind::File);
+        assert_eq!(
+            (given.axes.jobs, given.axes.bs),
+            (vec![1, 2, 3], vec![Bytes(8192)])
+        );
+        assert_eq!(given.rate, Some(10.0));
         let engines = |kind| planned("d", kind).axes.engine.unwrap();
         assert_eq!(engines(TargetKind::Simulated), ["d"]);
         assert_eq!(engines(TargetKind::NvmeGeneric), ["io_uring_cmd"]);

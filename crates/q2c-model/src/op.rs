@@ -82,9 +82,7 @@ pub enum Direction {
 }
 
 /// Where the times of a record were taken. The two are never mixed in one statistic.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// The program that does the I/O took the times, from submission to reaping: **U2C**.
@@ -105,9 +103,7 @@ impl Layer {
 }
 
 /// Properties of a request, as a bit set.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OpFlags(pub u32);
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// One request. Times count from the trace's start on the trace's clock. A column is `None` when
 /// the source lacks it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoRecord {
     /// Number of the request in the trace, from 0, unique.
     pub id: u64,

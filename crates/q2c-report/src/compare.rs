@@ -111,7 +111,10 @@ fn overview(result: &CompareResult) -> [Section<'static>; 2] {
             let below = replay::mode(&one.job) + when(with_metric, &by);
             (ReportField::over(&one.trace.path, below), one)
         });
-        let devices = first.into_iter().flat_map(|one| &one.devices).enumerate();
+        // The first of the comparisons with most devices.
+        let comparisons = result.comparisons.iter().rev();
+        let widest = comparisons.max_by_key(|one| one.devices.len());
+        let devices = widest.into_iter().flat_map(|one| &one.devices).enumerate();
         let devices = devices.map(|(at, device)| (device.target.path.clone(), at));
         let field =
             |one: &&Comparison, at: &usize| Some(spread(&values(one, one.devices.get(*at)?)));

@@ -129,6 +129,14 @@ fn a_comparison_without_a_valid_trial_has_a_page() {
     assert!(!page.contains("The answer") && !page.contains("What separates them"));
 }
 
+/// Charts over time would set replays of other traces and modes beside each other, so there is only
+/// the one of latencies.
+#[test]
+fn a_page_of_several_comparisons_draws_latencies_alone() {
+    let charts = charts(&fixture::compare_published());
+    assert_eq!(charts.keys().collect::<Vec<_>>(), ["latency"]);
+}
+
 #[test]
 fn numbers_of_a_replay_that_are_none_are_gaps() {
     let mut result = fixture::replay();

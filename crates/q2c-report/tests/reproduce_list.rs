@@ -1,7 +1,10 @@
-//! The list of experiments in a terminal.
+//! The list of experiments and the verdicts of all in a terminal.
 
+mod fixture;
 mod widths;
 
+use fixture::reproduce_all as all;
+use q2c_report::Reported;
 use q2c_report::terminal::{Screen, reproduce_list};
 use q2c_result::reproduce::{LIST_SCHEMA, ListResult, ListedExperiment, ListedNeed, NeedKind};
 
@@ -90,4 +93,18 @@ fn the_list_fits_every_width() {
     insta::with_settings!({prepend_module_to_snapshot => false, snapshot_path => "snapshots", omit_expression => true}, {
         insta::assert_snapshot!("the_list_at_80", reproduce_list(&list(), screen(80)));
     });
+}
+
+/// Names are what one copies, so none of them is broken, and no line is wider than the terminal.
+#[test]
+fn names_stay_whole_and_lines_fit() {
+    for width in [60, 80, 100, 120, 160] {
+        let text = reproduce_list(&list(), screen(width)) + &all().document().text(screen(width));
+        let names = list().experiments.into_iter().map(|e| e.name);
+        for name in names.chain(["miss-rate-interference-2cpu".to_owned()]) {
+            assert!(text.contains(&name), "{name} at {width}: {text}");
+        }
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(usize::from(width)), "{widest:?}: {text}");
+    }
 }

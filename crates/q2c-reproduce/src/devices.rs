@@ -217,7 +217,8 @@ fn once<K: Ord, T>(
     }
 }
 
-/// Writes one block of random data again and again: to draw all of it takes longer than a trial.
+/// Writes one block of random data again and again, with each page's number at its begin, so that no
+/// two pages are alike. To draw all of it takes seconds in a test's build.
 fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let mut rng = q2c_model::stats::Rng::new(seed);
@@ -225,11 +226,14 @@ fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     for word in block.chunks_exact_mut(8) {
         word.copy_from_slice(&rng.next_u64().to_le_bytes());
     }
-    let mut left = size.0 as usize;
+    let mut left = size.0;
     while left > 0 {
-        let now = left.min(block.len());
+        for (page, at) in block.chunks_exact_mut(4096).zip(0_u64..) {
+            page[..8].copy_from_slice(&(left - at).to_le_bytes());
+        }
+        let now = left.min(block.len() as u64) as usize;
         file.write_all(&block[..now])?;
-        left -= now;
+        left -= now as u64;
     }
     file.sync_all()
 }

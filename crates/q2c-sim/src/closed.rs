@@ -9,7 +9,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, LaneMethod, Outcome as Seen, Token, Wait};
 use serde::{Deserialize, Serialize};
 
-/// How long to simulate, and the seed of the draws.
+/// How long to simulate, and the seed of the draws. Stored states of sweeps have its fields in this
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drive {
     /// Simulated time before anything counts, for the rule to warm up.

@@ -199,7 +199,9 @@ impl RecordSink for OfProcess<'_> {
     }
 
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        self.take(&mut records.to_vec())
+        let taken = records.iter().filter(|record| self.filter.takes(record));
+        let mut taken: Vec<IoRecord> = taken.cloned().collect();
+        self.sink.take(&mut taken)
     }
 
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {

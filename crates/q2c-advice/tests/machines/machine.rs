@@ -132,6 +132,15 @@ impl DriftingMachine {
         vec![self.diary.clone()]
     }
 
+    /// What the trial recorded, kept I/O by I/O: the truth does not come from the code under test.
+    fn remember(&mut self, recording: &LaneRecording) {
+        for i in 0..recording.len() {
+            let io = q2c_sim::unpack(recording.ios[i]);
+            let (submit, wait) = (recording.submit[i], recording.wait[i]);
+            self.diary.push(io, submit, wait, recording.gap[i]);
+        }
+    }
+
     pub(crate) fn trial(
         &mut self,
         method: &LaneMethod,
@@ -145,7 +154,7 @@ impl DriftingMachine {
             self.poll_into(&mut parts, PART_NS);
             self.poll_into(&mut slices, SLICE_NS);
         }
-        self.diary.extend(&parts);
+        self.remember(&parts);
         let mood = 1.0 + 0.05 * self.rng.normal();
         let now = CostModel {
             wake_clear: scaled(&self.truth.wake_clear, mood),

@@ -74,8 +74,11 @@ fn made(manner: Manner, late: bool) -> impl Strategy<Value = GeneratedIo> {
         often(0.15),
     );
     let after = prop_oneof![3 => Just(0u64), 4 => 0..4u64, 1 => 5..300u64];
-    let most_early: u64 = if late { 60 } else { 1 };
-    let early = prop_oneof![5 => Just(0u64), 1 => 0..most_early];
+    let early = if late {
+        prop_oneof![5 => Just(0u64), 1 => 0..60u64].boxed()
+    } else {
+        Just(0).boxed()
+    };
     let lacks = [rare(), rare(), rare(), rare(), rare()];
     let times = (after, manner.steps(), lacks, rare(), early);
     (kind, times).prop_map(|(kind, times)| {

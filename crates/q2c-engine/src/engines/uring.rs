@@ -34,7 +34,7 @@ impl UringEngine {
 pub(crate) type NvmeEngine = RingEngine<NvmeEncoding>;
 
 impl NvmeEngine {
-    /// Opens a ring on `file`, which must be a namespace's character device, with these buffers.
+    /// Opens a ring on `file`, which must be a namespace's character device.
     /// `iopoll` makes the kernel ask the device for completions.
     pub(crate) fn open(file: &File, memory: Memory, iopoll: bool) -> Result<Self, EngineError> {
         let (size, buffers) = (memory.size, memory.buffers()?);

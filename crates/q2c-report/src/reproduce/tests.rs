@@ -39,6 +39,17 @@ fn the_line_of_a_claim_has_its_trials() {
         "{reason}"
     );
     let result = partly_judged();
+    let document = result.document();
+    let screen = crate::terminal::Screen::new(400, false);
+    for text in [document.text(screen), document.page().unwrap()] {
+        for words in [
+            "fast.iops 400 [300, 500] against slow.iops 150 [100, 200]",
+            "from 3 of 5 trials (left out: trials 3, 4: the disk was gone)",
+            "1 claim: 1 holds, 0 do not hold, 0 are undecided, 0 cannot be judged here",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
     let trials = serde_json::to_value(&result.claims[0].expects[0]).unwrap()["trials"].clone();
     let left_out = &trials["left_out"][0]["trial"];
     assert_eq!(

@@ -8,8 +8,7 @@
 
 use super::{Export, ExportFormat, Exported, NO_START, start, written};
 use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -66,12 +65,13 @@ enum BlkparseAction {
     Complete,
 }
 
-/// An event by its time, its kind, and its number, which keeps those of one instant in order.
-type WaitingEvent = (u64, BlkparseAction, u64, Rc<IoRecord>);
+/// The place of an event: its time, its kind, and its number, which keeps those of one instant in
+/// order.
+type EventOrder = (u64, BlkparseAction, u64);
 
 #[derive(Default)]
 struct PendingEvents {
-    waiting: BinaryHeap<Reverse<WaitingEvent>>,
+    waiting: BTreeMap<EventOrder, Rc<IoRecord>>,
     events: u64,
     /// First sector, and first sector behind the last, of requests under way that will complete, by
     /// id.
@@ -104,17 +104,18 @@ impl PendingEvents {
         for (time, kind) in times {
             let Some(Nanos(time)) = time else { continue };
             self.events += 1;
-            let event = (time, kind, self.events, record.clone());
-            self.waiting.push(Reverse(event));
+            let order = (time, kind, self.events);
+            self.waiting.insert(order, record.clone());
         }
         self.exported.written += 1;
     }
 
     /// Writes the first events, as long as their time is wanted.
     fn write_while(&mut self, wants: impl Fn(u64) -> bool, out: &mut dyn Write) -> io::Result<()> {
-        while self.waiting.peek().is_some_and(|next| wants(next.0.0))
-            && let Some(Reverse((time, kind, _, record))) = self.waiting.pop()
+        while let Some(next) = self.waiting.first_entry()
+            && wants(next.key().0)
         {
+            let ((time, kind, _), record) = next.remove_entry();
             self.write(time, kind, &record, out)?;
         }
         Ok(())

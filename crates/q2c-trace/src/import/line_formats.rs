@@ -28,7 +28,7 @@ pub(super) trait LineFormat {
     /// The first cell of a header.
     const HEADER: Option<&'static [u8]> = None;
     const USES: &'static [O] = &[O::Unit, O::OffsetUnit, O::Sort];
-    /// The units in which the format is published.
+    /// The units in which lines are read where nothing else is stated or asked for.
     const UNITS: Stated;
     const FORMAT: ImportFormat = ImportFormat {
         name: Self::SPEC.name,

@@ -168,6 +168,9 @@ fn an_unlike_workload_is_a_caveat() {
     ];
     assert_eq!(compared_program.worth[0].caveats, caveats);
     near(compared_program.worth[0].program_times, 1.0, 1e-9);
+    let text = serde_json::to_string(&compared_program).unwrap();
+    let back: Program = serde_json::from_str(&text).unwrap();
+    assert_eq!(back, compared_program);
     let same_disk = compared(&program, &cells, &[answer(RULE)], Some("vdc"));
     let other = WorthCaveat::OtherDisk("vdc".to_owned());
     assert!(!same_disk.worth[0].caveats.contains(&other));

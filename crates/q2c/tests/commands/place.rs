@@ -40,8 +40,9 @@ fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
 fn a_simulation_is_drawn_again() {
     let folder = Place::new();
     let sim = "place sim --cores 2 --compute 3 --polling 3 --starts 8";
-    let result = folder.json(format!("{sim} --json"));
-    folder.put("place.json", result.to_string());
+    let printed = folder.done(format!("{sim} --json"));
+    folder.put("place.json", &printed);
+    let result = strict_json(&printed);
     let Reports { table, csv, page } = folder.reports("place.json", &result);
     has_words(&table, "proposed | best placement");
     assert_eq!(folder.done(sim), table);
@@ -94,7 +95,8 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     let _spinners = ["q2c-polls", "q2c-computes"].map(|name| Spinner::start_named(at, name));
     folder.put("hints.toml", "polling = ['q2c-pol*']\n");
     let watch = "place watch --json --hints hints.toml --window 300ms";
-    let look = folder.json(watch);
+    let printed = folder.done(watch);
+    let look = strict_json(&printed);
     let cpus = look.list("cores").iter().flat_map(|core| core.list("cpus"));
     let tasks: Vec<&Value> = cpus.flat_map(|cpu| cpu.list("tasks")).collect();
     let task = |name: &str| {
@@ -106,7 +108,7 @@ fn a_look_tells_who_polls_and_is_drawn_again() {
     assert_eq!(task("q2c-polls")["polls"], json!(true));
     assert_eq!(task("q2c-polls")["by"], json!("hint"));
     assert_eq!(task("q2c-computes")["polls"], json!(false));
-    folder.put("look.json", look.to_string());
+    folder.put("look.json", &printed);
     let Reports { table, csv, .. } = folder.reports("look.json", &look);
     has_words(&table, "q2c-polls (hint)");
     assert_eq!(csv.lines().count(), tasks.len() + 1);

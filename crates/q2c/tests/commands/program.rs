@@ -48,6 +48,8 @@ impl Place {
 
     /// Runs a command that gets SIGINT once a line of its stderr has this text. The stderr that is
     /// returned begins behind that line.
+    ///
+    /// What it prints on stdout must be short: it is read after the end of stderr.
     pub(crate) fn interrupted(&self, line: &str, at: &str) -> Finished {
         let mut command = q2c_command(self.path(), &words(line));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -90,7 +92,7 @@ impl Place {
         let run = run.as_ref().display();
         let report = |form: &str| self.done(format!("report {run} {form}"));
         assert_eq!(strict_json(&report("--json")), *result);
-        report("--html again.html");
+        assert_eq!(report("--html again.html"), "");
         Reports {
             table: report(""),
             csv: report("--csv"),

@@ -127,6 +127,7 @@ fn figures_are_of_their_window_phase_and_point() {
         ("max(iops over phase)", 100.0),
         ("iops[jobs=4] - iops / 4 * 2 + 3", 103.0),
         ("greater(iops, iops[jobs=4])", 150.0),
+        ("greater(iops - 1, 2 * iops)", 200.0),
     ] {
         let value = left(text).unwrap();
         assert!((value - wanted).abs() < 1e-9 * wanted, "{text}: {value}");

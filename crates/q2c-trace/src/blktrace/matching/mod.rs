@@ -68,7 +68,7 @@ pub struct MatcherCounts {
 /// over, so I/Os are handed out in the order in which they were queued; only the rest of a split
 /// stands behind I/Os that were queued after the whole bio.
 ///
-/// Memory: some 200 bytes for each I/O between the oldest unfinished one and the youngest, up to
+/// Memory: some 250 bytes for each I/O between the oldest unfinished one and the youngest, up to
 /// the limit. Beyond the limit the oldest I/O is given up: it is handed out without completion and
 /// counted as `never completed`.
 ///

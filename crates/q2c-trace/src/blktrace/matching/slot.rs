@@ -52,7 +52,8 @@ impl Default for Links {
 /// is in the indexes. Times are [`NONE`] where no event was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// The I/O; its operation, most of its flags and its id are set when it is handed out.
+    /// The I/O; its operation, most of its flags and its id are set when it is handed out, and
+    /// `merged_into` gets the id of the carrier. Merges and partial completions leave its sector.
     pub(super) span: Span,
     /// Sectors of the request that are not complete: the first, and the first behind the last.
     pub(super) from: u64,

@@ -2,7 +2,7 @@
 //! recordings.
 
 use super::{in_unit, options};
-use crate::support::{ImportedRecords, parts, stating, tells};
+use crate::support::{ImportedRecords, import_to_file, parts, place, read, stating, tells};
 use bzip2::write::BzEncoder;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
@@ -10,6 +10,7 @@ use liblzma::write::XzEncoder;
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 use q2c_model::facts::STATED_SECTOR;
 use q2c_model::{Bytes, IoRecord, Nanos, Op};
+use q2c_trace::Scan;
 use q2c_trace::import::{ImportOptions, Input, TimeUnit};
 use std::fs;
 use std::io::Write;
@@ -125,6 +126,28 @@ fn check_two_reads(records: &[IoRecord]) {
     });
     let (first, second) = ((0, 101_000), (5_000_000_000, 5_000_201_000));
     assert_eq!(reads.collect::<Vec<_>>(), [(1000, first), (2000, second)]);
+}
+
+/// Packed lines become a trace file; of a cut file there is none.
+#[test]
+fn packed_files_give_the_same_trace() {
+    let line = |n: u64| format!("1,W,{},4096,{}\n", n * 512, BEGIN + n);
+    let text: String = (0..1_000).map(line).collect();
+    let (expected, _) = import_text("plain", text.as_bytes(), &options()).unwrap();
+    let packed = gz(text.as_bytes());
+    let (folder, trace) = place();
+    let path = folder.path().join("packed");
+    for bytes in [&packed, &zst(text.as_bytes())] {
+        fs::write(&path, bytes).unwrap();
+        import_to_file("alibaba", &path, &options(), &trace).unwrap();
+        assert!(read(&trace, &Scan::new()).unwrap() == expected);
+    }
+    let (_folder, trace) = place();
+    fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    let error = import_to_file("alibaba", &path, &options(), &trace).unwrap_err();
+    let cut = format!("end of the file at byte {}", packed.len() / 2);
+    tells(&error.to_string(), &cut);
+    assert!(!trace.exists());
 }
 
 #[test]

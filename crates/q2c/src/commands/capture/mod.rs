@@ -43,7 +43,7 @@ pub(crate) struct CaptureArgs {
     /// Only I/Os that take longer, from queued to complete, such as 1ms
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub latency_above: Option<Nanos>,
-    /// Hold so much of the recording in memory, 200 bytes per I/O, and the rest in an unnamed file
+    /// Hold so much of the recording in memory, 270 bytes per I/O, and the rest in an unnamed file
     /// [default: a quarter of what is free]
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
