@@ -243,12 +243,8 @@ pub struct Axes {
     #[arg(default_value = "4k", hide_default_value = true)]
     pub bs: Vec<Bytes>,
     /// Patterns: randread, randwrite, read, write [default: randread]
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "randread"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "randread")]
     #[arg(hide_default_value = true)]
     pub rw: Vec<Pattern>,
     /// Background jobs beside the points, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1, or

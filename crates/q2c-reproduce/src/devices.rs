@@ -217,8 +217,8 @@ fn once<K: Ord, T>(
     }
 }
 
-/// Writes one block of random data again and again, with each page's number at its begin, so that no
-/// two pages are alike. To draw all of it takes seconds in a test's build.
+/// Writes one block of random data again and again. Each page begins with a number of its own, so
+/// that no two pages are alike. To draw all of it takes seconds in a test's build.
 fn fill(path: &Path, size: Bytes, seed: u64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let mut rng = q2c_model::stats::Rng::new(seed);

@@ -27,12 +27,8 @@ pub struct PlaceRunSettings {
     pub bs: Bytes,
     /// Program that polls, in place of q2c's engine: a shell's command that runs until it is
     /// stopped
-    #[arg(
-        id = "p",
-        long,
-        value_name = "COMMAND",
-        conflicts_with_all = ["target", "engine", "bs"]
-    )]
+    #[arg(id = "p", long, value_name = "COMMAND")]
+    #[arg(conflicts_with_all = ["target", "engine", "bs"])]
     pub polls: Option<String>,
     /// Program that computes, in place of q2c's own work: a shell's command that ends by itself
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["work", "trial"])]
@@ -56,12 +52,8 @@ pub struct PlaceRunSettings {
           default_value = "free,bunch,scatter,colocate,spread,proposed")]
     pub policies: Vec<PolicyName>,
     /// Trials of each placement
-    #[arg(
-        long,
-        default_value_t = 5,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=100)
-    )]
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     pub trials: u32,
     /// Also run the trials of what was invalid twice for one reason
     #[arg(long)]
@@ -86,12 +78,8 @@ pub struct PlaceRunSettings {
     #[serde(skip)]
     pub out: PathBuf,
     /// Seed of offsets and of the order of trials
-    #[arg(
-        long,
-        hide_short_help = true,
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u64).range(0..1 << 62)
-    )]
+    #[arg(long, hide_short_help = true, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..1 << 62))]
     pub seed: u64,
     /// Print the result as JSON; q2c report draws it again
     #[arg(long)]
