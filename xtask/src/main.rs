@@ -26,7 +26,7 @@ const USAGE: &str = "usage: cargo xtask <deps|sizes> [--root DIR]
 
   deps    crates use only what their row in ARCHITECTURE.md allows; unsafe code and system crates likewise;
           no text installs this project from a registry
-  sizes   lines per file and function, by crate; at most 1000 per file and 80 per function, and
+  sizes   lines per file and function, by crate; at most 800 per file and 80 per function, and
           100 columns per line of comment";
 
 /// The findings of a check: a text for stdout, and every breach of a rule for stderr.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// How a recording is read and analysed.
 #[derive(Clone, Debug, Default)]
@@ -155,14 +155,7 @@ impl<'a> RecordingAnalysis<'a> {
     }
 
     fn go_on(&self) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            Err(TraceError::Stopped {
-                doing: "analyze",
-                path: self.path.to_owned(),
-            })
-        } else {
-            Ok(())
-        }
+        TraceError::unless_stopped(self.stop, "analyze", self.path)
     }
 
     /// The id of a process, whose name is kept. A process that the source knows by name alone, and

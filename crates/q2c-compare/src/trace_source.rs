@@ -3,7 +3,7 @@
 use super::ReplayRequest;
 use q2c_model::{Fault, IoRecord, Nanos};
 use q2c_replay::{ReplayError, ReplayFacts, ReplaySelection, ShareBy, check, prepare};
-use q2c_trace::import::{ImportOptions, Input, RecordSink};
+use q2c_trace::import::{ImportOptions, Input};
 use q2c_trace::process::NoSuchProcess;
 use q2c_trace::{TraceError, TraceReader, TraceWriter};
 use std::fs::{File, remove_file};
@@ -56,21 +56,6 @@ impl ImportedTrace {
         let file = File::open(path)?;
         remove_file(path)?;
         Ok(ImportedTrace(file))
-    }
-}
-
-struct TemporaryTraceSink<'a> {
-    writer: TraceWriter,
-    stop: &'a AtomicBool,
-}
-
-impl RecordSink for TemporaryTraceSink<'_> {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            let (doing, path) = ("import trace", PathBuf::new());
-            return Err(TraceError::Stopped { doing, path });
-        }
-        self.writer.push(records)
     }
 }
 
@@ -214,14 +199,16 @@ fn import(
         asked.temporary.display()
     ));
     let (writer, file) = TraceWriter::nameless(asked.temporary)?;
-    let writer = writer.with_threads()?;
-    let mut sink = TemporaryTraceSink { writer, stop };
+    let mut writer = writer.with_threads()?;
+    let mut sink = |records: &[IoRecord]| {
+        TraceError::unless_stopped(stop, "import trace", Path::new(""))?;
+        writer.push(records)
+    };
     let imported = input.import(asked.path, asked.import, &mut sink);
     if stop.load(Ordering::Relaxed) {
         return Err(stopped());
     }
     let meta = imported?;
-    let mut writer = sink.writer;
     writer.meta_mut().clone_from(&meta);
     writer.finish_nameless()?;
     Ok(ImportedTrace(file))

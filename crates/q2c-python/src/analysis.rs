@@ -16,7 +16,6 @@ use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Scan, TraceError};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Analyses a source. `window` are two times whose I/Os are kept one by one, `name` is what a table
 /// is called in the result.
@@ -93,8 +92,10 @@ impl AnalysisState {
         let feed = feed(Source::from_object(source)?, name.into())?;
         let mut state = self.state.take().ok_or_else(half)?;
         interruptible(py, |stop| {
-            let state = &mut state;
-            Ok(feed(&mut UntilStopped { state, name, stop })?)
+            Ok(feed(&mut |records: &[IoRecord]| {
+                TraceError::unless_stopped(stop, "analyze", name.as_ref())?;
+                state.push(records)
+            })?)
         })?;
         self.state = Some(state);
         Ok(())
@@ -179,27 +180,7 @@ fn half() -> PyErr {
     Failed::new(Exit::Usage, message).into()
 }
 
-/// Hands the I/Os of a source on until `stop` is raised.
-struct UntilStopped<'a> {
-    state: &'a mut State,
-    name: &'a str,
-    stop: &'a AtomicBool,
-}
-
-impl RecordSink for UntilStopped<'_> {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            Err(TraceError::Stopped {
-                doing: "analyze",
-                path: self.name.into(),
-            })
-        } else {
-            self.state.push(records)
-        }
-    }
-}
-
-type Feed = Box<dyn FnOnce(&mut UntilStopped<'_>) -> Result<(), ImportError> + Send>;
+type Feed = Box<dyn FnOnce(&mut dyn RecordSink) -> Result<(), ImportError> + Send>;
 
 fn feed(source: Source, name: PathBuf) -> PyResult<Feed> {
     match source {

@@ -141,14 +141,21 @@ fn take(
         );
         Fault::new(Exit::of_spill(&source), text).with_source(source)
     };
-    let mut taken = LaneSink {
-        lanes: RecordedLanes::new(&options.holding, options.taking),
-        full: None,
-        path,
-        stop,
+    let mut lanes = RecordedLanes::new(&options.holding, options.taking);
+    let mut full = None;
+    let mut sink = |records: &[IoRecord]| {
+        TraceError::unless_stopped(stop, "read trace", path)?;
+        lanes.take(records).map_err(|no_room| {
+            full = Some(no_room);
+            TraceError::Io {
+                doing: "read trace",
+                path: path.to_owned(),
+                source: io::Error::other("no room"),
+            }
+        })
     };
-    let read = feed(&mut taken);
-    if let Some(full) = taken.full {
+    let read = feed(&mut sink);
+    if let Some(full) = full {
         return Err(spilled(full));
     }
     if stop.load(Ordering::Relaxed) {
@@ -158,7 +165,7 @@ fn take(
         )));
     }
     let meta = read?;
-    let lanes = taken.lanes.finish().map_err(spilled)?;
+    let lanes = lanes.finish().map_err(spilled)?;
     let (mut lanes, closed) = lanes.map_err(|source| unfit(path, &source))?;
     let imported = format.map(|_| &options.import);
     let is_imported = imported.is_some() || meta.facts.contains_key("imported_from");
@@ -234,31 +241,6 @@ fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
     delays.map(|delays| delays.iter().any(|delay| *delay >= 0))
 }
 
-struct LaneSink<'a> {
-    lanes: RecordedLanes,
-    full: Option<io::Error>,
-    path: &'a Path,
-    stop: &'a AtomicBool,
-}
-
-impl RecordSink for LaneSink<'_> {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let (doing, path) = ("read trace", self.path.to_owned());
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Stopped { doing, path });
-        }
-        self.lanes.take(records).map_err(|full| {
-            self.full = Some(full);
-            let source = io::Error::other("no room");
-            TraceError::Io {
-                doing,
-                path,
-                source,
-            }
-        })
-    }
-}
-
 /// From the beginning of the trace, ns: one turn when the lane is repeated.
 pub(super) fn span_of(lane: &LaneRecording) -> f64 {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
@@ -307,7 +289,7 @@ const SERVICE_COLUMNS: [Column; 6] = [
 /// The recording cannot be read, or has no times of the wanted kind.
 pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
     let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
-    let mut taken = EmpiricalSink(EmpiricalBuilder::new(wanted.measure));
+    let mut taken = EmpiricalBuilder::new(wanted.measure);
     let input = Input::recognise(&wanted.path, None)?;
     let options = ImportOptions {
         unit,
@@ -315,17 +297,12 @@ pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error 
         ..ImportOptions::default()
     };
     let scan = Scan::new().columns(&SERVICE_COLUMNS);
-    input.read(&wanted.path, &options, &scan, &mut taken)?;
-    Ok(taken.0.finish()?)
-}
-
-struct EmpiricalSink(EmpiricalBuilder);
-
-impl RecordSink for EmpiricalSink {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        self.0.take(records);
+    let mut sink = |records: &[IoRecord]| {
+        taken.take(records);
         Ok(())
-    }
+    };
+    input.read(&wanted.path, &options, &scan, &mut sink)?;
+    Ok(taken.finish()?)
 }
 
 #[cfg(test)]

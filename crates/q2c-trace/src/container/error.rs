@@ -2,6 +2,7 @@ use q2c_model::{Exit, Fault};
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// A trace that could not be written or read.
@@ -47,6 +48,18 @@ pub(super) fn disk_full(doing: &str, path: &Path) -> TraceError {
 }
 
 impl TraceError {
+    /// Goes on unless `stop` is set. `doing` and `path` say what ends.
+    ///
+    /// # Errors
+    /// `stop` is set.
+    pub fn unless_stopped(stop: &AtomicBool, doing: &'static str, path: &Path) -> Result<(), Self> {
+        if stop.load(Ordering::Relaxed) {
+            let path = path.to_owned();
+            return Err(TraceError::Stopped { doing, path });
+        }
+        Ok(())
+    }
+
     /// The fault of a trace that cannot be read: its file is to blame, unless the machine is.
     #[must_use]
     pub fn unread(self) -> Fault {

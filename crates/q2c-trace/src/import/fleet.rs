@@ -17,7 +17,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// Rows sorted at once in memory, about 120 MB.
@@ -123,13 +123,7 @@ struct FleetOutput<'a> {
 
 impl FleetOutput<'_> {
     fn check_stop(&self) -> Result<(), TraceError> {
-        if !self.stop.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        Err(TraceError::Stopped {
-            doing: "import into",
-            path: self.out.to_owned(),
-        })
+        TraceError::unless_stopped(self.stop, "import into", self.out)
     }
 }
 

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 const PARQUET: &[u8] = b"PAR1";
 const BLKTRACE: &str = "blktrace";
@@ -282,27 +282,6 @@ fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
     Err(probe.map_or_else(read_error(&path.clone()), |_| ImportError::Unknown { path }))
 }
 
-/// Counts imported records and writes them into the trace. Refuses them once `stop` is set.
-struct TraceImportSink<'a> {
-    writer: TraceWriter,
-    counting: Counting,
-    out: &'a Path,
-    stop: &'a AtomicBool,
-}
-
-impl RecordSink for TraceImportSink<'_> {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Stopped {
-                doing: "write trace",
-                path: self.out.to_owned(),
-            });
-        }
-        self.counting.add(records);
-        self.writer.push(records)
-    }
-}
-
 /// Imports one recording, or merges several by time, into the new trace `out`. `format` is that of
 /// all recordings; `None` recognises each by its first bytes. Returns the trace's description, and
 /// what it holds. It ends with an error soon after `stop` is set. After an error there is no trace.
@@ -318,17 +297,18 @@ pub fn to_trace(
         [path] => Some((path, Input::with_options(path, format, options)?)),
         _ => None,
     };
-    let mut sink = TraceImportSink {
-        writer: TraceWriter::create(out, TraceMeta::default())?.with_threads()?,
-        counting: Counting::default(),
-        out,
-        stop,
+    let mut writer = TraceWriter::create(out, TraceMeta::default())?.with_threads()?;
+    let mut counting = Counting::default();
+    let mut sink = |records: &[IoRecord]| {
+        TraceError::unless_stopped(stop, "write trace", out)?;
+        counting.add(records);
+        writer.push(records)
     };
     let meta = match single {
         Some((path, input)) => input.import(path, options, &mut sink)?,
         None => several(&recordings, format, options, &mut sink)?,
     };
-    sink.writer.meta_mut().clone_from(&meta);
-    sink.writer.finish()?;
-    Ok((meta, sink.counting.finish()))
+    writer.meta_mut().clone_from(&meta);
+    writer.finish()?;
+    Ok((meta, counting.finish()))
 }

@@ -63,6 +63,13 @@ pub trait RecordSink {
     }
 }
 
+/// Closures are sinks for those who need not know where the records come from.
+impl<F: FnMut(&[IoRecord]) -> Result<(), TraceError>> RecordSink for F {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self(records)
+    }
+}
+
 impl RecordSink for TraceWriter {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         TraceWriter::push(self, records)

@@ -3,10 +3,10 @@ use itertools::Itertools;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_model::{Exit, Fault, IoRecord, TraceMeta};
 use q2c_result::program::{ProgramPattern, Submitter};
-use q2c_trace::import::{ImportOptions, Input, RecordSink};
+use q2c_trace::import::{ImportOptions, Input};
 use q2c_trace::{Scan, TraceError};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// The fewest reads and writes of which a workload is made: with fewer there is no 99th percentile.
 const LEAST: u64 = 100;
@@ -30,37 +30,18 @@ pub fn read(
     taken: &RecordingSelection,
     stop: &AtomicBool,
 ) -> Result<(ProgramPattern, TraceMeta), Fault> {
-    let mut sink = Sink {
-        path,
-        stop,
-        counted: PatternCounter::new(&taken.processes),
+    let mut counted = PatternCounter::new(&taken.processes);
+    let mut sink = |records: &[IoRecord]| {
+        TraceError::unless_stopped(stop, "read", path)?;
+        records.iter().for_each(|record| counted.take(record));
+        Ok(())
     };
     let input = Input::recognise(path, None)?;
     let meta = input.read(path, &ImportOptions::default(), &Scan::new(), &mut sink)?;
-    let counted = sink.counted;
     enough(&counted, taken)?;
     check_lost(counted.pattern.ios, meta.lost, taken)?;
     let places = !meta.facts.contains_key(STATED_SECTOR);
     Ok((counted.finish(places), meta))
-}
-
-struct Sink<'a> {
-    path: &'a Path,
-    stop: &'a AtomicBool,
-    counted: PatternCounter<'a>,
-}
-
-impl RecordSink for Sink<'_> {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Stopped {
-                doing: "read",
-                path: self.path.to_owned(),
-            });
-        }
-        records.iter().for_each(|record| self.counted.take(record));
-        Ok(())
-    }
 }
 
 fn enough(counted: &PatternCounter<'_>, taken: &RecordingSelection) -> Result<(), Fault> {
