@@ -135,9 +135,10 @@ fn packed_files_give_the_same_trace() {
     let text: String = (0..1_000).map(line).collect();
     let (expected, _) = import_text("plain", text.as_bytes(), &options()).unwrap();
     let packed = gz(text.as_bytes());
-    let (folder, trace) = place();
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("packed");
     for bytes in [&packed, &zst(text.as_bytes())] {
+        let (_folder, trace) = place();
         fs::write(&path, bytes).unwrap();
         import_to_file("alibaba", &path, &options(), &trace).unwrap();
         assert!(read(&trace, &Scan::new()).unwrap() == expected);
