@@ -68,7 +68,8 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-/// Of the workspace what its row allows; a pure package may use no system crate either.
+/// Finds uses of workspace crates that a package's row does not allow, and of system crates by a
+/// pure package.
 fn uses(package: &Package, table: &CrateTable, members: &[Package], root: &Path) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
@@ -92,7 +93,7 @@ fn uses(package: &Package, table: &CrateTable, members: &[Package], root: &Path)
     breaches
 }
 
-/// Unless its row says `unsafe`. Members without a row are checked, too.
+/// Finds unsafe code, unless the package's row says `unsafe`. Members without a row are checked.
 fn unsafe_code(
     package: &Package,
     files: &[SourceFile],

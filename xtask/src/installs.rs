@@ -35,7 +35,7 @@ fn walk(root: &Path, folder: &Path, breaches: &mut Vec<String>) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let extension = path.extension().unwrap_or_default();
         if kind.is_dir() {
-            // A build of ours or of a tool has this file in its folder.
+            // A build folder, cargo's or another tool's, has this file.
             if !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists() {
                 walk(root, &path, breaches)?;
             }

@@ -62,7 +62,7 @@ fn arguments() -> Result<(String, PathBuf)> {
     Ok((command, root))
 }
 
-/// `cargo run` sets the variable to the folder of this package.
+/// The folder above this package's, which `cargo run` puts into the variable.
 fn workspace_root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     package.map_or_else(|| ".".into(), |dir| PathBuf::from(dir).join(".."))

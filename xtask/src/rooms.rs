@@ -1,6 +1,6 @@
 //! Rooms: modules with a row of their own in the crate table, such as `q2c-place/scheduler`.
 //!
-//! A manifest cannot tell what each module of a crate uses, so the tokens of its files are read.
+//! A manifest does not say what each module of a crate uses, so the tokens of its files are read.
 
 use crate::source::SourceFile;
 use crate::table::{CrateKind, CrateTable};
@@ -97,7 +97,7 @@ fn is_punct(token: &TokenTree, wanted: char) -> bool {
     matches!(token, TokenTree::Punct(mark) if mark.as_char() == wanted)
 }
 
-/// Of `crate::x` and of `crate::{x::y, z}`.
+/// Adds the modules of `crate::x` and of `crate::{x::y, z}`.
 fn modules(after: Option<&TokenTree>, names: &mut BTreeSet<String>) {
     match after {
         Some(TokenTree::Ident(module)) => {

@@ -9,12 +9,12 @@ pub struct SourceFile {
     /// Path from the root of the workspace, for messages.
     pub path: PathBuf,
     pub text: String,
-    /// In `benches` or `examples` of the package or any folder `tests`, or in `tests.rs` or
-    /// `test.rs`.
+    /// True for files in `benches` or `examples` of the package or in any folder `tests`, and for
+    /// `tests.rs` and `test.rs`.
     pub is_test: bool,
 }
 
-/// Nested packages and the package's own `target` are left out, not a folder of sources so named.
+/// A package's Rust files, without nested packages and without the package's own `target`.
 pub fn files(root: &Path, folder: &Path) -> Result<Vec<SourceFile>> {
     let mut paths = Vec::new();
     walk(folder, &folder.join("target"), &mut paths)?;

@@ -63,7 +63,7 @@ impl CrateTable {
         self.rows.iter().map(|r| r.name.as_str())
     }
 
-    /// The rows of the rooms of a crate.
+    /// The rows of a crate's rooms.
     pub fn rooms(&self, name: &str) -> impl Iterator<Item = &str> {
         let is_room = move |(crate_name, _): (&str, &str)| crate_name == name;
         self.names()
@@ -86,7 +86,8 @@ impl CrateTable {
         seen
     }
 
-    /// A crate that may use itself through others, or a pure crate that may use an impure one.
+    /// Names crates that may use themselves through others, and pure crates that may use impure
+    /// ones.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for row in &self.rows {

@@ -40,7 +40,7 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// What `cargo metadata` tells.
+/// The parts of the output of `cargo metadata` that are used.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<PackageMetadata>,
@@ -105,7 +105,7 @@ fn own_level(manifest: &Path, inherited: Option<&str>) -> Result<Option<String>>
     Ok(lints.and_then(level))
 }
 
-/// Of either `unsafe_code = "deny"` or `unsafe_code = { level = "deny" }`.
+/// The level in `unsafe_code = "deny"` or `unsafe_code = { level = "deny" }`.
 fn level(lints: &toml::Value) -> Option<String> {
     let lint = lints.get("rust")?.get("unsafe_code")?;
     let level = lint.as_str().or_else(|| lint.get("level")?.as_str());

@@ -57,7 +57,7 @@ impl WorkspaceSizes {
         lines.concat()
     }
 
-    /// The sizes above their limit. Every size has one, and nothing else.
+    /// The sizes above their limit. Fails if a size has no limit, or a limit no size.
     pub fn over(&self, limits: &str) -> Result<Vec<String>> {
         let limits: BTreeMap<String, usize> =
             toml::from_str(limits).with_context(|| format!("failed to parse {LIMITS}"))?;

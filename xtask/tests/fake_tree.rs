@@ -94,7 +94,7 @@ impl Tree {
         xtask(command, self.0.path())
     }
 
-    /// Its exit status must fit: failure where there is a breach, else success.
+    /// The breaches that a command prints. It must fail if there are any, and else succeed.
     fn breaches(&self, command: &str) -> Vec<String> {
         let out = self.run(command);
         let stderr = String::from_utf8(out.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! Judges one contender: how much it gains, and how surely it keeps the floor.
+//! Assesses one contender: how much it gains, and how surely it keeps the floor.
 
 use crate::decide::MethodContender;
 use crate::evidence::{Estimate, Noise, TrialFigures, middle};
@@ -7,19 +7,19 @@ use crate::states::Carry;
 use q2c_result::tune::PerCore;
 use q2c_sim::Objective;
 
-/// Taken off the gain of a rule that does not follow the device: with
-/// [`EQUAL`](crate::decide::EQUAL) it must be better by 2.5 %.
+/// Subtracted from the log gain of a rule that does not follow the device. With
+/// [`EQUAL`](crate::decide::EQUAL), such a rule must be better by 2.5 %.
 const NOT_FOLLOWING_PENALTY: f64 = 0.015;
-/// The cost of breaking the floor, as a logarithm of the objective, times its probability.
+/// The cost of breaking the floor, in log units of the objective; its probability multiplies it.
 const RISK: f64 = 1.0;
-/// Standard errors by which the trials' median may lie below the floor within their interval.
+/// Number of standard errors that the trials' median may lie below the floor if one trial kept it.
 const WITHIN: f64 = 1.25;
-/// Trials contradict a simulation when they differ from it by more than this many standard errors.
+/// Trials contradict a simulation if they differ from it by more than this many standard errors.
 const CONTRADICTED: f64 = 2.0;
-/// From this number on, trials can show that one of them was unlucky, or that a simulation is
+/// Number of trials that are enough to show that one of them was unlucky, or that a simulation is
 /// wrong.
 const ENOUGH: usize = 3;
-/// A method is open while it is within this many standard errors of being the answer.
+/// A method is open while this many standard errors could make it the answer.
 pub(crate) const OPEN: f64 = 1.0;
 
 #[derive(Clone, Debug)]
@@ -28,30 +28,30 @@ pub(crate) struct Assessment {
     pub sleeps: bool,
     pub follows: bool,
     pub trials: u32,
-    /// IOPS over polling's, median of its trials as they were.
+    /// IOPS over polling's: the median of its trials as measured.
     pub own: f64,
-    /// IOPS over polling's, median of its trials carried to all states of the run.
+    /// IOPS over polling's: the median of its trials, carried to all states of the run.
     pub over_run: f64,
-    /// IOPS over polling's, by trials and simulation together.
+    /// IOPS over polling's, from trials and simulation together.
     pub iops: Estimate,
-    /// The objective over polling's, by trials and simulation together.
+    /// The objective over polling's, from trials and simulation together.
     pub value: Estimate,
     pub per_core: Estimate,
     pub measured: f64,
     pub kept: bool,
     pub floor: f64,
     pub limits_kept: bool,
-    /// By the trials' median or, where they may have been unlucky, by trials and simulation.
+    /// By the trials' median; if they may have been unlucky, by trials and simulation together.
     pub floor_kept: bool,
     pub breaks: f64,
-    /// Whether the method gains enough over polling in its trials, and a rule leaves the CPU.
+    /// True if the method gains enough over polling in its trials and, for a rule, leaves the CPU.
     pub pays: bool,
     pub miss_rate: f64,
     pub params: usize,
 }
 
 impl Assessment {
-    /// `None` where no trial can be compared. KIOPS/core divides by `cores`.
+    /// Returns `None` if no trial can be compared. `cores` says what KIOPS/core divides by.
     pub(crate) fn from_trials(
         index: usize,
         contender: &MethodContender,
@@ -75,7 +75,7 @@ impl Assessment {
         let cores: Vec<f64> = cores.filter_map(|(gain, by)| Some(gain? * by)).collect();
         let live_iops = Estimate::from_ratios(&ratios, noise.iops)?;
         let live_cores = Estimate::from_ratios(&cores, noise.per_core)?;
-        // A simulation that several trials contradict is not taken into account.
+        // A simulation that several trials contradict is ignored.
         let holds = |live: Estimate, model: &Estimate| {
             ratios.len() < ENOUGH
                 || (live.log - model.log).abs() <= CONTRADICTED * live.se.hypot(model.se)
@@ -94,8 +94,8 @@ impl Assessment {
         let sleeps = contender.method.policy().is_some();
         let limits_kept = goal.other_limits_kept(trials);
         let above = live_iops.ratio() >= floor;
-        // Three or more trials with their median below the floor may have been unlucky when one
-        // kept it.
+        // Three or more trials with a median below the floor may have been unlucky if one of them
+        // kept the floor.
         let unlucky = ratios.len() >= ENOUGH && ratios.iter().any(|&ratio| ratio >= floor);
         let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
         let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
@@ -122,7 +122,7 @@ impl Assessment {
             } else {
                 1.0 - likely(iops.above(floor))
             },
-            // A rule that does not leave the CPU saves none of it, whatever its noise says.
+            // A rule that does not leave the CPU saves no CPU time, whatever its noise suggests.
             pays: live_cores.ratio() >= WORTH
                 && (!sleeps || cpu_pct <= middle(trials, TrialFigures::saving)),
             miss_rate,
@@ -130,7 +130,7 @@ impl Assessment {
         })
     }
 
-    /// The logarithm of the objective, less the penalty of a rule that does not follow the device.
+    /// The logarithm of the objective, minus the penalty of a rule that does not follow the device.
     pub(crate) fn gain(&self) -> f64 {
         let follows = self.follows;
         self.value.log - if follows { 0.0 } else { NOT_FOLLOWING_PENALTY }
@@ -146,7 +146,7 @@ impl Assessment {
     }
 }
 
-/// The probability of a normal deviate below `errors`, by the logistic curve within 1 %.
+/// The probability that a normal deviate is below `errors`; the logistic curve is within 1 % of it.
 fn likely(errors: f64) -> f64 {
     1.0 / (1.0 + (-1.702 * errors).exp())
 }

@@ -1,4 +1,4 @@
-//! Selects by simulation a few rules that are worth a trial and differ from each other.
+//! Selects, by simulation, a few rules that are worth a trial and differ from each other.
 
 use crate::goal::WORTH;
 use crate::outlook::Outlook;
@@ -7,15 +7,16 @@ use q2c_result::role::Role;
 use q2c_sim::pareto_front;
 use std::collections::BTreeMap;
 
+/// A [`Role::BelowFloor`] rule lies at most this share of the floor below it.
 const BELOW: f64 = 0.08;
-/// Standard errors by which a [`Role::Safe`] rule lies above the floor.
+/// Number of standard errors by which a [`Role::Safe`] rule lies above the floor.
 const SAFE: f64 = 0.8;
-/// Of the longer sleep; rules of one family within it, and within `ALIKE_IOPS`, are alike.
+/// Share of the longer sleep. Rules of one family within this and `ALIKE_IOPS` are alike.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
 
-/// Rules not like any in `taken`, in the order to be tried. The user's own come first, and are left
-/// out only when `taken` names them.
+/// Returns rules that are not like any in `taken`, in the order in which to try them. The user's
+/// own come first; only those that `taken` names are left out.
 pub(crate) fn candidates(
     outlooks: &[Outlook],
     floor: f64,
@@ -60,7 +61,7 @@ fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
     families.into_values().collect()
 }
 
-/// Up to three rules, evenly over that part of the front of IOPS against CPU that pays.
+/// Up to three rules, evenly spaced over the paying part of the front of IOPS against CPU.
 fn front<'a>(outlooks: &[&'a Outlook]) -> Vec<&'a Outlook> {
     let points = outlooks.iter().map(|o| (o.iops.ratio(), o.cpu_pct));
     let points: Vec<(f64, f64)> = points.collect();
@@ -138,8 +139,8 @@ mod tests {
         }
     }
 
-    /// Among these six rules made by hand, `mean:50%` stands at the edge of the floor, `min:55%` is
-    /// safe, `mean:60%` lies below the floor, and `min:50%` is like `min:55%`.
+    /// Six rules made by hand: `mean:50%` is at the edge of the floor, `min:55%` is safe,
+    /// `mean:60%` is below the floor, and `min:50%` is like `min:55%`.
     #[test]
     fn candidates_differ_and_know_their_roles() {
         let outlooks = [

@@ -1,47 +1,48 @@
-//! The correction of the cost model that the trials call for.
+//! The correction of the cost model that the trials suggest.
 
 use q2c_model::{CostModel, Curve, WakeDelay};
 use serde::{Deserialize, Serialize};
 
-/// How the calibrated costs are changed; zeros change nothing. Each of these four numbers changes a
+/// The changes of the calibrated costs; zeros change nothing. Each of the four numbers changes a
 /// figure that many trials show, and a round of ten trials can tell them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
-    /// Added to the latency of every I/O that slept, a share of the median; may be negative.
+    /// Latency added to every I/O that slept, as a share of the median latency; may be negative.
     pub latency: f64,
-    /// Added to it as a share of the sleep asked; negative where polling slows the device.
+    /// Latency added to it, as a share of the sleep asked; negative if polling slows the device.
     pub relief: f64,
-    /// Added to every wake-up delay, a share of that calibrated for half the median latency.
+    /// Added to every wake-up delay, as a share of that calibrated for half the median latency.
     pub wake: f64,
-    /// Added to the thread CPU of a sleep, as a share of it.
+    /// Thread CPU added to a sleep, as a share of its calibrated thread CPU.
     pub sleep_cpu: f64,
 }
 
 pub(crate) const TERMS: usize = 4;
-/// Standard deviations before the first trial. The delay of a wake-up was seen to move between 22
-/// and 37 us within minutes (docs/journal/2026-11-20-tune-fidelity.md).
+/// Standard deviations of the terms before the first trial. The delay of a wake-up was seen to vary
+/// between 22 and 37 us within minutes (docs/journal/2026-11-20-tune-fidelity.md).
 pub(crate) const PRIOR: [f64; TERMS] = [0.03, 0.05, 0.15, 0.15];
-/// In standard deviations of [`PRIOR`]; beyond it a correction cannot express the effect.
+/// Limit of a term, in standard deviations of [`PRIOR`]; a correction cannot express more.
 const MOST: f64 = 3.0;
 
-/// By how much the trials contradict a cost that was calibrated.
+/// How much the trials contradict a calibrated cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contradiction {
-    /// The cost that the trials call for over the calibrated one.
+    /// The cost that the trials suggest, divided by the calibrated one.
     pub factor: f64,
-    /// True if the factor is at its limit. The trials may call for more than it allows.
+    /// True if the factor is at its limit; the trials may suggest more.
     pub at_bound: bool,
 }
 
+/// A term beyond this share of its cost contradicts the calibrated cost.
 const CONTRADICTED: f64 = 0.25;
 
 impl Correction {
-    /// The contradiction in the delay of a wake-up, if it is off by more than a quarter.
+    /// The contradiction in the wake-up delay; `None` if it is off by at most a quarter.
     pub fn of_wake(&self) -> Option<Contradiction> {
         contradiction(self.wake, PRIOR[2])
     }
 
-    /// The contradiction in the thread CPU of a sleep; `None` as for [`Correction::of_wake`].
+    /// The contradiction in the thread CPU of a sleep; `None` as in [`Correction::of_wake`].
     pub fn of_sleep_cpu(&self) -> Option<Contradiction> {
         contradiction(self.sleep_cpu, PRIOR[3])
     }
@@ -50,7 +51,7 @@ impl Correction {
         [self.latency, self.relief, self.wake, self.sleep_cpu]
     }
 
-    /// Limits each term to `MOST` standard deviations.
+    /// Limits each term to `MOST` standard deviations of its prior.
     pub(crate) fn clamped(terms: [f64; TERMS]) -> Self {
         let held = |i: usize| terms[i].clamp(-MOST * PRIOR[i], MOST * PRIOR[i]);
         Correction {
@@ -79,8 +80,8 @@ impl Correction {
     }
 
     fn added_latency(&self, known: &Curve, latency_ns: f64) -> Curve {
-        // From no sleep to four times the latency, the longest sleep of any rule; curves are flat
-        // beyond.
+        // The curve extends from no sleep to four times the latency, longer than any rule sleeps.
+        // Beyond that curves are flat.
         let mut x: Vec<f64> = known.x.clone();
         x.extend([0.0, 4.0 * latency_ns]);
         x.sort_by(f64::total_cmp);

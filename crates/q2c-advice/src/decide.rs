@@ -1,9 +1,8 @@
 //! Turns trials into a verdict.
 //!
-//! A recommended method has kept the floor in its own trials, or its trials lie so little below the
-//! floor that the floor is within their error. Simulation adds weight where trials leave a doubt:
-//! it can exclude a rule whose trials were lucky, but it never makes a rule the answer whose trials
-//! plainly lost.
+//! A recommended method has kept the floor in its own trials, or its trials are so little below the
+//! floor that the floor is within their error. Simulation adds weight if trials leave a doubt: it
+//! can exclude a rule whose trials were lucky. It never chooses a rule whose trials clearly lost.
 
 use crate::assessment::{Assessment, OPEN};
 use crate::evidence::{Estimate, Noise, TrialFigures, cores_of, per_core};
@@ -21,51 +20,51 @@ pub struct MethodContender {
     pub method: LaneMethod,
     /// All comparable trials of the method; empty when none has run yet.
     pub trials: Vec<TrialFigures>,
-    /// Carry each trial to all states of the device; empty for what is not simulated.
+    /// Factors that carry each trial to all states of the device; empty if not simulated.
     pub carries: Vec<Carry>,
-    /// IOPS and KIOPS/core over polling's by the corrected simulation; `None` without one.
+    /// IOPS and KIOPS/core over polling's in the corrected simulation; `None` without one.
     pub belief: Option<(Estimate, Estimate)>,
 }
 
-/// A verdict. All indices are those of the contenders that were given to [`decide`].
+/// A verdict. All indices are those of the contenders given to [`decide`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdviceDecision {
     /// The kind of answer.
     pub verdict: Verdict,
     /// The method to use; `None` for classic polling, which needs no trial.
     pub chosen: Option<usize>,
-    /// The floor that was applied, IOPS over polling's.
+    /// The floor that was applied, as a share of polling's IOPS.
     pub floor: f64,
     /// The method that a trade-off names: the best of those that pay and lose least IOPS.
     pub nearest: Option<usize>,
-    /// The best rule that follows the device, where the chosen method does not.
+    /// The best rule that follows the device; only set if the chosen method does not.
     pub following: Option<usize>,
-    /// The best method that would be the answer by its own trials only, with both IOPS.
+    /// The best method that only its own trials support, with its IOPS there and over the run.
     pub elsewhere: Option<(usize, [f64; 2])>,
     /// Methods that more trials could still make the answer, most promising first.
     pub open: Vec<usize>,
-    /// The method named has one trial or, where none is named, no method that sleeps has more.
+    /// True if the named method has one trial or, if none is named, no sleeping method has more.
     pub by_single_trials: bool,
 }
 
-/// Scores within this share are equal: rules that follow the device come first, then fewer misses,
-/// then fewer numbers to set.
+/// Scores within this difference count as equal. Then rules that follow the device come first, then
+/// fewer misses, then fewer numbers to set.
 pub(crate) const EQUAL: f64 = 0.01;
-/// The answer gets more trials while it breaks the floor by a probability between these.
+/// The answer gets more trials while it breaks the floor with a probability of this to 1 - this.
 const DOUBT: f64 = 0.15;
-/// Fewest trials that have an interval, whatever the user asked for.
+/// The fewest trials that have an interval; at least these are needed, whatever the user asked.
 const WITH_INTERVAL: u32 = 2;
-/// A sign test: so few trials below the floor would come by at most this probability if the median
-/// of all possible trials were on it.
+/// Limit of a sign test: the largest probability that so few trials lie below the floor by chance,
+/// if the median of all possible trials were on it.
 const BY_CHANCE: f64 = 0.05;
-/// A method that may gain this share over the answer is tried again before the answer is.
+/// Share over the answer that a method may gain, for it to be tried again before the answer is.
 const PROMISING: f64 = 0.05;
-/// Fixed, so that the same trials give the same interval.
+/// A fixed seed, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
-/// One that loses this share more of the IOPS may still be named, if it saves more.
+/// A method that loses up to this share more of the IOPS may still be named, if it saves more.
 const NEARLY: f64 = 0.02;
 
-/// Decides by the trials so far; an answer needs `wanted` of them.
+/// Decides by the trials so far; an answer needs `wanted` trials.
 pub fn decide(
     contenders: &[MethodContender],
     goal: &Goal,
@@ -103,7 +102,7 @@ pub fn decide(
     }
 }
 
-/// The best that keep the floor by their own trials alone and gain more than the answer.
+/// The best method that keeps the floor only by its own trials and gains more than the answer.
 fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(usize, [f64; 2])> {
     let least = winner.map_or(0.0, Assessment::gain);
     let missed = assessed.iter().filter(|v| {
@@ -114,7 +113,7 @@ fn elsewhere(assessed: &[Assessment], winner: Option<&Assessment>) -> Option<(us
     Some((best.index, [best.own, best.over_run]))
 }
 
-/// The method `named` has a single trial or, where none is, all methods that sleep have.
+/// True if the method `named` has a single trial or, without one, all methods that sleep have.
 fn by_single_trials(assessed: &[Assessment], named: Option<usize>) -> bool {
     let asked = |v: &&Assessment| named.map_or(v.sleeps, |named| v.index == named);
     let mut asked = assessed.iter().filter(asked).peekable();
@@ -125,14 +124,14 @@ fn cores_of_all(contenders: &[MethodContender]) -> PerCore {
     cores_of(contenders.iter().map(|c| c.trials.as_slice()))
 }
 
-/// How surely the floor is kept is part of the score: what is certain and gains next to nothing
-/// does not win against what gains much and probably keeps it.
+/// The winner. Scores include how surely the floor is kept: a certain method that gains next to
+/// nothing does not win against one that gains much and probably keeps it.
 fn winner(assessed: &[Assessment]) -> Option<&Assessment> {
     let keeps = |v: &&Assessment| v.pays && v.floor_kept;
     best(assessed.iter().filter(keeps))
 }
 
-/// Among equals follows the device, then fewest misses, then fewest numbers to set.
+/// The best score; among equals, one that follows the device, then fewest misses, fewest numbers.
 fn best<'a>(assessed: impl Iterator<Item = &'a Assessment> + Clone) -> Option<&'a Assessment> {
     let scores = assessed.clone().map(Assessment::score);
     let top = scores.fold(f64::NEG_INFINITY, f64::max);
@@ -161,7 +160,7 @@ fn verdict(
     }
 }
 
-/// The best of those that pay and lose about the least IOPS; it may be interrupts.
+/// The best of the methods that pay and lose nearly the least IOPS; it may be interrupts.
 fn nearest(assessed: &[Assessment]) -> Option<&Assessment> {
     let paying = || assessed.iter().filter(|v| v.pays && v.limits_kept);
     let iops = paying().map(|v| v.iops.log);
@@ -181,7 +180,7 @@ fn open(
             v.gain() - w.score() > EQUAL - OPEN * error
         })
     };
-    // One that beats the answer stays open: a reader would ask why it is not the answer.
+    // A method that beats the answer in its trials stays open; a reader would ask why it lost.
     let lucky =
         |v: &Assessment| v.kept && v.pays && winner.is_none_or(|w| v.measured > w.measured + EQUAL);
     let unsure = |v: &Assessment| {
@@ -206,7 +205,7 @@ fn open(
 }
 
 impl AdviceDecision {
-    /// The decision as a result, with the arguments of [`decide`]; `asked` is the floor as written.
+    /// The decision as a result, with the arguments of [`decide`]; `asked` is the floor as typed.
     pub fn recommendation(
         &self,
         bs: Bytes,
@@ -252,7 +251,7 @@ impl AdviceDecision {
         single.into_iter().chain(untried).chain(within).collect()
     }
 
-    /// Too many trials are below it as well: the interval alone only widens, and never settles.
+    /// Requires a sign test as well: an interval alone only widens with trials, and never settles.
     fn floor_within(&self, contenders: &[MethodContender]) -> Option<Undecided> {
         let ratios = contenders[self.chosen?].trials.iter();
         let ratios: Vec<f64> = ratios.map(TrialFigures::relative_iops).collect();
@@ -275,7 +274,7 @@ fn by_chance(below: usize, n: usize) -> f64 {
     sum
 }
 
-/// Each relative to polling; `None` where the chosen method is Linux's rule or no rule.
+/// KIOPS/core of the chosen method over Linux's rule; `None` if it is that rule or no rule.
 fn over_linux(contenders: &[MethodContender], chosen: usize) -> Option<Ratio> {
     let linux = LaneMethod::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
     let theirs = contenders.iter().find(|c| c.method == linux)?;

@@ -1,4 +1,4 @@
-//! The figures of trials beside polling, and how exactly they are known.
+//! The figures of trials relative to polling, and how exactly they are known.
 
 use crate::goal::saving;
 use q2c_model::Rates;
@@ -8,46 +8,46 @@ use q2c_result::tune::{PerCore, Relative};
 /// Classic polling in the slices before, between and after the parts of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PollingBaseline {
-    /// I/Os per second, all lanes.
+    /// I/Os per second of all lanes.
     pub iops: f64,
-    /// Thread CPU, percent of one CPU and lane.
+    /// Thread CPU per lane, percent of one CPU.
     pub cpu_pct: f64,
-    /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
+    /// Busy CPUs of the machine, minus the idle baseline; `None` if they could not be read.
     pub busy_cpus: Option<f64>,
-    /// Whether the lanes sleep between their I/Os, so that polling does not take a whole CPU.
+    /// True if the lanes sleep between their I/Os, so that polling does not take a whole CPU.
     pub thinks: bool,
-    /// Quantiles at the midpoints of equal shares, from submission to reaping, ns, or zeros.
+    /// Latencies from submission to reaping, ns: quantiles at midpoints of equal shares; or zeros.
     pub waits: [f32; WAITS],
 }
 
-/// Number of quantiles of the waits beside a trial.
+/// Number of quantiles of the waits in a trial's polled slices.
 pub const WAITS: usize = 32;
 
 /// The paired prediction of a trial: its rule simulated on the polled slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Predicted {
-    /// IOPS over those of the slices.
+    /// IOPS over the IOPS of the slices.
     pub relative_iops: f64,
-    /// Thread CPU, percent of one CPU and lane.
+    /// Thread CPU per lane, percent of one CPU.
     pub cpu_pct: f64,
-    /// Misses / I/Os handled.
+    /// Misses / I/Os that hybrid polling handled.
     pub miss_rate: f64,
 }
 
-/// The figures of one live trial: of its parts, if nothing else is said.
+/// The figures of one live trial; without another word, those of its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrialFigures {
     /// Speed, cost and sleeps of all lanes.
     pub rates: Rates<f64>,
-    /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
+    /// Busy CPUs of the machine, minus the idle baseline; `None` if they could not be read.
     pub busy_cpus: Option<f64>,
     /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
     /// The figures of the polled slices.
     pub beside: PollingBaseline,
-    /// The paired prediction; `None` for a method that is not predicted.
+    /// The paired prediction; `None` if the method is not predicted.
     pub predicted: Option<Predicted>,
-    /// The referee's round in which it ran, from 0.
+    /// The referee's round in which the trial ran, from 0.
     pub round: u32,
 }
 
@@ -58,17 +58,17 @@ impl TrialFigures {
         figures.iter().all(|f| f.is_finite() && *f > 0.0)
     }
 
-    /// The most thread CPU with which a rule has left it, percent: a share of polling's.
+    /// The most thread CPU, percent, at which a rule counts as leaving it: a share of polling's.
     pub(crate) fn saving(&self) -> f64 {
         saving(self.beside.thinks, self.beside.cpu_pct)
     }
 
-    /// IOPS over those of polling beside it.
+    /// IOPS over the IOPS of the polled slices.
     pub fn relative_iops(&self) -> f64 {
         self.rates.iops / self.beside.iops
     }
 
-    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs where they are known.
+    /// KIOPS/core over that of the polled slices, by the machine's busy CPUs; `None` if unknown.
     pub fn relative_per_core(&self) -> Option<f64> {
         let busy = self.busy_cpus.filter(|&busy| busy > 0.0)?;
         let beside = self.beside.busy_cpus.filter(|&busy| busy > 0.0)?;
@@ -82,7 +82,7 @@ impl TrialFigures {
         }
     }
 
-    /// KIOPS/core over that of polling beside it, by the submitting threads alone.
+    /// KIOPS/core over that of the polled slices, counting only the submitting threads' CPU.
     pub fn relative_per_thread_cpu(&self) -> f64 {
         self.relative_iops() * self.beside.cpu_pct / self.rates.cpu_pct
     }
@@ -92,9 +92,9 @@ pub(crate) fn middle(trials: &[TrialFigures], of: impl Fn(&TrialFigures) -> f64)
     median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
 }
 
-/// What KIOPS/core divides by: the machine's CPUs when most trials of every method have them. All
-/// methods divide by the same, since interrupts that belong to no thread would make one look
-/// better.
+/// The CPU time that KIOPS/core divides by: the machine's busy CPUs if most trials of every method
+/// have them. All methods divide by the same, because interrupts that belong to no thread would
+/// make one look better.
 pub fn cores_of<'a>(methods: impl Iterator<Item = &'a [TrialFigures]>) -> PerCore {
     let seen = |trials: &[TrialFigures]| {
         let known = trials.iter().filter_map(TrialFigures::relative_per_core);
@@ -113,7 +113,7 @@ pub(crate) fn per_core(trials: &[TrialFigures], cores: PerCore) -> Vec<f64> {
     trials.filter_map(|trial| trial.per_core(cores)).collect()
 }
 
-/// The relative figures of a cell as a result; `cores` is that of all cells compared.
+/// The relative figures of a cell as a result, `None` without trials; `cores` is that of all cells.
 pub fn relative(trials: &[TrialFigures], cores: PerCore) -> Option<Relative> {
     let iops: Vec<f64> = trials.iter().map(TrialFigures::relative_iops).collect();
     (!trials.is_empty()).then(|| Relative {
@@ -132,30 +132,31 @@ pub struct Estimate {
     pub se: f64,
 }
 
+/// Standard error of a median over that of a mean, for normal deviates.
 const OF_MEDIAN: f64 = 1.25;
 
 impl Estimate {
-    /// Estimates the median of ratios whose logarithms scatter by `sd`, if it is above 0.
+    /// Estimates the median of ratios whose logarithms scatter by `sd`; `None` if not above 0.
     pub(crate) fn from_ratios(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
         let middle = median(&ratios);
         (middle > 0.0).then(|| Estimate {
-            // Not the median of the logarithms: it agrees with the median that is printed.
+            // This is not the median of the logarithms, so that it agrees with the printed median.
             log: middle.ln(),
             se: match ratios.len() {
-                // A median of one or two is their mean.
+                // The median of one or two values is their mean.
                 1 | 2 => sd / (ratios.len() as f64).sqrt(),
                 n => OF_MEDIAN * sd / (n as f64).sqrt(),
             },
         })
     }
 
-    /// The estimated ratio itself.
+    /// The estimated ratio.
     pub(crate) fn ratio(&self) -> f64 {
         self.log.exp()
     }
 
-    /// Joins two estimates, each weighted by the inverse of its squared error.
+    /// Joins two estimates, each weighted by the inverse of its squared standard error.
     pub(crate) fn joined(self, other: Option<Estimate>) -> Estimate {
         let Some(other) = other else { return self };
         let (a, b) = (1.0 / self.se.powi(2), 1.0 / other.se.powi(2));
@@ -165,13 +166,13 @@ impl Estimate {
         }
     }
 
-    /// How many standard errors the estimate lies above a ratio; negative when it lies below.
+    /// Number of standard errors by which the estimate is above a ratio; negative if it is below.
     pub(crate) fn above(&self, ratio: f64) -> f64 {
         (self.log - ratio.ln()) / self.se.max(f64::MIN_POSITIVE)
     }
 }
 
-/// How much single trials scatter at one block size, as standard deviations of logarithms.
+/// The scatter of single trials at one block size, as standard deviations of logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Scatter of relative IOPS.
@@ -180,12 +181,13 @@ pub struct Noise {
     pub per_core: f64,
 }
 
-/// The scatter that is assumed before the first trial (docs/journal/2026-11-22-verdicts.md).
+/// The scatter assumed before the first trial (docs/journal/2026-11-22-verdicts.md).
 const ASSUMED: f64 = 0.04;
+/// Weight of [`ASSUMED`], in degrees of freedom.
 const WEIGHT: f64 = 1.0;
 
 impl Noise {
-    /// Pools the scatter within each cell over the trials of all cells.
+    /// Pools the scatter within each cell over all cells.
     pub fn from_cells<'a>(cells: impl Iterator<Item = &'a [TrialFigures]> + Clone) -> Self {
         let iops =
             |trials: &[TrialFigures]| trials.iter().map(TrialFigures::relative_iops).collect();
@@ -242,7 +244,7 @@ mod tests {
         assert_eq!(one.relative_per_thread_cpu(), 1.92);
     }
 
-    /// Polling that thinks takes 40 % of a CPU, a rule that has left it at most 97 % of that.
+    /// Polling that thinks takes 40 % of a CPU, so a rule that has left it takes at most 38.8 %.
     #[test]
     fn a_rule_leaves_what_polling_takes() {
         let mut one = trial(96.0, 0.6);
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(Estimate::from_ratios(&[f64::NAN], 0.01), None);
     }
 
-    /// Where half the trials of a method lack busy CPUs, all are compared by thread CPU.
+    /// If half the trials of a method lack busy CPUs, all methods are compared by thread CPU.
     #[test]
     fn busy_cpus_of_all_methods_or_of_none() {
         let mut blind = trial(96.0, 0.6);
@@ -276,7 +278,7 @@ mod tests {
         let both = cores_of([&seen[..], &half[..], &[]].into_iter());
         assert_eq!(both, PerCore::Threads);
         let by_threads = relative(&seen, both).unwrap();
-        // 90 and 96 % of the IOPS at half of the thread CPU.
+        // 90 and 96 % of the IOPS with half of the thread CPU.
         assert_eq!(by_threads.kiops_per_core.min, 1.8);
         assert_eq!(by_threads.kiops_per_core.max, 1.92);
         assert_eq!(by_threads.cores, PerCore::Threads);
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(sure.joined(None), sure);
     }
 
-    /// Deviations are -2 %, 0 and +2 % in both: (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
+    /// Deviations are -2 %, 0 and +2 % in both cells: (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
     #[test]
     fn scatter_is_pooled_within_cells() {
         let cell = |center: f64| {

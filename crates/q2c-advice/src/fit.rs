@@ -1,15 +1,15 @@
-//! Fits the correction that explains the trials best: least squares with a prior, by Gauss-Newton.
+//! Fits the correction that best explains the trials: least squares with a prior, by Gauss-Newton.
 
 use crate::correction::{Correction, PRIOR, TERMS};
 
-/// Logarithm of the relative IOPS, thread CPU as a share of a CPU, miss rate.
+/// Number of figures: log of the relative IOPS, thread CPU as a share of a CPU, miss rate.
 pub(crate) const FIGURES: usize = 3;
 pub(crate) type FitFigures = [f64; FIGURES];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Observed {
     pub cell: usize,
-    /// Index of the correction that the prediction was made with, among those of [`fit`].
+    /// Index, in the list given to [`fit`], of the correction that the prediction was made with.
     pub correction: usize,
     pub off: FitFigures,
     pub sd: FitFigures,
@@ -18,9 +18,9 @@ pub(crate) struct Observed {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FittedCorrection {
     pub correction: Correction,
-    /// Lower Cholesky triangle: the terms' covariance is this times its transpose.
+    /// Lower Cholesky triangle: this times its transpose is the covariance of the terms.
     pub spread: Matrix,
-    /// Of the logarithm of a cell's IOPS that no correction can explain.
+    /// Standard deviation of the logarithm of a cell's IOPS that no correction can explain.
     pub form_sd: f64,
 }
 
@@ -34,18 +34,19 @@ impl Default for FittedCorrection {
     }
 }
 
-/// Gauss-Newton steps: the simulated figures are nearly linear in each term.
+/// Number of Gauss-Newton steps: the simulated figures are nearly linear in each term.
 const STEPS: usize = 4;
-/// Distance over which a derivative is taken, as a share of the term's prior.
+/// Distance over which a derivative is taken, as a share of the term's prior deviation.
 const REACH: f64 = 0.3;
-/// Trials beyond so many standard deviations weigh less: a stall is not a sleep's cost.
+/// Trials beyond this many standard deviations weigh less: a stall is not the cost of a sleep.
 const OUTLIER: f64 = 2.5;
+/// Form error of the model, log IOPS: assumed value, its weight in cells, and least value.
 const FORM_SD: f64 = 0.008;
 const FORM_WEIGHT: f64 = 3.0;
 const LEAST_FORM_SD: f64 = 0.003;
 
-/// Fits a correction to the trials. `corrections` are those of the rounds so far; `simulate` must
-/// use the same recordings and draws at each call.
+/// Fits a correction to the trials. `corrections` are those of the rounds so far. `simulate` must
+/// use the same recordings and draws in each call.
 pub(crate) fn fit(
     observed: &[Observed],
     corrections: &[Correction],
@@ -76,7 +77,7 @@ pub(crate) fn fit(
     }
 }
 
-/// The errors left in each cell's IOPS, less what the noise of trials explains.
+/// The deviation left in each cell's log IOPS, minus what the noise of trials explains.
 fn form_sd(observed: &[Observed], then: &[Vec<FitFigures>], now: &[FitFigures]) -> f64 {
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
     for (cell, figures) in now.iter().enumerate() {
@@ -104,7 +105,7 @@ fn slopes(
 ) -> Vec<[FitFigures; TERMS]> {
     let mut slopes = vec![[[0.0; FIGURES]; TERMS]; now.len()];
     for i in 0..TERMS {
-        // The step goes towards zero, away from the bound of the term.
+        // The step goes towards zero, away from the limit of the term.
         let step = if terms[i] > 0.0 {
             -REACH * PRIOR[i]
         } else {
@@ -171,7 +172,7 @@ fn normal_equations(
     (matrix, right)
 }
 
-/// By elimination; `None` where a pivot is not a positive number.
+/// Inverts by elimination; `None` if a pivot is not a positive number.
 fn inverse(mut matrix: Matrix) -> Option<Matrix> {
     let mut inverse = diagonal([1.0; TERMS]);
     for pivot in 0..TERMS {
@@ -199,7 +200,7 @@ fn inverse(mut matrix: Matrix) -> Option<Matrix> {
 mod tests {
     use super::*;
 
-    /// Figures are linear in the terms here: the true correction, but for the prior's pull.
+    /// Figures are linear in the terms here: the fit finds the truth, except for the prior's pull.
     #[test]
     fn a_known_correction_is_found() {
         let truth = Correction {

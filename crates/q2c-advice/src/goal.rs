@@ -1,4 +1,4 @@
-//! The goal of a recommendation: an objective, a floor of IOPS, and limits; and the choice among
+//! The goal of a recommendation: an objective, a floor of IOPS, and limits. Also the choice among
 //! the kernel's own ways to sleep.
 
 use crate::evidence::{TrialFigures, middle};
@@ -7,17 +7,17 @@ pub use q2c_result::tune::{FLOOR, SAVING, WORTH};
 use q2c_result::tune::{Relative, Verdict};
 use q2c_sim::{Limits, MinIops, Objective};
 
-/// What a recommended method should be best at, and which limits it has to keep.
+/// What a recommended method should be best at, and which limits it must keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
     /// The figure by which methods are compared.
     pub objective: Objective,
-    /// The floor, and the bounds on latency and CPU.
+    /// The floor of IOPS, and the limits on latency and CPU.
     pub limits: Limits,
 }
 
-/// The most thread CPU with which a method has left it, percent: a share of polling's, which is
-/// less than a CPU where the lanes think.
+/// The most thread CPU, percent, at which a method counts as having left it: a share of polling's
+/// CPU, which is less than a whole CPU if the lanes think.
 pub(crate) fn saving(thinks: bool, polled_pct: f64) -> f64 {
     if thinks {
         SAVING / 100.0 * polled_pct
@@ -27,7 +27,7 @@ pub(crate) fn saving(thinks: bool, polled_pct: f64) -> f64 {
 }
 
 impl Goal {
-    /// The floor as a share of polling's IOPS, which are `poll_iops`.
+    /// The floor as a share of polling's IOPS, where polling has `poll_iops`.
     pub fn floor(&self, poll_iops: f64) -> f64 {
         match self.limits.min_iops {
             None => FLOOR,
@@ -36,7 +36,7 @@ impl Goal {
         }
     }
 
-    /// Whether the medians of the trials keep the bounds on p99 latency and thread CPU.
+    /// True if the medians of the trials keep the limits on p99 latency and thread CPU.
     pub(crate) fn other_limits_kept(&self, trials: &[TrialFigures]) -> bool {
         let within = |limit: Option<f64>, of: fn(&TrialFigures) -> f64| {
             limit.is_none_or(|most| middle(trials, of) <= most)
@@ -51,7 +51,7 @@ impl Goal {
 pub struct KernelWay<'a> {
     /// The method.
     pub method: &'a Method,
-    /// Its figures over the kernel's classic polling.
+    /// Its figures relative to the kernel's classic polling.
     pub relative: &'a Relative,
     /// CPU of the polling threads, percent of one CPU.
     pub cpu_pct: f64,
@@ -78,8 +78,8 @@ impl KernelWay<'_> {
     }
 }
 
-/// The best way among those that pay and keep `floor` of classic polling's IOPS and the limits.
-/// Without one, the verdict says what is missing.
+/// The best of the ways that pay, keep the limits, and keep `floor`, a share of classic polling's
+/// IOPS. Without one, the verdict says what is missing.
 pub fn best_of_kernel<'a>(
     ways: &[KernelWay<'a>],
     floor: f64,
@@ -112,8 +112,8 @@ mod tests {
         }
     }
 
-    /// The first saves most and loses too many IOPS, the second is best, the third the fastest; the
-    /// fourth never left the CPU.
+    /// The first saves most but loses too many IOPS, the second is best, the third is the fastest.
+    /// The fourth never left the CPU.
     #[test]
     fn the_objective_chooses_among_those_that_keep_the_limits() {
         let methods = ["1us", "2us", "3us", "4us"];

@@ -1,10 +1,10 @@
-//! Which method and sleep rule a device should be used with: simulation proposes, trials decide.
+//! Finds the method and sleep rule to use on a device: simulation proposes, trials decide.
 //!
-//! [`Referee`] plans a round of trials, is told what they measured, and plans the next round.
-//! Between two rounds it corrects the cost model where the trials contradict it ([`Correction`]),
-//! simulates again, drops the methods that have lost and adds those that now look better.
-//! [`decide`] turns the trials into a verdict. No part of this crate touches a device: its caller
-//! runs the trials.
+//! [`Referee`] plans a round of trials, takes their results, and plans the next round. Between two
+//! rounds it corrects the cost model if the trials contradict it ([`Correction`]), and simulates
+//! again. Then it drops methods that have lost and adds those that now look better. [`decide`]
+//! turns the trials into a verdict. No part of this crate touches a device: its caller runs the
+//! trials.
 
 mod assessment;
 mod candidates;

@@ -1,5 +1,5 @@
-//! Predicts the figures of a method on polled recordings, and simulates every rule of the grid on
-//! resampled ones with costs varied as far as uncertain.
+//! Predicts the figures of a method on polled recordings. Also simulates every rule of the grid on
+//! resampled recordings, with costs varied within their uncertainty.
 
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
@@ -19,53 +19,56 @@ use q2c_sim::{
 pub struct SimulationInputs {
     /// Calibrated costs.
     pub cost: CostModel,
-    /// Polled recordings, spread over the run; each has one [`LaneRecording`] per lane.
+    /// Polled recordings, oldest first; each has one [`LaneRecording`] per lane.
     pub recordings: Vec<Vec<LaneRecording>>,
     /// Median of the latency from the submission's return to the reaping, ns.
     pub latency_ns: f64,
-    /// Rules beside the standard grid.
+    /// Rules in addition to the standard grid.
     pub own: Vec<PolicySpec>,
     /// Seed of all draws.
     pub seed: u64,
 }
 
-/// What simulations expect of a rule; "over polling's" is on the same part of a recording.
+/// What simulations expect of a rule, relative to polling on the same part of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
     /// The rule and its parameters.
     pub policy: PolicySpec,
-    /// Whether the rule adapts its sleep to the device.
+    /// True if the rule adapts its sleep to the device.
     pub follows: bool,
     /// IOPS over polling's.
     pub iops: Estimate,
     /// KIOPS/core over polling's.
     pub per_core: Estimate,
-    /// Thread CPU, percent of one CPU and lane.
+    /// Thread CPU per lane, percent of one CPU.
     pub cpu_pct: f64,
-    /// At most [`SAVING`](crate::SAVING) percent of the CPU or, with think time, of what polling
-    /// takes.
+    /// True if it takes at most [`SAVING`](crate::SAVING) percent of a CPU or, with think time, of
+    /// the CPU that polling takes.
     pub saves: bool,
-    /// Sleep asked, mean over all I/Os, ns.
+    /// Mean sleep asked over all I/Os, ns.
     pub sleep_ns: f64,
     /// Misses / I/Os.
     pub miss_rate: f64,
-    /// The objective over polling's, mean over the draws; more is better.
+    /// The objective over polling's, averaged over the draws; more is better.
     pub value: f64,
-    /// The objective over polling's, lowered where a draw breaks the floor, 0 beyond a limit,
-    /// averaged over all draws and the rule's neighbours in the grid.
+    /// The objective over polling's, averaged over all draws and the rule's neighbours in the grid.
+    /// A draw that breaks the floor lowers it; one beyond a limit counts 0.
     pub robust: f64,
 }
 
-/// Several lanes need the slower simulator, so they get fewer draws.
+/// Numbers of draws. Several lanes need the slower simulator, so they get fewer.
 const DRAWS_OF_ONE_LANE: usize = 6;
 const DRAWS_OF_MANY: usize = 4;
+/// Simulated time of a draw before figures count, and the time that counts.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 const MEASURE: Nanos = Nanos::from_millis(600);
-/// ms; those of the standard grid lie so near to each other that trials cannot tell them apart.
+/// Periods to simulate, ms. Those of the standard grid are too close for trials to tell apart.
 const PERIODS_MS: [f64; 4] = [2.0, 10.0, 50.0, 100.0];
+/// Share of a recording's I/Os that one draw simulates.
 const PART: f64 = 0.6;
-/// Power of (IOPS / floor) below the floor: IOPS 1 % below it cost 11 % of the objective.
+/// Power of (IOPS / floor) below the floor: 1 % less IOPS costs 11 % of the objective.
 const EDGE: i32 = 12;
+/// Weight of a rule's own value, where each neighbour in the grid weighs 1.
 const OWN_WEIGHT: f64 = 2.0;
 
 pub(crate) fn grid(setting: &SimulationInputs) -> Vec<PolicySpec> {
@@ -127,7 +130,7 @@ fn draw(
     n: usize,
     rng: &mut Rng,
 ) -> OutlookDraw {
-    // The newest recording comes first, so that the first draws show what the device does now.
+    // The newest recording comes first, so that the first draws show the present device.
     let count = setting.recordings.len();
     let recording = &setting.recordings[count - 1 - n % count];
     let start = rng.unit();
@@ -150,7 +153,7 @@ fn draw(
     OutlookDraw { cells, poll }
 }
 
-/// From the share `start` on; at the end it goes on at the beginning.
+/// The part of a lane from the share `start` on; it wraps around at the end.
 fn part(lane: &LaneRecording, start: f64) -> LaneRecording {
     let most = (lane.len() as f64 * PART).ceil() as usize;
     let from = (start * lane.len() as f64) as usize;
@@ -184,7 +187,7 @@ fn utility(draw: &OutlookDraw, i: usize, goal: &Goal) -> f64 {
     }
     let (iops, _) = relative(draw, i);
     let floor = goal.floor(draw.poll.gives.rates.iops);
-    // The floor is no hard limit here: the simulation may be wrong by a little.
+    // The floor is not a hard limit here, because the simulation may be a little wrong.
     value(draw, i, goal) * (iops / floor).min(1.0).powi(EDGE)
 }
 
@@ -198,7 +201,7 @@ fn over(draws: &[OutlookDraw], of: impl Fn(&OutlookDraw) -> f64) -> f64 {
     mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 
-/// Of a ratio's logarithm over the draws; `form_sd` adds the error of the model's form.
+/// A ratio's estimate from its logarithms; `form_sd` adds the error of the model's form.
 fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
     let middle = mean(&logs);
@@ -209,6 +212,7 @@ fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     }
 }
 
+/// Windows that a rule runs before its figures count, and the shortest such time.
 const SETTLE_PERIODS: u64 = 2;
 const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
 
@@ -217,13 +221,13 @@ pub(crate) fn period_ns(policy: &PolicySpec) -> Option<f64> {
     params.find(|(name, _)| *name == "period").map(|(_, ns)| ns)
 }
 
-/// How long a rule runs before its figures count, in live trials and in simulations alike.
+/// Time that a rule runs before its figures count, in live trials and in simulations alike.
 pub fn settling(policy: &PolicySpec) -> Nanos {
     let periods = period_ns(policy).map_or(0, |ns| ns as u64 * SETTLE_PERIODS);
     Nanos(periods.max(SETTLE_LEAST.0))
 }
 
-/// Simulates a method on polled recordings, one per lane, with the lanes on `cpus`, for the time
+/// Simulates a method on polled recordings, one per lane on each of `cpus`. It counts the time
 /// `measure` after the rule has settled.
 pub fn predict(
     method: &LaneMethod,

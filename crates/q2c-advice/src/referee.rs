@@ -1,4 +1,4 @@
-//! The referee plans rounds of trials by the results of the trials before.
+//! The referee plans rounds of trials from the results of earlier trials.
 
 use crate::candidates::candidates;
 use crate::correction::Correction;
@@ -16,16 +16,16 @@ use q2c_result::tune::{PerCore, Recommendation, Verdict};
 use q2c_sim::{LaneRecording, Objective};
 use rayon::prelude::*;
 
-/// The question that a referee answers: one block size on one target.
+/// The question that a referee answers: which method is best for one block size on one target.
 #[derive(Clone, Debug)]
 pub struct RefereeQuestion {
-    /// Objective, floor and limits.
+    /// The objective, the floor and the limits.
     pub goal: Goal,
     /// Calibrated costs, first recordings, the user's own rules, and the seed.
     pub setting: SimulationInputs,
     /// CPUs that the lanes are pinned to, one per lane.
     pub cpus: Vec<CpuId>,
-    /// Trials that the answer needs (`--trials`).
+    /// Number of trials that the answer needs (`--trials`).
     pub wanted: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct RefereeQuestion {
 pub struct Order {
     /// The method to try.
     pub method: LaneMethod,
-    /// Why the method was tried first; it stays the same in later rounds.
+    /// The reason why the method was tried first; it stays the same in later rounds.
     pub role: Role,
     /// Number of trials in this round.
     pub trials: u32,
@@ -46,15 +46,15 @@ struct TriedMethod {
     trials: Vec<TrialFigures>,
 }
 
-/// Decides which methods are tried, and which one has won, for one block size. For each round the
-/// caller calls [`Referee::next`] for the orders, runs trials with predictions by
-/// [`Referee::cost`], and gives them to [`Referee::add_trial`] and a new polled recording to
-/// [`Referee::add_recording`], until there is no order. The same recordings and trials give the
-/// same orders, so that a run can be resumed.
+/// Decides which methods are tried, and which one has won, for one block size. In each round the
+/// caller gets orders from [`Referee::next`] and runs trials, predicted with [`Referee::cost`]. It
+/// passes them to [`Referee::add_trial`], and a new polled recording to [`Referee::add_recording`],
+/// until there is no order. Equal recordings and trials give equal orders, so that a run can be
+/// resumed.
 pub struct Referee {
     subject: RefereeQuestion,
     tried: Vec<TriedMethod>,
-    /// With which each round was predicted, as many as there are rounds planned.
+    /// The correction with which each planned round was predicted, in the order of the rounds.
     corrections: Vec<Correction>,
     fitted: FittedCorrection,
     outlooks: Vec<Outlook>,
@@ -63,22 +63,24 @@ pub struct Referee {
 
 /// The rule that the published study found best.
 pub const PUBLISHED: &str = "min:ratio=70%,period=10ms";
-/// First rounds of one trial per method: the simulation learns from many methods.
+/// Number of first rounds with one trial per method: simulation learns from many methods.
 const SINGLE_ROUNDS: usize = 2;
+/// Most open methods tried again in a round of single trials; then in a later round.
 const AGAIN: usize = 5;
 const FOCUS: usize = 2;
-/// Most new rules in each round, the last for all later ones; first come all candidates.
+/// Most new rules in each round: all candidates in the first; the last number is for later rounds.
 const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
-/// Trials that baselines, Linux's rule and the user's rules get even when they are not open.
+/// Number of trials that baselines, Linux's rule and the user's rules get even if not open.
 pub const COMPARED: usize = 2;
+/// Simulated time of each prediction while a correction is fitted.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
-/// The simulator's own errors: of thread CPU as a share of a CPU, and of the miss rate.
+/// The simulator's own standard errors: of thread CPU as a share of a CPU, and of the miss rate.
 const MODEL_SD: [f64; 2] = [0.04, 0.08];
-/// By which the robust objective of a new rule must exceed that of the answer so far.
+/// Share by which the robust objective of a new rule must exceed that of the present answer.
 const PROMISE: f64 = 0.01;
 
 impl Referee {
-    /// A referee before its first round.
+    /// Creates a referee before its first round.
     pub fn new(subject: RefereeQuestion) -> Self {
         Referee {
             subject,
@@ -90,12 +92,12 @@ impl Referee {
         }
     }
 
-    /// Adds a polled recording that was made since the last round: one [`LaneRecording`] per lane.
+    /// Adds a polled recording made since the last round: one [`LaneRecording`] per lane.
     pub fn add_recording(&mut self, recording: Vec<LaneRecording>) {
         self.subject.setting.recordings.push(recording);
     }
 
-    /// The next round of at most `most` trials; empty when the answer is clear or none is left.
+    /// The next round of at most `most` trials; empty if the answer is clear or none are left.
     pub fn next(&mut self, most: u32) -> Vec<Order> {
         self.learn();
         let begins = self.corrections.is_empty();
@@ -106,7 +108,7 @@ impl Referee {
         };
         let mut left = most;
         let mut kept = Vec::new();
-        // The last trials are spent, too, where an order has to do with fewer.
+        // The last trials are used up too, even if an order gets fewer than it asks for.
         for order in orders {
             let trials = order.trials.min(left);
             left -= trials;
@@ -123,7 +125,7 @@ impl Referee {
         kept
     }
 
-    /// Takes one trial of an ordered method; one that cannot be compared is only spent.
+    /// Takes one trial of an ordered method. A trial that cannot be compared only counts as spent.
     pub fn add_trial(&mut self, method: &LaneMethod, trial: TrialFigures) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
@@ -133,12 +135,12 @@ impl Referee {
         }
     }
 
-    /// The round that was planned last, from 0.
+    /// The round that was last planned, from 0.
     pub fn round(&self) -> u32 {
         self.corrections.len().saturating_sub(1) as u32
     }
 
-    /// Number of trials taken so far, those that cannot be compared included.
+    /// Number of trials taken so far, including those that cannot be compared.
     pub fn spent(&self) -> u32 {
         self.spent
     }
@@ -148,23 +150,23 @@ impl Referee {
         self.fitted.correction
     }
 
-    /// The corrected costs. The trials of the round that was planned last are predicted with them.
+    /// The corrected costs, with which the trials of the last planned round are predicted.
     pub fn cost(&self) -> CostModel {
         self.corrected(&self.fitted.correction)
     }
 
-    /// The simulated figures of every rule of the grid, as of the last planning.
+    /// The simulated figures of every rule of the grid, as of the last planned round.
     pub fn outlooks(&self) -> &[Outlook] {
         &self.outlooks
     }
 
-    /// The methods in the order of their first order, with their roles and trials.
+    /// The methods in the order in which they were first ordered, with their roles and trials.
     pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[TrialFigures])> {
         let tried = self.tried.iter();
         tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
     }
 
-    /// The verdict by the trials so far. Its indices are those of [`Referee::tried`].
+    /// The verdict from the trials so far. Its indices are those of [`Referee::tried`].
     pub fn decision(&self) -> AdviceDecision {
         self.decision_on(&self.contenders())
     }
@@ -179,12 +181,12 @@ impl Referee {
         Noise::from_cells(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
-    /// The CPU time that KIOPS/core of all methods divides by.
+    /// What KIOPS/core of all methods divides by.
     pub fn cores(&self) -> PerCore {
         cores_of(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
-    /// The verdict in the form of a result. `asked` is the floor as the user wrote it.
+    /// The verdict as a result. `asked` is the floor as the user wrote it.
     pub fn recommendation(&self, bs: Bytes, asked: &str) -> Recommendation {
         let contenders = self.contenders();
         let decision = self.decision_on(&contenders);
@@ -217,7 +219,7 @@ impl Referee {
         self.tried.iter().zip(carries).map(contender).collect()
     }
 
-    /// None where the waits of a trial are not known.
+    /// Carries of each method's trials; empty if the waits of some trial are not known.
     fn carries(&self) -> Vec<Vec<Carry>> {
         let trials = self.tried.iter().flat_map(|tried| &tried.trials);
         let seen: Vec<PollingBaseline> = trials.map(|trial| trial.beside).collect();
@@ -264,7 +266,7 @@ impl Referee {
         self.with_others(&correction.apply(&setting.cost, setting.latency_ns))
     }
 
-    /// The machine's CPU per I/O beyond the threads' is the median over trials and slices.
+    /// Sets the machine's CPU per I/O beyond the threads': the median over trials and slices.
     fn with_others(&self, cost: &CostModel) -> CostModel {
         let lanes = self.subject.cpus.len() as f64;
         let other = |busy: Option<f64>, cpu_pct: f64, iops: f64| {
@@ -404,8 +406,8 @@ impl Referee {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
         };
-        // In units of the objective. KIOPS/core has to pay, or be more than interrupts give; other
-        // objectives have a bound only where a rule is the answer.
+        // The bound is in units of the objective. KIOPS/core has to pay, or exceed that of
+        // interrupts; other objectives have a bound only if a rule is the answer.
         let least = match (goal.objective, decision.verdict, decision.chosen) {
             (_, Verdict::Rule, _) => answer
                 .and_then(outlook_of)

@@ -1,9 +1,9 @@
-//! Figures of trials over all states that the device had while the run lasted.
+//! Carries figures of trials to all states that the device had during the run.
 //!
-//! A trial sees the device for a second or two. Where the device has a rare state, the trials of
-//! one method may all miss it, and their median says nothing of what the method loses there. So
-//! each method is simulated on what polling saw beside every trial of the run, and a trial counts
-//! as its own figure times that of all states over that of its own state, both simulated
+//! A trial sees the device for a second or two. If the device has a rare state, all trials of a
+//! method may miss it, and their median does not show what the method loses there. So each method
+//! is simulated on what polling saw in the slices of every trial of the run. A trial's own figure
+//! is then multiplied by the simulated figure of all states over that of its own state
 //! (docs/journal/2026-11-28-states.md).
 
 use crate::evidence::{PollingBaseline, WAITS};
@@ -14,15 +14,17 @@ use q2c_policy::LaneMethod;
 use q2c_sim::LaneRecording;
 use rayon::prelude::*;
 
+/// Number of I/Os drawn for each state; they repeat.
 const IOS: usize = 2_000;
+/// Simulated time of a method in each state.
 const FOR: Nanos = Nanos::from_millis(150);
 
-/// The factors by which a trial's figures over polling's are multiplied.
+/// The factors that multiply a trial's figures relative to polling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carry {
-    /// Of IOPS.
+    /// The factor for IOPS, at most 1.
     pub iops: f64,
-    /// Of KIOPS/core.
+    /// The factor for KIOPS/core.
     pub per_core: f64,
 }
 
@@ -54,7 +56,7 @@ impl Spent {
 }
 
 impl DeviceStates {
-    /// The states beside trials. Submissions and think times are drawn from the lane `like`.
+    /// The states in polled slices. Submissions and think times are drawn from the lane `like`.
     pub(crate) fn new(
         seen: &[PollingBaseline],
         like: &LaneRecording,
@@ -68,14 +70,14 @@ impl DeviceStates {
         DeviceStates { lanes, polled }
     }
 
-    /// How figures over all states differ from each one's; IOPS never for the better.
+    /// The factors from each state's figures to those of all states. IOPS are never raised.
     pub(crate) fn carries(&self, method: &LaneMethod, cost: &CostModel, seed: u64) -> Vec<Carry> {
         let spent = spent(method, &self.lanes, cost, seed);
         let overall = Spent::sum(&spent).over(Spent::sum(&self.polled));
         let carry = |(spent, polled): (&Spent, &Spent)| {
             let here = spent.over(*polled);
             Carry {
-                // Milder states of other trials do not make lost IOPS good.
+                // Milder states of other trials do not make up for lost IOPS.
                 iops: (overall.iops / here.iops).min(1.0),
                 per_core: overall.per_core / here.per_core,
             }
@@ -85,7 +87,7 @@ impl DeviceStates {
 }
 
 fn spent(method: &LaneMethod, lanes: &[LaneRecording], cost: &CostModel, seed: u64) -> Vec<Spent> {
-    // One lane shows what a state does to a rule; more would cost as many times the time.
+    // One lane shows how a state affects a rule; more lanes would only take more time.
     let spent_on = |lane: &LaneRecording| {
         let lane = std::slice::from_ref(lane);
         let gives = predict(method, lane, &[CpuId(0)], cost, FOR, seed).gives;
@@ -125,8 +127,8 @@ mod tests {
         like
     }
 
-    /// 50 us cost nothing of I/Os of 100 us: 10,000 a second. Of 40 us they leave 20,000 of 25,000,
-    /// so 30 of 35 over both, and a trial of the faster state is not made better.
+    /// Sleeps of 50 us cost I/Os of 100 us nothing: 10,000 a second. With 40 us they leave 20,000
+    /// of 25,000: 30 of 35 over both. A trial in the faster state is not raised.
     #[test]
     fn a_sleep_is_carried_to_a_faster_state() {
         let beside = |ns: f32| PollingBaseline {
@@ -141,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Those of an even spread give its mean again, and a quarter below its first quartile.
+    /// Draws from an even spread have its mean, and a quarter lies below its first quartile.
     #[test]
     fn waits_are_drawn_as_they_were_seen() {
         let waits = std::array::from_fn(|i| 1e4 + 1e3 * i as f32);

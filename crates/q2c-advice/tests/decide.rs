@@ -8,7 +8,7 @@ use q2c_model::{Bytes, Rates};
 use q2c_result::tune::{MethodName, Undecided, Verdict};
 use q2c_sim::{Limits, MinIops};
 
-/// With IOPS and KIOPS/core over polling's and a miss rate; IOPS differ by 0.1 %.
+/// A method with these IOPS and KIOPS/core over polling's and miss rate; IOPS vary by 0.1 %.
 fn tried(
     method: &str,
     (iops, per_core, miss_rate): (f64, f64, f64),
@@ -85,7 +85,7 @@ fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
     assert!(decision.open.is_empty(), "{decision:?}");
 }
 
-/// Under a floor of 90 % of polling the rule wins that saves more.
+/// Under a floor of 90 % of polling, the rule that saves more wins.
 #[test]
 fn a_floor_that_is_asked_for_is_the_floor() {
     let contenders = [five(MEAN, (0.99, 1.3, 0.02)), five(MIN, (0.93, 1.8, 0.2))];
@@ -111,7 +111,7 @@ fn interrupts_win_where_they_keep_the_floor() {
     assert_eq!((decision.verdict, decision.chosen), expected);
 }
 
-/// Neither keeps 97 %: the one that loses less is named, and polling is the answer.
+/// Neither rule keeps 97 %: the one that loses less is named, and polling is the answer.
 #[test]
 fn a_trade_off_names_the_nearest() {
     let decision = default_decision(&[five(MEAN, (0.94, 1.5, 0.02)), five(MIN, (0.80, 1.9, 0.2))]);
@@ -120,7 +120,7 @@ fn a_trade_off_names_the_nearest() {
     assert_eq!(decision.nearest, Some(0));
 }
 
-/// They keep 60 % at 1.3 times: a rule at 55 % and 1.15 times is not named, one at 94 % is.
+/// Interrupts keep 60 % at 1.3 times. A rule at 55 % and 1.15 times is not named; one at 94 % is.
 #[test]
 fn a_trade_off_names_interrupts_where_they_lose_less() {
     let interrupt = five("interrupt", (0.60, 1.3, 0.0));
@@ -130,7 +130,7 @@ fn a_trade_off_names_interrupts_where_they_lose_less() {
     assert_eq!(better.nearest, Some(1));
 }
 
-/// They keep 70 % at 1.5 times, whether the only rule gains 6 % or nothing.
+/// Interrupts keep 70 % at 1.5 times, and are named whether the only rule gains 6 % or nothing.
 #[test]
 fn interrupts_that_gain_are_a_trade_off_beside_any_rule() {
     for per_core in [0.8, 1.06] {
@@ -148,7 +148,7 @@ fn without_gain_there_is_no_room() {
     assert_eq!(default_decision(&[]).verdict, Verdict::Unverified);
 }
 
-/// 1 % better loses to a rule that follows the device; 30 % better wins, with that named.
+/// 1 % better loses to a rule that follows the device; 30 % better wins, but names that rule.
 #[test]
 fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
     let rule = five(MEAN, (0.99, 1.30, 0.0));
@@ -185,7 +185,7 @@ fn limits_on_latency_and_cpu_are_kept() {
     assert_eq!(under(50_000.0), Verdict::Limits);
 }
 
-/// It outweighs one lucky trial, not every one of five trials.
+/// Simulation outweighs one lucky trial, but not five trials that agree.
 #[test]
 fn simulation_lends_weight_but_does_not_outvote() {
     let known = |ratio: f64| Estimate {
@@ -203,7 +203,7 @@ fn simulation_lends_weight_but_does_not_outvote() {
     }
 }
 
-/// 98.5 % times 0.94 for a missed state is 92.6 %: below the floor, named beside the answer.
+/// 98.5 % times 0.94 for a missed state is 92.6 %: below the floor, so it is named, but not chosen.
 #[test]
 fn the_floor_is_kept_over_all_states_of_the_run() {
     let (iops, per_core) = (0.94, 1.0);
@@ -226,8 +226,8 @@ fn the_answer_is_open_until_it_has_its_trials() {
     assert!(enough.open.is_empty());
 }
 
-/// With one trial each nothing has an interval. Where no method is named the answer is about all
-/// that sleep, and one of two trials settles it.
+/// With one trial each nothing has an interval. If no method is named, the answer concerns all
+/// methods that sleep, and two trials of one of them settle it.
 #[test]
 fn single_trials_settle_nothing() {
     let with_trials = |trials: [u32; 3]| {
@@ -251,7 +251,7 @@ fn single_trials_settle_nothing() {
     assert!(outcome(&no_room(2)).2.is_empty());
 }
 
-/// Interrupts between 62 and 151 % of polling's IOPS: nobody can say what they keep.
+/// Interrupts have between 62 and 151 % of polling's IOPS, so their share is unknown.
 #[test]
 fn a_floor_within_the_interval_settles_nothing() {
     let scattered = |ratios: &[f64]| {
@@ -272,13 +272,13 @@ fn a_floor_within_the_interval_settles_nothing() {
     assert!((min - 0.62).abs() < 1e-9 && (max - 1.51).abs() < 1e-9);
     let settled = (Verdict::Interrupt, true, vec![]);
     assert_eq!(scattered(&[0.98, 0.99, 1.2, 1.51, 1.1]), settled);
-    // One of eight below the median happens by chance in 9 of 256 cases, one of seven in 16 of 256.
+    // One of eight is below the median by chance in 9 of 256 cases, one of seven in 16 of 256.
     let with_one_below = [0.62, 0.99, 1.2, 1.51, 1.1, 1.0, 1.0, 1.0];
     assert_eq!(scattered(&with_one_below), settled);
     assert!(!scattered(&with_one_below[..7]).1);
 }
 
-/// Of a run that was stopped. Polling needs none, as it stands beside each trial.
+/// A run was stopped. Polling needs no trial, because it is measured in each trial's slices.
 #[test]
 fn methods_without_a_trial_are_named() {
     let contenders = [

@@ -4,12 +4,12 @@
 //! cargo run --release -p q2c-analyze --example blktrace_speed [MILLION EVENTS [FOLDER]]
 //! ```
 //!
-//! With a folder it writes the files there as sda.blktrace.N, for other programs, and ends.
+//! With a folder, it only writes the files there as sda.blktrace.N, for other programs.
 //!
 //! The program makes the files of 8 CPUs in memory: Q, G, I, D, C of random 4 KiB reads and writes,
-//! some hundred in flight, with completions on other CPUs. Then it times five rounds of four runs:
-//! reading and merging; these with matching; all of that with the statistics in the same thread;
-//! and with the statistics in a second thread.
+//! some hundred in flight, which complete on other CPUs. It times five rounds of four runs: reading
+//! and merging; the same with matching; that with the statistics in one thread; and that with the
+//! statistics in a second thread.
 
 use q2c_analyze::{Analyzer, AnalyzerThread};
 use q2c_model::{Fault, Layer};
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Instant;
 
 const CPUS: usize = 8;
-/// The events of an I/O: action, ns since Q, whether it is on the completing CPU.
+/// The events of an I/O: action, ns since Q, true if on the completing CPU.
 const LIFE: [(u32, u64, bool); 5] = [
     (1, 0, false),
     (4, 400, false),
@@ -89,7 +89,7 @@ fn matched(files: &[Vec<u8>]) -> Result<f64, Fault> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Time of reading, matching and analysing.
+/// Measures the time of reading, matching and analysing.
 fn analysed<A>(
     files: &[Vec<u8>],
     mut analyzer: A,
@@ -129,7 +129,7 @@ fn files(ios: usize) -> Vec<Vec<u8>> {
             .wrapping_add(1_442_695_040_888_963_407);
         let (sector, write) = ((random >> 34) * 8, 1 + (random >> 33 & 1) as u32);
         for (action, after, there) in LIFE {
-            // Latencies differ by up to a fifth.
+            // Latencies vary by up to a fifth.
             let jitter = if there { random >> 40 & 0x3fff } else { 0 };
             let cpu = if there {
                 (random >> 20) as usize % CPUS

@@ -1,4 +1,4 @@
-//! The analysis of a part of a recording, with all that its result needs.
+//! The analysis of a part of a recording, with everything that its result needs.
 
 use crate::Analyzer;
 use crate::analyzer::same_layer;
@@ -17,9 +17,9 @@ const FORM: StoredForm = StoredForm {
     what: "the state of a recording's analysis",
 };
 
-/// Analyses the records of a part of a recording, in the order of time. The layer is that of the
-/// first record; records of the other one are counted and left out. A process with a name and no id
-/// is none here: numbers in place of names would differ from part to part.
+/// Analyses the records of a part of a recording, in the order of time. The first record sets the
+/// layer; records of the other layer are counted and left out. Names of processes without an id are
+/// not kept: their stand-in numbers would differ from part to part.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct PartialAnalysis {
     pub(crate) later: bool,
@@ -29,7 +29,7 @@ pub struct PartialAnalysis {
 }
 
 impl PartialAnalysis {
-    /// `layer` is `None` for that of the first record. `later`: whether parts come before this one.
+    /// Without a `layer`, the first record sets it. `later` is true if parts come before this one.
     pub fn new(layer: Option<Layer>, later: bool) -> Self {
         PartialAnalysis {
             later,
@@ -44,13 +44,13 @@ impl PartialAnalysis {
         self.analyzer.as_ref().map_or(0, Analyzer::requests)
     }
 
-    /// The layer: that which was asked for, or that of the first record.
+    /// The requested layer, else that of the first record; `None` before the first record.
     pub fn layer(&self) -> Option<Layer> {
         let first_layer = self.analyzer.as_ref().map(|analyzer| analyzer.layer);
         self.layer.or(first_layer)
     }
 
-    /// Goes on with the part that comes next in time, as [`Analyzer::then`] does.
+    /// Continues with the part that comes next in time, as [`Analyzer::then`] does.
     pub fn then(self, later: PartialAnalysis) -> Result<PartialAnalysis, Fault> {
         self.join(later, Analyzer::then)
     }
@@ -86,7 +86,7 @@ impl PartialAnalysis {
         self.analyzer.get_or_insert_with(|| new(layer))
     }
 
-    /// The result of all records. `meta` describes the recording, and `path` is what it is called.
+    /// Returns the result of all records. `meta` describes the recording, and `path` names it.
     pub fn finish(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let any = self.requests() + self.intake.untimed > 0;
         let Some(analyzer) = self.analyzer.filter(|_| any) else {
@@ -96,12 +96,12 @@ impl PartialAnalysis {
         self.intake.complete(result, path, meta)
     }
 
-    /// The serialised form: that of the [`Analyzer`], and the names.
+    /// Serialises the [`Analyzer`] and the names.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
-    /// The state that [`PartialAnalysis::to_bytes`] made these bytes of.
+    /// Restores a state from the bytes of [`PartialAnalysis::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<PartialAnalysis, Fault> {
         let state: PartialAnalysis = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         if let Some(analyzer) = &state.analyzer {

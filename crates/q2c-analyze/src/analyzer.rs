@@ -1,6 +1,6 @@
-//! The analysis of I/Os: a value that takes I/Os, and that is put together from parts.
+//! The analysis of I/Os: a value that takes I/Os, and that can be joined from parts.
 //!
-//! Runs an analysis in a thread of its own, so that reading and matching go on meanwhile.
+//! [`AnalyzerThread`] runs an analysis in its own thread, so that reading goes on meanwhile.
 
 use crate::state::{AnalyzerState, Tail};
 use q2c_model::stored::StoredForm;
@@ -15,12 +15,12 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Analyses I/Os while they are read: [`Analyzer::update`] for all of them in the order in which
-/// they were queued, then [`Analyzer::finish`].
+/// Analyses I/Os while they are read. Pass all I/Os to [`Analyzer::update`] in the order of
+/// queueing, then call [`Analyzer::finish`].
 ///
-/// Each part of a trace may have an analyzer of its own, on any machine, with times of one clock.
-/// Parts of the time are joined by [`Analyzer::then`], those of other devices by
-/// [`Analyzer::merge_devices`]. The result is that of one pass but for the figures in `inexact`.
+/// Each part of a trace may have its own analyzer, on any machine, if all times are of one clock.
+/// [`Analyzer::then`] joins successive parts, [`Analyzer::merge_devices`] those of other devices.
+/// The result equals that of one pass, except for the figures in `inexact`.
 ///
 /// ```
 /// use q2c_analyze::Analyzer;
@@ -38,14 +38,14 @@ use std::thread::{self, JoinHandle};
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Analyzer {
     pub(crate) layer: Layer,
-    /// The first I/Os of a part before which others may come; `None` for the first part.
+    /// The first I/Os of a later part; `None` if this is the first part of the trace.
     pub(crate) head: Option<PartHead>,
     pub(crate) state: AnalyzerState,
 }
 
-/// The first I/Os of a part. Some of their figures depend on I/Os in flight when the part began, so
-/// they are kept as they came, for the part before to go on with. Those behind are analysed as they
-/// come.
+/// The first I/Os of a later part. Some of their figures depend on I/Os in flight when the part
+/// began. So they are kept unanalysed until the part before continues with them. I/Os after them
+/// are analysed at once.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct PartHead {
     #[serde(with = "crate::stored::all")]
@@ -64,11 +64,11 @@ pub(crate) fn same_layer(first: Layer, second: Layer) -> Result<(), Fault> {
 }
 
 impl Analyzer {
-    /// Most I/Os that a later part keeps as they came.
+    /// Most I/Os that a later part keeps unanalysed.
     pub(crate) const HEAD: usize = 1 << 16;
 
-    /// An analysis of I/Os of this layer, from the first one of the trace on. I/Os of the user
-    /// layer have the stages U2C and U2U and no bottleneck.
+    /// Starts an analysis at the first I/O of a trace. I/Os of the user layer have the stages U2C
+    /// and U2U and no bottleneck.
     pub fn new(layer: Layer) -> Self {
         Analyzer {
             layer,
@@ -77,7 +77,7 @@ impl Analyzer {
         }
     }
 
-    /// A later part of a trace, which keeps its first [`Analyzer::HEAD`] I/Os.
+    /// Starts a later part of a trace, which keeps its first [`Analyzer::HEAD`] I/Os.
     pub fn part(layer: Layer) -> Self {
         Self::part_with_head(layer, Self::HEAD)
     }
@@ -90,14 +90,14 @@ impl Analyzer {
         }
     }
 
-    /// Keeps the I/Os in flight between these times (ns from the first start), 4,096 at most. Call
-    /// it before the first I/O, and for an analysis in one pass only.
+    /// Keeps up to 4,096 I/Os in flight between these times (ns since the first start). Call it
+    /// before the first I/O, and only for an analysis in one pass.
     pub(crate) fn window(&mut self, window: Range<u64>) {
         self.state.excerpts.window = Some(window);
     }
 
-    /// Takes the next I/Os. An I/O that comes after one that was queued later is counted in full,
-    /// but the largest number in flight may be too small then.
+    /// Takes the next I/Os. An I/O after one that was queued later is counted in full, but the
+    /// largest number in flight may then be too small.
     pub fn update(&mut self, spans: &[Span]) {
         let rest = match &mut self.head {
             Some(head) if !head.is_full() => {
@@ -120,8 +120,8 @@ impl Analyzer {
         self.state.counts.requests + held as u64
     }
 
-    /// Goes on with the part that comes next in time. Parts are joined in their order; which
-    /// neighbours are joined first does not matter, as long as no figure is named as inexact.
+    /// Continues with the part that comes next in time. Join parts in their order. Which neighbours
+    /// are joined first does not matter as long as no figure is inexact.
     pub fn then(mut self, later: Analyzer) -> Result<Analyzer, Fault> {
         same_layer(self.layer, later.layer)?;
         let Analyzer { head, state, .. } = later;
@@ -140,8 +140,8 @@ impl Analyzer {
         Ok(self)
     }
 
-    /// Adds a part of other devices over the same time, in any order. Parts of one device are
-    /// joined by [`Analyzer::then`] before.
+    /// Adds a part of other devices over the same time, in any order. Join parts of one device by
+    /// [`Analyzer::then`] first.
     pub fn merge_devices(self, other: Analyzer) -> Result<Analyzer, Fault> {
         same_layer(self.layer, other.layer)?;
         let (mut merged, other) = (self.into_complete(), other.into_complete());
@@ -153,13 +153,13 @@ impl Analyzer {
         Ok(merged)
     }
 
-    /// `names` are those of processes by id. The caller fills in input, lost and unmatched events.
+    /// Ends the analysis. `names` are those of processes by id. The caller adds input and losses.
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         let layer = self.layer;
         self.into_complete().state.into_result(layer, names)
     }
 
-    /// Ends a head that is not full: what comes now is analysed behind it.
+    /// Ends a head that is not full, so that further I/Os are analysed at once.
     fn seal(&mut self) {
         if let Some(head) = &mut self.head
             && !head.is_full()
@@ -174,7 +174,7 @@ impl Analyzer {
         checked.or_fault(Exit::Input, "read the state of an analysis")
     }
 
-    /// Counts the I/Os that were held back for a part before this one.
+    /// Counts the I/Os of the head as well, as if no part came before.
     fn into_complete(self) -> Analyzer {
         let Some(head) = self.head else { return self };
         let mut whole = Analyzer::new(self.layer);
@@ -185,13 +185,13 @@ impl Analyzer {
         whole
     }
 
-    /// Some 100 KB, up to 150 KB more for each of 8 devices that is read and written all over, and
-    /// for a later part up to 4 MB more for its first I/Os.
+    /// Serialises the state: some 100 KB, and up to 150 KB for each of 8 devices that is read and
+    /// written all over. A later part has up to 4 MB more for its first I/Os.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
-    /// Bytes of another kind or version, and damaged ones, are refused.
+    /// Restores a state. Fails if the bytes are damaged or of another kind or version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Analyzer, Fault> {
         let analyzer: Analyzer = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         analyzer.check()?;
@@ -204,7 +204,7 @@ impl PartHead {
         self.spans.len() as u64 >= self.most
     }
 
-    /// Takes I/Os up to the most; returns the rest.
+    /// Takes I/Os until the head is full. Returns the others.
     fn take<'a>(&mut self, spans: &'a [Span]) -> &'a [Span] {
         let room = self.most.saturating_sub(self.spans.len() as u64);
         let some = spans.len().min(usize::try_from(room).unwrap_or(usize::MAX));
@@ -220,10 +220,10 @@ const FORM: StoredForm = StoredForm {
     what: "the state of an analysis",
 };
 
-/// Most parts that wait for the analysis; a faster reader waits for it.
+/// Most buffers that wait for the analysis. A faster reader waits, which bounds the memory.
 const UNDER_WAY: usize = 4;
 
-/// [`Analyzer`] in a second thread. Buffers go there filled and come back empty.
+/// Runs an [`Analyzer`] in a second thread. Buffers go there filled and come back to be reused.
 pub struct AnalyzerThread {
     out: SyncSender<Vec<Span>>,
     spare: Receiver<Vec<Span>>,
@@ -238,7 +238,7 @@ impl AnalyzerThread {
         let thread = thread::Builder::new().spawn(move || {
             for spans in full {
                 analyzer.update(&spans);
-                // The caller may be gone; a buffer that it does not take back is not needed.
+                // The caller may be gone. A buffer that it does not take back is dropped.
                 give.try_send(spans).ok();
             }
             analyzer
@@ -246,7 +246,7 @@ impl AnalyzerThread {
         Ok(AnalyzerThread { out, spare, thread })
     }
 
-    /// Takes the next I/Os. Waits while four parts are waiting for the analysis.
+    /// Takes the next I/Os. Waits while four buffers are waiting for the analysis.
     pub fn update(&mut self, spans: &[Span]) {
         let mut part = self.spare.try_recv().unwrap_or_default();
         part.clear();
@@ -255,7 +255,7 @@ impl AnalyzerThread {
         self.out.send(part).ok();
     }
 
-    /// Waits until all I/Os are analysed, then gives the result as [`Analyzer::finish`] does.
+    /// Waits until all I/Os are analysed, then returns the result as [`Analyzer::finish`] does.
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         drop(self.out);
         match self.thread.join() {

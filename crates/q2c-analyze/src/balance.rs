@@ -1,4 +1,4 @@
-//! Requests by hardware queue, and how evenly they are spread.
+//! Requests of each hardware queue, and how evenly they are spread.
 
 use crate::queue_map::QueueMap;
 use crate::state::Marks;
@@ -11,9 +11,9 @@ use q2c_trace::span::NONE_32;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Requests of each CPU.
+/// Number of requests of each CPU.
 type ByCpu = BTreeMap<u32, u64>;
-/// Requests of each queue by submitting CPU.
+/// Number of requests of each queue, by submitting CPU.
 type ByQueue = BTreeMap<u32, ByCpu>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,9 +30,9 @@ pub(crate) struct QueueBalance {
 }
 
 impl QueueBalance {
-    /// Most queues, and most CPUs of a queue, that are told apart: more than any device has.
+    /// Most queues, and most CPUs of a queue, that are counted: more than any device has.
     const MOST: usize = 4096;
-    /// Most pairs of a device and an operation; requests of further ones are left out.
+    /// Most pairs of device and operation class; requests of any further pair are left out.
     const DEVICES: usize = 3 * 512;
 
     pub(crate) fn add(&mut self, span: &Span) {
@@ -54,7 +54,7 @@ impl QueueBalance {
         }
     }
 
-    /// The count of a CPU's requests; `None` when there is no room for it.
+    /// The request count of a CPU; `None` if the tables are full.
     fn room(&mut self, key: (DevId, OpClass), hctx: u32, cpu: u32) -> Option<&mut u64> {
         if self.counts.len() >= Self::DEVICES && !self.counts.contains_key(&key) {
             return None;
@@ -141,7 +141,7 @@ fn queue_counts(counts: &ByQueue) -> Vec<Hctx> {
     counts.iter().map(queue).collect()
 }
 
-/// The use of queues that is known without a map of the device's queues.
+/// The figures of queues that are known without a map of the device's queues.
 fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     let counts: Vec<u64> = queues.iter().map(|queue| queue.requests).collect();
     QueueUse {
@@ -152,7 +152,7 @@ fn queue_use(queues: Vec<Hctx>) -> QueueUse {
     }
 }
 
-/// Completes a device's queues by the map that they had while the trace was recorded.
+/// Completes a device's queues by the map that was valid during the recording.
 pub(crate) fn complete(device: &mut DeviceQueues, map: &QueueMap) {
     device.queues = Some(map.queues());
     let sets = map.sets();
@@ -192,9 +192,9 @@ fn over_sets(part: &mut QueueUse, sets: &[Vec<u32>]) {
     }
 }
 
-/// Counts are even when chance explains their differences (p of at least 0.001), or when they
-/// deviate by at most 1 % (standard deviation over mean): with millions of requests chi-square
-/// alone would call any difference uneven. Up to 10 % is nearly even.
+/// Counts are even if chance explains their differences (p of at least 0.001), or if they deviate
+/// by at most 1 % (standard deviation / mean). With millions of requests, chi-square alone would
+/// call any difference uneven. A deviation up to 10 % is nearly even.
 pub(crate) fn verdict(counts: &[u64]) -> Balance {
     let queues = counts.len() as f64;
     let mean = counts.iter().sum::<u64>() as f64 / queues;
@@ -219,9 +219,9 @@ pub(crate) fn verdict(counts: &[u64]) -> Balance {
     }
 }
 
-/// The probability of a chi-square of at least `x` by chance: the regularised upper incomplete
-/// gamma function of half the degrees of freedom and half of `x`, by its series for a small `x` and
-/// by its continued fraction for a large one.
+/// The probability that chance gives a chi-square of at least `x`. It is the regularised upper
+/// incomplete gamma function of (`degrees` / 2, `x` / 2): a series for small `x`, a continued
+/// fraction for large `x`.
 pub(crate) fn chi_square_p(x: f64, degrees: usize) -> f64 {
     if degrees == 0 || x <= 0.0 {
         return 1.0;
@@ -236,8 +236,8 @@ pub(crate) fn chi_square_p(x: f64, degrees: usize) -> f64 {
     p.clamp(0.0, 1.0)
 }
 
-/// ln of gamma(n / 2), computed upwards from gamma(1) = 1 or gamma(1/2) = sqrt(pi) by gamma(a + 1)
-/// = a gamma(a).
+/// ln of gamma(n / 2), from gamma(1) = 1 or gamma(1/2) = sqrt(pi) upwards by gamma(a + 1) = a
+/// gamma(a).
 fn ln_gamma_of_half(n: usize) -> f64 {
     let (mut a, mut sum) = match n % 2 {
         0 => (1.0, 0.0),
@@ -277,7 +277,7 @@ fn fraction(a: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The critical values are those printed in tables of the chi-square distribution.
+    /// These are the critical values of printed tables of the chi-square distribution.
     #[test]
     fn probabilities_are_those_of_the_tables() {
         for (x, degrees, p) in [
@@ -302,7 +302,7 @@ mod tests {
         let verdict_of = |counts: &[u64]| verdict(counts).verdict;
         assert_eq!(verdict_of(&[500]), "one queue");
         assert_eq!(verdict_of(&[250; 4]), "even");
-        // The deviations are about the standard deviation of Poisson counts, sqrt(1000): chance
+        // The deviations are near the standard deviation of Poisson counts, sqrt(1000), so chance
         // explains them.
         assert_eq!(verdict_of(&[1032, 968, 1010, 990]), "even");
         // The difference is beyond chance, but small.

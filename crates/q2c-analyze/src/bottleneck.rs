@@ -1,4 +1,4 @@
-//! Names the bottleneck by the shares of the stages in Q2C, over load and over time.
+//! Finds the bottleneck by the shares of the stages in Q2C, in total, by load and over time.
 
 use crate::stage::{BEFORE_DRIVER, IoStages, PARTS, Stage};
 use crate::windows::{Joined, TimeWindows};
@@ -6,10 +6,10 @@ use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The largest stage before the driver is named from this share of Q2C on; else D2C is.
+/// From this share of Q2C on, the largest stage before the driver is the bottleneck; else D2C.
 const NAMED: f64 = 0.2;
 
-/// Sums of the parts of Q2C over some I/Os, ns, in the order of [`PARTS`].
+/// Sums of the parts of Q2C over I/Os, ns, in the order of [`PARTS`].
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct BottleneckSums {
     requests: u64,
@@ -38,7 +38,7 @@ impl BottleneckSums {
         }
     }
 
-    /// The largest stage before the driver if it takes [`NAMED`], else D2C, or the larger rest.
+    /// The largest stage before the driver if its share is [`NAMED`] or more; else D2C or the rest.
     fn bottleneck_stage(&self) -> Stage {
         let before = BEFORE_DRIVER.into_iter();
         match before.max_by_key(|stage| self.parts[*stage as usize]) {
@@ -79,9 +79,9 @@ const fn why(stage: Stage) -> &'static str {
     }
 }
 
-/// For Q2G it says how much of the waiting was with all requests in use, if the trace has G.
+/// Says why a stage takes long. For Q2G, also how much waiting had all requests in use.
 fn reason(stage: Stage, tags: &[Tags]) -> String {
-    /// Share of the waiting with all requests in use from which on requests count as exhausted.
+    /// From this share of the waiting with all requests in use, requests count as exhausted.
     const EXHAUSTED: f64 = 0.8;
     let sum = |field: fn(&Tags) -> u64| tags.iter().map(field).fold(0, u64::saturating_add);
     let (waited, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
@@ -105,13 +105,13 @@ fn reason(stage: Stage, tags: &[Tags]) -> String {
     }
 }
 
-/// Most classes of load; an I/O is never queued with 2^63 in flight.
+/// Most classes of load. No I/O is ever queued with 2^63 or more in flight.
 const LOADS: usize = 63;
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Shares {
     all: BottleneckSums,
-    /// By the number in flight: class k has 2^k to 2^(k+1) - 1 I/Os in flight.
+    /// By load: class k holds the I/Os queued with 2^k to 2^(k+1) - 1 in flight.
     loads: Vec<BottleneckSums>,
     windows: TimeWindows<BottleneckSums>,
 }
@@ -142,8 +142,8 @@ impl Shares {
         self.windows.join(other.windows);
     }
 
-    /// `None` where no I/O has an event between its start and its end: nothing tells the stages
-    /// apart. `tags` may explain why I/Os waited for requests.
+    /// `None` if no I/O has an event between its start and its end, so that stages are unknown.
+    /// `tags` may explain why I/Os waited for requests.
     pub(crate) fn bottleneck(&self, tags: &[Tags], origin: u64) -> Option<Bottleneck> {
         let known = |stage: &Stage| *stage != Stage::Rest && self.all.parts[*stage as usize] > 0;
         if self.all.requests == 0 || !PARTS.iter().any(known) {

@@ -1,4 +1,4 @@
-//! Excerpts: the first I/Os of the trace, those around the slowest, and those of a window.
+//! Excerpts: the first I/Os of the trace, those around the slowest, and those of a time window.
 
 use crate::stage::between;
 use crate::state::Marks;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// I/Os kept before the slowest and behind it; four times as many are kept of the start.
+/// I/Os kept before and after the slowest each. The start of the trace keeps four times as many.
 const AROUND: usize = 96;
 /// Most I/Os of the window that are kept.
 const MOST: usize = 4096;
@@ -26,9 +26,9 @@ pub(crate) struct Excerpts {
     #[serde(with = "stored::all")]
     slowest: Vec<Span>,
     longest: u64,
-    /// How many I/Os are kept before the slowest.
+    /// Number of I/Os kept before the slowest.
     before: usize,
-    /// How many I/Os behind the slowest are still to be kept.
+    /// Number of I/Os after the slowest that are still to be kept.
     to_come: usize,
     pub(crate) window: Option<Range<u64>>,
     #[serde(with = "stored::all")]
@@ -108,7 +108,7 @@ impl Excerpts {
         self.first = self.first.or(later.first);
     }
 
-    /// Of other devices over the same time. The slowest of all stands among those of its part.
+    /// Adds other devices over the same time. The slowest I/O stays among those of its own part.
     pub(crate) fn merge_devices(&mut self, other: Excerpts) {
         let order = |span: &Span| (span.first_ns(), span.id, span.device);
         self.start.extend(other.start);
@@ -127,7 +127,7 @@ impl Excerpts {
         self.first = self.first.into_iter().chain(other.first).min();
     }
 
-    /// Times count from `first`. The slowest is left out when the start holds all of its I/Os.
+    /// Times are relative to `first`. The slowest is left out if the start holds all of its I/Os.
     pub(crate) fn excerpts(&self, first: u64) -> Vec<Excerpt> {
         let has = |span: &Span| self.start.iter().any(|kept| kept.id == span.id);
         let inside = self.slowest.iter().all(has);

@@ -1,6 +1,6 @@
 //! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
 //!
-//! Tallies that are found by a key.
+//! [`Places`] finds the tally of a group by its key.
 
 use crate::stage::{IoStages, Stage, StageTally};
 use crate::state::Marks;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// Processes that the source knows by name alone have numbers from here on. No process has one as
-/// its id (`PID_MAX_LIMIT` of Linux is 2^22).
+/// First of the numbers that stand for processes without a known id. It is above every id
+/// (`PID_MAX_LIMIT` of Linux is 2^22).
 pub(crate) const NAMED: u32 = 1 << 31;
 
 /// Groups by one property; I/Os beyond [`Places::MOST`] groups are counted together as `others`.
@@ -39,7 +39,8 @@ impl ByOne {
         self.groups.tallies.iter().chain(self.others.as_deref())
     }
 
-    /// Adds a later part's groups; false where its `others` may have I/Os of groups known here.
+    /// Adds a later part's groups. Returns false if its `others` may hold I/Os of groups known
+    /// here.
     fn merge(&mut self, later: ByOne) -> bool {
         let exact = later.others.is_none() || self.groups.keys.is_empty();
         for (key, tally) in later.groups.keys.into_iter().zip(&later.groups.tallies) {
@@ -68,7 +69,7 @@ impl ByOne {
     }
 }
 
-/// The properties of an I/O that have few values, so that few combinations of them are common.
+/// The properties with few values, so that most I/Os share few combinations of them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct IoProperties {
     op: Op,
@@ -86,7 +87,7 @@ impl IoProperties {
         }
     }
 
-    /// The keys of its groups, in the order of [`PROPERTIES`].
+    /// The keys of the groups by operation, size and device, in the order of [`PROPERTIES`].
     fn keys(self) -> [u64; 3] {
         [self.op as u64, self.size, number(self.device)]
     }
@@ -100,8 +101,8 @@ fn number(device: DevId) -> u64 {
 const PROPERTIES: [&str; 6] = ["op", "size", "device", "process", "cpu", "hctx"];
 const DEVICE: usize = 2;
 
-/// Counting is most of an analysis's work. Therefore an I/O is counted in the tally of its kind,
-/// which is added to the groups by operation, size and device at the end.
+/// Counting is most of an analysis's work. So an I/O is counted once, in the tally of its
+/// combination of properties. These tallies are added to their groups at the end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     kinds: Places<IoProperties>,
@@ -109,7 +110,7 @@ pub(crate) struct Groups {
     by: [ByOne; PROPERTIES.len()],
 }
 
-/// The smallest power of two that is not below a length; 0 for a length of 0.
+/// The smallest power of two that is not below a length in bytes; 0 for a length of 0.
 fn size_class(bytes: u64) -> u64 {
     match bytes {
         0 => 0,
@@ -118,7 +119,7 @@ fn size_class(bytes: u64) -> u64 {
 }
 
 impl Groups {
-    /// Most kinds that have a tally; I/Os of further ones are counted in their groups at once.
+    /// Most combinations with their own tally. I/Os of others go to their groups directly.
     const KINDS: usize = 128;
 
     #[inline]
@@ -138,7 +139,7 @@ impl Groups {
         }
     }
 
-    /// The groups of the I/O that its kind has no part in.
+    /// Visits the groups by process, CPU and queue, which [`IoProperties`] do not cover.
     #[inline]
     fn each_of_span(&mut self, span: &Span, mut with: impl FnMut(&mut StageTally)) {
         let keys = [span.pid, span.cpu_submit, span.hctx];
@@ -149,8 +150,8 @@ impl Groups {
         }
     }
 
-    /// Gives a kind a tally if there is room. Its groups get their places now: which groups have
-    /// one must depend on the order of the I/Os alone.
+    /// Gives a combination a tally if there is room. Its groups get their places now, so that the
+    /// order of the I/Os alone decides which groups have one.
     #[cold]
     fn new_kind(&mut self, kind: IoProperties) -> Option<usize> {
         if self.kinds.keys.len() == Self::KINDS {
@@ -166,7 +167,7 @@ impl Groups {
         }
     }
 
-    /// Which groups come first is not known for other devices, so none may be among the `others`.
+    /// Groups of other devices have no common order, so the result is inexact if `others` has any.
     pub(crate) fn merge_devices(&mut self, other: Groups, marks: &mut Marks) {
         self.merge(other);
         if self.by.iter().any(|groups| groups.others.is_some()) {
@@ -196,7 +197,7 @@ impl Groups {
         groups.copied().chain(kinds).collect()
     }
 
-    /// Adds the tallies of the kinds to their groups. Returns the tally of all I/Os.
+    /// Adds the tallies of the combinations to their groups. Returns the tally of all I/Os.
     pub(crate) fn sum_up(&mut self) -> StageTally {
         let kinds = std::mem::take(&mut self.kinds);
         for (kind, tally) in kinds.keys.into_iter().zip(&kinds.tallies) {
@@ -252,7 +253,7 @@ fn size_name(class: u64) -> String {
     }
 }
 
-/// A key keeps its place for good: the place of its tally.
+/// Finds the tally of a key. A key's place, its index in `tallies`, never changes.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "StoredPlaces<K>", into = "StoredPlaces<K>")]
 #[serde(bound(
@@ -262,7 +263,7 @@ fn size_name(class: u64) -> String {
 pub(crate) struct Places<K> {
     pub(crate) keys: Vec<K>,
     pub(crate) tallies: Vec<StageTally>,
-    /// Places of the keys from number [`Places::SCANNED`] on.
+    /// Places of the keys whose index is at least [`Places::SCANNED`].
     places: HashMap<K, usize>,
 }
 
@@ -303,8 +304,9 @@ impl<K> Default for Places<K> {
 }
 
 impl<K: Copy + Eq + Hash> Places<K> {
+    /// Most groups of one property, which bounds memory and results.
     pub(crate) const MOST: usize = 512;
-    /// The first keys, up to this number, are found by comparing with each, without a hash.
+    /// So many first keys are found by comparison, which is faster for few keys than a hash.
     const SCANNED: usize = 32;
 
     #[inline]

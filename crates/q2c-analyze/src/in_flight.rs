@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Follows the number of I/Os in flight by a heap of their completions.
+/// Counts the I/Os in flight over time, with a heap of their completion times.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InFlightSweep {
     ends: BinaryHeap<Reverse<u64>>,
-    /// The time up to which all is counted; `None` before the first I/O.
+    /// The time up to which everything is counted, ns; `None` before the first I/O.
     now: Option<u64>,
     start: Option<u64>,
-    /// Completions of the I/Os that were in flight at `start` already.
+    /// Completion times of the I/Os that were in flight before `start`.
     carried: Vec<u64>,
     integral: u128,
     sum: u128,
     most: u64,
-    /// Each number in flight that was the most so far, and when it was reached: only then the
-    /// number together with I/Os of a part before, which end one after another, can be the most.
+    /// Each new largest number in flight, with the time at which it was reached. I/Os of an earlier
+    /// part can raise the maximum only at these times, because they only end.
     reached: Vec<(u64, u64)>,
     idle: Idle,
 }
 
 impl InFlightSweep {
-    /// Takes an I/O; returns the number in flight when it was queued, itself included.
+    /// Adds an I/O. Returns the number in flight when it was queued, itself included.
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         self.sum += u128::from(to - from);
         let now = self.now.unwrap_or_else(|| self.begin(from));
         if from < now {
-            // The I/O comes late: its time before `now` was passed already and is added here.
+            // The I/O comes late: the sweep has passed its time before `now`, which is added here.
             self.integral += u128::from(to.min(now) - from);
             if to > now {
                 self.ends.push(Reverse(to));
@@ -77,7 +77,7 @@ impl InFlightSweep {
         }
     }
 
-    /// Counts on to the last completion.
+    /// Advances to the last completion.
     pub(crate) fn finish(&mut self) {
         while let Some(Reverse(end)) = self.ends.peek().copied() {
             self.step(end);
@@ -97,12 +97,13 @@ impl InFlightSweep {
         }
     }
 
-    /// `None` where no I/O has both times.
+    /// `None` if no I/O has both times.
     pub(crate) fn activity(&self) -> Option<TraceActivity> {
         self.now.map(|_| self.idle.activity())
     }
 
     pub(crate) fn check(&self) -> Result<(), Broken> {
+        /// Far above any real sum, ns; leaves room to add further parts.
         const MANY: u128 = 1 << 120;
         if self.sum > MANY || self.integral > MANY {
             return Err(Broken::Counts);
@@ -111,7 +112,7 @@ impl InFlightSweep {
         rise.then_some(()).ok_or(Broken::InFlight)
     }
 
-    /// A sweep that goes on from here and has counted nothing.
+    /// A sweep that continues from here and has counted nothing yet.
     pub(crate) fn carried_on(self) -> InFlightSweep {
         InFlightSweep {
             start: self.now,
@@ -129,9 +130,9 @@ impl InFlightSweep {
         ends
     }
 
-    /// Goes on with a part that was counted apart, once this sweep has passed the I/Os that the
-    /// part knew. `tail` has the completions of those in flight at the cut, which the part did not
-    /// know.
+    /// Continues with a part that was counted separately. This sweep must have passed the I/Os that
+    /// the part knew at its start. `tail` holds the completion times of I/Os in flight at the cut
+    /// that the part did not know.
     pub(crate) fn join(&mut self, tail: &[u64], later: InFlightSweep, marks: &mut Marks) {
         let Some(start) = later.start else { return };
         if self.now.is_none() {
@@ -166,8 +167,8 @@ impl InFlightSweep {
         }
     }
 
-    /// Adds the part's integral, and that of the I/Os which only one side knew while the other's
-    /// time went on.
+    /// Adds the part's integral, and the time of I/Os that only one side knew while the other
+    /// side's time went on.
     fn join_integral(&mut self, tail: &[u64], start: u64, later: &InFlightSweep) {
         let now = self.now.unwrap_or(start);
         let later_now = later.now.unwrap_or(start);
@@ -176,12 +177,12 @@ impl InFlightSweep {
             ends.map(|end| u128::from(end.min(to).saturating_sub(from)))
                 .sum()
         };
-        // Both sides have counted these, where the part begins before this sweep's time.
+        // Both sides have counted these if the part begins before this sweep's `now`.
         let twice = lengths(start, &mut later.carried.iter().copied(), now);
         let beyond = lengths(now, &mut tail.iter().copied(), last);
         let before = lengths(later_now, &mut later.ends.iter().map(|end| end.0), last);
-        // The time that both have counted can be more than this sweep's own integral, because the
-        // part has counted it as well. It is therefore taken off the sum of both.
+        // `twice` can exceed this sweep's own integral, because the part has counted it too. So it
+        // is subtracted after the sums are added.
         for more in [later.integral, beyond, before] {
             self.integral = self.integral.saturating_add(more);
         }
@@ -199,8 +200,7 @@ impl InFlightSweep {
         (self.ends, self.now) = (ends, now);
     }
 
-    /// Adds the I/Os of other devices. Figures that need the common order of all I/Os are unknown
-    /// afterwards.
+    /// Adds the I/Os of other devices. Figures that need one order of all I/Os become unknown.
     pub(crate) fn merge_devices(&mut self, mut other: InFlightSweep) {
         self.finish();
         other.finish();
@@ -211,15 +211,15 @@ impl InFlightSweep {
     }
 }
 
-/// Sums active and idle time, and counts pauses. The times before the first I/O in flight and
-/// behind the last one are kept apart until the neighbouring parts are known.
+/// Sums active and idle time, and counts pauses. The pauses before the first and after the last I/O
+/// in flight are kept apart, because a neighbouring part may extend them.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
-    /// Its pauses are those between two times with I/Os in flight.
+    /// Counts only pauses between two times with I/Os in flight.
     activity: TraceActivity,
     /// Length of the pause before the first I/O in flight, ns; `None` until there is one.
     lead: Option<u64>,
-    /// Length of the pause that goes on now, ns; 0 while an I/O is in flight.
+    /// Length of the pause that is under way, ns; 0 while an I/O is in flight.
     running: u64,
 }
 
@@ -229,7 +229,7 @@ impl Idle {
         self.activity.idle_ns += ns;
     }
 
-    /// An I/O was in flight for `ns`: this ends the pause before it, if there is one.
+    /// An I/O was in flight for `ns`, which ends the pause before it, if there was one.
     fn ends(&mut self, ns: u64) {
         if ns == 0 {
             return;
@@ -263,7 +263,7 @@ impl Idle {
         }
     }
 
-    /// The times of the whole trace, whose first pause is one like the others.
+    /// The times of the whole trace, where the pause before the first I/O counts as well.
     fn activity(&self) -> TraceActivity {
         let mut activity = self.activity;
         count(&mut activity, self.lead.unwrap_or(0));

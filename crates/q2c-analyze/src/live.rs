@@ -1,6 +1,5 @@
-//! The analysis of a capture at intervals, while it runs.
-//!
-//! The analysis of a capture whose I/Os are all in memory.
+//! Analyses a running capture at intervals ([`LiveAnalysis`]), or one whose I/Os are all in memory
+//! ([`captured()`]).
 
 use crate::Analyzer;
 use crate::recording::complete_queues;
@@ -16,21 +15,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// Counts that the recorder of a capture keeps.
+/// Counts that a capture's recorder keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderCounts {
     /// Approximate number of I/Os in flight now.
     pub in_flight: u64,
     /// I/Os or events lost since the capture began.
     pub lost: u64,
-    /// I/Os since the capture began that completed and were not seen when they were queued.
+    /// I/Os that completed since the capture began, whose queueing was not seen.
     pub unqueued: u64,
 }
 
-/// Analyses a capture of the block layer interval by interval. Times count from its begin.
+/// Analyses a block-layer capture interval by interval. Times are relative to its start.
 pub struct LiveAnalysis {
     interval: Duration,
-    /// Begin of the current interval, and the time from which on it can end.
+    /// Start of the current interval, and the earliest time at which it can end.
     from: Duration,
     until: Duration,
     analyzer: Analyzer,
@@ -42,10 +41,10 @@ pub struct LiveAnalysis {
 }
 
 impl LiveAnalysis {
-    /// Most I/Os that wait to be analysed.
+    /// Most I/Os that wait for analysis, which bounds the memory of a long interval.
     const WAITING: usize = 1 << 16;
 
-    /// An analysis that begins with the capture. Intervals are `interval` long, above zero.
+    /// Starts an analysis with the capture. `interval` must be longer than zero.
     pub fn new(interval: Duration) -> Self {
         LiveAnalysis {
             interval,
@@ -75,12 +74,12 @@ impl LiveAnalysis {
         }
     }
 
-    /// Whether the current interval can end at `now`.
+    /// True if the current interval can end at `now`.
     pub fn is_due(&self, now: Duration) -> bool {
         now >= self.until
     }
 
-    /// Ends the current interval at `now`. A late end does not move the ends of later ones.
+    /// Ends the current interval at `now`. A late end does not delay the ends of later intervals.
     pub fn end_interval(&mut self, now: Duration, recorder: RecorderCounts) -> LiveInterval {
         self.analyse();
         let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
@@ -112,7 +111,7 @@ impl LiveAnalysis {
         interval
     }
 
-    /// Analyses the waiting I/Os, which came in the order of completion, in that of their starts.
+    /// Analyses the waiting I/Os. They came in the order of completion and are sorted by start.
     fn analyse(&mut self) {
         self.waiting.sort_by_key(Span::first_ns);
         self.analyzer.update(&self.waiting);
@@ -120,7 +119,7 @@ impl LiveAnalysis {
     }
 }
 
-/// Counts of I/Os by process, over an interval.
+/// Number of I/Os and bytes of each process in an interval.
 #[derive(Default)]
 struct Processes(HashMap<u32, ProcessIos>);
 
@@ -136,7 +135,7 @@ impl Processes {
         process.bytes = process.bytes.saturating_add(io.span.bytes);
     }
 
-    /// Those with most I/Os, the first with most, and the number of all. Counting begins anew.
+    /// Returns the busiest processes, busiest first, and the number of all. Resets the counts.
     fn end(&mut self) -> (Vec<ProcessIos>, u64) {
         let seen = self.0.len() as u64;
         let mut processes: Vec<ProcessIos> = self.0.drain().map(|(_, process)| process).collect();
@@ -149,15 +148,15 @@ impl Processes {
 /// An I/O of a capture, with the thread that queued it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedIo {
-    /// It tells whether the I/O was merged into another one's request, but not into whose.
+    /// Shows that the I/O was merged into another request, but not into which one.
     pub span: Span,
-    /// Id of the thread that queued it.
+    /// Id of the thread that queued the I/O.
     pub tid: u32,
 }
 
 impl From<&Recorded> for CapturedIo {
     fn from(io: &Recorded) -> Self {
-        // The analysis asks only whether the I/O was merged, so any id will do.
+        // The analysis checks only whether the I/O was merged, so any id will do.
         let merged_into = if io.lead == 0 { NONE } else { 0 };
         CapturedIo {
             span: Span {
@@ -169,8 +168,8 @@ impl From<&Recorded> for CapturedIo {
     }
 }
 
-/// Analyses I/Os of the block layer, in any order. `facts` are the capture's, with the maps of
-/// queues. The caller fills in the result's input and its lost and unmatched events.
+/// Analyses I/Os of the block layer, in any order. `facts` are the capture's facts and hold the
+/// queue maps. The caller adds the result's input and its lost and unmatched events.
 pub fn captured(mut spans: Vec<Span>, facts: &BTreeMap<String, String>) -> AnalyzeResult {
     spans.sort_by_key(Span::first_ns);
     let mut analyzer = Analyzer::new(Layer::Block);

@@ -6,10 +6,10 @@ use q2c_trace::span::NONE;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Number of latency classes: four to each doubling.
+/// Number of latency classes: four for each doubling of the latency in ns.
 const CLASSES: usize = 64 * 4;
 
-/// The class of a latency: its highest binary digit and the two digits below it.
+/// The class of a latency: its highest binary digit and the two digits after it.
 fn class(ns: u64) -> usize {
     let octave = ns.max(1).ilog2();
     let quarter = octave.checked_sub(2).map_or(0, |below| ns >> below & 3);
@@ -33,7 +33,7 @@ pub(crate) struct LoadWindow {
     classes: Box<[u32; CLASSES]>,
 }
 
-/// Writes the classes that are not empty, by number.
+/// Serialises the classes that are not empty, as (class, count).
 fn store_classes<S: Serializer>(classes: &[u32; CLASSES], to: S) -> Result<S::Ok, S::Error> {
     let numbered = (0_u32..).zip(classes.iter().copied());
     let some: Vec<(u32, u32)> = numbered.filter(|(_, n)| *n > 0).collect();
@@ -73,7 +73,8 @@ impl Joined for LoadWindow {
 pub(crate) struct Loads(pub(crate) TimeWindows<LoadWindow>);
 
 impl Loads {
-    /// Takes an I/O by the times queued and complete; `to` is [`NONE`] when it never completes.
+    /// Takes an I/O by its queueing and completion times, ns; `to` is [`NONE`] if it never
+    /// completes.
     pub(crate) fn add(&mut self, from: u64, to: u64) {
         let window = self.0.window_mut(from);
         window.requests += 1;

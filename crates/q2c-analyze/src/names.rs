@@ -1,15 +1,15 @@
-//! The names of processes, as the records of a recording tell them.
+//! The names of processes, as a recording gives them.
 
 use q2c_trace::is_cut_name;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of processes by id. A process that has several is called by its first one.
+/// Names of processes by id. If a process has several names, the earliest one counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ProcessNames {
-    /// The time of the first I/O that told the name, and the name.
+    /// By id: the time of the first I/O with the name (ns), and the name.
     known: BTreeMap<u32, (u64, String)>,
-    /// Processes beyond those whose names are kept, up to as many again.
+    /// Ids of further processes, whose names are not kept; at most [`ProcessNames::MOST`].
     nameless: BTreeSet<u32>,
 }
 
@@ -17,7 +17,7 @@ impl ProcessNames {
     /// Most processes whose names are kept.
     pub(crate) const MOST: usize = 1 << 12;
 
-    /// Takes the name that an I/O of the time `at` tells. I/Os come in the order of time.
+    /// Takes the process name of an I/O at the time `at`. I/Os come in the order of time.
     #[inline]
     pub(crate) fn add(&mut self, pid: u32, at: u64, name: &str) {
         if self.known.contains_key(&pid) {
@@ -35,7 +35,7 @@ impl ProcessNames {
         known.is_some_and(|(_, known)| known != name)
     }
 
-    /// Adds the names of another part. Those that are kept are the first ones of both.
+    /// Adds the names of another part. Of all names, the earliest ones are kept.
     pub(crate) fn merge(&mut self, other: ProcessNames) {
         for (pid, name) in other.known {
             let kept = self.known.entry(pid).or_insert_with(|| name.clone());
@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// In more parts than one, in any order, also where there are more names than are kept.
+        /// Parts in any order give the same names, even if there are more names than are kept.
         #[test]
         fn parts_have_the_names_of_the_whole(
             pids in prop::collection::vec(0..9_000_u32, 0..12_000),

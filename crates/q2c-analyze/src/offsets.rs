@@ -1,4 +1,4 @@
-//! Reads and writes over time: how much they move, and where on their devices they begin.
+//! Reads and writes over time: how much they move, and where on the device they begin.
 
 use crate::windows::{Joined, TimeWindows};
 use q2c_model::{DevId, Op};
@@ -8,15 +8,15 @@ use q2c_trace::span::NONE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most devices that have a map.
+/// Most devices that have a map, which bounds the size of results.
 const MOST: usize = 8;
-/// log2 of the bytes of a sector.
+/// log2 of the length of a sector in bytes.
 const SECTOR: u32 = 9;
 
-/// The I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB. They depend
-/// on the I/Os of their own window of time alone, so those of parts add up in any order.
+/// Number of I/Os that begin in each range of sectors: at most 128 ranges of at least 4 KiB. A
+/// window's ranges depend only on its own I/Os, so those of parts add up in any order.
 type Ranges = TimeWindows<u64, 128, 3>;
-/// The ranges in each window of time: at most 256 windows of at least 4 us.
+/// Ranges in each window of time: at most 256 windows of at least 4.1 us (2^12 ns).
 type OffsetTimeMap = TimeWindows<ByOp<Ranges>, 256, 12>;
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
@@ -49,11 +49,11 @@ impl Joined for Moved {
     }
 }
 
-/// Reads and writes with data, each at its first known time. Those of parts add up in any order.
+/// Reads and writes with data, each at its first known time. Parts add up in any order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct OffsetAnalysis {
     flow: TimeWindows<ByOp<Moved>>,
-    /// Of the devices with the lowest numbers: the same in whatever order the devices come.
+    /// Maps of the devices with the lowest numbers, so that the order of the I/Os does not matter.
     maps: BTreeMap<DevId, OffsetTimeMap>,
 }
 
@@ -110,7 +110,7 @@ impl OffsetAnalysis {
     }
 }
 
-/// A map whose ranges all have the length that those of all windows together need.
+/// Makes a map with one length of range, the one that all windows together need.
 fn offset_map(device: DevId, map: &OffsetTimeMap, origin: u64) -> OffsetMap {
     let mut all_ranges = Ranges::default();
     for (_, column) in map.numbered() {
@@ -163,7 +163,7 @@ mod tests {
         let [map] = &offsets_of(&ios).offset_maps(0)[..] else {
             panic!("expected one map");
         };
-        // 1 ms is in 256 windows of 4 us.
+        // 256 windows of 4 us cover 1 ms.
         assert_eq!((map.range_bytes, map.windows.len()), (4096, 2));
         assert_eq!(map.windows[0].reads, [(0, 2)]);
         assert_eq!(map.windows[0].length_ns, 4096);
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((flow.writes.ios, flow.writes.bytes), (1, 8192));
     }
 
-    /// The last I/O lies so far out that ranges grow: 2^30 sectors need 128 ranges of 2^23 each.
+    /// The last I/O is so far out that ranges grow: 2^30 sectors need 128 ranges of 2^23 each.
     #[test]
     fn ranges_grow_with_the_device() {
         let ios: Vec<Span> = (0..100)

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueueMap(BTreeMap<u32, BTreeSet<u32>>);
 
-/// Up to this share of requests outside their expected queues, requests are spread as the map says:
-/// a thread may move to another CPU between the begin of a request and its allocation.
+/// Up to this share of misplaced requests, the map counts as followed. A thread may move to another
+/// CPU between the start of a request and the allocation of its tag.
 const AS_MAPPED: f64 = 0.01;
-/// Up to this share they are nearly spread so.
+/// Up to this share of misplaced requests, the map counts as nearly followed.
 const NEARLY: f64 = 0.1;
 
 impl QueueMap {
-    /// Reads the fact `0:0-3 1:4-7`; `None` when `text` is none.
+    /// Reads a fact such as `0:0-3 1:4-7` (queue:CPUs); `None` if `text` is not a map.
     pub(crate) fn parse(text: &str) -> Option<QueueMap> {
         let queue = |word: &str| {
             let (queue, cpus) = word.split_once(':')?;
@@ -32,9 +32,9 @@ impl QueueMap {
         self.0.keys().copied()
     }
 
-    /// The sets of queues, of which each has one queue for each CPU. A device has several when
-    /// reads or polled requests have queues of their own; the kernel numbers set after set
-    /// (`blk_mq_map_queues` of each `HCTX_TYPE`), so the next one begins where a CPU comes again.
+    /// Splits the queues into sets, each with one queue for each CPU. A device has several sets if
+    /// reads or polled requests have their own queues. The kernel numbers set after set
+    /// (`blk_mq_map_queues` of each `HCTX_TYPE`), so a set begins where a CPU comes again.
     pub(crate) fn sets(&self) -> Vec<Vec<u32>> {
         let (mut sets, mut seen) = (vec![Vec::new()], BTreeSet::new());
         for (queue, cpus) in &self.0 {
@@ -58,8 +58,8 @@ impl QueueMap {
         set.iter().flat_map(of_queue).collect()
     }
 
-    /// Sets the expected share of each queue, which is that of the requests that its CPUs
-    /// submitted, and how far the requests agree with it.
+    /// Sets each queue's expected share, which is the share of requests that its CPUs submitted.
+    /// Also sets how far the requests follow the map, or why that is unknown.
     pub(crate) fn judge(&self, part: &mut QueueUse, sets: &[Vec<u32>]) {
         match self.fit(part, sets) {
             Ok(fit) => part.map = Some(fit),
@@ -83,7 +83,7 @@ impl QueueMap {
                 }
             }
         }
-        // Where the trace does not tell a CPU, nothing is expected of the request.
+        // A request whose CPU the trace lacks has no expected queue.
         if counted < part.requests {
             return Err(NoMapFit::UnknownCpus);
         }
@@ -108,13 +108,13 @@ impl QueueMap {
     }
 }
 
-/// The CPUs of a list such as `0-3,8`; none of empty text.
+/// Parses a list of CPUs such as `0-3,8`. The set of an empty text is empty.
 fn cpu_list(text: &str) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        // No machine has more CPUs than the kernel's largest NR_CPUS by far.
+        // The kernel's largest NR_CPUS (8192) is far below this limit.
         if last < first || last > 1 << 16 {
             return None;
         }
@@ -131,7 +131,7 @@ mod tests {
     use q2c_result::analyze::DeviceQueues;
     use q2c_trace::Span;
 
-    /// Counts requests of (minor number, operation, queue, CPU, number).
+    /// Counts requests, each given as (minor number, operation, queue, CPU, number).
     fn counted(requests: &[(u32, Op, u32, u32, u64)]) -> Vec<DeviceQueues> {
         let mut queues = QueueBalance::default();
         for (minor, op, hctx, cpu, n) in requests {
@@ -158,10 +158,10 @@ mod tests {
         devices
     }
 
-    /// Four queues of two CPUs each. CPUs 0 and 2 read 300 times and 100 times: queues 0 and 1 have
-    /// 75 and 25 %, which is what the map expects, while an even split has 25 % each. By hand for
-    /// the even split: the mean is 100, the squares 200^2 + 0 + 100^2 + 100^2 = 60 000, chi-square
-    /// 600, and the deviation sqrt(60 000 / 4) / 100 = 1.2247.
+    /// Four queues of two CPUs each. CPU 0 reads 300 times (queue 0) and CPU 2 100 times (queue 1).
+    /// The map expects these 75 and 25 %; an even split would be 25 % each. By hand for that: mean
+    /// 100, squares 200^2 + 0 + 100^2 + 100^2 = 60 000, chi-square 600, deviation sqrt(60 000 / 4)
+    /// / 100 = 1.2247.
     #[test]
     fn as_the_map_has_it_is_not_even() {
         let map = "0:0-1 1:2-3 2:4,5 3:6-7";
@@ -185,7 +185,7 @@ mod tests {
         assert!(device.writes.is_none());
     }
 
-    /// CPU 0 belongs to queue 0, but 50 of its 200 writes took queue 1: these are off the map.
+    /// CPU 0 belongs to queue 0, but 50 of its 200 writes took queue 1: these 50 are off the map.
     #[test]
     fn against_the_map() {
         let writes = [(0, Op::Write, 0, 0, 150), (0, Op::Write, 1, 0, 50)];
@@ -217,14 +217,14 @@ mod tests {
         assert_eq!(writes.map(queue_requests), Some(vec![(1, 20)]));
         assert_eq!(queue_requests(&one.all), [(0, 10), (1, 25)]);
         assert_eq!(queue_requests(&two.all), [(1, 40)]);
-        // Without a map nothing is known of queues that no request used.
+        // Without a map, queues that no request used are unknown.
         assert_eq!((one.queues, &one.all.unused), (None, &None));
         assert_eq!(one.all.even, None);
     }
 
-    /// Two queues for interrupts and two for polling, of two CPUs each. Reads by interrupts use the
-    /// first two evenly: that those for polling have none is no fault. Writes use both sets, and 30
-    /// of the 40 polled ones are in the queue of the other CPUs: 30 of 80 are misplaced.
+    /// Two queues for interrupts and two for polling, of two CPUs each. Reads with interrupts use
+    /// the first two evenly, so empty polling queues are no fault. Writes use both sets, and 30 of
+    /// the 40 polled ones are in the queue of the other CPUs: 30 of 80 are misplaced.
     #[test]
     fn queues_for_polling_are_a_set_of_their_own() {
         let requests = [

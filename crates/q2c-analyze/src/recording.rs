@@ -22,18 +22,18 @@ use std::sync::atomic::AtomicBool;
 /// How a recording is read and analysed.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Name of the format; `None` to recognise it by its first bytes.
+    /// Name of the format; `None` to detect it from the file's first bytes.
     pub format: Option<String>,
-    /// Properties that a recording of another tool does not tell.
+    /// Properties that a recording of another tool does not state.
     pub import: ImportOptions,
-    /// In time from the first start. The result keeps the I/Os that are in flight in it one by one.
+    /// Times since the first start. The result lists the I/Os in flight within them one by one.
     pub window: Option<Range<Nanos>>,
-    /// The process whose I/Os are analysed; `None` for those of all.
+    /// The process whose I/Os are analysed; `None` for all processes.
     pub process: Option<Process>,
 }
 
-/// Analyses the recording of `path`: a file, or the base name of blktrace's files. The caller adds
-/// the facts that it alone knows. It fails soon after `stop` is set.
+/// Analyses the recording at `path`: a file, or the base name of blktrace's files. Facts that only
+/// the caller knows are left to the caller. Fails soon after `stop` is set.
 pub fn recording(
     path: &Path,
     options: &Options,
@@ -57,8 +57,8 @@ pub fn recording(
     analysis.finish(meta)
 }
 
-/// Whether the ids are those of threads, so that another name means another program (exec), or
-/// another process that got the same id. Threads of one process have names of their own.
+/// True if ids are those of threads. Another name for an id then means another program (exec), or
+/// another thread that reused the id. Threads of one process have different names.
 fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
     const THREADS: [&str; 2] = ["blktrace", "blkparse"];
     if let Some(format) = input.format() {
@@ -68,7 +68,7 @@ fn has_ids_of_threads(path: &Path, input: &Input) -> Result<bool, Fault> {
     Ok(THREADS.contains(&reader.meta().source.as_str()))
 }
 
-/// The I/Os of blktrace's files are analysed as they are matched; they never become records.
+/// Analyses the I/Os of blktrace's files as they are matched, without making records.
 fn of_blktrace(
     files: &FileSet,
     skip_bad: bool,
@@ -99,8 +99,8 @@ fn of_blktrace(
     Ok(blktrace_meta(&read, origin_ns.unwrap_or(0), files, count))
 }
 
-/// Analyses the records of one recording, in the order of time, of the layer of the first one.
-/// Times of the other layer do not compare: its records are counted and left out.
+/// Analyses the records of one recording, in the order of time. The first record sets the layer.
+/// Times of two layers do not compare, so records of the other layer are counted and left out.
 pub struct RecordingAnalysis<'a> {
     path: &'a Path,
     stop: &'a AtomicBool,
@@ -110,28 +110,28 @@ pub struct RecordingAnalysis<'a> {
     /// The latest begin so far, ns.
     latest_ns: u64,
     by_thread: bool,
-    /// Numbers in place of the ids of processes that are known by name alone.
+    /// Stand-in numbers, by name, for processes whose ids the recording lacks or reuses.
     by_name: BTreeMap<String, u32>,
 }
 
-/// What records tell beside the figures of their I/Os. Stored states have its fields in this order.
+/// What records hold apart from the figures of their I/Os. Stored states keep this order of fields.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RecordIntake {
-    /// I/Os of the other layer.
+    /// Number of I/Os of the other layer.
     pub(crate) other_layer: u64,
     pub(crate) names: ProcessNames,
-    /// I/Os whose times fall.
+    /// Number of I/Os whose times fall.
     pub(crate) untimed: u64,
-    /// I/Os that came after one that began later. Parts of a recording need no order.
+    /// Number of I/Os after one that began later; not counted for parts, which need no order.
     #[serde(skip)]
     unsorted: u64,
-    /// The spans of the last records; kept for their memory.
+    /// The spans of the last records, kept to reuse their memory.
     #[serde(skip)]
     pub(crate) spans: Vec<Span>,
 }
 
 impl<'a> RecordingAnalysis<'a> {
-    /// Refuses records once `stop` is set. `window` is as in [`Options`].
+    /// Once `stop` is set, further records fail. `window` is as in [`Options`].
     pub fn new(path: &'a Path, window: Option<Range<Nanos>>, stop: &'a AtomicBool) -> Self {
         RecordingAnalysis {
             path,
@@ -145,7 +145,7 @@ impl<'a> RecordingAnalysis<'a> {
         }
     }
 
-    /// The result of all records. `meta` describes the recording.
+    /// Returns the result of all records. `meta` describes the recording.
     pub fn finish(self, meta: TraceMeta) -> Result<AnalyzeResult, Fault> {
         let Some((_, analyzer)) = self.analyzer else {
             return Err(no_request(self.path));
@@ -158,8 +158,8 @@ impl<'a> RecordingAnalysis<'a> {
         TraceError::unless_stopped(self.stop, "analyze", self.path)
     }
 
-    /// The id of a process, whose name is kept. A process that the source knows by name alone, and
-    /// a name that the id had later, get a number from [`NAMED`] on.
+    /// Keeps a process's name and returns its id. A process without an id, and a second name of one
+    /// id, get a number from [`NAMED`] on. `None` if there are too many names.
     fn process(&mut self, pid: Option<u32>, comm: &str, at: u64) -> Option<u32> {
         match pid {
             Some(pid) if self.by_thread && self.intake.names.is_other(pid, comm) => {
@@ -186,7 +186,7 @@ impl<'a> RecordingAnalysis<'a> {
         Some(new)
     }
 
-    /// Gives the I/O the number of the process that had the id at its time.
+    /// Gives the I/O the number of the process that had this id at that time.
     fn tell_apart(&mut self, span: &mut Span, notes: &Notes) {
         let (pid, at) = (span.pid, span.first_ns());
         if let Some(first) = notes.name(pid, 0) {
@@ -221,7 +221,7 @@ pub(crate) fn no_request(path: &Path) -> Fault {
 }
 
 impl RecordIntake {
-    /// Whether an I/O is in the figures of an analysis of `layer`. One that is not is counted.
+    /// True if an analysis of `layer` uses this I/O. If not, the I/O is counted by its reason.
     pub(crate) fn takes(&mut self, span: &Span, layer: Layer) -> bool {
         let (is_other, is_untimed) = (span.layer != layer, span.is_untimed());
         self.other_layer += u64::from(is_other);
@@ -235,7 +235,7 @@ impl RecordIntake {
         self.untimed = self.untimed.saturating_add(other.untimed);
     }
 
-    /// Adds what a result says of its recording, beside the figures of its I/Os.
+    /// Adds what a result says of its recording, apart from the figures of its I/Os.
     pub(crate) fn complete(
         &self,
         mut result: AnalyzeResult,
@@ -280,7 +280,7 @@ impl RecordIntake {
     }
 }
 
-/// Adds what the recording's facts tell of the devices' queues.
+/// Adds what the recording's facts say about the devices' queues.
 pub(crate) fn complete_queues(devices: &mut [DeviceQueues], facts: &BTreeMap<String, String>) {
     for queues in devices {
         let device = queues.device.parse::<DevId>().ok();

@@ -13,35 +13,36 @@ use serde::{Deserialize, Serialize};
 struct DeviceSeeks {
     device: DevId,
     last_queue: Option<u64>,
-    /// First sector behind the last I/O with data; [`NONE`] before the first one.
+    /// First sector after the last I/O with data; [`NONE`] before the first one.
     end: u64,
     sequential: u64,
     sectors: u128,
     lengths: Histogram,
-    /// `last_queue` when the counting began.
+    /// `last_queue` when the counting began, ns.
     carried: Option<u64>,
-    /// The first I/O, when none was known before it: it has a Q2Q where a part comes before.
+    /// The first I/O, if none was known before. It gets a Q2Q when an earlier part is joined.
     #[serde(with = "stored::option")]
     first: Option<Span>,
-    /// The first sector of the first I/O with data, when none was known before it.
+    /// First sector of the first I/O with data, if no earlier I/O with data was known.
     first_sector: Option<u64>,
 }
 
-/// Seeks by device. I/Os of further devices than [`AllSeeks::MOST`] have no seeks and no Q2Q.
+/// Seeks by device. I/Os of devices beyond [`AllSeeks::MOST`] have no seeks and no Q2Q.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AllSeeks {
     devices: Vec<DeviceSeeks>,
     #[serde(skip)]
     last: usize,
-    /// Whether I/Os were left out.
+    /// True if I/Os were left out, because of too many devices.
     full: bool,
 }
 
 impl AllSeeks {
+    /// Most devices with seeks, which bounds the memory.
     const MOST: usize = 512;
 
-    /// Takes the I/O that was queued next. Returns the time since the one before it on its device,
-    /// ns; [`NONE`] for the first I/O of a device and for one that comes after an I/O queued later.
+    /// Takes the I/O that was queued next. Returns the ns since the previous I/O on its device, or
+    /// [`NONE`] for a device's first I/O and for one after an I/O that was queued later.
     pub(crate) fn next(&mut self, span: &Span) -> u64 {
         if span.begin_ns == NONE {
             return NONE;
@@ -94,8 +95,8 @@ impl AllSeeks {
         }
     }
 
-    /// Goes on with a later part, or one of other devices. Returns the I/Os that have a Q2Q only
-    /// now.
+    /// Continues with a later part, or adds one of other devices. Returns the I/Os that get a Q2Q
+    /// by the join, with that Q2Q in ns.
     pub(crate) fn join(&mut self, later: AllSeeks, marks: &mut Marks) -> Vec<(Span, u64)> {
         let mut gaps = Vec::new();
         self.full |= later.full;
@@ -157,7 +158,7 @@ impl DeviceSeeks {
         let length = sector.abs_diff(self.end);
         self.sequential += u64::from(length == 0);
         self.sectors += u128::from(length);
-        // The histogram's sum must not overflow with the absurd sectors of a damaged trace.
+        // Sectors of a damaged trace can be absurd, and must not overflow the histogram's sum.
         self.lengths.record(length.min(1 << 42));
     }
 

@@ -29,17 +29,17 @@ pub(crate) enum Stage {
 
 pub(crate) const STAGES: usize = Stage::VARIANTS.len();
 
-/// The stages that add up to Q2C: those before the driver, then D2C, and [`Stage::Rest`] last.
+/// The stages that add up to Q2C: those before the driver, then D2C, then [`Stage::Rest`].
 pub(crate) const PARTS: [Stage; 8] = *Stage::VARIANTS
     .first_chunk()
     .expect("as many stages and more");
-/// Those of them that come before the driver.
+/// The stages that come before the driver.
 pub(crate) const BEFORE_DRIVER: [Stage; 6] = *Stage::VARIANTS
     .first_chunk()
     .expect("as many stages and more");
 
 impl Stage {
-    /// The name in a layer's result; `None` when that layer has no such stage.
+    /// The name in a layer's result; `None` if the layer has no such stage.
     const fn name_in(self, layer: Layer) -> Option<&'static str> {
         match (layer, self) {
             (_, Stage::Rest) => None,
@@ -51,11 +51,11 @@ impl Stage {
     }
 }
 
-/// The stages of one I/O by `Stage as usize`, ns; [`NONE`] for those that it lacks.
+/// The stages of one I/O in ns, indexed by `Stage as usize`; [`NONE`] if it lacks a stage.
 pub(crate) struct IoStages(pub(crate) [u64; STAGES]);
 
-/// The time between two events, [`NONE`] when one of them is missing. It is 0 when the clocks of
-/// two CPUs differ so far that the later event has the earlier time.
+/// The time between two events; [`NONE`] if one of them is missing. It is 0 if the clocks of two
+/// CPUs differ so much that the later event has the earlier time.
 pub(crate) fn between(from: u64, to: u64) -> u64 {
     if from == NONE || to == NONE {
         NONE
@@ -88,7 +88,7 @@ impl IoStages {
         self.0[Stage::Q2C as usize]
     }
 
-    /// The parts of Q2C by [`PARTS`], which add up to it; 0 for stages that the I/O lacks.
+    /// The parts of Q2C in ns, in the order of [`PARTS`]; 0 for stages that the I/O lacks.
     pub(crate) fn parts(&self) -> [u64; PARTS.len()] {
         let mut parts = [0; PARTS.len()];
         for (part, ns) in parts.iter_mut().zip(&self.0[..PARTS.len() - 1]) {
@@ -100,7 +100,7 @@ impl IoStages {
     }
 }
 
-/// The histogram of a stage (19 KB) is made for the first I/O that has the stage.
+/// Statistics of some I/Os. A stage's histogram (19 KB) exists once an I/O has the stage.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StageTally {
     pub(crate) requests: u64,
@@ -120,7 +120,7 @@ impl StageTally {
         }
     }
 
-    /// Adds a stage of an I/O that was counted without it.
+    /// Adds a stage of an I/O that was counted before without this stage.
     pub(crate) fn add_stage(&mut self, stage: Stage, ns: u64) {
         let histogram = &mut self.stages[stage as usize];
         histogram.get_or_insert_default().record(ns);

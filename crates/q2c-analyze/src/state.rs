@@ -1,8 +1,7 @@
-//! What an analysis knows of the I/Os so far, and how two of these are put together.
+//! The state of an analysis: sums over the I/Os so far, and how the states of two parts are joined.
 //!
-//! Counts of I/Os, and the time that they span.
-//!
-//! What is no longer exact after parts were joined.
+//! [`AnalysisCounts`] counts I/Os and their time span. [`Marks`] lists the figures that joins made
+//! inexact.
 
 use crate::balance::QueueBalance;
 use crate::bottleneck::Shares;
@@ -23,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::take;
 
-/// Most of it are sums, which add up in any order. The sweep, the seeks, the tags and the excerpts
+/// Most fields are sums, which add up in any order. The sweep, the seeks, the tags and the excerpts
 /// depend on the order of the I/Os.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AnalyzerState {
@@ -37,12 +36,12 @@ pub(crate) struct AnalyzerState {
     pub(crate) loads: Loads,
     pub(crate) excerpts: Excerpts,
     pub(crate) marks: Marks,
-    /// Whether parts of different devices were put together.
+    /// True if parts of different devices were merged.
     pub(crate) apart: bool,
     pub(crate) offsets: OffsetAnalysis,
 }
 
-/// What was in flight where two parts meet.
+/// The I/Os in flight where two parts meet.
 #[derive(Default)]
 pub(crate) struct Tail {
     ends: Vec<u64>,
@@ -58,7 +57,7 @@ pub(crate) enum Broken {
 }
 
 impl AnalyzerState {
-    /// Looks for figures with which going on would overflow.
+    /// Fails if counts are so large that further adding could overflow.
     pub(crate) fn check(&self) -> Result<(), Broken> {
         self.counts.check()?;
         self.sweep.check()
@@ -86,7 +85,7 @@ impl AnalyzerState {
         }
     }
 
-    /// A state that goes on behind these I/Os and has counted nothing.
+    /// A state that continues after these I/Os and has counted nothing yet.
     pub(crate) fn behind(spans: &[Span]) -> AnalyzerState {
         let mut state = AnalyzerState::passed(spans);
         state.sweep = state.sweep.carried_on();
@@ -95,7 +94,7 @@ impl AnalyzerState {
         state
     }
 
-    /// What depends on the order of these I/Os.
+    /// A state with only the fields that depend on the order of these I/Os.
     pub(crate) fn passed(spans: &[Span]) -> AnalyzerState {
         let mut state = AnalyzerState::default();
         for span in spans {
@@ -115,8 +114,8 @@ impl AnalyzerState {
         }
     }
 
-    /// Goes on with a part that was analysed apart. This state has all I/Os up to those that it
-    /// counted; `tail` is what was in flight at the end of those that it did not know.
+    /// Continues with a part that was analysed separately. This state must have passed the I/Os
+    /// that `later` knows but did not count. `tail` holds what was in flight before those I/Os.
     pub(crate) fn join(&mut self, tail: &Tail, mut later: AnalyzerState) {
         self.merge_sums(&mut later);
         let marks = &mut self.marks;
@@ -130,7 +129,7 @@ impl AnalyzerState {
         self.excerpts.join(&later.excerpts, marks);
     }
 
-    /// Adds what does not depend on the order of the I/Os.
+    /// Adds the fields that do not depend on the order of the I/Os.
     fn merge_sums(&mut self, other: &mut AnalyzerState) {
         self.marks.merge(&other.marks);
         self.counts.merge(&other.counts);
@@ -213,7 +212,7 @@ pub(crate) struct AnalysisCounts {
     failed: u64,
     merged: u64,
     issued: u64,
-    /// The first start; [`NONE`] before the first I/O.
+    /// The earliest start of an I/O, ns; [`NONE`] before the first I/O.
     pub(crate) first: u64,
     last: u64,
 }
@@ -263,6 +262,7 @@ impl AnalysisCounts {
     }
 
     pub(crate) fn check(&self) -> Result<(), Broken> {
+        /// Far above any real count; leaves room to add further parts.
         const MANY: u64 = 1 << 56;
         let counts = [
             self.requests,
@@ -275,7 +275,7 @@ impl AnalysisCounts {
         fit.then_some(()).ok_or(Broken::Counts)
     }
 
-    /// A result with these counts and no other figures.
+    /// Returns a result with these counts and no other figures.
     pub(crate) fn result(&self, layer: Layer) -> AnalyzeResult {
         let (carried, issued) = (self.merged as f64, self.issued as f64);
         AnalyzeResult {
@@ -294,7 +294,7 @@ impl AnalysisCounts {
     }
 }
 
-/// Figures that are not exact, with the reasons and the number of joins that had them.
+/// Inexact figures with their reasons, each with the number of joins that caused it.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Marks(BTreeMap<(InexactFigure, InexactReason), u64>);
 

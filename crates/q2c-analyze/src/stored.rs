@@ -1,4 +1,4 @@
-//! Single I/Os in bytes: times as distances from the first one, unknown values in one byte.
+//! Compact bytes of single I/Os: times relative to the first one, unknown values in one byte.
 
 use q2c_model::{DevId, Layer, Op, OpFlags};
 use q2c_trace::Span;
@@ -12,24 +12,24 @@ pub(crate) struct StoredSpan {
     device: DevId,
     op: Op,
     flags: OpFlags,
-    /// Id, the time from which others count, sector, bytes, cgroup.
+    /// Id, the start to which `times` are relative (ns), sector, bytes, cgroup.
     plain: [u64; 5],
     times: [Option<u64>; 6],
     merged_into: u64,
     lane: u32,
     depth_at_submit: u32,
-    /// Process, CPU of the begin and of the end, queue, tag; 0 where unknown, else one more.
+    /// Process, CPU of the start and of the end, queue, tag: 0 if unknown, else the value plus 1.
     numbers: [u32; 5],
     error: i32,
 }
 
-/// A distance as a number without sign, small for one near 0.
+/// The signed distance in zigzag form: small for a small distance of either sign.
 fn distance(from: u64, to: u64) -> u64 {
     let signed = to.wrapping_sub(from);
     signed << 1 ^ 0u64.wrapping_sub(signed >> 63)
 }
 
-/// The inverse of [`distance`].
+/// The inverse of [`distance`]: the time that lies this far from `from`.
 fn after_distance(from: u64, distance: u64) -> u64 {
     from.wrapping_add(distance >> 1 ^ 0u64.wrapping_sub(distance & 1))
 }

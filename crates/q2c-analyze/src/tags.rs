@@ -1,4 +1,4 @@
-//! Requests in use while I/Os wait for one, which shows whether a queue's tags were exhausted.
+//! Requests in use while I/Os wait for one. They show whether a queue ran out of tags.
 
 use crate::state::Marks;
 use q2c_model::DevId;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A queue's requests in use, and the waits of I/Os for one. A wait counts as one at the most when
-/// as many requests were in use as ever before; a larger number later takes that back.
+/// A queue's requests in use, and the waits for one. `q2g_at_most` sums the waits that began while
+/// the largest number so far was in use. A new largest number resets it.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct TagQueue {
-    /// G and C of requests that are allocated later.
+    /// (G, C) of requests that are allocated after `now`, ns.
     to_come: BinaryHeap<Reverse<(u64, u64)>>,
-    /// C of the requests in use.
+    /// C of the requests in use, ns.
     in_use: BinaryHeap<Reverse<u64>>,
     most: u64,
     q2g: u64,
     q2g_at_most: u64,
-    /// The time from which on it is counted; `None` before the first I/O.
+    /// The time from which the queue is counted, ns; `None` before the first I/O.
     start: Option<u64>,
-    /// The time up to which all is counted.
+    /// The time up to which everything is counted, ns.
     now: u64,
     counted: bool,
 }
@@ -49,7 +49,7 @@ impl TagQueue {
             self.free(getrq);
             self.in_use.push(Reverse(complete));
             let in_use = self.in_use.len() as u64;
-            // A number that was never reached before makes all earlier waits ones below the most.
+            // With a new largest number, all earlier waits began below the largest number.
             if in_use > self.most {
                 (self.most, self.q2g_at_most) = (in_use, 0);
             }
@@ -75,14 +75,14 @@ impl TagQueue {
         }
     }
 
-    /// G and C of the requests in use and of those to come.
+    /// (G, C) of the requests in use, with 0 for G, and of those allocated later.
     fn tail(&self) -> Vec<(u64, u64)> {
         let to_come = self.to_come.iter().map(|request| request.0);
         let in_use = self.in_use.iter().map(|end| (0, end.0));
         to_come.chain(in_use).collect()
     }
 
-    /// Goes on with a part as the sweep does. Returns why the result is not exact.
+    /// Continues with a part, as the sweep does. Returns the reason if the result is inexact.
     fn join(&mut self, tail: &[(u64, u64)], later: TagQueue) -> Option<InexactReason> {
         let start = later.start.filter(|_| later.counted)?;
         let mut inexact = None;
@@ -115,7 +115,7 @@ impl TagQueue {
     }
 }
 
-/// G and C of the requests that are not over, by device and hardware queue.
+/// (G, C) of the requests that have not ended, by device and hardware queue.
 pub(crate) type TagsTail = BTreeMap<(DevId, u32), Vec<(u64, u64)>>;
 
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ pub(crate) struct AllTags {
 }
 
 impl AllTags {
-    /// Most queues that are told apart; I/Os of further ones are left out.
+    /// Most queues that are counted; I/Os of any further queue are left out.
     const MOST: usize = 4096;
 
     pub(crate) fn add(&mut self, span: &Span) {
@@ -169,7 +169,7 @@ impl AllTags {
         queues.map(|(key, one)| (*key, one.tail())).collect()
     }
 
-    /// Goes on with a part of the trace, or with one of other devices.
+    /// Continues with a later part of the trace, or adds a part of other devices.
     pub(crate) fn join(&mut self, tail: &TagsTail, later: AllTags, marks: &mut Marks) {
         self.full |= later.full;
         for (key, more) in later.queues {
@@ -194,7 +194,7 @@ impl AllTags {
 mod tests {
     use super::*;
 
-    /// Four requests of 100 ns each: of eight I/Os the last four wait until one is free.
+    /// Four requests of 100 ns each: the last four of eight I/Os wait until one is free.
     #[test]
     fn waits_with_all_requests_in_use_are_at_the_most() {
         let mut queue = TagQueue::default();
@@ -219,7 +219,7 @@ mod tests {
         for k in 0..8 {
             queue.add(k, k, 100 + k);
         }
-        // Seven of the eight requests are free by then.
+        // Seven of the eight requests are free at 106 ns.
         queue.add(106, 150, 200);
         queue.advance(u64::MAX);
         assert_eq!((queue.most, queue.q2g, queue.q2g_at_most), (8, 44, 0));

@@ -1,6 +1,6 @@
 //! Warnings: conditions of the recording under which the result of its analysis misleads.
 //!
-//! The I/Os that the latencies of an analysis lack.
+//! Also counts the I/Os that the latencies of an analysis lack.
 
 use q2c_model::Layer;
 use q2c_model::lost::{Losses, without_record};
@@ -8,7 +8,7 @@ use q2c_result::Warning;
 use q2c_result::analyze::{AnalyzeResult, NotWhole};
 use q2c_trace::import::DOUBLED;
 
-/// The warnings of a result, which has its input, its lost and its unmatched events already.
+/// Returns the warnings of a result whose input, lost and unmatched events are filled in already.
 pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
     let requests = result.requests;
     let count = |reason: &str| result.unmatched.get(reason).copied();
@@ -66,11 +66,11 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
     warnings.into_iter().flatten().collect()
 }
 
-/// BPF loses whole I/Os; where events were lost from a buffer, parts of I/Os may be missing.
+/// BPF loses complete I/Os. Events lost from a buffer may leave I/Os with stages missing.
 fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     let by_bpf = capture.is_some_and(|by| by == "bpf");
-    // A recording that went on by tracefs lacks whole I/Os of its first part.
+    // A recording that fell back to tracefs lacks complete I/Os of its first part.
     let losses = Losses::from_counts(&result.unmatched);
     let of_ios = losses.as_ref().is_some_and(|losses| losses.of_ios);
     match (result.lost, by_bpf || capture.is_some() && of_ios) {
@@ -93,7 +93,7 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
     }
 }
 
-/// Names longer than any of the kernel's, and processes beyond those whose names are kept.
+/// Warns of names cut by the length limit and of processes whose names were not kept.
 pub(crate) fn names_left_out(cut: usize, nameless: usize) -> Option<Warning> {
     (cut + nameless > 0).then(|| {
         Warning::new(
@@ -105,7 +105,7 @@ pub(crate) fn names_left_out(cut: usize, nameless: usize) -> Option<Warning> {
     })
 }
 
-/// A start and a latency for each I/O and nothing between, or issue and completion alone.
+/// Warns if I/Os have only a start and a latency, or only issue and completion.
 fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
     if result.layer != Layer::Block || result.completed == 0 || result.bottleneck.is_some() {
         return None;
@@ -126,8 +126,8 @@ fn start_and_latency(result: &AnalyzeResult) -> Option<Warning> {
     Some(Warning::new(id, finding.to_owned(), means, todo))
 }
 
-/// The reasons in `unmatched` that count I/Os which have no latency from Q to C. Other reasons
-/// count events or requests, or I/Os that their submitter queued again.
+/// The reasons in `unmatched` that count I/Os without a latency from Q to C. Other reasons count
+/// events, requests, or I/Os that their submitter queued again.
 const REASONS: [&str; 7] = [
     "completion without queue",
     "never issued",
@@ -138,13 +138,13 @@ const REASONS: [&str; 7] = [
     UNTIMED,
 ];
 
-/// The reason of I/Os whose times are in no figure ([`q2c_trace::Span::is_untimed`]).
+/// Counts I/Os whose times fall, so that no figure uses them ([`q2c_trace::Span::is_untimed`]).
 pub(crate) const UNTIMED: &str = "times that fall";
 
-/// The reason of I/Os that come after one that began later. They are in all figures.
+/// Counts I/Os that come after one that began later. All figures include them.
 pub(crate) const UNSORTED: &str = "row after one that began later";
 
-/// The result has its stages and its unmatched events already.
+/// Counts the I/Os without Q2C. The result must have its stages and unmatched events already.
 pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<NotWhole> {
     let whole = result.stages.get("Q2C").map_or(0, |stage| stage.n);
     if result.layer != Layer::Block || whole == 0 {
@@ -215,7 +215,7 @@ mod tests {
         assert!(of_stages(Layer::Block, Some(Bottleneck::default())).is_empty());
     }
 
-    /// One unfinished I/O of a hundred is usual at the end of a recording; two are not.
+    /// One unfinished I/O in a hundred is usual at the end of a recording; two are not.
     #[test]
     fn unfinished_ios_are_told_from_above_one_percent() {
         for (never, wanted) in [(1, &[][..]), (2, &["unfinished"][..])] {
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// 955 I/Os with Q and C, 45 without: 4.5 %.
+    /// 955 I/Os have Q and C, and 45 do not: 4.5 %.
     #[test]
     fn io_counts_alone_are_in_the_share() {
         let mut result = AnalyzeResult {

@@ -1,23 +1,23 @@
-//! Windows of time that become longer with the trace, so that there are few of any trace.
+//! Windows of time that grow with the trace, so that any trace has few of them.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The content of a window, which can be joined with that of another one.
+/// The content of a window, which can be joined with that of another window.
 pub(crate) trait Joined: Default {
     fn join(&mut self, other: Self);
 }
 
-/// At most `MOST` windows of equal length, a power of two of ns and at least 2^`SHORTEST` (2^20 ns,
-/// about a millisecond). They begin at multiples of their length on the trace's clock. When a time
-/// would need more, neighbours are joined in pairs and the length doubles. So windows depend on the
-/// first and the last time alone, and those of parts add up. Ranges of sectors are windows, too.
+/// At most `MOST` windows of equal length: a power of two of ns, at least 2^`SHORTEST` (2^20 ns is
+/// about 1 ms). They begin at multiples of their length on the trace's clock. If a time would need
+/// more windows, neighbours are joined in pairs and the length doubles. So windows depend only on
+/// the first and the last time, and those of parts add up. Ranges of sectors use them too.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub(crate) struct TimeWindows<T, const MOST: usize = 512, const SHORTEST: u32 = 20> {
     /// log2 of the length of a window, ns.
     length: u32,
-    /// The number of the first window: its begin, divided by the length.
+    /// Number of the first window: its start divided by the window length.
     base: u64,
     all: Vec<T>,
 }
@@ -62,12 +62,13 @@ impl<T, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHORTEST> {
         self.length
     }
 
-    /// The windows with their numbers: begins, divided by the length.
+    /// The windows with their numbers: a number is the start divided by the window length.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, &T)> {
         (self.base..).zip(&self.all)
     }
 
-    /// Start in ns from `origin` on (one before it is told from there), length in ns, content.
+    /// For each window: start in ns since `origin` (earlier starts are cut to it), ns long,
+    /// content.
     pub(crate) fn iter(&self, origin: u64) -> impl Iterator<Item = (u64, u64, &T)> {
         self.numbered().map(move |(number, window)| {
             let begin = number << self.length;
@@ -91,10 +92,10 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHO
         &mut self.all[place]
     }
 
-    /// Calls `with` for every window between two times, with the ns that lie in it.
+    /// Calls `with` for every window between two times, with the ns of that time in the window.
     pub(crate) fn between(&mut self, from: u64, to: u64, mut with: impl FnMut(&mut T, u64)) {
-        // Making windows for `from` may move those of `to`, so `from` comes first and is there when
-        // `to` is asked for; what `to` moves is asked for again.
+        // Making windows for `to` may move the place of `from`, so that place is looked up again.
+        // Making windows for `from` first ensures that the place of `to` does not move afterwards.
         self.place(from);
         let last = self.place(to);
         for place in self.place(from)..=last {
@@ -114,7 +115,7 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHO
         }
     }
 
-    /// Makes windows up to a time that has none yet.
+    /// Makes the windows up to a time that has none yet. Returns the place of its window.
     #[cold]
     fn reach(&mut self, time: u64) -> usize {
         if self.all.is_empty() {
@@ -139,7 +140,7 @@ impl<T: Joined, const MOST: usize, const SHORTEST: u32> TimeWindows<T, MOST, SHO
         place
     }
 
-    /// Joins windows until each has this length, which is log2 of it.
+    /// Doubles the windows until log2 of their length is at least `length`.
     pub(crate) fn lengthen(&mut self, length: u32) {
         while self.length < length {
             self.double();

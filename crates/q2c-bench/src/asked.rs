@@ -1,21 +1,21 @@
-//! The settings that a fio job file fills in, where no option says otherwise.
+//! Takes settings from a fio job file, unless an option of the command line states them.
 
 use crate::fio::{FioJob, FioJobFile, Remark, Size, Topic};
 use crate::settings::{BenchSettings, SECONDS};
 use crate::spec::Axes;
 use itertools::Itertools;
 
-/// What a job file asks for that no option of `q2c bench` does.
+/// Settings of a job file that have no option in `q2c bench`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JobFileExtras {
     /// Part of the target in use.
     pub size: Option<Size>,
-    /// CPU of the helper thread of a single job.
+    /// CPU of the SQPOLL helper thread of a single job.
     pub helper_cpu: Option<u32>,
 }
 
 impl BenchSettings {
-    /// Takes from the file the settings that were not typed; the error is why it cannot be run.
+    /// Takes untyped settings from the file. The error says why q2c cannot run the file.
     pub fn fill_from(&mut self, file: &FioJobFile) -> Result<JobFileExtras, String> {
         let settled = self.settled_topics();
         let open = |remark: &&Remark| remark.about.is_none_or(|about| !settled.contains(&about));
@@ -33,7 +33,7 @@ impl BenchSettings {
         Ok(extras)
     }
 
-    /// The topics of a job file that options have settled.
+    /// The topics of a job file for which an option was typed.
     fn settled_topics(&self) -> Vec<Topic> {
         const TOPICS: [(Topic, &str); 13] = [
             (Topic::Engine, "engine"),
@@ -50,7 +50,7 @@ impl BenchSettings {
             (Topic::Target, "scratch"),
             (Topic::Size, "scratch"),
         ];
-        // With --cpus auto the file may name the CPUs.
+        // With `--cpus auto` the file may still name the CPUs.
         let names_cpus = !self.cpus.is_empty();
         let settled = TOPICS.iter().filter(|(topic, option)| {
             self.typed.has(option) && (*topic != Topic::Cpus || names_cpus)
@@ -85,13 +85,13 @@ impl BenchSettings {
         Ok(groups.into_iter().map(counted).collect())
     }
 
-    /// The values of an axis: the option's, or the one of the file where the option was not typed.
+    /// The values of an axis: the option's if it was typed or the file has none, else the file's.
     fn unless_typed<T: Clone>(&self, option: &str, own: &[T], file: Option<T>) -> Vec<T> {
         let of_file = file.filter(|_| !self.typed.has(option));
         of_file.map_or_else(|| own.to_vec(), |value| vec![value])
     }
 
-    /// The number of threads does not count. Jobs that run at once are points: none is background.
+    /// The axes of a job, without its number of threads and without a background.
     fn axes_of(&self, job: &FioJob) -> Axes {
         let axes = &self.axes;
         let rw = job.rw.as_ref().and_then(|rw| rw.parse().ok());
@@ -133,7 +133,7 @@ impl BenchSettings {
         Ok(extras)
     }
 
-    /// Sets the axes to the file's values, and the points where the axes make more.
+    /// Sets the axes, and also the points if the axes make more of them than the file has.
     fn take_points(&mut self, groups: &[Axes]) {
         fn distinct_values<T: Clone + PartialEq>(groups: &[Axes], of: fn(&Axes) -> &[T]) -> Vec<T> {
             distinct(groups.iter().flat_map(of).cloned())
@@ -153,7 +153,7 @@ impl BenchSettings {
         }
     }
 
-    /// Checks the times of a job file: those of options are checked where they are parsed.
+    /// Checks the times of a job file. Times given as options are checked where they are parsed.
     pub fn check_times(&self) -> Result<(), String> {
         let (least, most) = SECONDS.into_inner();
         for (option, time) in [("runtime", self.seconds), ("ramp_time", self.warm_up)] {
@@ -176,7 +176,7 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     unique
 }
 
-/// The value that all jobs have, or the first job that differs.
+/// The value that all jobs have, or an error that names the first job with another value.
 fn common<T: PartialEq>(
     option: &str,
     jobs: &[FioJob],

@@ -1,4 +1,4 @@
-//! The background jobs of a trial: alone before it, and beside its jobs.
+//! The background jobs of a trial: measured alone before it, and together with its jobs.
 
 use super::spec::{BackgroundPhase, Spot};
 use super::steady::SteadyWindow;
@@ -14,28 +14,28 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BackgroundTrial {
     pub cpus: Vec<CpuId>,
-    /// Whether a background job has the CPU of a job or of its helper thread.
+    /// True if a background job shares a CPU with a job or its helper thread.
     pub shares_cpus: bool,
     pub ios: u64,
     pub iops: f64,
     /// I/Os per second of all background jobs alone, before the trial.
     pub alone_iops: f64,
-    /// Busy CPUs of the machine at that time; `None` when they cannot be read.
+    /// Busy CPUs of the machine while the background ran alone; `None` if they cannot be read.
     pub rest_busy_cpus: Option<f64>,
-    /// CPU time of the background's threads in the counted part, CPUs.
+    /// CPU time of the background's threads in the counted part, as a number of CPUs.
     pub own_cpus: f64,
-    /// The same alone, before the trial.
+    /// The same number while the background ran alone, before the trial.
     pub alone_cpus: f64,
 }
 
-/// Slices in which a background runs alone. The first is not counted: the jobs begin in it.
+/// Slices in which a background runs alone. The first is not counted, since the jobs start in it.
 pub(super) const ALONE_SLICES: usize = 5;
 
 pub(super) struct SpotBackgrounds<'a> {
     place: &'a TrialPlace<'a>,
     spot: &'a Spot,
     seed: u64,
-    /// With their CPUs, one for each phase; without a job for a phase that has none.
+    /// The background of each phase with its CPUs; it has no job in a phase without background.
     phases: Vec<Background>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> SpotBackgrounds<'a> {
         })
     }
 
-    /// The figures of each phase's background alone; `None` for a phase without one.
+    /// The figures of each phase's background running alone; `None` for a phase without one.
     pub(crate) fn alone(&self) -> Result<Vec<Option<BackgroundTrial>>, NoTrial> {
         let run_phase = |background: &Background| {
             let there = !background.0.is_empty();
@@ -104,7 +104,7 @@ impl<'a> SpotBackgrounds<'a> {
         &all[before..before + lanes(&self.phases[n])]
     }
 
-    /// The figures of the background of phase `n` beside the jobs, with those of it `alone`.
+    /// The figures of phase `n`'s background beside the jobs; `alone` has those without jobs.
     pub(crate) fn figures(
         &self,
         n: usize,
@@ -143,7 +143,7 @@ fn own_cpus(lanes: &[LaneData], slices: &Range<usize>) -> f64 {
     lanes.iter().map(busy_share).sum()
 }
 
-/// Each of a phase's slices with what the jobs' lanes and the background's did, from `first` on.
+/// The slices of a phase from slice `first` on, with the I/Os of jobs and background in each.
 pub(super) fn slices_of(
     own: &[LaneData],
     background: &[LaneData],
@@ -195,7 +195,7 @@ mod tests {
     use q2c_workbench::workload::Site;
     use std::sync::atomic::AtomicBool;
 
-    /// The engine of `job` beside points of `engine`, with each of two methods.
+    /// The engine that `job` gets beside points of `engine`, with each of two methods.
     fn engines(engine: &str, job: &str, polled: bool) -> Vec<String> {
         let media = Media::plain(Medium::None);
         let can = Abilities {
@@ -223,7 +223,7 @@ mod tests {
         spots.iter().map(engine).collect()
     }
 
-    /// As in the table in docs/engines.md, whatever the point's method.
+    /// The path is that of the table in docs/engines.md, whatever the point's method.
     #[test]
     fn background_jobs_take_the_interfaces_path() {
         let jobs = ["bs=4k,cpus=0,wait=poll", "engine=io_uring,bs=4k,cpus=0"];

@@ -1,4 +1,4 @@
-//! What is refused before a run begins because the target or its interfaces do not fit.
+//! Refuses runs that do not fit their target or its interfaces, before they start.
 
 use crate::stages::never_seen;
 use crate::{BenchSettings, Interface};
@@ -7,7 +7,7 @@ use q2c_result::{Target, TargetKind};
 use q2c_workbench::workload::Site;
 
 impl BenchSettings {
-    /// Refuses `--stages` where none of the interfaces can ever be seen in the block layer.
+    /// Refuses `--stages` if the block layer sees the I/O of none of the interfaces.
     pub fn check_stages(&self, site: &Site) -> Result<(), String> {
         let engines = self.axes.engines().iter();
         let reasons = engines.map(|name| never_seen(&name.parse().ok()?, site));
@@ -27,7 +27,7 @@ impl BenchSettings {
         ))
     }
 
-    /// Refuses interfaces that need a file where the target is simulated.
+    /// Refuses interfaces that need a file if the target is simulated.
     pub fn check_simulated(&self, target: &Target) -> Result<(), String> {
         let wrong = |name: &&String| match name.parse() {
             Ok(Interface::Engine(engine)) => engine.needs_file(),
@@ -124,7 +124,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Where one of the interfaces can be seen, the others say at their points why they cannot.
+    /// If one interface can be seen, the points of the others say why they have no stages.
     #[test]
     fn stages_are_refused_where_no_interface_can_be_seen() {
         let check = |options: &str, disk| settings(options).check_stages(&site(disk));

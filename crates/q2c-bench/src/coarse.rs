@@ -1,23 +1,23 @@
-//! Which numbers of jobs to measure where there are too many: a coarse grid first, then the middle
-//! of each gap beside knee, peak and collapse. The choice depends on the measured figures alone, so
-//! a run that goes on makes the same one.
+//! Chooses the numbers of jobs to measure if there are too many. A coarse grid comes first, then
+//! the middle of each gap next to knee, peak and collapse. The choice depends only on the measured
+//! figures, so a resumed run makes the same choice.
 
 use q2c_model::stats::scaling::{ScalingPoint, ScalingShape};
 use std::collections::BTreeSet;
 
-/// Points of a run up to which all are measured.
+/// Largest number of points of a run for which all are measured.
 pub(super) const ALL: usize = 200;
-/// Numbers of jobs of the coarse grid.
+/// How many numbers of jobs the coarse grid has per curve.
 const FIRST: usize = 8;
 
-/// The coarse grid over `all`, which ascends: its ends, and numbers between them at even places.
+/// The coarse grid over `all`, which ascends: its ends, and evenly spaced numbers between them.
 pub(super) fn first(all: &[u32]) -> BTreeSet<u32> {
     let places = FIRST.min(all.len());
     let place = |at: usize| all[at * (all.len() - 1) / (places - 1).max(1)];
     (0..places).map(place).collect()
 }
 
-/// The next numbers of jobs among `all`, which ascends; empty when nothing is left to find out.
+/// The next numbers of jobs to measure among `all`, which ascends; empty if the search is over.
 pub(super) fn next(all: &[u32], measured: &[ScalingPoint]) -> BTreeSet<u32> {
     let Ok(shape) = ScalingShape::from_points(measured) else {
         return BTreeSet::new();
@@ -31,7 +31,7 @@ pub(super) fn next(all: &[u32], measured: &[ScalingPoint]) -> BTreeSet<u32> {
     ];
     let places = marks.into_iter().flatten();
     let places = places.filter_map(|mark| steps.iter().position(|&jobs| jobs == mark));
-    // The gain over a gap is a mean, so that a knee may lie in the gap before as well.
+    // The gain over a gap is a mean, so a knee may also lie in the gap before.
     let beside = places.flat_map(|at| [at.checked_sub(2), at.checked_sub(1), Some(at)]);
     let gaps: BTreeSet<usize> = beside.flatten().collect();
     let middle = |at: usize| {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// Curves that rise evenly up to one number of jobs, stay, and fall from another one on.
+        /// Curves that rise evenly up to one number of jobs, stay level, and fall from another.
         #[test]
         fn knee_and_collapse_of_a_trapezium_are_those_of_the_full_grid(
             top in 2u32..100, flat in 0u32..60, fall in 0.002f64..0.03, step in 1u32..6,

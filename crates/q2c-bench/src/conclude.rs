@@ -60,7 +60,7 @@ fn cell(spec: &BenchSettings, runs: &MeasuredPoint<'_>, rest: Others) -> BenchCe
     }
 }
 
-/// A figure of the kernel's own sleeps, which the thread does not see.
+/// A figure of the sleeps inside the kernel, which the submitting thread cannot measure.
 fn in_kernel(trials: &[&BenchTrial], of: fn(&SleepFigures) -> Option<f64>) -> Option<Interval> {
     let figure = |trial: &&BenchTrial| of(&trial.kernel_sleeps.as_ref()?.figures()?);
     let values: Vec<f64> = trials.iter().filter_map(figure).collect();
@@ -81,7 +81,7 @@ fn background_jobs(runs: &MeasuredPoint<'_>) -> Option<BackgroundJobs> {
     })
 }
 
-/// NaN where the busy CPUs are not known; intervals leave NaN out.
+/// Thousand I/Os per second and busy CPU; NaN if the busy CPUs are unknown.
 fn kiops_per_core(trial: &BenchTrial, rest: Others) -> f64 {
     let busy = busy(trial, rest).map_or(f64::NAN, |busy| busy.cpus);
     trial.ios as f64 / trial.wall_s / 1e3 / busy
@@ -113,8 +113,8 @@ fn cpu(runs: &MeasuredPoint<'_>) -> Cpu {
     }
 }
 
-/// IOPS above this factor times those of every other interface on the same device are not credible:
-/// a cache, a hole, or a window in which not all jobs ran may be the reason.
+/// IOPS above this factor times the best of the other interfaces on the device are not credible. A
+/// cache, a hole in a file, or a window in which not all jobs ran may be the reason.
 const ABOVE_OTHERS: f64 = 1.5;
 
 /// True if the two points differ in their interface, while device and I/Os are the same.
@@ -125,9 +125,9 @@ pub(super) fn is_another_interface(a: &BenchPoint, b: &BenchPoint) -> bool {
 }
 
 fn flag_too_good(spec: &BenchSettings, cells: &mut [BenchCell]) {
-    // Another interface says something of the device where it has as many requests in flight.
+    // Another interface is a fair comparison only with at least as many requests in flight.
     let in_flight = |p: &BenchPoint| u64::from(p.jobs) * u64::from(p.depth);
-    // Points without a trial say nothing; a run of very many points that was stopped has many.
+    // Points without a trial are ignored; a stopped run of very many points has many of them.
     let seen = cells.iter().filter(|cell| cell.iops.trials > 0);
     let peaks: Vec<_> = seen.map(|c| (c.point.clone(), c.iops.median)).collect();
     for cell in cells.iter_mut().filter(|cell| cell.iops.trials > 0) {

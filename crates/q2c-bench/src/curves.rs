@@ -7,7 +7,7 @@ use q2c_model::stats::scaling::{Scaling, ScalingPoint};
 use q2c_model::stats::{median, sorted};
 use q2c_result::bench::{BenchCell, BenchPoint, PointStages, StageGrowth, ThroughputCurve};
 
-/// Least number of points of a curve.
+/// Fewest points that make a curve.
 const LEAST: usize = 3;
 
 pub(super) fn curves(
@@ -15,7 +15,7 @@ pub(super) fn curves(
     cells: &[BenchCell],
     measured: &[MeasuredPoint<'_>],
 ) -> Vec<ThroughputCurve> {
-    // A curve has points with trials; a run of very many points that was stopped has few of them.
+    // A curve holds only points with trials; a stopped run of very many points has few of them.
     let mut curves: Vec<Vec<usize>> = Vec::new();
     for i in (0..cells.len()).filter(|&i| cells[i].iops.trials > 0) {
         let along = |curve: &&mut Vec<usize>| same(&cells[curve[0]].point, &cells[i].point);

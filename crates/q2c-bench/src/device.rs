@@ -1,4 +1,4 @@
-//! A point's block device: its settings during a trial, and warnings of what the kernel cut.
+//! The block device of a point: its settings in a trial, and warnings of changes by the kernel.
 
 use super::measured::MeasuredPoint;
 use super::plan::label;
@@ -10,11 +10,11 @@ use q2c_result::bench::{BenchPoint, PointDevice};
 use q2c_workbench::workload::Site;
 use std::path::Path;
 
-/// The settings of a point's device. What was there before is put back when this value is dropped.
+/// The settings of a point's device. Dropping this value restores the former settings.
 pub(super) struct HeldDevice(Option<Guard>);
 
 impl HeldDevice {
-    /// Queues first: new queues would have the driver's number of requests.
+    /// Sets the queues first, since new queues start with the driver's number of requests.
     pub fn begin(site: &Site, journal: Option<&Path>, point: &BenchPoint) -> Result<Self, String> {
         if point.hw_queues.is_none() && point.nr_requests.is_none() {
             return Ok(HeldDevice(None));
@@ -65,7 +65,7 @@ pub(super) fn facts(site: &Site) -> Option<PointDevice> {
     Some(point_device(&site.roots, &target.disk))
 }
 
-/// Checks before the run that the device has the settings which the axes ask for.
+/// Checks before the run that the device has every setting that the axes need.
 pub fn check_axes(site: &Site, queues: &[u32], requests: &[u32]) -> Result<(), String> {
     if queues.is_empty() && requests.is_empty() {
         return Ok(());
@@ -101,10 +101,10 @@ pub(super) fn warnings(measured: &[MeasuredPoint<'_>]) -> Vec<Warning> {
         .collect()
 }
 
-/// A point that a warning is about, and what was found where the meaning does not say it.
+/// The point that a warning is about, and the finding; it is empty if the meaning says it all.
 type Hit = (String, String);
 
-/// Lists each finding once, after its points; `point_count` is the number of all points.
+/// Lists each finding once, after its points. `point_count` is the number of all points.
 fn findings_text(hits: &[Hit], point_count: usize) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for (point, finding) in hits {
@@ -130,10 +130,10 @@ fn findings_text(hits: &[Hit], point_count: usize) -> String {
     groups.iter().map(group).join("; ")
 }
 
-/// Most points that a warning names for each thing found.
+/// Most points that a warning names for each finding.
 const SHOWN: usize = 4;
 
-/// Name, meaning and advice by [`cuts`]; the last is of devices that changed between trials.
+/// Name, meaning and advice of each warning of [`cuts`]; then of a device that changed.
 const MEANINGS: [[&str; 3]; 5] = [
     [
         "hw-queues-cut",
@@ -162,7 +162,7 @@ const MEANINGS: [[&str; 3]; 5] = [
     ],
 ];
 
-/// What the kernel cut, for each of the first warnings of [`MEANINGS`].
+/// The values that the kernel changed, for each of the first four warnings of [`MEANINGS`].
 fn cuts(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
     let differs = |asked: Option<u32>, got: Option<u64>| {
         let (asked, got) = (asked?, got?);
@@ -180,7 +180,7 @@ fn cuts(point: &BenchPoint, now: &PointDevice) -> [Option<String>; 4] {
     ]
 }
 
-/// The device of a point in its first trial.
+/// The device of a point in its first trial with one.
 pub(super) fn device_of<'a>(runs: &MeasuredPoint<'a>) -> Option<&'a PointDevice> {
     runs.trials.iter().find_map(|trial| trial.device.as_ref())
 }
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(findings_text(&at(0..1, ""), 1), "p0");
     }
 
-    /// Poll queues are among the hardware queues of sysfs, and are not asked for.
+    /// sysfs counts poll queues among the hardware queues, but the setting does not.
     #[test]
     fn queues_that_are_polled_are_not_counted() {
         let mut point = point("d -e spdk");
@@ -254,7 +254,7 @@ mod tests {
             poll,
         });
         assert!(warning_ids(&point, &now).is_empty());
-        // A device that takes bios has a number of requests in sysfs, and none in fact.
+        // A bio-based device has a number of requests in sysfs, but no such limit in fact.
         now = device(4, 1, "none");
         (now.hw_queues, point.hw_queues, point.depth) = (None, None, 8);
         assert!(warning_ids(&point, &now).is_empty());

@@ -1,10 +1,10 @@
-//! fio job files: the jobs that they ask for, as far as q2c can run them, and by line the options
-//! that it cannot.
+//! Reads fio job files: the jobs, as far as q2c can run them, and the options that it cannot run,
+//! with their lines.
 //!
-//! [`read`] parses a file as fio 3.33 does (its manual, "Job file format" and "Parameter types")
-//! and sorts every option that is in force into one of three kinds: *taken* into a [`FioJob`], *not
-//! needed* ([`FioJobFile::not_needed`]), or *refused* because something else would be measured
-//! without it ([`FioJobFile::refused`]). No option is dropped in silence. No file is opened here.
+//! [`read`] parses a file as fio 3.33 does (its manual, "Job file format" and "Parameter types").
+//! It sorts every option in force into three kinds: *taken* into a [`FioJob`], *not needed*
+//! ([`FioJobFile::not_needed`]), or *refused*. Without a refused option ([`FioJobFile::refused`])
+//! the run would measure something else. No option is dropped silently. No file is opened here.
 //!
 //! ```
 //! let text = b"[global]\nioengine=io_uring\ndirect=1\nrw=randread\ngroup_reporting\n\
@@ -14,8 +14,8 @@
 //! assert_eq!(file.not_needed[0].option, "group_reporting");
 //! # Ok::<(), q2c_bench::fio::SyntaxError>(())
 //! ```
-// No ini crate is used: those that keep the line of an option know neither options without a value
-// nor comments behind an option.
+// No ini crate is used. Those that keep the line of an option support neither options without a
+// value nor comments after an option.
 
 mod job;
 mod lines;
@@ -30,7 +30,7 @@ pub use options::{Remark, Topic};
 /// The jobs of a job file, and the remarks on its options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FioJobFile {
-    /// The sections of the file in its order, without the global ones.
+    /// The job sections in the order of the file, without the global ones.
     pub jobs: Vec<FioJob>,
     /// Options that change nothing in q2c.
     pub not_needed: Vec<Remark>,
@@ -54,7 +54,7 @@ pub fn read(
         let job = job::read_job(&mut reader, group);
         file.jobs.push(job);
         let (not_needed, refused) = reader.finish();
-        // Options of a global section are looked at once for each job.
+        // An option of a global section is seen once for each job, but gets one remark.
         for (known, remarks) in [
             (&mut file.not_needed, not_needed),
             (&mut file.refused, refused),

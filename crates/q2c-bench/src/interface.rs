@@ -1,4 +1,4 @@
-//! The values of the axis of interfaces: engines, and SPDK's own tool.
+//! The values of the axis of interfaces: engines, and SPDK's own program.
 
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::ENGINES;
@@ -17,14 +17,14 @@ pub enum Interface {
 const SPDK: &str = "spdk";
 
 impl Interface {
-    /// True if the text begins with an interface's name. A comma separates interfaces only in
-    /// front of such a text.
+    /// True if the text begins with an interface's name. A comma separates two interfaces only
+    /// before such a text.
     pub(crate) fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or(text);
         name == SPDK || ENGINES.iter().any(|kind| kind.name == name)
     }
 
-    /// The engine; `None` for SPDK's tool.
+    /// The engine; `None` for SPDK's program.
     pub fn engine(&self) -> Option<&EngineSpec> {
         match self {
             Interface::Engine(engine) => Some(engine),
@@ -32,13 +32,13 @@ impl Interface {
         }
     }
 
-    /// Whether the interface sends NVMe commands through the kernel's driver, past the block layer.
+    /// True if the interface sends NVMe commands through the kernel's driver, past the block layer.
     pub fn sends_commands(&self) -> bool {
         let engine = self.engine();
         engine.is_some_and(EngineSpec::needs_character_device)
     }
 
-    /// Whether a kernel thread works for each job.
+    /// True if a kernel thread works for each job (SQPOLL).
     pub(crate) fn has_helper(&self) -> bool {
         self.engine().is_some_and(EngineSpec::has_helper)
     }

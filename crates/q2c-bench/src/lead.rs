@@ -1,4 +1,4 @@
-//! Finds the method that leads at each number of jobs, and where the lead changes hands.
+//! Finds the leading method at each number of jobs, and where the lead changes.
 
 use super::asked::distinct;
 use q2c_model::stats::CLEAR_TRIALS;
@@ -6,14 +6,14 @@ use q2c_result::bench::{BenchCell, BenchMeasure, BenchPoint, Lead};
 use q2c_result::lead::{LeadChange, Leader};
 use std::collections::BTreeSet;
 
-/// Least number of methods at a number of jobs, and of such numbers of jobs.
+/// Fewest methods to compare at a number of jobs, and fewest such numbers of jobs.
 const LEAST: usize = 2;
 
-/// The leads in IOPS, then in KIOPS/core, of all groups that differ in nothing but method and
-/// number of jobs. A group in which two methods do not meet at two numbers of jobs has none.
+/// The leads in IOPS, then in KIOPS/core, for each group of cells that differ only in method and
+/// number of jobs. A group needs two methods that meet at two numbers of jobs.
 pub(crate) fn leads(cells: &[BenchCell]) -> Vec<Lead> {
     let mut seen: Vec<&BenchPoint> = Vec::new();
-    // Without a trial no method leads.
+    // A method without a trial cannot lead.
     for cell in cells.iter().filter(|cell| cell.iops.trials > 0) {
         if !seen.iter().any(|point| same(point, &cell.point)) {
             seen.push(&cell.point);
@@ -38,7 +38,7 @@ fn lead(group: &[&BenchCell], measure: BenchMeasure) -> Option<Lead> {
     let (compared, others): (Vec<&BenchCell>, Vec<&BenchCell>) =
         group.iter().partition(|cell| cell.is_comparable());
     let numbers: BTreeSet<u32> = compared.iter().map(|cell| cell.point.jobs).collect();
-    // A method that is missing at one number of jobs may have led there.
+    // A method that is missing at one number of jobs might have led there.
     let methods = distinct(compared.iter().map(|cell| &cell.point.method));
     let leader = |jobs| {
         let cells = compared.iter().filter(|cell| cell.point.jobs == jobs);
@@ -79,7 +79,7 @@ fn leader(jobs: u32, cells: &[&BenchCell], measure: BenchMeasure) -> Option<Lead
     let mut others = there.iter().filter(is_other);
     let repeated = |cell: &&BenchCell| cell.figure(measure).trials >= CLEAR_TRIALS;
     let above = |other: &&BenchCell| best.figure(measure).above(&other.figure(measure));
-    // KIOPS/core of the machine's CPUs is another figure than that of the threads' CPU time.
+    // KIOPS/core of the machine's CPUs cannot be compared with one of the threads' CPU time.
     let alike = |cell: &&BenchCell| measure == BenchMeasure::Iops || cell.per_core == best.per_core;
     Some(Leader {
         jobs,
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Cells of one method with the medians of KIOPS/core at 1, 2, 4 and so on jobs.
+    /// Cells of one method with these medians of KIOPS/core at 1, 2, 4, ... jobs.
     fn line(name: &str, half: f64, medians: &[f64]) -> Vec<BenchCell> {
         let at = |(n, &median): (usize, &f64)| {
             let json = serde_json::json!({
@@ -130,7 +130,7 @@ mod tests {
         medians.iter().enumerate().map(at).collect()
     }
 
-    /// Methods with these medians at 1 and at 2 jobs.
+    /// Three methods, each with the same median at 1 and at 2 jobs.
     fn two_jobs(medians: &[f64]) -> Vec<BenchCell> {
         let names = ["interrupt", "poll", "hybrid:mean:50%,100ms"];
         let lines = names.iter().zip(medians);
@@ -150,7 +150,7 @@ mod tests {
         leads[1].clone()
     }
 
-    /// Interrupts fall from 9 to 3, hybrid polling stays at 6: at 4 jobs the two are too near.
+    /// Interrupts fall from 9 to 3, hybrid polling stays at 6: at 4 jobs the two are too close.
     #[test]
     fn the_lead_changes_between_the_numbers_of_jobs_where_it_is_clear() {
         let falls = line("interrupt", 0.5, &[9.0, 8.0, 6.2, 3.0]);
@@ -193,12 +193,12 @@ mod tests {
         assert_eq!(lead.leaders[0].method, Method::POLL);
         assert_eq!(lead.leaders[1].method.name(), "hybrid");
         assert_eq!(lead.not_compared, [method("hybrid:mean:50%,100ms")]);
-        // Hybrid polling is missing at one job, so nobody knows who leads there.
+        // Hybrid polling is missing at one job, so the leader there is unknown.
         assert_eq!(clear(&lead), [false, true]);
         assert_eq!(lead.changes, []);
         cells[2].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
         cells[2].iops.trials = 5;
-        // At one job nothing is left to compare with interrupts, so one number of jobs is left.
+        // At one job nothing is left to compare, so only one number of jobs remains.
         assert!(leads(&cells).is_empty());
         cells[4].too_good = None;
         lead = per_core(&cells);
@@ -215,7 +215,7 @@ mod tests {
         assert!(!lead.leaders[0].clear && lead.changes.is_empty());
     }
 
-    /// At each number of jobs another of three methods failed, so nobody knows who leads.
+    /// At each number of jobs a different one of three methods failed, so the leader is unknown.
     #[test]
     fn as_many_methods_are_not_the_same_methods() {
         let mut cells = two_jobs(&[9.0, 2.0, 1.0]);
@@ -245,8 +245,8 @@ mod tests {
     }
 
     proptest! {
-        /// A clear leader has the highest smallest trial, and every change joins two clear leaders
-        /// that have no clear one between them.
+        /// A clear leader has the highest minimum over its trials. Every change joins two clear
+        /// leaders with no clear one between them.
         #[test]
         fn changes_join_clear_leaders(
             medians in prop::collection::vec((1.0f64..9.0, 1.0f64..9.0, 1.0f64..9.0), 2..9),

@@ -1,5 +1,5 @@
-//! Measures throughput and CPU over interfaces, methods, jobs, depths and block sizes, and judges
-//! the figures: the effective mode, the shape of the scaling curves, and suspects of a bend.
+//! Measures throughput and CPU over interfaces, methods, jobs, depths and block sizes. Judges the
+//! figures: effective mode, shape of the scaling curves, and suspects of a bend.
 
 pub mod asked;
 mod beside;
@@ -56,7 +56,7 @@ use std::time::{Duration, Instant};
 use trial::{BenchTrial, NoTrial, TrialPlace};
 use way::Abilities;
 
-/// Most trials of a point when a precision is wanted.
+/// Most trials of a point if a precision is requested.
 const MOST_TRIALS: u32 = 25;
 
 /// The inputs of a run: the plan, the target and the machine.
@@ -69,11 +69,11 @@ pub struct Bench<'a> {
     pub span: Bytes,
     /// The clock, and where the machine's counters are read.
     pub site: &'a Site,
-    /// Numbers of jobs after which further jobs run on CPUs of another kind.
+    /// Numbers of jobs after which further jobs run on CPUs of another kind, such as SMT siblings.
     pub borders: &'a [Border],
     /// Abilities of the device and the kernel that methods need.
     pub abilities: Abilities,
-    /// Folder of the journal of changed settings; without it, points that change one fail.
+    /// Folder of the journal of changed settings. Without it, points that change a setting fail.
     pub restore_dir: Option<&'a Path>,
     /// Facts of the machine, for the result.
     pub machine: &'a Machine,
@@ -81,11 +81,11 @@ pub struct Bench<'a> {
     pub target: &'a Target,
     /// The report of `q2c doctor`, for the result.
     pub doctor: &'a DoctorReport,
-    /// CPU time per I/O of the null engine with recording on, ns.
+    /// CPU time per I/O of the null engine while I/Os are recorded, ns.
     pub harness_floor_ns: f64,
-    /// CPU time per I/O of the null engine with nothing kept, ns.
+    /// CPU time per I/O of the null engine while nothing is recorded, ns.
     pub harness_bare_ns: f64,
-    /// Ends the run early when it is set.
+    /// Set to end the run early.
     pub stop: &'a AtomicBool,
 }
 
@@ -98,12 +98,12 @@ pub struct BenchOutcome {
     pub state: RunState,
     /// The error that ended the run early, such as a target that is gone.
     pub aborted: Option<String>,
-    /// The exit code of a run without any figure: whether the machine or the device failed first.
+    /// The exit code of a run without any figure: machine or device, whichever failed first.
     pub blamed: Exit,
 }
 
 impl Bench<'_> {
-    /// Runs the trials that the folder's journal does not have yet, and makes the result.
+    /// Runs the trials that the folder's journal lacks, and makes the result.
     pub fn run(
         &self,
         folder: &mut RunDir,
@@ -190,7 +190,7 @@ impl Bench<'_> {
         ))
     }
 
-    /// Announces a coarse search, and the time that all points would take.
+    /// Announces a coarse search and the time of all points; `None` if all are measured.
     fn budget(&self, spots: &[Spot]) -> Option<String> {
         let place = self.place(&[]);
         let round: f64 = spots.iter().map(|spot| place.expected_s(spot)).sum();

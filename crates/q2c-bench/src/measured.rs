@@ -1,4 +1,4 @@
-//! The trials of each point: a trial of several phases is one of each of its points.
+//! The trials of each point. A trial of several phases counts as one trial of each phase's point.
 
 use crate::{BenchTrial, Spot, StageRuns};
 use q2c_model::stats::Interval;
@@ -17,7 +17,7 @@ pub(super) struct MeasuredPoint<'a> {
     pub point: BenchPoint,
     pub trials: Vec<&'a BenchTrial>,
     pub failures: Vec<String>,
-    /// The stages in the block layer; `None` where they were not asked for.
+    /// The stages in the block layer; `None` if they were not requested.
     pub stages: Option<PointStages>,
 }
 
@@ -28,7 +28,7 @@ impl MeasuredPoint<'_> {
     }
 }
 
-/// In the order of the plan, then of the phases. `stages` is `None` where not asked for.
+/// The points in the order of the plan, then of the phases. `stages` is `None` if not requested.
 pub(super) fn measured<'a>(
     spots: &'a [Spot],
     summary: &'a Summary<BenchPoint, PhasedTrial>,

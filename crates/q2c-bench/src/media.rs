@@ -1,4 +1,4 @@
-//! The media that each interface's I/O can go to: block, character or user-space device.
+//! The media that an interface's I/O can go to: block, character or user-space device.
 
 use super::interface::Interface;
 use itertools::Itertools;
@@ -10,16 +10,16 @@ use q2c_workbench::polling::{self, EngineReadError};
 use std::io;
 use thiserror::Error;
 
-/// The three kinds of media behind one target. Each is there, or a sentence says why it is not.
+/// The kinds of media of one target. An error says why a medium is missing.
 #[derive(Clone, Debug)]
 pub struct Media {
     /// A file or block device, or the simulated devices of the target.
     pub plain: Result<Medium, String>,
-    /// The simulated devices of engines that simulate, on any target.
+    /// The simulated devices for engines that simulate, whatever the target.
     pub simulated: SimDevices,
     /// A namespace's character device, for NVMe commands.
     pub commands: Result<Commands, String>,
-    /// A controller that is bound to a user-space driver.
+    /// A controller that is bound to a user-space driver, with SPDK's program.
     pub spdk: Result<SpdkSite, String>,
 }
 
@@ -30,14 +30,14 @@ pub struct Commands {
     pub medium: Medium,
     /// Path of the character device, such as `/dev/ng0n1`.
     pub name: String,
-    /// Whether completions can be polled for (IOPOLL).
+    /// True if completions can be polled for (IOPOLL).
     pub polled: bool,
 }
 
 /// A controller for SPDK, and the program that drives it.
 #[derive(Clone, Debug)]
 pub struct SpdkSite {
-    /// The `spdk_nvme_perf` program that the user has.
+    /// The user's `spdk_nvme_perf` program.
     pub perf: SpdkPerf,
     /// PCI address of the controller.
     pub address: String,
@@ -56,7 +56,7 @@ pub enum NoCommands {
         /// The reason in words.
         why: String,
     },
-    /// The device fails a read by a command.
+    /// The device fails a read that was sent as a command.
     #[error(
         "read the first {length} bytes of {name} by an NVMe command: {source}: the device failed this read; the kernel log (dmesg) \
          may tell why"
@@ -86,7 +86,7 @@ impl Media {
         }
     }
 
-    /// Why `interface` cannot be used here; `None` where it can.
+    /// Why `interface` cannot be used here; `None` if it can.
     pub fn absent(&self, interface: &Interface) -> Option<String> {
         let reason = match interface {
             Interface::Spdk => self.spdk.as_ref().err(),
@@ -108,7 +108,7 @@ impl Media {
         self.simulated.background_medium(target, engine)
     }
 
-    /// Where the I/O goes when it does not go through the target's block device.
+    /// The path of the I/O if it bypasses the target's block device.
     pub(crate) fn detour(&self, interface: &Interface) -> Option<String> {
         match (interface, &self.spdk, &self.commands) {
             (Interface::Spdk, Ok(site), _) => {
@@ -124,7 +124,7 @@ impl Media {
 }
 
 impl Commands {
-    /// Reads the first `bs` bytes by a command, and once more where the device `polls`.
+    /// Reads the first `bs` bytes by a command, and again by a polled one if the device `polls`.
     pub fn probe(medium: Medium, name: String, bs: u32, polls: bool) -> Result<Self, NoCommands> {
         one_read(&medium, &name, false, bs)?;
         let polled = polls && one_read(&medium, &name, true, bs).is_ok();
@@ -136,7 +136,7 @@ impl Commands {
     }
 }
 
-/// Errors by which the kernel refuses a command: EPERM, EACCES, EINVAL, ENOTTY, EOPNOTSUPP.
+/// Errors with which the kernel refuses a command: EPERM, EACCES, EINVAL, ENOTTY, EOPNOTSUPP.
 const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
 const COMMANDS_NEED: &str =
     "commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)";
@@ -164,7 +164,7 @@ fn one_read(medium: &Medium, name: &str, iopoll: bool, length: u32) -> Result<()
 }
 
 impl SpdkSite {
-    /// `address` is `None` where the target is no PCI device. The error names all that is missing.
+    /// `address` is `None` if the target is no PCI device. The error names all that is missing.
     pub fn find(roots: &Roots, address: Option<&str>) -> Result<Self, String> {
         let bound = match address {
             Some(address) => match user_driver(&roots.sys, address) {

@@ -1,4 +1,4 @@
-//! Gathers the counts of a point's trials, from which its effective mode is told.
+//! Sums up the counts of a point's trials, from which its effective mode follows.
 
 use crate::{BenchTrial, Interface, Spot};
 use q2c_result::mode::{EffectiveMode, ModeKind, WaitMode};
@@ -31,9 +31,9 @@ fn cpus_per_job(spot: &Spot, trials: &[&BenchTrial]) -> f64 {
     sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs)
 }
 
-/// Sums over the trials of a point. Facts about the engine are those of its first trial.
+/// Sums over the trials of a point. Facts about the engine come from its first trial.
 fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
-    // Trials whose interrupts were not counted say nothing of them.
+    // Trials without a count of interrupts are ignored if others have one.
     let counted = trials.iter().copied().filter(|t| t.interrupts.is_some());
     let counted: Vec<&BenchTrial> = counted.collect();
     let trials = if counted.is_empty() { trials } else { &counted };
@@ -57,7 +57,7 @@ fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
         flags: first.map_or_else(String::new, |t| t.flags.clone()),
         sqpoll_threads,
         io_workers,
-        // Threads that could not be read are not missing.
+        // Helper threads that could not be read do not count as missing.
         wants_sqpoll_thread: spot.way.interface.has_helper()
             && !first.is_some_and(|t| t.helpers_unread),
         // Every job of a point is counted in its I/Os.
@@ -109,8 +109,8 @@ mod tests {
         }
     }
 
-    /// Interface, method, interrupts, switches and means, and what it was; texts that go on end in
-    /// dots. For the same request of pvsync2 Linux 5.10 polls, and 6.1 waits for interrupts.
+    /// Interface, method, interrupts, switches and means, then the mode; texts that end in dots may
+    /// continue. For the same request of pvsync2, Linux 5.10 polls and 6.1 waits for interrupts.
     const CASES: &str = "
 pvsync2 poll 2 5 call | poll (call)
 pvsync2 poll 1000 1000 call | interrupt...

@@ -1,11 +1,11 @@
-//! The busy CPUs that KIOPS/core divides by.
+//! The busy CPUs by which KIOPS/core divides.
 
 use super::beside::BackgroundTrial;
 use super::trial::BenchTrial;
 use q2c_workbench::busy::{BusyCpus, CounterSpan, Others, of_jobs};
 
-/// What else is at work beside each trial, `idle` CPUs of it at rest. Other programs beside most
-/// trials count all the time, so that all points divide by the same.
+/// Other work beside the trials; `idle` is the number of busy CPUs at rest. If other programs ran
+/// beside most trials, they count in all, so that every point divides by the same kind of figure.
 pub(super) fn other_work<'a>(trials: impl Iterator<Item = &'a BenchTrial>, idle: f64) -> Others {
     let hidden: Vec<bool> = trials.map(|trial| hidden_by(trial).is_some()).collect();
     let most = 2 * hidden.iter().filter(|&&hidden| hidden).count() > hidden.len();
@@ -48,9 +48,9 @@ fn looked(trial: &BenchTrial) -> CounterSpan {
     }
 }
 
-/// Busy CPUs of a background and of everything else that runs beside the jobs. The CPU time of the
-/// background's threads is that of the trial. What was busy beyond it while the background ran
-/// alone (interrupts, the kernel's threads) goes with its I/Os, which the jobs may slow down.
+/// Busy CPUs of a background and of everything else beside the jobs. The CPU time of its threads is
+/// that of the trial. The rest (interrupts, kernel threads) was measured before, while it ran
+/// alone, and is scaled by its I/Os, which the jobs may slow down.
 fn of_background(background: &BackgroundTrial) -> Option<f64> {
     let beyond = (background.rest_busy_cpus? - background.alone_cpus).max(0.0);
     let pace = if background.alone_iops > 0.0 {
@@ -66,9 +66,9 @@ mod tests {
     use super::*;
     use q2c_result::tune::PerCore;
 
-    /// Of 2 busy CPUs the background's threads had 0.5 and its interrupts 0.2, since it ran at half
-    /// its speed: alone they took 1.4 - 1.0 = 0.4. So 1.3 are left for the jobs, 0.3 beyond their
-    /// threads.
+    /// Of 2 busy CPUs the background's threads had 0.5 and its interrupts 0.2. Alone the interrupts
+    /// took 1.4 - 1.0 = 0.4, and it ran at half its speed. So 1.3 are left for the jobs, 0.3 more
+    /// than their threads had.
     #[test]
     fn the_background_of_the_trial_is_taken_off() {
         let trial = BenchTrial {
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
     }
 
-    /// Other programs began after the look at rest, or were there already.
+    /// Other programs started after the measurement at rest, or ran already then.
     #[test]
     fn beside_other_work_it_is_the_threads() {
         let trial = |other_programs| BenchTrial {

@@ -1,4 +1,4 @@
-//! Makes the points a plan of the runner.
+//! The points as a plan for the runner.
 
 use super::device::{HeldDevice, facts};
 use super::stages::StagesPlan;
@@ -17,11 +17,11 @@ use std::path::Path;
 
 pub(super) struct BenchPlan<'a> {
     pub spots: &'a [Spot],
-    /// The places in `spots` of the cells that the runner is to run now.
+    /// Indices in `spots` of the cells that the runner must run now.
     pub chosen: BTreeSet<usize>,
     pub place: TrialPlace<'a>,
     pub restore_dir: Option<&'a Path>,
-    /// Where the first failed trial's fault lies: in the machine or the device.
+    /// The exit code for the first failed trial: whether the machine or the device is at fault.
     pub blamed: OnceCell<Exit>,
 }
 
@@ -31,7 +31,7 @@ impl BenchPlan<'_> {
         spot.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))
     }
 
-    /// Makes a failure the end of the run when the target is gone, else the error `otherwise`.
+    /// Aborts the run if the target is gone; else makes the error by `otherwise`.
     fn unless_gone(&self, why: String, otherwise: fn(String) -> CellError) -> CellError {
         match gone(self.place.media, self.place.span, self.place.site) {
             Some(gone) => CellError::Abort(format!("{why}; {gone}").into()),
@@ -39,8 +39,8 @@ impl BenchPlan<'_> {
         }
     }
 
-    /// Sets `io_poll_delay` as this point needs it: the kernel's own sleep (0), a fixed one, none
-    /// (-1), or what a daemon writes. `None` where it is as wanted, or does not matter.
+    /// Sets `io_poll_delay` for this point: the kernel's own sleep (0), a fixed one, none (-1), or
+    /// the value that a daemon writes. `None` if it is right already, or does not matter.
     fn kernel_polling(&self, spot: &Spot) -> Result<Option<HeldPolling>, CellError> {
         let site = self.place.site;
         let engine = spot.way.interface.engine();
@@ -77,7 +77,7 @@ fn delay_now(file: &Path) -> Result<Delay, String> {
     Ok(Delay(number))
 }
 
-/// Why the target cannot be measured any more; `None` when it is as it was.
+/// Why the target cannot be measured any more; `None` if it is unchanged.
 fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
     if let Some(target_disk) = &site.target_disk
         && !target_disk.disk.dir.exists()
@@ -95,7 +95,7 @@ fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
 }
 
 impl BenchPlan<'_> {
-    /// Runs a trial with the settings of the device and of the kernel's polling.
+    /// Runs a trial while the device and the kernel's polling have their settings.
     pub(crate) fn held<T>(
         &self,
         point: &BenchPoint,
@@ -136,7 +136,7 @@ pub(super) fn label(point: &BenchPoint) -> String {
     label
 }
 
-/// The label of a spot: that of its point, or of the first with the backgrounds that follow.
+/// The label of a spot: that of its first point, then the backgrounds of the later phases.
 pub(super) fn spot_label(spot: &Spot) -> String {
     let mut label = label(&spot.point);
     label.extend(spot.phases[1..].iter().map(|phase| match &*phase.text {

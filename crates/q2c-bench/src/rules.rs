@@ -1,15 +1,15 @@
-//! The rules that name suspects of a bend in a curve, one for each suspect.
+//! The rules that name suspects of a bend in a curve; each suspect has one rule.
 
 use super::suspects::{Bend, BendFinding, PointEvidence};
 
-/// Throughput within this share of the ceiling counts as at the ceiling: devices drift by more than
-/// half of this share within minutes.
+/// Throughput within this share of the ceiling counts as at the ceiling. Devices drift within
+/// minutes by more than half of this share.
 const AT_CEILING: f64 = 0.05;
-/// Softirqs below this share of the busy time cannot explain a bend of 5 % and more.
+/// Softirqs below this share of the busy time cannot explain a bend of 5 % or more.
 const SOFTIRQ_SHARE: f64 = 0.10;
 /// Least growth of the softirq share from the good point to the bad one, as a factor.
 const SOFTIRQ_GROWTH: f64 = 1.5;
-/// Least stolen share of all CPU time.
+/// Least share of all CPU time stolen by the hypervisor that makes a suspect.
 const STEAL_SHARE: f64 = 0.01;
 
 type SuspectRule = fn(&Bend) -> BendFinding;
@@ -27,7 +27,7 @@ pub(super) const RULES: &[(&str, SuspectRule)] = &[
     ("thermal", thermal),
 ];
 
-/// A scheduler has locks that all jobs share. One that changes makes two curves.
+/// All jobs share the locks of a scheduler. A change of scheduler makes two curves.
 fn scheduler(bend: &Bend) -> BendFinding {
     let (bad, jobs) = (bend.bad.scheduler.as_deref()?, bend.bad.jobs);
     let other = bend.good.scheduler.as_deref().filter(|&good| good != bad);
@@ -57,7 +57,7 @@ fn tags(bend: &Bend) -> BendFinding {
     Some(first.map(|e| (e.jobs, reason)))
 }
 
-/// Polled requests that find no free tag go to kernel workers, which spin.
+/// Polled requests without a free tag go to kernel workers, which spin.
 fn workers(bend: &Bend) -> BendFinding {
     let (good, bad) = (bend.good.workers?, bend.bad.workers?);
     let reason = format!(
@@ -67,15 +67,15 @@ fn workers(bend: &Bend) -> BendFinding {
     Some((bad > good).then_some((bend.bad.jobs, reason)))
 }
 
-/// A condition that held well before the bend did no harm there.
+/// A condition that held well before the bend did no harm there, so it does not explain the bend.
 fn within(bend: &Bend, first: &PointEvidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
 
-/// Jobs that use a smaller share of their CPUs than this are not limited by them.
+/// Jobs that use a smaller share of the CPUs than this are not limited by them.
 const BUSY_SHARE: f64 = 0.9;
 
-/// More runnable threads than CPUs take time from each other if they poll, not if they sleep.
+/// More runnable threads than CPUs slow each other down if they poll, but not if they sleep.
 fn oversubscribed(bend: &Bend) -> BendFinding {
     let cpus = bend.site.cpus?;
     let room = |own: f64| own < BUSY_SHARE * f64::from(cpus);
@@ -99,7 +99,7 @@ fn oversubscribed(bend: &Bend) -> BendFinding {
     Some(first.map(|e| (e.jobs, reason)))
 }
 
-/// Further jobs run on CPUs of another kind.
+/// Further jobs may run on CPUs of another kind, such as SMT siblings.
 fn topology(bend: &Bend) -> BendFinding {
     let between = bend.good.jobs..bend.bad.jobs;
     let mut borders = bend.site.borders.as_ref()?.iter();

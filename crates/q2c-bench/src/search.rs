@@ -1,4 +1,4 @@
-//! Runs all points, or the coarse grid and then what lies beside knee, peak and collapse.
+//! Runs all points; or a coarse grid, and then the points next to knee, peak and collapse.
 
 use super::coarse::{ALL, first, next};
 use super::plan::label;
@@ -59,11 +59,11 @@ pub(super) fn run(
 
 struct GridSearch<'s> {
     spots: &'s [Spot],
-    /// Places of the spots of each curve.
+    /// Indices of the spots of each curve.
     rows: Vec<Vec<usize>>,
     done: BTreeMap<usize, CellRuns<BenchPoint, PhasedTrial>>,
     warnings: Vec<Warning>,
-    /// The budget of the whole run, seconds; `None` without one, and in the first round.
+    /// The budget of the whole run, seconds; `None` without a budget, and in the first round.
     budget_s: Option<f64>,
 }
 
@@ -100,8 +100,8 @@ impl<'s> GridSearch<'s> {
         self.warnings.append(&mut summary.warnings);
     }
 
-    /// Returns true if the next round fits what is left of the budget; warns if not. The first
-    /// round has the whole budget; later ones are begun only when they fit.
+    /// True if the next round fits the remaining budget; else warns. The first round may use the
+    /// whole budget; later rounds start only if they fit.
     fn fits(&mut self, plan: &BenchPlan<'_>, settings: &mut Settings) -> Result<bool, Fault> {
         let spent = self.done.values().flat_map(|runs| &runs.trials);
         let spent: f64 = spent.map(|trial| trial.seconds).sum();
@@ -148,10 +148,10 @@ fn cut(points: usize, budget_s: f64) -> Warning {
     )
 }
 
-/// The places of the spots that differ in nothing but the number of jobs.
+/// The indices of the spots of each curve, which differ only in the number of jobs.
 fn rows(spots: &[Spot]) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
-    // By name: there may be very many of them.
+    // Rows are found by name, which is fast even for very many spots.
     let mut row_of: HashMap<String, usize> = HashMap::new();
     for (at, spot) in spots.iter().enumerate() {
         let name = label(&BenchPoint {
@@ -236,7 +236,7 @@ mod tests {
         assert!(is_coarse(&spots(101)));
     }
 
-    /// Both knees are at twelve jobs. All numbers beside them are measured, and most others never.
+    /// Both knees are at twelve jobs. All numbers around them are measured, and most others never.
     #[test]
     fn every_point_is_measured_once_or_named() {
         let grid = spots(120);

@@ -1,5 +1,5 @@
-//! The settings of a run. The arguments of `q2c bench` are its plan: one type is what is typed,
-//! what a fio job file or the configuration fills in, what is checked, and what `plan.toml` keeps.
+//! The settings of a run. The arguments of `q2c bench` are also its plan. One type holds what is
+//! typed, what a job file or `q2c.toml` fills in, and what `plan.toml` keeps.
 
 use crate::fio::Size;
 use crate::interface::Interface;
@@ -20,16 +20,16 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// Range of the seconds of a trial's warm-up and of its measured part.
+/// Range of a trial's warm-up and of its measured part, seconds.
 pub(crate) const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
 /// Range of the trials of a point.
 pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
 
-/// Range of a job file's warm-up, which may be none.
+/// Range of a job file's warm-up, seconds; 0 means none.
 const WARM_UP: RangeInclusive<f64> = 0.0..=3600.0;
-/// Range of the budget, seconds: the longest duration of the command line are 584 years.
+/// Range of the budget, seconds. The command line accepts durations of up to 584 years.
 const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
-/// Fewest submissions that a trial of an open loop is expected to have.
+/// Fewest submissions that an open-loop trial must be expected to have.
 const FEWEST: f64 = 10.0;
 /// Any finite number above 0.
 const ABOVE_0: RangeInclusive<f64> = f64::MIN_POSITIVE..=f64::MAX;
@@ -160,12 +160,12 @@ fn percent(text: &str) -> Result<f64, &'static str> {
 }
 
 impl BenchSettings {
-    /// The target; empty until it has a name.
+    /// The target; empty as long as none was named.
     pub(crate) fn target(&self) -> &str {
         self.target.as_deref().unwrap_or_default()
     }
 
-    /// The workload with which the target is opened: for a pattern that writes, if there is one.
+    /// The workload for which the target is opened: one that writes, if any pattern writes.
     pub fn request(&self) -> WorkloadRequest {
         let writes = self.axes.rw.iter().find(|pattern| pattern.write);
         let read = Pattern {
@@ -187,7 +187,7 @@ impl BenchSettings {
         }
     }
 
-    /// Settles what depends on the open target and on the CPUs: the plan has no choice left.
+    /// Settles all values that depend on the open target and the CPUs: the plan is complete.
     pub fn settle(&mut self, target: &Target, cpus: &ChosenCpus) {
         let of_kind: &[&str] = match target.kind {
             TargetKind::Simulated => &[self.target.as_deref().unwrap_or_default()],
@@ -202,7 +202,7 @@ impl BenchSettings {
         self.cpu_order.clone_from(&cpus.words);
     }
 
-    /// These settings, which are those of a plan, in a session that has arguments of its own.
+    /// The settings of a stored plan, with the arguments that each session chooses anew.
     pub fn resumed_by(self, session: &BenchSettings) -> BenchSettings {
         BenchSettings {
             all_trials: session.all_trials,
@@ -212,7 +212,7 @@ impl BenchSettings {
         }
     }
 
-    /// All for `None`. The part must hold [`LEAST_BLOCKS`] of the largest blocks.
+    /// Length of the used part; `None` for all. It must hold [`LEAST_BLOCKS`] largest blocks.
     pub fn part_of(&self, size: Option<Size>, whole: Bytes) -> Result<Option<Bytes>, String> {
         let whole = whole.0;
         let span = match size {
@@ -231,14 +231,14 @@ impl BenchSettings {
         ))
     }
 
-    /// The interfaces by their names on the axis.
+    /// The interfaces, parsed from their names on the axis.
     pub fn interfaces(&self) -> Result<Vec<Interface>, String> {
         let names = self.axes.engines().iter();
         names.map(|name| name.parse()).collect()
     }
 }
 
-/// Which values a plan may have: those that the command line takes, also when it is read back.
+/// A plan that is read back may have only values that the command line takes.
 impl CheckedPlan for BenchSettings {
     fn check(&self) -> Result<(), PlanFault> {
         PlanFault::within("seconds", &self.seconds, SECONDS)?;
@@ -263,8 +263,8 @@ impl CheckedPlan for BenchSettings {
 }
 
 impl BenchSettings {
-    /// A rate must give each job I/Os to measure: of a Poisson process with [`FEWEST`] expected
-    /// ones, one trial in 20,000 has none.
+    /// A rate must give each job I/Os to measure. A Poisson process with [`FEWEST`] expected I/Os
+    /// has none in one trial of 20,000.
     fn check_rate(&self) -> Result<(), PlanFault> {
         let least = FEWEST / self.seconds;
         let Some(rate) = self.rate.filter(|&rate| rate < least) else {
@@ -363,7 +363,7 @@ mod tests {
         assert!(of_bytes((1 << 20) + 1).is_err());
     }
 
-    /// A plan that is read back is the plan that was written, and a session adds what is its own.
+    /// A plan is read back as it was written, and a session adds its own arguments.
     #[test]
     fn a_plan_keeps_the_settings_and_not_the_session() {
         let options = "sim:50us --jobs 1,2 --background bs=4k,cpus=1 --background none --seed 7 \

@@ -1,5 +1,5 @@
-//! Whether a trial measured what it was to measure: all jobs at work together for the time asked,
-//! on a machine that ran all the while, and no more I/O than the device did.
+//! Checks a trial: all jobs worked together for the requested time, the machine never stood still,
+//! and the device did the counted I/O.
 
 use super::steady::SteadyWindow;
 use super::trial::{BenchTrial, Moment, SLICE};
@@ -8,19 +8,19 @@ use q2c_model::{Bytes, Nanos};
 use q2c_result::bench::BenchPoint;
 use thiserror::Error;
 
-/// The least part of the asked time in which all jobs must be at work together. Jobs that were cut
-/// off late begin and end their counted parts late, so that what is common to all gets shorter.
+/// Least share of the requested time in which all jobs must work together. A job that is cut off
+/// late starts and ends its counted part late, which shortens the common time.
 const COMMON: f64 = 0.5;
-/// The most busy CPUs for each CPU of the machine. The counters of each are 10 ms coarse, and in an
-/// emulated machine they run ahead of the clock: 4.5 of 4 CPUs were seen in a second.
+/// Most busy CPUs for each CPU of the machine. Each counter has steps of 10 ms. In an emulated
+/// machine the counters run ahead of the clock: 4.5 of 4 CPUs were seen in one second.
 const BUSY: f64 = 1.5;
-/// The most I/O for each that the device did, as bytes.
+/// Most counted bytes for each byte that the device moved.
 const COUNTED: f64 = 1.25;
-/// The longest delay of a boundary between slices. The thread that reads the counters does no I/O,
-/// so it is late only where the machine stood still, or a busy one left it no CPU.
+/// Longest delay of a boundary between slices. The thread that reads the counters does no I/O. So
+/// it is late only if the machine stood still or gave it no CPU.
 const LATE: Nanos = Nanos::from_millis(2_000);
 
-/// Why a trial's figures are none. The text reads well after "failed to".
+/// Why the figures of a trial are invalid. The text continues a sentence after "failed to".
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(super) enum Unsound {
     #[error(
@@ -112,8 +112,8 @@ fn busy(trial: &BenchTrial, cpus: usize) -> Result<(), Unsound> {
     refuse_if(too_busy, Unsound::Busy { busy, cpus })
 }
 
-/// Compares bytes: requests may be split or merged. What is missing counts as reaped late only
-/// where requests in flight explain it; I/O that never reaches the disk is told by a warning.
+/// Compares bytes, since requests may be split or merged. A difference counts as late reaping only
+/// if the requests in flight explain it. I/O that never reaches the disk causes a warning instead.
 fn in_time(ios: u64, in_flight: u64, bs: Bytes, moved: Bytes) -> Result<(), Unsound> {
     let counted = Bytes(ios * bs.0);
     let too_much = counted.0 as f64 > COUNTED * moved.0 as f64;
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The first fill of the second job left 12 ms in which both worked; the mean is half a second.
+    /// The first fill of the second job left 10 ms in which both worked; the requested time is 1 s.
     #[test]
     fn jobs_that_were_not_at_work_together_are_no_trial() {
         let prompt = || lane(&[0, 250, 500, 750, 1000, 1250]);
@@ -162,7 +162,7 @@ mod tests {
         let (common_s, asked_s) = (0.010, 1.0);
         assert!(unsound.to_string().contains("0.010 s"), "{unsound}");
         assert_eq!(unsound, Unsound::Apart { common_s, asked_s });
-        // An I/O of 200 ms at a cut moves it, and what is common is 0.8 of 1 s.
+        // An I/O of 200 ms at a cut shifts it, and the common time is 0.8 of 1 s.
         let slow = lane(&[0, 450, 500, 750, 1000, 1250]);
         assert_eq!(together(&[prompt(), slow], &window(1..5)), Ok(()));
     }
@@ -180,11 +180,11 @@ mod tests {
         let too_busy = Unsound::Busy { busy: 8.0, cpus: 2 };
         assert_eq!(busy(&trial(Some(4.0), 0.9), 2), Err(too_busy.clone()));
         assert_eq!(busy(&trial(None, 4.0), 2), Err(too_busy));
-        // A machine whose CPUs cannot be counted says nothing.
+        // A machine whose number of CPUs is unknown is not judged.
         assert_eq!(busy(&trial(Some(4.0), 0.9), 0), Ok(()));
     }
 
-    /// 65,536 requests in flight explain 142,000 beside 80,000, but not 200,000.
+    /// 65,536 requests in flight explain 142,000 counted against 80,000 done, but not 200,000.
     #[test]
     fn requests_that_were_reaped_late_are_told_from_those_that_never_came() {
         let (bs, flight) = (Bytes(4096), 64 * 1024);
@@ -192,9 +192,9 @@ mod tests {
         let reaped = check(142_000, 80_000);
         assert!(matches!(reaped, Err(Unsound::Reaped { .. })));
         assert_eq!(check(142_000, 120_000), Ok(()));
-        // A set of two disks, or a file with holes.
+        // A target of two disks, or a file with holes.
         assert_eq!(check(200_000, 100_000), Ok(()));
-        // Nothing reached the disk: it is not where the I/O goes.
+        // Nothing reached the disk, so the I/O goes elsewhere.
         assert_eq!(check(1_000, 0), Ok(()));
     }
 

@@ -1,8 +1,7 @@
-//! A trial by `spdk_nvme_perf`, whose CPU time and the machine's q2c watches from outside.
+//! A trial by `spdk_nvme_perf`. q2c watches the CPU time of the program and of the machine.
 //!
-//! The program does not report when it begins to measure. So its CPU time is taken over the stretch
-//! of four fifths of the measured time in which its threads used most; where they poll, that lies
-//! in the measured time.
+//! The program does not report when it starts to measure. So its CPU time is taken from the busiest
+//! stretch of four fifths of the measured time. Threads that poll are busiest while they measure.
 
 use super::media::SpdkSite;
 use crate::{BenchTrial, NoTrial, Spot, TrialPlace};
@@ -104,7 +103,7 @@ fn to_trial(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTr
     })
 }
 
-/// Where the program used most CPU per second for at least `length` seconds.
+/// The pair of readings, at least `length` seconds apart, with the most CPU time per second.
 fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
     let pairs = looks.iter().enumerate().filter_map(|(n, begin)| {
         let mut later = looks[n..].iter();
@@ -117,8 +116,8 @@ fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
     pairs.max_by(|a, b| rate(a).total_cmp(&rate(b)))
 }
 
-/// The greatest of the cores' percentiles, us: the percentile of all I/Os together is not above it.
-/// Where a core's list leaves the percentile out, its next higher one is taken.
+/// The largest of the cores' percentiles, us. The percentile of all I/Os together cannot be above
+/// it. If a core's list lacks the percentile, its next higher one is taken.
 fn worst(cores: &[SpdkPercentiles], percent: f64) -> Result<f64, String> {
     let at_or_above = |core: &SpdkPercentiles| {
         let mut from = core.percentiles.iter().filter(|(p, _)| *p >= percent);

@@ -1,4 +1,4 @@
-//! The axes of a run, and the points of the axes that exist on this machine.
+//! The axes of a run, and their points that can run on this machine.
 
 use super::asked::distinct;
 use super::way::Way;
@@ -15,7 +15,7 @@ use q2c_workbench::workload::{Background, BackgroundSpec};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// Most points of a run: a trial of each of them takes a day and a half.
+/// Most points of a run. One trial of each of them takes a day and a half.
 const MOST_POINTS: usize = 100_000;
 
 impl BenchSettings {
@@ -34,7 +34,7 @@ impl BenchSettings {
     }
 }
 
-/// A cell of the plan: several points where it has several phases, which differ in background.
+/// A cell of the plan. It has several points if it has several phases, which differ in background.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spot {
     /// The point of the first phase.
@@ -42,8 +42,8 @@ pub(super) struct Spot {
     /// The background of each phase of a trial, at least one.
     pub phases: Vec<BackgroundPhase>,
     pub way: Way,
-    /// The engine of background jobs that name none, and whose path all take: the interface as it
-    /// was asked for on the path of its polling methods, whatever the point's method.
+    /// The engine of background jobs that name none. All background jobs take its path: that of the
+    /// interface's polling methods, whatever the point's method.
     pub beside: EngineSpec,
     pub pattern: Pattern,
     pub detour: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct Spot {
 /// A phase of a trial: the time in which one background runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BackgroundPhase {
-    /// The background as asked; empty for none.
+    /// The background as requested; empty for none.
     pub text: String,
     pub background: Background,
 }
@@ -77,7 +77,7 @@ impl Spot {
     }
 }
 
-/// All points that exist here, in the order of the plan, and those that do not, with their reasons.
+/// All points that can run here, in the order of the plan; then the others, with their reasons.
 pub(super) fn spots(
     spec: &BenchSettings,
     can: Abilities,
@@ -116,7 +116,7 @@ pub(super) fn spots(
     Ok((spots, left_out))
 }
 
-/// Why SPDK's program cannot run a point; `None` where it can, and for all other interfaces.
+/// Why SPDK's program cannot run a point; `None` if it can, and for all other interfaces.
 fn outside_refuses(
     spec: &BenchSettings,
     interface: &Interface,
@@ -190,7 +190,7 @@ fn points(spec: &BenchSettings) -> Vec<BenchPoint> {
     points
 }
 
-/// For each point one with the method of its block size and jobs, where that is no point yet.
+/// For each point, a point with the method recommended for its block size and jobs, if new.
 fn tuned_points(spec: &BenchSettings, all: &[BenchPoint]) -> Vec<BenchPoint> {
     let tuned = all.iter().filter_map(|point| {
         let method = spec.recommended.as_ref()?.method(point.bs, point.jobs)?;
@@ -202,11 +202,11 @@ fn tuned_points(spec: &BenchSettings, all: &[BenchPoint]) -> Vec<BenchPoint> {
     distinct(tuned.filter(|tuned| !all.contains(tuned)))
 }
 
-/// Range of the numbers of jobs.
+/// Range of the numbers of jobs of a point.
 pub(super) const JOBS: RangeInclusive<u32> = 1..=1024;
-/// Range of the requests in flight of a job.
+/// Range of the requests in flight per job.
 pub(super) const DEPTHS: RangeInclusive<u16> = 1..=1024;
-/// Range of the settings of a device.
+/// Range of the hardware queues and of the requests per queue.
 const SETTINGS: RangeInclusive<u32> = 1..=65_536;
 pub(super) const SIZES: RangeInclusive<Bytes> = Bytes(1)..=Bytes(u64::MAX);
 
@@ -254,7 +254,7 @@ pub struct Axes {
     pub background: Vec<Background>,
 }
 
-/// Reads interfaces, and writes each as its name in results.
+/// Parses interfaces, and returns each as its name in results.
 fn interfaces(text: &str) -> Result<List<String>, String> {
     let interfaces: List<Interface> = parse_names(text, Interface::begins)?;
     Ok(interfaces.iter().map(ToString::to_string).collect())
@@ -265,7 +265,7 @@ fn methods(text: &str) -> Result<List<Method>, String> {
 }
 
 impl Axes {
-    /// The interfaces by their names; empty until they are settled.
+    /// The names of the interfaces; empty until they are settled.
     pub fn engines(&self) -> &[String] {
         self.engine.as_deref().unwrap_or_default()
     }
@@ -274,7 +274,7 @@ impl Axes {
         distinct(self.background.iter().cloned())
     }
 
-    /// The backgrounds as points have them: empty for no job.
+    /// The backgrounds in the form that points hold; the empty text means no background.
     fn backgrounds(&self) -> Vec<String> {
         let text = |jobs: &Background| {
             let text = (!jobs.0.is_empty()).then(|| jobs.to_string());
@@ -325,9 +325,9 @@ impl Axes {
         lengths.fold(self.backgrounds().len(), usize::saturating_mul)
     }
 
-    /// In the order of jobs within methods within interfaces within settings of the device.
+    /// The points in the plan's order: jobs vary fastest, the settings of the device slowest.
     pub(crate) fn points(&self) -> Vec<BenchPoint> {
-        // `None` is what the device has.
+        // `None` keeps the device's present setting.
         let set = |values: &Option<List<u32>>| match values {
             Some(values) => values.iter().copied().map(Some).collect(),
             None => vec![None],
@@ -361,7 +361,7 @@ mod tests {
     use crate::checked::tests::settings;
     use q2c_engine::Medium;
 
-    /// The device takes 64 KiB as one request, and the points read 128 KiB.
+    /// The device takes up to 64 KiB as one request, and the points read 128 KiB.
     #[test]
     fn points_that_would_poll_for_split_requests_are_left_out() {
         let can = Abilities {

@@ -1,5 +1,5 @@
-//! The stages of each point in the block layer, from runs after all trials: the capture takes CPU
-//! time at each I/O. They have a trial's warm-up, and count for two seconds at most.
+//! The stages of each point in the block layer, from extra runs after all trials, since the capture
+//! costs CPU time at each I/O. Such a run has a trial's warm-up, and at most two counted seconds.
 
 use super::beside::SpotBackgrounds;
 use super::plan::spot_label;
@@ -22,9 +22,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Most slices that count in each phase: two seconds.
+/// Most slices that count in each phase: two seconds of [`SLICE`]s.
 const LONGEST: usize = 8;
-/// Keys of these runs in the journal begin so; no trial's does.
+/// The prefix of these runs' keys in the journal; no trial's key begins so.
 const KEYS: &str = "stages of ";
 
 pub(crate) fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
@@ -37,7 +37,7 @@ pub(crate) fn never_seen(interface: &Interface, site: &Site) -> Option<Unseen> {
     }
 }
 
-/// Why the block layer cannot be captured; `None` as well where no spot can have stages.
+/// Why the block layer cannot be captured; `None` if it can, or if no spot can have stages.
 pub(super) fn refused(spots: &[Spot], site: &Site) -> Option<String> {
     let seen = |spot: &Spot| never_seen(&spot.way.interface, site).is_none();
     if !spots.iter().any(seen) {
@@ -50,7 +50,7 @@ pub(super) fn refused(spots: &[Spot], site: &Site) -> Option<String> {
     }
 }
 
-/// The stages of one spot, with those of each of its phases, as the run's journal keeps them.
+/// The stages of each phase of one spot, as the run's journal keeps them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PhasedStages {
     phases: Vec<PointStages>,
@@ -59,7 +59,7 @@ pub(super) struct PhasedStages {
 #[derive(Default)]
 pub(super) struct StageRuns {
     runs: Vec<CellRuns<BenchPoint, PhasedStages>>,
-    /// How these runs ended; `None` when they were not begun, because the trials ended early.
+    /// How these runs ended; `None` if they were not started, because the trials ended early.
     pub end: Option<End>,
     pub warnings: Vec<Warning>,
 }
@@ -208,8 +208,8 @@ impl TrialPlace<'_> {
     }
 }
 
-/// The kernel's threads that work for the jobs, of all `helpers` that were seen during the run.
-/// `other_lanes` are those of background jobs.
+/// The kernel threads that work for the jobs, out of all `helpers` seen during the run.
+/// `other_lanes` are the lanes of background jobs, whose helpers are left out.
 fn helpers_of<'h>(
     (job_lanes, other_lanes): (&[LaneData], &[LaneData]),
     helpers: impl Iterator<Item = &'h Helper>,
@@ -270,8 +270,8 @@ mod tests {
         }
     }
 
-    /// Jobs in the threads 11 and 12, a background job in 20. The worker 21 is the background's;
-    /// nobody knows whose 31 is, which the jobs' kernel threads may be as well.
+    /// Jobs run in threads 11 and 12, a background job in 20. Worker 21 belongs to the background.
+    /// The owner of 31 is unknown, so it may work for the jobs.
     #[test]
     fn threads_that_work_for_the_jobs_are_theirs() {
         let lane = |tid| LaneData {

@@ -1,13 +1,13 @@
-//! Selects the part of a trial that counts.
+//! Selects the counted part of a trial.
 
 use std::ops::Range;
 
-/// Number of slices that a trend is taken over.
+/// Number of slices over which a trend is computed.
 const LOOK: usize = 4;
-/// Throughput is steady when its trend over these slices is less than this share of their mean.
+/// Throughput is steady if its trend over these slices is less than this share of their mean.
 const SLOPE: f64 = 0.05;
 
-/// The slices that count, and whether the warm-up had become steady before them.
+/// The counted slices, and whether the warm-up had become steady before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SteadyWindow {
     /// The slice with which the warm-up began.
@@ -26,8 +26,8 @@ impl SteadyWindow {
     }
 }
 
-/// `measured` slices that begin where the throughput has no trend any more, after `warm_up` slices
-/// at the latest: by the least-squares line over four, as fio's steady state with `iops_slope`.
+/// Chooses `measured` slices that start where the throughput is steady, after `warm_up` slices at
+/// the latest. The trend is a least-squares line over four slices, as in fio's `iops_slope`.
 pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> SteadyWindow {
     let slices = |from: usize| iops.get(from..from + LOOK);
     let steady = |from: &usize| slices(*from).is_some_and(|some| trend(some).abs() < SLOPE);

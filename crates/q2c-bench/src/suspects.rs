@@ -1,8 +1,8 @@
-//! Possible reasons why a curve bends or falls, by evidence gathered beside the throughput.
+//! Possible reasons why a curve bends or falls, from evidence recorded during the trials.
 //!
-//! A suspect is no proof. It is named when the evidence changed between the last good point and the
-//! first bad one, or holds at every later point. Suspects for which evidence is missing are listed
-//! as not looked at.
+//! A suspect is not proven. It is named if the evidence changed between the last good point and the
+//! first bad one, or holds at every later point. A suspect whose evidence is missing is listed as
+//! not looked at.
 
 use super::rules::RULES;
 use q2c_host::topology::Border;
@@ -13,7 +13,7 @@ use q2c_model::stats::scaling::ScalingShape;
 pub(crate) struct PointEvidence {
     pub jobs: u32,
     pub scheduler: Option<String>,
-    /// Requests in flight, and the number that the device's queues take.
+    /// Requests in flight, and the number that the device's queues hold.
     pub tags: Option<TagUse>,
     /// Kernel threads that polled submission queues (SQPOLL).
     pub submission_threads: Option<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct PointEvidence {
     pub softirq_share: Option<f64>,
     /// Time stolen by the hypervisor over all CPU time, 0..=1.
     pub steal_share: Option<f64>,
-    /// CPUs that the jobs and the threads that work for them used.
+    /// CPU time of the jobs and of the threads that work for them, as a number of CPUs.
     pub own_cpus: Option<f64>,
     /// Thermal throttle events during the point's trials.
     pub throttles: Option<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct PointEvidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TagUse {
     pub used: u64,
-    /// Requests that the hardware queues in use take together.
+    /// Most requests that the hardware queues in use hold together.
     pub limit: u64,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Ceiling {
 /// Facts that hold for the whole curve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CurveFacts {
-    /// Number of CPUs that jobs and helper threads may use; `None` when it is not known.
+    /// Number of CPUs that jobs and helper threads may use; `None` if it is unknown.
     pub cpus: Option<u32>,
-    /// `None` when the topology is not known, empty when all CPUs are of one kind.
+    /// Job counts after which the kind of CPU changes. `None` if unknown; empty if all are alike.
     pub borders: Option<Vec<Border>>,
     pub ceiling: Option<Ceiling>,
 }
@@ -82,12 +82,12 @@ pub(super) struct Bend<'a> {
     pub all: &'a [PointEvidence],
 }
 
-/// `None` if the rule's evidence is missing, else the number of jobs from which on it speaks
-/// against the suspect, with the reason; `Some(None)` if it does not.
+/// `None` if the rule's evidence is missing, `Some(None)` if it clears the suspect. Else the number
+/// of jobs from which on the suspect is named, with the reason.
 pub(super) type BendFinding = Option<Option<(u32, String)>>;
 
 /// Suspects for the collapse of a curve, confirmed or not, else for its knee. A curve without
-/// either has none, and none is listed as not looked at. Points may lack evidence.
+/// either gets an empty result. Points may lack evidence.
 pub fn suspects(shape: &ScalingShape, site: &CurveFacts, evidence: &[PointEvidence]) -> Suspects {
     let mut by_jobs = evidence.to_vec();
     by_jobs.sort_by_key(|e| e.jobs);

@@ -1,9 +1,9 @@
-//! The slices of a trial, and what its threads do in each.
+//! The slices of a trial, and the activity of its threads in each.
 
 use q2c_engine::{Activity, Wait};
 use std::ops::Range;
 
-/// The slices in which the first background runs alone, then those of each phase.
+/// Numbers of slices: those in which the first background runs alone, then those of each phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timetable {
     pub before: usize,
@@ -27,7 +27,7 @@ impl Timetable {
         self.in_slices(self.before..self.slices(), Activity::Start(wait))
     }
 
-    /// Of a job of phase `n`, which begins with `at_work`. The first background runs before, too.
+    /// The slices of a background job of phase `n`. The first background also runs before.
     pub(crate) fn background_job(&self, n: usize, at_work: Activity) -> Vec<Activity> {
         let Range { start, end } = self.phase(n);
         let start = if n == 0 { 0 } else { start };
@@ -61,7 +61,7 @@ mod tests {
         activities.iter().map(mark).collect()
     }
 
-    /// Two phases of one slice of warm-up and two that count.
+    /// Two phases, each with one slice of warm-up and two counted ones.
     #[test]
     fn jobs_run_on_while_the_background_changes() {
         let times = Timetable {

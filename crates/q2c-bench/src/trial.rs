@@ -1,4 +1,4 @@
-//! One trial of one point: all jobs run together, in slices of time, and the machine's counters are
+//! One trial of one point. All jobs run together, in slices of time, and the machine's counters are
 //! read at each boundary.
 
 use super::beside::{ALONE_SLICES, BackgroundTrial, SpotBackgrounds, slices_of};
@@ -23,38 +23,39 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// Length of a slice of a trial, at whose ends counters are read.
 pub(super) const SLICE: Nanos = Nanos::from_millis(250);
-/// Least number of measured slices: the search for a trend looks at four of them.
+/// Fewest measured slices, since the search for a trend looks at four of them.
 const LEAST: usize = 4;
 
-/// One phase of a trial, as the run's journal keeps it. All figures but `warm_up_s` and `course`
-/// are of the counted part, which comes after the warm-up.
+/// One phase of a trial, as the run's journal keeps it. All figures except `warm_up_s` and `course`
+/// are about the counted part, which follows the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchTrial {
     pub wall_s: f64,
     pub warm_up_s: f64,
-    /// Whether throughput had no trend any more when the counted part began.
+    /// True if the throughput was steady when the counted part began.
     pub steady: bool,
     pub ios: u64,
     pub latencies: Latencies<f64>,
     pub job_cpu_s: f64,
     pub helper_cpu_s: f64,
-    /// Helper threads could not be read at some boundary: their CPU time and number are too low.
+    /// True if helper threads were unreadable at some boundary: their figures are then too low.
     pub helpers_unread: bool,
     pub helpers: (u32, u32),
     pub busy_s: Option<f64>,
-    /// CPUs on which other programs ran in user mode.
+    /// Mean number of CPUs on which other programs ran in user mode.
     pub other_programs: Option<f64>,
-    /// Interrupt and softirq seconds of the machine, by the kernel's tick accounting.
+    /// Softirq and interrupt time of the machine by the kernel's tick accounting, seconds.
     pub softirq_s: Option<f64>,
     /// Softirq time over busy time, 0..1.
     pub softirq_share: Option<f64>,
     /// Time stolen by the hypervisor over all CPU time, 0..1.
     pub steal_share: Option<f64>,
     pub interrupts: Option<u64>,
-    /// The longest delay with which a thread without I/O read the machine's counters, seconds.
+    /// The longest delay of a reading of the machine's counters, by a thread without I/O, seconds.
     pub late_s: f64,
-    /// Requests that the device completed, by the disk's statistics.
+    /// Requests that the device completed, from the disk's statistics.
     pub requests: Option<u64>,
     pub switches: u64,
     /// I/Os handled by a sleep rule, I/Os that slept, and misses.
@@ -62,17 +63,17 @@ pub struct BenchTrial {
     /// I/Os that a sleep rule left to the interrupt.
     pub left_to_interrupt: u64,
     pub asked_ns: u64,
-    /// Sum of sleeps from call to return, ns.
+    /// Sum of sleeps from the call to its return, ns.
     pub slept_ns: u64,
-    /// Counted by a probe in a run of its own after the trial; `None` for every other method.
+    /// Sleeps in the kernel, counted by a probe in a second run; `None` for every other method.
     pub kernel_sleeps: Option<KernelSleeps>,
-    /// What ran beside the jobs; `None` without a background.
+    /// Figures of the background; `None` without one.
     pub background: Option<BackgroundTrial>,
-    /// The slices of the phase, warm-up included, where backgrounds are phases; empty elsewhere.
+    /// The slices of the phase with its warm-up, if backgrounds are phases; else empty.
     pub course: Vec<Slice>,
     pub polls_by: Option<Means>,
     pub flags: String,
-    /// The block device as the kernel had it when the trial began; `None` without one.
+    /// The block device as it was when the trial began; `None` without one.
     pub device: Option<PointDevice>,
 }
 
@@ -83,12 +84,12 @@ pub(super) struct TrialPlace<'a> {
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
-    /// Ends a trial early when it is set.
+    /// Set to end a trial early.
     pub stop: &'a AtomicBool,
 }
 
-/// The machine's counts are those of a trial if they cover at least this share of its time. Its
-/// shares hold for any part.
+/// The machine's counts are valid for a trial if they cover at least this share of its time. Its
+/// shares are valid for any part.
 const LEAST_SEEN: f64 = 0.9;
 
 pub(super) enum NoTrial {
@@ -100,14 +101,14 @@ pub(super) enum NoTrial {
     Cpus(String),
     /// The device failed a request.
     Fault(String),
-    /// The trial did not measure what it was to; with its raw numbers in words, if any.
+    /// The trial did not measure what it should; with its raw figures as text, if any.
     Unsound(Unsound, String),
     Stopped,
 }
 
 impl NoTrial {
-    /// The exit code where nothing was measured; `None` for one that was stopped. What cannot be
-    /// set up is refused by the machine: by a limit on memory, files, contexts of AIO or threads.
+    /// The exit code if nothing was measured; `None` for a stopped trial. A failed setup is the
+    /// machine's fault: a limit on memory, files, AIO contexts or threads.
     pub(crate) fn exit(&self) -> Option<Exit> {
         match self {
             NoTrial::Run(error) if of_device(error) => Some(Exit::Device),
@@ -119,7 +120,7 @@ impl NoTrial {
     }
 }
 
-/// EIO, ENXIO, ENODEV, ENODATA and EREMOTEIO are those of a failing device.
+/// EIO, ENXIO, ENODEV, ENODATA and EREMOTEIO come from a failing device.
 fn of_device(error: &RunError) -> bool {
     let first: &dyn std::error::Error = error;
     let mut causes = std::iter::successors(Some(first), |cause| cause.source());
@@ -134,7 +135,7 @@ fn of_device(error: &RunError) -> bool {
 pub(super) struct Moment {
     pub t_ns: u64,
     pub counters: Boundary,
-    /// `None` when they could not be read.
+    /// `None` if they could not be read.
     pub helpers: Option<Vec<Helper>>,
 }
 
@@ -208,7 +209,7 @@ impl TrialPlace<'_> {
             let mut trial = gathered(job_lanes, &moments, &window, &spot.point.method);
             trial.late_s = longest_delay(data.start_ns, &moments).as_secs_f64();
             if spot.way.interface.sends_commands() {
-                // The disk's statistics do not count commands from outside the block layer.
+                // The disk's statistics do not count I/O that bypasses the block layer.
                 trial.requests = None;
             }
             trial.kernel_sleeps.clone_from(&kernel_sleeps);
@@ -226,7 +227,7 @@ impl TrialPlace<'_> {
         (0..times.phases).map(phase).collect()
     }
 
-    /// In a second run with the probe beside it; `None` for methods without the kernel's sleep.
+    /// Counts the kernel's sleeps in a second run with a probe; `None` for methods without them.
     fn seen_in_kernel(
         &self,
         spot: &Spot,
@@ -311,14 +312,14 @@ impl TrialPlace<'_> {
         &self.cpus[..threads(spot).min(self.cpus.len())]
     }
 
-    /// The last CPU in the order that has no job and no helper thread, for the sampler.
+    /// The last CPU that has neither a job nor a helper thread, for the sampler.
     pub(super) fn spare(&self, spot: &Spot) -> Option<CpuId> {
         let rest = self.cpus.get(threads(spot)..);
         rest.and_then(|rest| rest.last().copied())
     }
 }
 
-/// The figures of a trial that do not count, as they were counted.
+/// The figures of an invalid trial as text, for the error message.
 fn raw(trial: &BenchTrial) -> String {
     if trial.ios == 0 || trial.wall_s <= 0.0 {
         return String::new();
@@ -346,7 +347,7 @@ fn cause(data: &RunData) -> String {
 pub(super) fn slice_iops(lanes: &[LaneData], slice: usize) -> f64 {
     let phases = lanes.iter().map(|lane| &lane.phases[slice]);
     let iops = phases.map(|p| p.ios as f64 / (p.end.t_ns - p.begin.t_ns) as f64 * 1e9);
-    // The sum of no numbers is -0.
+    // The sum of an empty iterator is -0.0; adding 0.0 removes the sign.
     iops.sum::<f64>() + 0.0
 }
 
@@ -385,7 +386,7 @@ fn gathered(
     }
     let slices = &window.slices;
     let (first, last) = (&moments[slices.start], &moments[slices.end]);
-    // Jobs do an I/O in each slice, however long it takes. Then theirs end after the machine's.
+    // A job does an I/O in each slice, however long it takes, so its time may exceed the machine's.
     let seen_s = (last.t_ns - first.t_ns) as f64 / 1e9;
     machine(&mut trial, &first.counters, &last.counters);
     if seen_s < trial.wall_s * LEAST_SEEN {
@@ -414,7 +415,7 @@ fn machine(trial: &mut BenchTrial, begin: &Boundary, end: &Boundary) {
     }
 }
 
-/// Helper threads come and go: the CPU time of one in the slice in which it ends is not seen.
+/// Sums the CPU time of helper threads. The time of a thread in the slice in which it ends is lost.
 fn helped(trial: &mut BenchTrial, seen: &[Option<Vec<Helper>>]) {
     let mut kinds = BTreeMap::new();
     trial.helpers_unread = seen.iter().any(Option::is_none);
@@ -473,7 +474,7 @@ pub(crate) mod tests {
         assert_eq!(raw(&BenchTrial::default()), "");
     }
 
-    /// Worker 1 had used 10 ms before, uses 20 ms more and ends. Worker 2 begins and uses 7 ms.
+    /// Worker 1 had used 10 ms before, uses 20 ms more and ends. Worker 2 starts and uses 7 ms.
     /// Worker 3 stays idle.
     #[test]
     fn workers_that_come_and_go_are_charged() {
@@ -491,8 +492,8 @@ pub(crate) mod tests {
             (cpu_us, trial.helpers, trial.helpers_unread)
         };
         assert_eq!(charged(&seen), (27e3, (0, 3), false));
-        // A reading that failed is not one without helpers, after which worker 2 would have used
-        // 7 ms within the last slice.
+        // A failed reading must not count as one without helpers. Else worker 2 would have used 7
+        // ms within the last slice.
         seen[2] = None;
         let (cpu_us, _, unread) = charged(&seen);
         assert_eq!((cpu_us, unread), (20e3, true));

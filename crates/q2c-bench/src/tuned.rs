@@ -1,4 +1,4 @@
-//! The methods that an earlier run of `q2c tune` recommends, for `q2c bench --tuned`.
+//! Reads the methods that an earlier run of `q2c tune` recommends, for `q2c bench --tuned`.
 
 use itertools::Itertools;
 use q2c_model::Bytes;
@@ -9,7 +9,7 @@ use q2c_run::whole_file;
 use serde::Deserialize;
 use std::path::Path;
 
-/// From a run's folder or its `result.json`; from a run over several numbers of jobs for each.
+/// Reads them from a run's folder or `result.json`; with several numbers of jobs, for each.
 pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String> {
     let mut file = run.to_owned();
     if run.is_dir() {
@@ -28,7 +28,7 @@ pub fn tuned(run: &Path, sizes: &[Bytes], jobs: &[u32]) -> Result<Tuned, String>
     })
 }
 
-/// The target that was tuned, and the methods; the error says what was found instead.
+/// The tuned target, and the methods. The error says what was found instead.
 fn read(text: &str, sizes: &[Bytes], jobs: &[u32]) -> Result<(String, Vec<TunedMethod>), String> {
     #[derive(Deserialize)]
     struct TuneHeader {
@@ -68,7 +68,7 @@ fn over_jobs(
     Ok((target, tuned_methods))
 }
 
-/// The methods of a run of one number of jobs, which they are for; `None` when they are for all.
+/// The methods of a run at one number of jobs. `jobs` is that number; `None` applies them to all.
 fn methods(
     result: &TuneResult,
     sizes: &[Bytes],
@@ -98,7 +98,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../q2c/tests/kept/{name}"))
     }
 
-    /// The kept run on a simulated device recommends `hybrid:uring` for 4 KiB, and nothing else.
+    /// The stored run on a simulated device recommends `hybrid:uring` for 4 KiB, and nothing else.
     #[test]
     fn a_run_recommends_one_method_for_each_block_size() {
         let tuned_run = tuned(&kept("tune-4.json"), &[Bytes(4096)], &[1, 8]).unwrap();
@@ -112,7 +112,7 @@ mod tests {
         assert!(missing.contains("for 8 KiB, but for 4 KiB"), "{missing}");
     }
 
-    /// The kept run at 1 job, and the same with polling recommended at 4 jobs.
+    /// The stored run at 1 job, and a copy at 4 jobs that recommends polling.
     #[test]
     fn a_run_over_jobs_recommends_one_method_for_each_number() {
         let text = std::fs::read_to_string(kept("tune-4.json")).unwrap();

@@ -12,11 +12,11 @@ use q2c_result::bench::BenchCell;
 use q2c_result::mode::{EffectiveMode, paths};
 use q2c_workbench::busy::{at_rest, others_ran};
 
-/// Share by which the device's requests may differ from the I/Os.
+/// Share by which the device's requests may differ from the counted I/Os.
 const MISMATCH: f64 = 0.05;
-/// Delay of a reading of the machine's counters above which the trials count as disturbed, seconds.
+/// A reading of the machine's counters that is later than this disturbs a trial, seconds.
 const LATE_S: f64 = 0.25;
-/// Share of the CPU time of jobs and helpers above which kernel workers are named.
+/// Share of the CPU time of jobs and helpers above which kernel workers cause a warning.
 const WORKERS: f64 = 0.2;
 
 pub(super) fn warnings(
@@ -51,8 +51,8 @@ fn busy_with_others(idle_cpus: f64, measured: &[MeasuredPoint<'_>]) -> Option<Wa
     at_rest(idle_cpus).or_else(|| others_ran(&hiding, trials().count()))
 }
 
-/// A warning of the interfaces and methods of the cells for which `holds` is true, each once; its
-/// texts are its name, what was found, what it means, and what to do.
+/// A warning that names each interface and method for which `holds` is true for some cell. The four
+/// texts are the warning's name, the finding, its meaning, and what to do.
 fn cell_warning(
     cells: &[BenchCell],
     holds: impl Fn(&BenchCell) -> bool,
@@ -120,8 +120,8 @@ const HELPERS_UNREAD: [&str; 4] = [
     "make /proc readable (a limit on open files, hidepid), and run again",
 ];
 
-/// Warns where polling methods of one interface asked the device and others looked at the ring
-/// while the device interrupts: nobody asked for that. Each mode comes with its interface.
+/// Warns if polling methods of one interface took different paths without being asked to: some
+/// polled the device, others the ring. Each mode comes with its interface.
 fn two_paths(engines: &[String], modes: &[(&str, &EffectiveMode)]) -> Vec<Warning> {
     let of_engine = |engine: &String| {
         let its = modes.iter().filter(|(name, _)| name == engine);
@@ -136,7 +136,7 @@ fn two_paths(engines: &[String], modes: &[(&str, &EffectiveMode)]) -> Vec<Warnin
     engines.iter().filter_map(of_engine).collect()
 }
 
-/// As [`cell_warning`], of the points with a trial for which `holds` is true.
+/// Warns like [`cell_warning`], but names the points with a trial for which `holds` is true.
 fn trial_warning(
     measured: &[MeasuredPoint<'_>],
     holds: fn(&BenchTrial) -> bool,
@@ -150,6 +150,7 @@ fn trial_warning(
 }
 
 fn some(labels: &[String]) -> String {
+    // Most points that the warning names.
     const SHOWN: usize = 3;
     let first = &labels[..labels.len().min(SHOWN)];
     match labels.len() - first.len() {
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// True if the result has the warning when its only trial is this one.
+    /// True if a result whose only trial is `trial` has the warning.
     fn warns(holds: fn(&BenchTrial) -> bool, trial: &BenchTrial) -> bool {
         let spec = crate::checked::tests::settings("null -e null -m poll");
         let media = crate::media::Media::plain(q2c_engine::Medium::None);
@@ -224,7 +225,7 @@ mod tests {
             ..BenchTrial::default()
         };
         assert!(warns(handed_over, &helped(0.6, (0, 1))));
-        // A worker that did next to nothing, and the thread that SQPOLL is asked for.
+        // A worker that did almost nothing, and the thread that SQPOLL needs.
         assert!(!warns(handed_over, &helped(0.05, (0, 1))));
         assert!(!warns(handed_over, &helped(0.6, (1, 0))));
         let unread = |helpers_unread| BenchTrial {

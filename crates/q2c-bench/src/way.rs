@@ -9,13 +9,13 @@ use q2c_watch::steer::Steering;
 /// Abilities of the device and the kernel that decide which methods exist here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Whether io_uring can poll the device (IOPOLL): it has poll queues, and a read succeeded.
+    /// True if io_uring can poll the device (IOPOLL): it has poll queues, and a read succeeded.
     pub polled_requests: bool,
-    /// Whether `queue/io_poll_delay` exists and the kernel obeys it (4.10 to 5.18 for preadv2).
+    /// True if `queue/io_poll_delay` exists and the kernel obeys it (4.10 to 5.18 for preadv2).
     pub poll_delay: bool,
-    /// Whether completions of NVMe commands can be polled for.
+    /// True if completions of NVMe commands can be polled for.
     pub polled_commands: bool,
-    /// The largest request that the device does as one; `None` where it is not known.
+    /// The largest request that the device takes unsplit, bytes; `None` if it is unknown.
     pub unsplit: Option<Bytes>,
 }
 
@@ -26,12 +26,12 @@ pub struct Way {
     pub interface: Interface,
     /// How the lane finds completions.
     pub waits: LaneMethod,
-    /// For `io_poll_delay`; without one the kernel polls without a sleep.
+    /// The sleep for `io_poll_delay`; with `None` the kernel polls without a sleep.
     pub kernel: Option<KernelSleep>,
 }
 
 impl Way {
-    /// Resolves `method` on `interface` at `depth`; the error says why there is no such way.
+    /// Resolves `method` on `interface` at `depth`. The error says why they do not fit.
     pub fn resolve(
         interface: &Interface,
         method: &Method,
@@ -61,7 +61,7 @@ impl Way {
         if let Some(reason) = absent(method, &carrier, can) {
             return Err(reason);
         }
-        // Interrupts need no second ring that nothing is polled on.
+        // Interrupts need no second ring on which nothing is polled.
         let asks_device = *method != Method::INTERRUPT && can.poll_with(&carrier);
         let carrier = carrier.settled(asks_device);
         match carrier.refuses(depth, &waits.build(1).remove(0)) {
@@ -130,7 +130,7 @@ mod tests {
         unsplit: None,
     };
 
-    /// All methods that poll take one path; interrupts stand beside them.
+    /// All polling methods take one path; interrupts take their own.
     #[test]
     fn polling_asks_the_device_where_it_can_be_asked() {
         let none = Abilities::default();

@@ -1,4 +1,4 @@
-//! Tests of options and a fio job file together.
+//! Tests of options combined with a fio job file.
 
 use q2c_bench::BenchSettings;
 use q2c_bench::asked::JobFileExtras;
@@ -33,7 +33,7 @@ ioengine=io_uring
 numjobs=2
 ";
 
-/// Two sections make two points, not all points that their axes make together.
+/// Two sections make two points, not every combination of their values.
 #[test]
 fn sections_are_points() {
     let settings = filled(TWO, "").expect("runnable");
@@ -55,15 +55,15 @@ fn sections_are_points() {
 fn options_win() {
     let options = "/dev/b --engine pvsync2 --depth 1 --jobs 1,4 --seconds 2";
     let settings = filled(TWO, options).expect("runnable");
-    // Both sections make the same point now, with two numbers of jobs, so the points are all that
-    // the axes make.
+    // Both sections now make the same point, with two numbers of jobs. So the axes alone describe
+    // all points.
     assert_eq!(settings.points, []);
     let axes = &settings.axes;
     assert_eq!(axes.engines(), ["pvsync2"]);
     assert_eq!((&axes.jobs, &axes.depth), (&vec![1, 4], &vec![1]));
     assert_eq!(settings.target.as_deref(), Some("/dev/b"));
     assert_eq!(settings.seconds, 2.0);
-    // An option takes the place of an option of the file that q2c does not have.
+    // A typed option replaces a value of the file that q2c does not support.
     let psync = TWO.replace("ioengine=libaio", "ioengine=psync");
     let refused = filled(&psync, "").expect_err("no psync");
     assert!(refused.starts_with("line 7: ioengine: "), "{refused}");

@@ -1,11 +1,11 @@
-//! The same file read by fio, whose null engine reports the bytes and requests asked for.
+//! fio reads the same file; its null engine reports the requested bytes and requests.
 
 use q2c_bench::fio::{Size, read};
 use q2c_model::Bytes;
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// `ioengine` stands apart, because q2c does not have fio's null engine.
+/// `ioengine` is added separately, because q2c does not have fio's null engine.
 const JOBS: &str = "\
 [global]
 stonewall
@@ -58,7 +58,7 @@ bs=32kib
 size=128kib
 ";
 
-/// What fio says of a job file with this option; `None` where it is not installed.
+/// The output of fio with this option for a job file; `None` if fio is not installed.
 fn fio(option: &str, text: &str) -> Option<Output> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("job.fio"), text).expect("a file");
@@ -105,7 +105,7 @@ fn sizes_and_inheritance_are_those_of_fio() {
     }
 }
 
-/// The exit status of `--parse-only` covers options, not the form of lines.
+/// The exit status of fio's `--parse-only` depends on options, not on the form of lines.
 #[test]
 fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
     let good = "[a]\nioengine=null\nsize=1m\nrw=read:8\nbs=4kib\ndirect\n";

@@ -1,4 +1,4 @@
-//! Job files as people write them. What they hold is worked out by hand from fio's manual.
+//! Job files as people write them. The expected values are derived by hand from fio's manual.
 
 use q2c_bench::fio::{FioJob, FioJobFile, Size, Topic, read};
 use q2c_model::Bytes;
@@ -14,7 +14,7 @@ fn refusals(text: &str) -> Vec<(usize, String)> {
     refused.map(|r| (r.line, r.option)).collect()
 }
 
-/// In the manner of vendors' test plans: first the defaults, then one job after the other.
+/// A file in the manner of vendors' test plans: first the defaults, then one job after the other.
 const COMPARISON: &str = "\
 ; 4 KiB random reads, three interfaces
 [global]
@@ -98,8 +98,8 @@ fn a_comparison() {
     assert_eq!(file.refused, []);
     let not_needed = file.not_needed.iter();
     let not_needed: Vec<_> = not_needed.map(|r| (r.line, r.option.as_str())).collect();
-    // The remark comes once, although three jobs inherit the options; q2c pins where fio lets jobs
-    // move.
+    // Each remark appears once, although three jobs inherit the options. q2c pins threads where fio
+    // lets them move.
     let wanted = [
         (9, "time_based"),
         (10, "group_reporting"),
@@ -157,7 +157,7 @@ fn peculiar_things() {
     assert_eq!((c.seconds, c.bs), (Some(60.0), Some(Bytes(8192))));
     assert_eq!(c.size, Some(Size::Bytes(Bytes(10_000_000))));
     assert_eq!((a.group, b.group, c.group), (0, 0, 0));
-    // No job has the 64000 bytes of the second global section.
+    // The 64000 bytes of the second global section apply to no job.
     assert_eq!(file.refused, []);
 }
 

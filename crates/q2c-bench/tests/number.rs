@@ -1,4 +1,4 @@
-//! Numbers as in the tables of fio's manual ("Parameter types").
+//! Numbers from the tables of fio's manual ("Parameter types").
 
 use proptest::prelude::*;
 use q2c_bench::fio::KbBase::{K1000, K1024};
@@ -35,7 +35,7 @@ fn sizes_are_those_of_the_manual() {
         }
     }
     assert_eq!(parse_integer("0x1000", K1000), Some(4096));
-    // This is not as in the manual, but as fio 3.33 does it; `beside_fio` compares with fio.
+    // Here fio 3.33 contradicts its manual; the test `beside_fio` compares with fio.
     assert_eq!(parse_integer("4ki", K1024), Some(4096));
     assert_eq!(parse_integer("4ki", K1000), Some(4000));
     for wrong in ["", "k", "-1", "4kk", "1.5k", "0x", "4 4", "20000p", "i"] {

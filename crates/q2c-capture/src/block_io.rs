@@ -53,9 +53,9 @@ pub struct BlockIo {
     unqueued: Unqueued,
 }
 
-/// Completions of I/Os that were not seen queued, at the limits of the recording. The completions
-/// are watched longer than the queueing, so that every I/O is seen to its end. What is counted
-/// while the queueing is not watched says nothing about the recording.
+/// Completions of I/Os whose queueing was not seen, up to the start and the end of the recording.
+/// Completions are watched longer than queueing, so that every I/O is seen to its end. Completions
+/// counted while queueing is not watched say nothing about the recording.
 #[derive(Default)]
 struct Unqueued {
     before: u64,
@@ -122,7 +122,7 @@ impl BlockIo {
         self.end_beside(take, || {})
     }
 
-    /// As [`BlockIo::end`]. `meanwhile` is called again and again until I/Os in flight are over.
+    /// Like [`BlockIo::end`], but calls `meanwhile` about every ms while I/Os are in flight.
     pub(crate) fn end_beside<E: From<ProbeError>>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
@@ -157,7 +157,7 @@ impl BlockIo {
         })
     }
 
-    /// The program's counts since the queueing is watched.
+    /// The program's counts; `unqueued` counts only while queueing is watched.
     pub(crate) fn counts(&self) -> Result<BlockIoCounts, ProbeError> {
         let mut counts = BlockIoCounts::sum(&self.object.per_cpu("counted")?);
         let until_now = counts.unqueued - self.unqueued.before;
@@ -197,9 +197,9 @@ struct BpfGlobals {
     words: [(&'static str, u32); 6],
 }
 
-/// `RQF_FLUSH_SEQ` of a kernel whose types do not name it (include/linux/blk-mq.h). In Linux 6.12
-/// the flags were numbered anew, and the enum of their numbers had no name yet. The flag's number
-/// before is that of the I/O scheduler's requests now.
+/// `RQF_FLUSH_SEQ` of a kernel whose types do not name it (include/linux/blk-mq.h). Linux 6.12
+/// numbered the flags anew, at first in an enum without a name. The flag's old number now marks
+/// requests of the I/O scheduler.
 fn flush_sequence(release: Option<KernelVersion>) -> u32 {
     match release {
         Some(release) if release >= REQUEST_FLAGS_ANEW => 1 << 1,
@@ -262,9 +262,9 @@ fn make_rings(
 /// Puts the programs on their tracepoints. Returns the program that sees I/Os begin.
 fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError> {
     // Until 5.10 tracepoints had the queue as their first argument; later stable releases of 5.10
-    // have it for bios alone. The kernel refuses a program that reads an argument that its
-    // tracepoint does not have; attaching a program that reads two arguments therefore tells which
-    // form this kernel has.
+    // have it for bios alone. The kernel refuses to attach a program that reads an argument which
+    // its tracepoint lacks. So the attempt with a program of two arguments shows which form this
+    // kernel has.
     let mut takes_queue = |program: &str, point: &str| -> Result<bool, ProbeError> {
         let takes = object.on_tracepoint(program, point)?;
         object.unload(program);

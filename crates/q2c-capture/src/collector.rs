@@ -5,8 +5,8 @@ use q2c_trace::recording::Recorded;
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A recording under way, read by a thread of its own. Of each I/O it keeps what its owner wants: a
-/// `T`, or nothing.
+/// A recording under way, read by a thread of its own. It keeps a `T` of each I/O that its owner
+/// wants.
 ///
 /// The caller begins it, takes out what has come as often as it likes, and ends it once. When it is
 /// dropped without an end, the thread ends the recording by itself.
@@ -43,7 +43,7 @@ struct CollectedIos<T> {
     not_kept: u64,
 }
 
-/// Makes of an I/O what is kept of it, or `None` when it is not wanted.
+/// Turns an I/O into the value that is kept, or `None` when it is not wanted.
 type Keep<T> = Box<dyn FnMut(&Recorded) -> Option<T> + Send>;
 
 struct Keeping<T> {
@@ -71,9 +71,9 @@ impl<T: Send + 'static> Gatherer for Keeping<T> {
 }
 
 impl<T: Send + 'static> Collector<T> {
-    /// Goes on with a recording that was attached. `keep` makes of an I/O what is kept of it, or
-    /// `None` when it is not wanted. At most `most` I/Os are kept at a time. The thread calls
-    /// `first` before it reads, for example to leave a CPU.
+    /// Starts a thread that reads the attached recording. `keep` turns an I/O into the value to
+    /// keep, or `None` when it is not wanted. At most `most` values are kept at a time. The thread
+    /// calls `first` before it reads, for example to leave a CPU.
     pub fn begin(
         recorder: Recorder,
         most: usize,
@@ -107,8 +107,8 @@ impl<T: Send + 'static> Collector<T> {
         (take(&mut kept.ios), take(&mut kept.not_kept))
     }
 
-    /// Whether the thread has ended by itself: the recording cannot be read any more, and
-    /// [`Collector::end`] tells why.
+    /// True if the thread has ended by itself: the recording cannot be read any more, and
+    /// [`Collector::end`] returns the reason.
     pub fn broken(&self) -> bool {
         self.following.broken()
     }

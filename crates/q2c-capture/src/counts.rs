@@ -21,7 +21,7 @@ macro_rules! counts {
                 sum
             }
 
-            /// The counts of the interval from `earlier` to now.
+            /// The difference between these counts and `earlier` ones.
             #[must_use]
             pub fn since(self, earlier: Self) -> Self {
                 $name { $($field: self.$field.saturating_sub(earlier.$field)),+ }

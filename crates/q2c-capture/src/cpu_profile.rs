@@ -12,10 +12,10 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/cp
 /// Samples per second of CPU time: a prime number, so that it keeps no step with timers.
 pub(crate) const HERTZ: u64 = 997;
 
-/// What a sample is taken by.
+/// The counter that triggers samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampledBy {
-    /// Cycles of the processor.
+    /// The processor's cycle counter.
     Cycles,
     /// The kernel's clock of each CPU.
     CpuClock,
@@ -30,7 +30,7 @@ pub struct StackSamples {
     pub samples: u64,
 }
 
-/// What the probe saw.
+/// The samples since the probe was attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuProfileCounts {
     /// The source of the samples.
@@ -70,7 +70,7 @@ impl CpuProfile {
         })
     }
 
-    /// What was counted since the probe was attached.
+    /// The samples since the probe was attached.
     pub fn read(&self) -> Result<CpuProfileCounts, ProbeError> {
         let samples: Vec<(u32, u64)> = self.object.entries("samples")?;
         let stack = self.object.stacks(&self.symbols)?;

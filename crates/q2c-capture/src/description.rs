@@ -71,8 +71,8 @@ impl Description {
         self.facts.extend(status);
     }
 
-    /// Notes how many of the I/Os are of the command and its children, as far as they were told
-    /// from others.
+    /// Notes how many of the I/Os are of the command and its children, as far as they could be
+    /// distinguished.
     pub fn ios_of_command(&mut self, ios: u64) {
         self.facts.insert("command_ios".to_owned(), ios.to_string());
     }
@@ -93,8 +93,8 @@ impl Description {
     }
 }
 
-/// The facts of a disk's queues as a trace keeps them, as far as sysfs tells them: the map from
-/// CPUs to hardware queues, and how the kernel's own hybrid polling is set.
+/// The facts of a disk's queues as a trace keeps them, as far as sysfs shows them: the map from
+/// CPUs to hardware queues, and the setting of the kernel's own hybrid polling.
 pub fn queue_facts(disk: &Disk) -> impl Iterator<Item = (String, String)> + use<> {
     let map = hardware_queues(disk).map(|queues| show_hardware_queues(&queues));
     let delay = fs::read_to_string(disk.dir.join("queue/io_poll_delay")).ok();

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-/// Where the fullest buffer is fuller than the first, percent, the buffers are read twice as often.
-/// Where it is emptier than the second, they are read half as often.
+/// When the fullest buffer is this full or fuller, in percent, the next pause is half as long. When
+/// it is less full than [`EMPTY`], the next pause is twice as long.
 const FULL: u64 = 20;
 const EMPTY: u64 = 5;
 
@@ -24,8 +24,8 @@ pub trait Follower {
     /// Takes an I/O that was recorded.
     fn take(&mut self, io: Recorded) -> Result<(), Self::Error>;
 
-    /// Is called after each reading of the buffers. Breaks when the recording shall end; else
-    /// continues with the longest time until the next reading.
+    /// Called after each reading of the buffers. Returns `Break` to end the recording, else the
+    /// longest time until the next reading.
     fn look(
         &mut self,
         recorder: &Recorder,
@@ -93,7 +93,7 @@ impl Recorder {
     }
 }
 
-/// The longest time between two looks whether the recording shall end.
+/// The longest time between two looks at whether the recording has to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Takes the I/Os of a recording, in the thread that reads it.
@@ -123,7 +123,7 @@ pub struct EndedRecording<G> {
 }
 
 impl<G: Gatherer> Following<G> {
-    /// Goes on with a recording that was attached. The thread calls `first` before it reads, for
+    /// Starts a thread that reads the attached recording. It calls `first` before it reads, for
     /// example to leave a CPU.
     pub fn begin(
         mut recorder: Recorder,
@@ -152,8 +152,8 @@ impl<G: Gatherer> Following<G> {
         Ok(Following { over, thread })
     }
 
-    /// Whether the thread has ended by itself: the recording cannot be read any more, and
-    /// [`Following::end`] tells why.
+    /// True if the thread has ended by itself: the recording cannot be read any more, and
+    /// [`Following::end`] returns the reason.
     pub(crate) fn broken(&self) -> bool {
         self.thread.is_finished()
     }

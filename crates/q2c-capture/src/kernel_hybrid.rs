@@ -2,10 +2,9 @@
 //! `io_poll_delay`.
 //!
 //! Everything is counted when a polled request completes, so that all counts of an interval are of
-//! the same requests. A
-//! *miss* is a request that was complete by the end of the first poll after its sleep;
-//! `probes/kernel_hybrid/pairing.h` says how it is found. The program learns the device's queue
-//! from the first request that completes; the sleep of that request is not seen.
+//! the same requests. A *miss* is a request that was complete by the end of the first poll after
+//! its sleep; `probes/kernel_hybrid/pairing.h` says how it is found. The program learns the
+//! device's queue from the first request that completes; the sleep of that request is not seen.
 
 mod support;
 
@@ -48,8 +47,8 @@ const DRIVERS: [&str; 7] = [
 /// Length of the program's table `callers`.
 const CALLERS: usize = 8;
 
-/// The program's `struct task`: polls of the driver so far, queue and cookie of the request polled
-/// for, and 1 while the thread has not been seen again since its last sleep began.
+/// The program's `struct task`: polls of the driver so far, queue and cookie of the polled request,
+/// and 1 from the start of the last sleep until the thread is seen again.
 pub type Polling = [u64; 4];
 
 /// An attached probe of the kernel's hybrid polling. The counts are running sums; [`Counts::since`]

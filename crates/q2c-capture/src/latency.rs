@@ -62,8 +62,8 @@ impl LatencyProbe {
         Ok(LatencyProbe { object, ring })
     }
 
-    /// Loads the probe's maps and a program, and removes them again: whether BPF can be used here
-    /// at all.
+    /// Loads the probe's maps and a program, and removes them again, to find out whether BPF can be
+    /// used here.
     pub fn try_to_load(roots: &Roots) -> Result<(), ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load(roots, OBJECT, DevId::default(), None)?;

@@ -1,6 +1,5 @@
 //! BPF probes of the block layer. Each probe has a folder in `probes/` with its program in C,
-//! compiled by `build.rs`, and a module here that loads the program, attaches it and reads what it
-//! counted.
+//! compiled by `build.rs`. A module here loads the program, attaches it and reads what it counted.
 //!
 //! Fields of kernel types are read at the offsets that the running kernel's own type information
 //! (BTF) gives. A missing permission or kernel feature is named before anything is loaded. Dropping

@@ -13,26 +13,26 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/lo
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWait {
     /// The functions of the stack, the innermost first: those of tracing and of locks, then the one
-    /// that wanted the lock, then its callers. With the name of its module, if it is in one.
+    /// that wanted the lock, then its callers.
     pub stack: Vec<Function>,
     /// `LCB_F_...` of the kernel's include/trace/events/lock.h.
     pub flags: u32,
     /// Number of waits.
     pub waits: u64,
-    /// Their time, summed up, ns.
+    /// Sum of the lengths of these waits, ns.
     pub ns: u64,
 }
 
 /// A function of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Function {
-    /// Its name.
+    /// The function's name.
     pub name: String,
     /// The module that it is in; `None` for the kernel itself.
     pub module: Option<String>,
 }
 
-/// What the probe saw.
+/// The waits since the probe was attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockWaitCounts {
     /// Waits by stack and kind of lock.

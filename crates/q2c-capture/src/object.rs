@@ -104,8 +104,8 @@ impl Object {
         }
     }
 
-    /// Does as [`Object::on_tracepoint`], but takes a tracepoint with fewer arguments as an error,
-    /// because nothing would ever be counted.
+    /// Like [`Object::on_tracepoint`], but a tracepoint with fewer arguments is an error, because
+    /// nothing would ever be counted.
     pub(crate) fn on_known_tracepoint(
         &mut self,
         program: &str,
@@ -152,8 +152,8 @@ impl Object {
         Ok(true)
     }
 
-    /// Loads a program, and runs it so often per second of cycles of each CPU. False where the
-    /// processor, or its virtual machine, has no such counter.
+    /// Loads a program, and runs it `hertz` times per second on each CPU while its cycle counter
+    /// counts. Returns false if the processor, or its virtual machine, has no such counter.
     pub(crate) fn on_cycles(
         &mut self,
         program: &str,
@@ -168,7 +168,7 @@ impl Object {
         }
     }
 
-    /// Does as [`Object::on_cycles`] by the kernel's clock of each CPU, which is always there.
+    /// Like [`Object::on_cycles`], but by the kernel's clock of each CPU, which always exists.
     pub(crate) fn on_cpu_clock(
         &mut self,
         program: &str,
@@ -207,7 +207,7 @@ impl Object {
         probe.unload().ok();
     }
 
-    /// Does as [`Object::unload`] for all tracepoint programs of the object.
+    /// Like [`Object::unload`], for all tracepoint programs of the object.
     pub(crate) fn unload_all(&mut self) {
         for (_, program) in self.ebpf.programs_mut() {
             if let Program::RawTracePoint(probe) = program {
@@ -251,8 +251,8 @@ impl Object {
         Ok(self.per_cpu::<u64>(name)?.iter().sum())
     }
 
-    /// The entries of a map. One that is replaced while the map is walked is met again in the next
-    /// walk.
+    /// The entries of a map. An entry that is replaced during the walk may be left out; the next
+    /// walk finds it.
     pub(crate) fn entries<K: Pod, V: Pod, C: FromIterator<(K, V)>>(
         &self,
         name: &str,

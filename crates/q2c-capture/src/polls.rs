@@ -11,7 +11,7 @@ use q2c_host::Roots;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/polls.bpf.o"));
 
-/// The kernel functions that poll; a program of the same name is for each.
+/// The kernel functions that poll; each has a program of the same name.
 const FUNCTIONS: [&str; 3] = ["blk_mq_poll", "blk_hctx_poll", "blk_poll"];
 
 /// An attached probe.

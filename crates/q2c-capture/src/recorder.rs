@@ -11,8 +11,8 @@ use q2c_trace::recording::Recorded;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// A recording by BPF goes on by tracefs where the kernel hides the begin or the end of more than
-/// this share of the I/Os, and of as many as [`LEAST_HIDDEN`].
+/// A recording by BPF switches to tracefs when the kernel hides the begin or the end of more than
+/// this share of the I/Os (0 to 1), and of at least [`LEAST_HIDDEN`] of them.
 const HIDDEN: f64 = 0.01;
 const LEAST_HIDDEN: u64 = 20;
 /// Time between two looks at what is hidden.
@@ -32,11 +32,11 @@ pub struct Recorder {
     kind: RecorderBackend,
     refused: Option<ProbeError>,
     other: Option<Box<Other>>,
-    /// What the part by BPF lacked, in a recording that went on by tracefs.
+    /// What the part by BPF lacked, in a recording that switched to tracefs.
     before: Missing,
 }
 
-/// What a recording by BPF needs to go on by tracefs.
+/// What a recording by BPF needs to switch to tracefs.
 struct Other {
     roots: Roots,
     disks: Vec<Disk>,
@@ -82,7 +82,7 @@ impl Recorder {
         })
     }
 
-    /// Lets [`Recorder::follow`] go on by tracefs, with the same disks and I/Os, where the kernel
+    /// Lets [`Recorder::follow`] switch to tracefs, with the same disks and I/Os, if the kernel
     /// hides many events from BPF.
     pub fn or_on_by_tracefs(
         mut self,
@@ -100,7 +100,7 @@ impl Recorder {
         self
     }
 
-    /// Goes on by tracefs if too much is hidden from BPF, and if tracefs can be used.
+    /// Switches to tracefs if too much is hidden from BPF, and if tracefs can be used.
     pub(crate) fn look_for_hidden<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
@@ -121,8 +121,8 @@ impl Recorder {
         }
     }
 
-    /// Goes on by tracefs, with each I/O in one of the two parts: those queued from a moment on are
-    /// taken from tracefs, those before from BPF. `why` is told by [`Recorder::refused`].
+    /// Switches to tracefs, with each I/O in one of the two parts: BPF records I/Os queued before a
+    /// moment, tracefs those queued later. [`Recorder::refused`] then returns `why`.
     pub fn go_on_by_tracefs<E: From<ProbeError>>(
         &mut self,
         why: ProbeError,
@@ -151,7 +151,7 @@ impl Recorder {
         caught
     }
 
-    /// The way in which this recording is made.
+    /// The way in which this recording is made now.
     pub fn by(&self) -> CapturedBy {
         match self.kind {
             RecorderBackend::Bpf(_) => CapturedBy::Bpf,
@@ -207,9 +207,9 @@ impl Recorder {
     }
 }
 
-/// The error of too many I/Os of which the kernel did not show the begin or the end between two
-/// looks; `None` where they are few. A begin that was not seen says nothing where some operations
-/// are wanted alone: the empty flush of a write has another operation at its end.
+/// The error when the kernel hid the begin or the end of too many I/Os between two looks; `None`
+/// when few are hidden. A hidden begin does not count when only some operations are wanted: the
+/// empty flush of a write has another operation at its end.
 fn hidden(first: &BlockIoCounts, now: &BlockIoCounts, all_are_wanted: bool) -> Option<ProbeError> {
     let since = now.since(*first);
     let hidden = since.unended + since.unqueued * u64::from(all_are_wanted);

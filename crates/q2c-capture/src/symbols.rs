@@ -7,7 +7,7 @@ use q2c_host::Roots;
 use std::fs;
 use std::path::PathBuf;
 
-/// Whether the kernel can put probes on its functions.
+/// Checks that the kernel can put probes on its functions.
 pub(crate) fn need_kprobes(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.sys("bus/event_source/devices/kprobe/type");
     if path.exists() {
@@ -41,7 +41,7 @@ impl Symbols {
         })
     }
 
-    /// The function that the code at this address belongs to; `None` for an address below all.
+    /// The function whose code holds this address; `None` for an address below all functions.
     pub(crate) fn function_at(&self, address: u64) -> Option<Function> {
         let after = self.functions.partition_point(|(at, _)| *at <= address);
         let (start, name) = self.functions.get(after.checked_sub(1)?)?;
@@ -63,9 +63,9 @@ impl Symbols {
         self.functions.iter().any(|(_, other)| other == name)
     }
 
-    /// The code ranges of the functions of these names: a function's first address, and that of the
-    /// next function. Copies that the compiler made, such as `name.part.0`, count as functions of
-    /// that name.
+    /// The code ranges of the functions of these names, as the first address and the exclusive end:
+    /// the start of the next function. Copies that the compiler made, such as `name.part.0`, count
+    /// as functions of that name.
     pub(crate) fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
         let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
         let starts = self.functions.iter().filter(|(_, name)| is_one(name));

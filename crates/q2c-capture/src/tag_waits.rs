@@ -1,6 +1,6 @@
-//! Counts sleeps of a process for a request: all tags of a hardware queue, or of its I/O scheduler,
-//! are in use, so that the thread sleeps until one is given back (`blk_mq_get_tag`). It needs Linux
-//! 5.8. An I/O that finds a free tag costs nothing here.
+//! Counts sleeps of a process for a request. When all tags of a hardware queue, or of its I/O
+//! scheduler, are in use, the thread sleeps in `blk_mq_get_tag` until one is given back. It needs
+//! Linux 5.8. An I/O that finds a free tag costs nothing here.
 
 use crate::ProbeError;
 use crate::object::Object;
@@ -31,15 +31,15 @@ pub struct TagWait {
     pub slice_ns: u64,
     /// The hardware queue at which the thread began to look for a request.
     pub queue: u32,
-    /// Whether they were those of the I/O scheduler.
+    /// True if the thread waited for a tag of the I/O scheduler.
     pub of_scheduler: bool,
     /// Times that the thread slept. An I/O may sleep several times.
     pub sleeps: u64,
-    /// Time from the first sleep for a request to the request, summed up, ns.
+    /// Sum of the times from the first sleep for a request until the thread got it, ns.
     pub ns: u64,
 }
 
-/// What the probe counted.
+/// The sleeps since the probe was attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TagWaitCounts {
     /// Sleeps at the disk's hardware queues.

@@ -65,7 +65,7 @@ pub(crate) struct Tracefs {
     cpus: Vec<u32>,
     /// I/Os that began before this time are not handed on.
     from_ns: u64,
-    /// Completions without queue until then.
+    /// Completions whose queueing was not seen until [`Tracefs::catch_up`]; they are not counted.
     unqueued_before: u64,
 }
 
@@ -107,12 +107,12 @@ impl Tracefs {
 
     /// Empties the kernel's buffers. What was read is matched later.
     pub(crate) fn keep_up(&mut self) {
-        // The next reading has the same error.
+        // The next reading meets the same error.
         self.read().ok();
     }
 
-    /// Hands on what there is now. Completions until now whose beginning was not seen are those of
-    /// another recording.
+    /// Hands on all I/Os that have completed by now. Completions so far whose queueing was not seen
+    /// belong to the recording before this one, and are not counted.
     pub(crate) fn catch_up<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
@@ -122,7 +122,7 @@ impl Tracefs {
         caught.map(drop)
     }
 
-    /// Completions whose beginning was not seen.
+    /// Completions whose queueing was not seen.
     fn unqueued(&self) -> u64 {
         let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
         let without = counts.unmatched.get("completion without queue");
@@ -130,8 +130,8 @@ impl Tracefs {
     }
 
     /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
-    /// queued before it have completed too, and not before 100 ms have passed, after which no older
-    /// event is expected. When `take` fails, the record it was given is lost.
+    /// queued before it have completed too, and at the earliest after 100 ms: then no older event
+    /// is expected. When `take` fails, the record it was given is lost.
     pub(crate) fn drain<E: From<ProbeError>>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,

@@ -9,7 +9,7 @@ use q2c_model::{Bytes, DevId, Nanos, Op};
 /// Most disks of a recording: `DEVICES` in `probes/block_io/block_io.bpf.c`.
 pub(crate) const DISKS: usize = 8;
 /// Most I/Os in flight that a BPF recording can hold, unless [`CaptureFilter::in_flight`] says
-/// otherwise. The kernel takes their memory at the start.
+/// otherwise. The kernel allocates their memory at the start.
 pub(crate) const IN_FLIGHT: u32 = 1 << 16;
 
 /// Which I/Os to record. The default is all I/Os.

@@ -136,8 +136,8 @@ fn number(all: &[Recorded], op: Op, bytes: usize) -> usize {
     all.iter().filter(fits).count()
 }
 
-/// Checks that the times of an I/O are in the order of the block layer's events, and that all but I
-/// are known.
+/// Checks that the times of an I/O are in the order of the block layer's events, and that all but
+/// the insert (I) are known.
 fn in_order(span: &Span) {
     let times = [
         span.begin_ns,
@@ -456,9 +456,9 @@ fn a_recording_goes_on_by_tracefs() {
     assert!(last < second.iter().map(|io| io.span.begin_ns).min());
 }
 
-/// Completions are watched before and after the queueing is. Those in between are of I/Os that are
-/// none of the recording, except for the one that was in flight at its begin. The reads have a size
-/// that others hardly have.
+/// Completions are watched for longer than queueing is. Those outside of that time do not count,
+/// except for the I/O that was in flight at the begin. The reads have a size that I/Os of other
+/// programs hardly have.
 #[test]
 fn what_completes_outside_the_recording_is_not_counted() {
     let test = "what_completes_outside_the_recording_is_not_counted";

@@ -1,8 +1,8 @@
 //! Tests how the kernel program joins the events of an I/O. `tests/joining.c` runs the same code
-//! outside the kernel on scripted events. The events come in the order in which the block layer
-//! tells of them (`__bio_split_to_limits`, `blk_mq_submit_bio`, `blk_mq_requeue_request`), and an
-//! address is used again as soon as its bio is free. What each record must hold is noted by the
-//! model below, which knows every I/O by its own number and looks up no address.
+//! outside the kernel on scripted events. The events come in the order of the block layer
+//! (`__bio_split_to_limits`, `blk_mq_submit_bio`, `blk_mq_requeue_request`), and an address is used
+//! again as soon as its bio is free. The model below knows what each record must hold: it knows
+//! every I/O by its own number and looks up no address.
 
 mod scripted;
 
@@ -71,7 +71,7 @@ struct ModelRequest {
     record: JoinedRecord,
 }
 
-/// A block layer that tells of I/Os as Linux does.
+/// A block layer that reports I/Os as Linux does.
 struct Model {
     dice: Dice,
     script: String,

@@ -1,4 +1,4 @@
-//! The result of a replay on one site.
+//! The result of a replay on one site, and the warnings of replays.
 
 use super::trial::median;
 use super::{ReplayTrials, Variant};
@@ -12,19 +12,20 @@ use q2c_result::Warning;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// Length of the measurement of the busy CPUs before a run.
 const REST: Duration = Duration::from_millis(200);
 
-/// The begin of a command that replays.
+/// The start of a command that replays.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin {
-    /// When it began.
+    /// Time of the start.
     pub at: Instant,
-    /// CPUs busy with other work before; `None` where that could not be read.
+    /// CPUs that other work kept busy before the run; `None` if that could not be read.
     pub busy_cpus: Option<f64>,
 }
 
 impl Begin {
-    /// A command that has run since `at`. Looks at the CPUs for 0.2 s, on a busy machine for 1 s.
+    /// The start of a command at `at`. Measures the busy CPUs for 0.2 s, on a busy machine for 1 s.
     pub fn look(at: Instant, roots: &Roots) -> Self {
         Begin {
             at,
@@ -32,13 +33,13 @@ impl Begin {
         }
     }
 
-    /// The busy CPUs where they are more than a quiet machine has.
+    /// The busy CPUs, if they are more than on a quiet machine.
     pub fn disturbing_cpus(&self) -> Option<f64> {
         self.busy_cpus.filter(|cpus| *cpus > cpu_time::QUIET_CPUS)
     }
 }
 
-/// The facts of a run that are known when it begins.
+/// The facts of a run that are known at its start.
 pub struct RunStart {
     /// How the trace is replayed.
     pub job: ReplayJob,
@@ -46,14 +47,14 @@ pub struct RunStart {
     pub path: String,
     /// The tool that made the trace.
     pub source: String,
-    /// The begin of the command.
+    /// The start of the command.
     pub begin: Begin,
-    /// The trees that the facts of the machine are read from.
+    /// The root paths below which the facts of the machine are read.
     pub roots: Roots,
 }
 
 impl RunStart {
-    /// Facts of a run of the command that began so.
+    /// Collects the facts of a run of a command that started at `begin`.
     pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str, begin: Begin) -> Self {
         RunStart {
             job,
@@ -97,7 +98,7 @@ impl RunStart {
     }
 }
 
-/// The result of a variant on its one site, which shows its median trial; `None` without one.
+/// The result of a variant on its first site, showing the median trial; `None` without a trial.
 pub fn replay(start: &RunStart, variant: &Variant<'_>, ran: &ReplayTrials) -> Option<ReplayResult> {
     let site = variant.sites.first()?;
     let facts = variant.facts;
@@ -140,7 +141,7 @@ pub(super) fn of_trial(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
     let changes = trial.changed.iter();
     let changes = changes.filter_map(|(change, count)| less_work(*change, *count));
     let excess = trial.q2c_excess.max(0).unsigned_abs();
-    // The finding has a `#` for the count.
+    // The `#` in a finding stands for the count.
     let counted = [
         (facts.timeless, WITHOUT_TIME),
         (facts.doubled, DUPLICATE),
@@ -198,7 +199,7 @@ fn capture_lost(trial: &ReplayTrial) -> Option<Warning> {
     (lost > 0).then(|| Warning::new("capture-lost", finding, means, &todo))
 }
 
-/// `None` for changes by which the device does no less work than the trace asks for.
+/// Returns `None` for a change with which the device does as much work as the trace asks for.
 fn less_work(change: Change, count: u64) -> Option<Warning> {
     let (id, todo) = match change {
         Change::WriteRead | Change::WriteLeftOut => {

@@ -1,4 +1,4 @@
-//! Captures the block layer during a replay, for the sum of Q2C of this process's I/Os.
+//! Captures the block layer during a replay, to sum up Q2C of this process's I/Os.
 
 use super::{CaptureWish, OpenSite, ReplaySite};
 use q2c_capture::{CaptureFilter, CapturedBy, Following, Gatherer, Pace, ProbeError, Recorder};
@@ -11,22 +11,22 @@ use q2c_trace::recording::Recorded;
 use q2c_trace::{WholeIo, Wholes};
 use std::time::Duration;
 
-/// Time between two readings of the recorder's buffers.
+/// Time between two readings of the recorder's buffers: 2 ms.
 const PACE: Pace = Pace::every(Duration::from_millis(2));
 
-/// The decision whether a run captures the block layer.
+/// Whether a run captures the block layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capturing {
-    /// It does, by these means; `None` takes the first means that this machine has.
+    /// The run captures it by these means; `None` takes the first means that this machine has.
     By(Option<CapturedBy>),
-    /// It does not, for this reason.
+    /// The run does not capture it, for this reason.
     Not(NotCaptured),
 }
 
-/// Decides whether a run on these sites is captured; where it may be, a recorder is tried.
+/// Decides whether a run on these sites is captured, by starting a recorder if a capture may be.
 ///
 /// # Errors
-/// A capture is asked for, and a site has no disk whose block layer could be captured.
+/// Returns a fault if a capture was asked for but a site has no disk to capture.
 pub fn capturing(roots: &Roots, wish: CaptureWish, sites: &[OpenSite]) -> Result<Capturing, Fault> {
     Ok(match wish {
         CaptureWish::Off => Capturing::Not(NotCaptured::NotAsked),
@@ -62,10 +62,10 @@ fn own_process_filter() -> CaptureFilter {
     }
 }
 
-/// The figures of a finished capture; an I/O is what was queued, with all its parts.
+/// The figures of a finished capture. An I/O is what was queued, with all its parts.
 #[derive(Default)]
 pub(crate) struct Captured {
-    /// The means; `None` before the recorder is attached.
+    /// The means of the capture; `None` before the recorder is attached.
     pub by: Option<CapturedBy>,
     /// Q2C of the I/Os.
     pub q2c: Histogram,
@@ -73,7 +73,7 @@ pub(crate) struct Captured {
     pub sum: u128,
     /// Reads and writes among the I/Os.
     pub transfers: u64,
-    /// I/Os with the parts of split ones counted each.
+    /// Number of I/Os if every part of a split I/O is counted.
     pub parts: u64,
     /// I/Os that are known to be missing.
     pub lost: u64,
@@ -117,7 +117,7 @@ pub(crate) struct ReplayCapture {
 }
 
 impl ReplayCapture {
-    /// Begins to capture the I/Os that this process queues on these disks.
+    /// Starts to capture the I/Os that this process queues on these disks.
     pub(crate) fn begin(
         roots: &Roots,
         disks: &[Disk],
@@ -134,7 +134,7 @@ impl ReplayCapture {
         })
     }
 
-    /// Ends the capture. I/Os in flight get a moment to complete.
+    /// Ends the capture, after a short wait for I/Os in flight.
     pub(crate) fn end(self) -> Result<Captured, ProbeError> {
         let ended = self.following.end()?;
         Ok(Captured {
@@ -153,7 +153,7 @@ mod tests {
     use q2c_replay::ReplayFacts;
     use q2c_trace::Span;
 
-    /// A read of 1 MiB, from 1 us to `end_us`, or the part of one.
+    /// A read of 1 MiB from `begin_us` to `end_us`; with a flag, one part of such a read.
     fn read(begin_us: u64, end_us: u64, flags: OpFlags) -> Recorded {
         let (device, bytes) = (DevId::default(), Bytes(1 << 20));
         let bare = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), bytes);
@@ -191,7 +191,7 @@ mod tests {
         assert!(refused.message().contains("under null"), "{refused}");
     }
 
-    /// Ten reads of 100 us each, which the other device takes in four parts each.
+    /// Ten reads of 100 us each. The other device splits each of them into four parts.
     #[test]
     fn a_device_with_smaller_requests_has_the_same_sum() {
         for (flags, took_us) in [

@@ -19,20 +19,20 @@ use q2c_result::replay::ReplayTrial;
 use q2c_run::runner::End;
 use std::cmp::Ordering;
 
-/// Medians that differ by at most this share count as equal, however narrow the interval.
+/// The largest difference of medians, as a share, that counts as equal even with narrow intervals.
 const SAME: f64 = 0.01;
 
 /// A variant of a comparison with the facts of its run.
 pub struct Compared<'a> {
     /// How the trace is replayed, and where it comes from.
     pub start: RunStart,
-    /// The trace in its mode, on all sites: one target each, compared with the first.
+    /// The trace in its mode on all sites. Each site has one target; the first one is the base.
     pub variant: &'a Variant<'a>,
-    /// The replay that gave the trace its completions; `None` when there was none.
+    /// The replay that supplied the trace's missing completions; `None` if none was needed.
     pub profile: Option<Profile>,
 }
 
-/// The result of all variants; `not_captured` says why nothing was captured.
+/// The result of all variants. `not_captured` is the reason why nothing was captured, if so.
 pub fn compare(
     all: &[Compared<'_>],
     ran: &ReplayTrials,
@@ -71,10 +71,10 @@ fn of_shown(all: &[Compared<'_>], comparisons: &[Comparison]) -> Vec<(String, Ve
     warnings
 }
 
-/// Each kind of warning once. What was found for some trials alone is told with their names.
+/// Merges warnings of one kind. A finding that not all trials share gets their names.
 fn merge_warnings(trials: Vec<(String, Vec<Warning>)>) -> Vec<Warning> {
     let trial_count = trials.len();
-    // Each kind with its findings, and the trials of each finding.
+    // Each kind of warning with its findings, and each finding with its trials.
     let mut kinds: IndexMap<[String; 3], IndexMap<String, Vec<String>>> = IndexMap::new();
     for (key, warnings) in trials {
         for Warning {
@@ -132,7 +132,7 @@ fn comparison(
     }
 }
 
-/// Counts over all comparisons how each device did against the first; empty for one comparison.
+/// Counts for each device how it compared with the first; empty for a single comparison.
 fn overall(comparisons: &[Comparison]) -> Vec<Overall> {
     let [first, _, ..] = comparisons else {
         return Vec::new();
@@ -162,10 +162,10 @@ fn overall(comparisons: &[Comparison]) -> Vec<Overall> {
     others.iter().enumerate().map(count).collect()
 }
 
-/// How the sum of device number `at` is to that of the first device; `None` without an answer.
+/// How the sum of device number `at` compares with the first device's; `None` without an answer.
 fn answer(comparison: &Comparison, at: usize) -> Option<Ordering> {
     let (run, first) = (comparison.devices.get(at)?, comparison.devices.first()?);
-    // Each device behind the first has two entries: that of the sum, and that of the time.
+    // Each device after the first has two entries: by its sum, then by its time.
     let by_sum = comparison.separations.get(2 * (at - 1))?;
     let ratio = by_sum.ratio?.ratio;
     let same_work = different_work(run, first).is_none();
@@ -197,7 +197,7 @@ fn device(variant: &Variant<'_>, site: &ReplaySite, ran: &ReplayTrials) -> Devic
     }
 }
 
-/// Drops the windows and curves of all trials: in a result only the shown trial keeps them.
+/// Drops the windows and curves of all trials, because only the shown trial keeps them.
 fn slim(mut run: DeviceRun) -> DeviceRun {
     for trial in &mut run.trials {
         trial.windows.clear();

@@ -1,11 +1,11 @@
-//! How long a run takes, as far as that is known before it, and what may make it longer.
+//! The expected length of a run, as far as it is known beforehand, and what may make it longer.
 
 use super::{Replaying, Variant};
 use q2c_model::Bytes;
 use q2c_replay::{Idle, Mode};
 use q2c_run::runner::spoken;
 
-/// Seconds of a trial beside its requests: threads, buffers, and 20 ms before the start.
+/// Time of a trial apart from its requests, seconds: threads, buffers, and 20 ms before the start.
 const AROUND_S: f64 = 0.03;
 
 impl Variant<'_> {

@@ -1,6 +1,6 @@
-//! Trials of a trace replay: on one set of targets, or of several traces in several modes on
-//! several devices that are compared. Both are plans of the runner ([`q2c_run::runner`]), with one
-//! cell for each [`Variant`] and [`ReplaySite`], so that trials of all cells take turns.
+//! Trials of a trace replay: of one trace on one set of targets, or of several traces and modes on
+//! several devices that are compared. Both are plans of the runner ([`q2c_run::runner`]). A cell is
+//! a [`Variant`] on a [`ReplaySite`], and trials of all cells take turns.
 //!
 //! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
 //! facts of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the
@@ -48,16 +48,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub use trace_source::{SourceRequest, TraceSource};
 
-/// A set of targets that the trace is replayed on: one cell of the runner.
+/// A set of targets that the trace is replayed on.
 #[derive(Clone, Debug, Default)]
 pub struct ReplaySite {
     /// Unique name among the sites, such as the path of the device.
     pub name: String,
-    /// Targets, with the devices of the trace that each of them stands for.
+    /// The targets. Each names the devices of the trace whose requests it takes.
     pub targets: Vec<q2c_replay::ReplayTarget>,
     /// Facts of each target for the result, in the order of `targets`.
     pub facts: Vec<Target>,
-    /// Disks behind the targets that can be captured.
+    /// The disks under the targets that can be captured.
     pub disks: Vec<Disk>,
 }
 
@@ -66,16 +66,16 @@ pub struct ReplaySite {
 pub struct Variant<'a> {
     /// Unique name among the variants; empty when there is one.
     pub name: String,
-    /// How it is replayed; each trial has its site's targets and its own seed instead.
+    /// The plan; each trial replaces its targets and its seed by the site's and its own.
     pub plan: q2c_replay::ReplayPlan,
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
-    /// Where it is replayed.
+    /// The sites on which it is replayed.
     pub sites: Vec<ReplaySite>,
 }
 
 impl Variant<'_> {
-    /// The key of the cell that replays this variant on a site.
+    /// The runner's key for the cell that replays this variant on a site.
     pub fn key(&self, site: &ReplaySite) -> String {
         match self.name.as_str() {
             "" => site.name.clone(),
@@ -90,23 +90,23 @@ pub struct Replaying<'a> {
     pub variants: &'a [Variant<'a>],
     /// Number of trials of each variant on each site.
     pub trials: u32,
-    /// Whether all trials are run although the first ones are invalid for one reason.
+    /// True if all trials run although the first ones are invalid for the same reason.
     pub all_trials: bool,
-    /// How often a trial is repeated in which the replayer was late by its own fault.
+    /// Largest number of repeats of a trial in which the replayer was late by its own fault.
     pub repeats: u32,
-    /// Cells that stayed late through all repeats and are not repeated again. Begins empty.
+    /// Keys of cells that stayed late through all repeats and get no more; empty at first.
     pub stayed_late: BTreeSet<String>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
     /// CPUs busy with other work before the run, if more than on a quiet machine.
     pub busy_cpus: Option<f64>,
-    /// Whether and how the block layer is captured; `Some(None)` by the first means there is.
+    /// The capture: `None` for none, `Some(None)` for the first means that works.
     pub capture: Option<Option<CapturedBy>>,
     /// How targets are written before each trial; `None` when they are not.
     pub precondition: Option<Precondition>,
-    /// The trace file that every I/O of the replay is stored in. It holds one trial of one site.
+    /// The trace file that gets every I/O of the replay. It can hold one trial on one site.
     pub record: Option<&'a Path>,
-    /// Memory for the rows of the recording.
+    /// Memory for the rows of the recording, bytes.
     pub memory: Bytes,
     /// Folder for the rows of the recording that do not fit into `memory`.
     pub spill: PathBuf,
@@ -116,9 +116,9 @@ pub struct Replaying<'a> {
     pub clock: Clock,
     /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
-    /// The stopped trial with its cell's key. Begins as `None`; [`Replaying::run`] sets it.
+    /// The stopped trial with its cell's key; [`Replaying::run`] sets it, so it starts as `None`.
     pub partial: Option<(String, ReplayTrial)>,
-    /// The first error for which a trial could not be run. Begins empty.
+    /// The first error that kept a trial from running; empty at first.
     pub failed: OnceCell<Fault>,
 }
 
@@ -128,7 +128,7 @@ pub struct ReplayTrials {
     pub summary: Summary<String, ReplayTrial>,
     /// The trial that was stopped, with the key of its cell.
     pub partial: Option<(String, ReplayTrial)>,
-    /// The first error for which a trial of this session could not be run.
+    /// The first error in this session that kept a trial from running.
     pub failed: Option<Fault>,
 }
 
@@ -138,7 +138,7 @@ impl ReplayTrials {
         self.summary.state()
     }
 
-    /// The error that ended the run early; `None` when it was complete or was stopped.
+    /// The error that ended the run early; `None` if it was complete or stopped.
     pub fn aborted(&self) -> Option<String> {
         match &self.summary.end {
             End::Aborted { label, error, .. } => Some(format!("{label}: {error}")),
@@ -146,13 +146,13 @@ impl ReplayTrials {
         }
     }
 
-    /// The warning of trials that were left out, as the first ones of their cells were invalid.
+    /// The warnings about trials that were left out because the first ones of a cell were invalid.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = Warning> {
         let warnings = self.summary.warnings.iter();
         warnings.filter(|w| w.id == TRIALS_LEFT_OUT).cloned()
     }
 
-    /// A cell's trials as they ran, the stopped one included, and the reasons of the failed.
+    /// The trials of a cell as they ran, including the stopped one, and the reasons of failed ones.
     pub fn cell_outcomes(&self, cell: &str) -> (Vec<ReplayTrial>, Vec<String>) {
         let (mut trials, mut failures) = (Vec::new(), Vec::new());
         let runs = self.summary.cells.iter();
@@ -194,11 +194,11 @@ impl Replaying<'_> {
         })
     }
 
-    /// Runs one trial of the first variant on its first site, without a folder. A trial that was
-    /// stopped, or ended by a request that failed, is not whole.
+    /// Runs one trial of the first variant on its first site, without a run folder. After a stop or
+    /// a failed request, the returned trial is not whole.
     ///
     /// # Errors
-    /// The replay could not be run, or there is no site.
+    /// Returns an error if the replay could not be run, or if there is no site.
     pub(crate) fn once(&self) -> Result<ReplayTrial, CellError> {
         let (variant, site) = places(self.variants).next().ok_or_else(not_planned)?;
         self.trial(variant, site, variant.plan.seed)
@@ -272,7 +272,7 @@ impl Replaying<'_> {
         Ok(outcome)
     }
 
-    /// Ends the whole cell if the next trial would fail likewise. The first error is kept.
+    /// Makes an error that ends the whole cell, as its next trial would fail too. Keeps the first.
     fn cell(&self, error: impl Into<Fault>) -> CellError {
         let fault = error.into();
         let reason = format!("failed to {fault}");
@@ -293,7 +293,7 @@ fn not_planned() -> CellError {
     CellError::Cell("it is not in the plan".to_owned())
 }
 
-/// On a trial repeated because of own lateness, while `busy_cpus` had other work.
+/// Says why a trial is repeated: its own lateness, while other work kept `busy_cpus` busy.
 fn repeated(late_ns: f64, allowed: Nanos, busy_cpus: Option<f64>) -> String {
     let whose = busy_cpus.map_or("by its own fault".to_owned(), |cpus| {
         format!("({cpus:.2} CPUs were busy with other work before the run)")

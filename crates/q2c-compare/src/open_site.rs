@@ -1,4 +1,4 @@
-//! Opens and checks the targets of a replay, and gives each of them its devices of the trace.
+//! Opens and checks the targets of a replay, and gives each target its devices of the trace.
 
 use crate::{ReplayRequest, ReplaySite};
 use indexmap::IndexMap;
@@ -23,11 +23,11 @@ const SECTOR: Bytes = Bytes(512);
 pub struct OpenSite {
     /// The site.
     pub site: ReplaySite,
-    /// The disks behind the targets, whose interrupts decide on the CPUs of the submitting threads.
+    /// The disks under the targets, whose interrupts decide on the CPUs of the submitting threads.
     pub(crate) target_disks: Vec<TargetDisk>,
-    /// Tells the targets from others of the same names.
+    /// A text that tells the targets from other ones with the same names.
     pub(crate) id: String,
-    /// Block devices, held open so that nobody else may write them until the replay is over.
+    /// Block devices, held open so that nobody else can write them until the replay is over.
     pub held_open: Vec<File>,
 }
 
@@ -41,7 +41,7 @@ pub struct DeviceMap {
 }
 
 impl OpenSite {
-    /// All devices on one target; if it was named `before`, the name gets a number.
+    /// Puts all devices on one target. If `before` sites have its name, this one gets a number.
     pub fn of_one(
         roots: &Roots,
         request: &ReplayRequest,
@@ -59,12 +59,12 @@ impl OpenSite {
         Ok(open)
     }
 
-    /// Puts each device of `maps` on its target. Devices with the same target share it; devices
-    /// that are not mapped are left out.
+    /// Puts each device of `maps` on its target. Devices with the same target share it, and devices
+    /// without a map are left out.
     ///
     /// # Errors
-    /// A device is not in the trace or is mapped twice, a target is unfit, or its engine cannot
-    /// replay.
+    /// Returns a fault if a device is not in the trace or is mapped twice, if a target is unfit, or
+    /// if its engine cannot replay.
     pub fn of_maps(
         roots: &Roots,
         request: &ReplayRequest,
@@ -80,7 +80,7 @@ impl OpenSite {
         Ok(open)
     }
 
-    /// The same one target for another trace; this site holds the block devices open for both.
+    /// This site with one target, for another trace; `self` keeps the block devices open for both.
     pub(crate) fn for_trace(&self, facts: &ReplayFacts) -> OpenSite {
         let mut site = self.site.clone();
         for (target, target_facts) in site.targets.iter_mut().zip(&mut site.facts) {
@@ -122,7 +122,7 @@ impl OpenSite {
             let medium = Medium::File(Arc::new(opened.file));
             (medium, opened.alignment.offset, opened.facts)
         } else {
-            // Another target has devices of its own, even under the same name.
+            // Each target has simulated devices of its own, even if another one has the same name.
             let made = SimDevices::new(q2c_study::service_times);
             let mut known = simulated(target);
             known.service_times = made.recorded_facts(&engine).or_exit(Exit::Input)?;
@@ -142,7 +142,7 @@ impl OpenSite {
     }
 }
 
-/// The targets as first named, each with the indices of its devices in the trace.
+/// The targets in the order of `maps`, each with the indices of its devices in the trace.
 fn devices_by_target<'a>(
     maps: &'a [DeviceMap],
     facts: &ReplayFacts,
@@ -189,14 +189,14 @@ fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTa
     Ok(opened)
 }
 
-/// Room for all devices of the trace, so that no offset begins again.
+/// Bytes that hold all devices of the trace one after another, so that no offset wraps around.
 fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
     let spans = facts.devices.iter();
     let spans = spans.map(|device| device.span.next_multiple_of(align.0));
     Bytes(spans.fold(0, u64::saturating_add).min(1 << 62))
 }
 
-/// Aligns all targets to the largest blocks among them. Otherwise they would not get the same work.
+/// Aligns all targets to the largest blocks among them, so that all get the same work.
 pub(crate) fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
     let Some(most) = targets.map(|target| target.align).max() else {

@@ -1,4 +1,4 @@
-//! Writes a target before it is measured, so that the figures do not depend on its former contents.
+//! Writes a target before it is measured, so that figures do not depend on its old contents.
 
 use q2c_engine::engine::{Engine, EngineError, Operation, Request};
 use q2c_engine::engines::{Memory, SharedBuffers};
@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How a target is written before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// The given number of passes in order, with writes of 128 KiB and 32 in flight, but no rest.
+    /// This number of sequential passes, with writes of 128 KiB and 32 in flight, without a rest.
     Sequential(u32),
-    /// One sequential pass, then as many bytes as the target has in random 4 KiB writes.
+    /// One sequential pass, then random writes of 4 KiB that add up to the size of the target.
     Random,
 }
 
@@ -78,14 +78,14 @@ impl Precondition {
         }
     }
 
-    /// Bytes that are written to a target of this size before a trial.
+    /// Bytes that are written before a trial to a target of this size.
     pub(crate) fn bytes(self, size: Bytes) -> Bytes {
         let at_random = u64::from(self == Precondition::Random);
         Bytes(size.0.saturating_mul(u64::from(self.passes()) + at_random))
     }
 }
 
-/// Makes `count` writes of `length` bytes. `place` gives the offset of each from its number.
+/// Makes `count` writes of `length` bytes. `place` gives the offset of write number n, from 0.
 fn write(
     target: &ReplayTarget,
     length: u32,

@@ -1,5 +1,5 @@
-//! From a request and its open sites to the plan of a replay, and to the description of the job in
-//! its result.
+//! Makes the plan of a replay from a request and its open sites, and the description of the job for
+//! the result.
 
 use super::open_site::align_alike;
 use crate::{OpenSite, ReplayRequest, TraceSource, Variant};
@@ -13,9 +13,9 @@ use q2c_result::replay::ReplayJob;
 use q2c_result::{Target, TargetKind};
 use q2c_run::Identity;
 
-/// The largest request that there is memory for, bytes. Longer ones are shortened, and counted.
+/// The largest request, bytes, which bounds the memory. Longer ones are shortened and counted.
 const LARGEST: u64 = 16 << 20;
-/// Bytes of a thread's buffers in each direction, and their least and largest number.
+/// Bytes of a thread's buffers for each direction; `LEAST` and `MOST` bound their number.
 const POOL: usize = 2 << 20;
 const LEAST: usize = 2;
 const MOST: usize = 256;
@@ -25,17 +25,17 @@ const WINDOWS: usize = 240;
 /// A replay that is ready to run.
 #[derive(Clone, Debug)]
 pub struct PreparedReplay {
-    /// The plan. It has no targets, as they are those of the sites.
+    /// The plan. It has no targets, because each site has its own.
     pub plan: ReplayPlan,
     /// The job as the result describes it.
     pub job: ReplayJob,
-    /// Tells the targets from others of the same names.
+    /// Tells the targets from other ones with the same names.
     pub identity: Identity,
 }
 
 impl PreparedReplay {
-    /// Chooses the CPUs of the submitting threads, and what happens to writes and discards.
-    /// `trials` are run on each site; `facts` are those of the trace.
+    /// Chooses the CPUs of the submitting threads, and what happens to writes and discards. Each
+    /// site gets `trials` trials; `facts` are those of the trace.
     pub fn new(
         roots: &Roots,
         request: &ReplayRequest,
@@ -66,12 +66,12 @@ pub struct PreparedVariant<'a> {
     pub variant: Variant<'a>,
     /// The job as the result describes it.
     pub job: ReplayJob,
-    /// Tells the targets from others of the same names.
+    /// Tells the targets from other ones with the same names.
     pub identity: Identity,
 }
 
 impl<'a> PreparedVariant<'a> {
-    /// Places the trace on the sites and makes its plan, for so many trials on each.
+    /// Assigns the trace to the sites and makes its plan, with this number of trials on each site.
     pub fn new(
         name: String,
         trace: &'a TraceSource,
@@ -97,7 +97,7 @@ impl<'a> PreparedVariant<'a> {
     }
 }
 
-/// As asked, else written if every target is simulated or may be written, else read.
+/// The treatment of writes: as asked; else they are written if all targets permit it; else read.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let may = |target: &Target| {
         target.kind == TargetKind::Simulated || request.allows_writing(&target.path)
@@ -118,7 +118,7 @@ fn plan(
     cpus: Vec<CpuId>,
     room: usize,
 ) -> ReplayPlan {
-    // A request that begins or ends within a block is widened to whole blocks, so a buffer needs
+    // A request that starts or ends within a block is widened to whole blocks, so a buffer needs
     // one block (4 KiB) more.
     let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
     ReplayPlan {

@@ -1,4 +1,4 @@
-//! The completions that a trace lacks: those of its timed replay on one device.
+//! Supplies the completions that a trace lacks, from a timed replay of it on one device.
 
 use crate::{
     CaptureWish, OpenSite, PreparedVariant, ReplayRequest, Replaying, TraceSource, Variant,
@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// How often the replay is repeated in which the replayer was late by its own fault.
+/// Largest number of repeats of a replay in which the replayer was late by its own fault.
 const REPEATS: u32 = 3;
 
-/// How the completions of traces are made.
+/// The settings for the replays that supply completions.
 pub struct Profiling<'a> {
-    /// The request of the comparison. Its mode and its wish for a capture do not count.
+    /// The request of the comparison. Its mode and its wish for a capture are ignored.
     pub request: &'a ReplayRequest,
-    /// The device.
+    /// The device that the replays run on.
     pub first: &'a OpenSite,
     /// Memory for the rows of the recording; the rest is held in `temporary`.
     pub memory: Bytes,
@@ -37,14 +37,14 @@ pub struct Profiling<'a> {
 
 /// A trace with the completions of its timed replay.
 pub struct Profiled {
-    /// The recording of that replay.
+    /// The recording of the timed replay.
     pub trace: TraceSource,
-    /// Facts of that replay, for the result.
+    /// Facts of the timed replay, for the result.
     pub told: Profile,
 }
 
 impl TraceSource {
-    /// Whether it lacks completions for a request; an error if a replay cannot give what it lacks.
+    /// True if a request needs completions that the trace lacks. Fails if a replay cannot help.
     pub fn lacks_completions(&self, requests: &[ReplayRequest]) -> Result<bool, Fault> {
         let mut lacks = false;
         for request in requests {
@@ -58,15 +58,15 @@ impl TraceSource {
 }
 
 impl Profiling<'_> {
-    /// Name of the device that gives this trace its completions.
+    /// Name of the device that supplies completions for this trace.
     pub fn device(&self, source: &TraceSource) -> String {
         self.first.for_trace(&source.facts).site.name
     }
 
-    /// Replays the trace timed, once or a few times until the replayer kept the times.
+    /// Replays the trace timed; repeats that a few times if the replayer did not keep the times.
     ///
     /// # Errors
-    /// The replay could not be run, one of its requests failed, or a signal came.
+    /// Returns a fault if the replay could not run, if a request failed, or after a signal.
     pub fn profile(&self, source: &TraceSource) -> Result<Profiled, Fault> {
         let site = self.first.for_trace(&source.facts);
         let request = ReplayRequest {
@@ -105,12 +105,12 @@ impl Profiling<'_> {
         let replaying = self.replaying(variants, &recording);
         let trial = replaying.once().map_err(|error| {
             let reason = error.to_string();
-            // The reason begins with "failed to" itself.
+            // The fault adds "failed to" itself.
             let reason = reason.strip_prefix("failed to ").unwrap_or(&reason);
             let fault = replaying.failed.into_inner();
             fault.unwrap_or_else(|| Fault::new(Exit::Environment, reason))
         })?;
-        // From here on the recording is removed, whatever is wrong with it.
+        // The source of the recording removes its file, even if one of the next steps fails.
         let trace = source.recorded(&recording, self.stop);
         check_complete(&trial, &variants[0].sites[0].name)?;
         Ok((trace?, trial))

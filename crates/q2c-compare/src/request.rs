@@ -1,4 +1,4 @@
-//! A replay as it is asked for.
+//! The settings of a replay, as the user gives them.
 
 use super::Precondition;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -13,16 +13,16 @@ use q2c_replay::ReplaySelection;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Whether the block layer is captured during a replay, for the sum of Q2C.
+/// Whether the block layer is captured during a replay, to sum up Q2C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureWish {
     /// Nothing is captured.
     #[default]
     Off,
-    /// It is captured if every target stands on disks that can be captured and the kernel permits
-    /// it.
+    /// The block layer is captured if every target is on disks that can be captured and the kernel
+    /// permits it.
     WherePermitted,
-    /// It is captured, by these means or `None` for the first that works, or the replay fails.
+    /// It is captured by these means (`None`: by the first that work), or the replay fails.
     By(Option<CapturedBy>),
 }
 
@@ -134,7 +134,7 @@ pub enum ModeName {
     Closed,
 }
 
-/// Takes the name of one of an option's values.
+/// Parses the name of one of an option's values.
 fn one_of<T>(values: impl Into<PossibleValuesParser>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = ParseValueError> + Clone + Send + Sync + 'static,
@@ -167,7 +167,7 @@ fn cpus(text: &str) -> Result<List<CpuId>, String> {
 }
 
 impl ReplayRequest {
-    /// This replay in a mode, with those options that the mode has.
+    /// This request with a mode, made from the options that belong to the mode.
     pub fn in_mode(&self, mode: ModeName) -> ReplayRequest {
         let mode = match mode {
             ModeName::Timed => Mode::Timed { speed: self.speed },
@@ -198,7 +198,7 @@ impl ReplayRequest {
         }
     }
 
-    /// Discards as asked for, else as `writes` are; never by an engine that has none.
+    /// Discards as asked for, else as `writes` are treated; skipped if the engine has none.
     pub(crate) fn discards(&self, writes: Writes) -> Discards {
         let has = self.engine.as_ref().is_none_or(EngineSpec::has_discards);
         match self.discards {

@@ -1,4 +1,4 @@
-//! The trace that is replayed: q2c's own, or an import that is removed when the replay is over.
+//! The trace that is replayed: a q2c trace, or an import that is removed after the replay.
 
 use super::ReplayRequest;
 use q2c_model::{Fault, IoRecord, Nanos};
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Requests read per second, or a little less, for telling how long a reading will take.
+/// Requests read per second, rather too low than too high, to estimate how long a reading takes.
 const PER_SECOND: f64 = 2e6;
-/// A reading that is expected to be shorter than this, seconds, is not announced.
+/// The expected length of a reading, seconds, from which it is announced.
 const SOON: f64 = 5.0;
 
 /// An open trace and its facts.
@@ -23,14 +23,14 @@ const SOON: f64 = 5.0;
 pub struct TraceSource {
     /// The path as it was given.
     pub name: String,
-    /// Format of an imported recording, or the source that q2c's own trace names.
+    /// Format of an imported recording, or the source that the q2c trace names.
     pub made_by: String,
-    /// Facts of the trace, or of the part that is replayed.
+    /// Facts of the trace, or of its replayed part.
     pub facts: ReplayFacts,
     _imported: Option<ImportedTrace>,
 }
 
-/// The trace that is asked for.
+/// The trace that the user asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceRequest<'a> {
     /// Path of the trace, or of a recording that can be imported.
@@ -43,7 +43,7 @@ pub struct SourceRequest<'a> {
     pub temporary: &'a Path,
 }
 
-/// A file without a name, so that no end of the process leaves it behind.
+/// A file without a name, which vanishes however the process ends.
 #[derive(Debug)]
 struct ImportedTrace(File);
 
@@ -60,7 +60,7 @@ impl ImportedTrace {
 }
 
 impl TraceSource {
-    /// Opens the trace, after an import if need be, for its facts; `tell` says what takes long.
+    /// Opens the trace, imports it if necessary, and reads its facts. `tell` announces long steps.
     pub fn open(
         asked: &SourceRequest<'_>,
         wanted: &ReplaySelection,
@@ -94,7 +94,7 @@ impl TraceSource {
         })
     }
 
-    /// Whether the trace has the facts that the mode and the threads' sharing need.
+    /// Fails if the trace lacks facts that the mode, or the division among threads, needs.
     pub fn fits(&self, request: &ReplayRequest) -> Result<(), ReplayError> {
         check(&request.mode, &self.facts)?;
         let lacks = match request.share {
@@ -105,7 +105,7 @@ impl TraceSource {
         lacks.map_or(Ok(()), |key| Err(ReplayError::NoKey(key)))
     }
 
-    /// A recording of this trace's replay as a source; its file goes with the source.
+    /// Opens the recording of this trace's replay as a source, which removes the file when dropped.
     pub(crate) fn recorded(
         &self,
         recording: &Path,
@@ -131,7 +131,7 @@ impl TraceSource {
     }
 }
 
-/// Reads the trace once. Errors name the path that the user `gave`.
+/// Reads the trace once, for its facts. Errors name the path `gave`, as the user knows it.
 fn facts(
     trace: &Path,
     gave: &Path,
@@ -152,7 +152,7 @@ fn facts(
     Ok(facts)
 }
 
-/// The fault of a trace, or of a part of one, without a request that has a time.
+/// The fault of a trace, or of a part of it, in which no request has a time.
 fn empty(path: &Path, part: Option<(Nanos, Nanos)>) -> Fault {
     let path = path.display();
     let (within, instead) = match part {

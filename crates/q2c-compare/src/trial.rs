@@ -1,6 +1,6 @@
 //! Turns the outcome of one replay into a trial of the result.
 //!
-//! Whether a trial of a replay can be compared with others, and why not.
+//! Also decides whether a trial can be compared with others, and why not.
 
 use super::capture::Captured;
 use q2c_model::Nanos;
@@ -8,7 +8,7 @@ use q2c_model::stats::Histogram;
 use q2c_replay::{Mode, ReplayFacts, ReplayOutcome, ReplayPlan, WindowSum};
 use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, ReplayWindow, Spread};
 
-/// A timed replay that ends later by this share and `BEHIND_S` shows a saturated device.
+/// A timed replay whose end is late by this share and by `BEHIND_S` seconds saturated the device.
 const BEHIND: f64 = 0.05;
 const BEHIND_S: f64 = 0.05;
 
@@ -86,7 +86,7 @@ fn share(part: f64, whole: f64) -> f64 {
 
 fn saturated(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let (limit, counts) = (run.max_lateness.0 as f64, &outcome.counts);
-    // Requests were late, and not by the replayer's own fault: submissions took so long.
+    // Requests were late because submissions took long, not by the replayer's own fault.
     let slow = counts.lateness_ns.percentile(0.99) > limit
         && counts.own_lateness_ns.percentile(0.99) <= limit;
     let held = counts.held_up > 0 || counts.capped > 0 || counts.blocked > 0 || slow;
@@ -159,7 +159,7 @@ fn window(sum: &WindowSum) -> ReplayWindow {
     }
 }
 
-/// The trial with the median number, of the valid ones if there are any.
+/// The trial with the median of `number` among the valid ones or, without any, among all.
 pub(crate) fn median(
     trials: &[ReplayTrial],
     number: impl Fn(&ReplayTrial) -> f64,
@@ -168,11 +168,11 @@ pub(crate) fn median(
     let some = trials.iter().filter(|trial| trial.valid || !any_valid);
     let mut some: Vec<&ReplayTrial> = some.collect();
     some.sort_by(|a, b| number(a).total_cmp(&number(b)));
-    // An even count has two middle trials; the lower one is taken.
+    // An even number has two middle trials, of which the lower one is taken.
     some.get(some.len().saturating_sub(1) / 2).copied()
 }
 
-/// Empty when the trial can be compared. `own` is the replayer's own lateness.
+/// The reasons against comparing a trial; empty if there are none. `own` is its own lateness.
 pub(super) fn invalid(
     run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
@@ -208,34 +208,34 @@ pub(super) fn invalid(
     reasons
 }
 
-/// Whether an outstanding replay ran on a device that is faster than the replayer.
+/// True if an outstanding replay ran on a device that is faster than the replayer.
 fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let counts = &outcome.counts;
     let threads = run.plan.threads() as f64;
     let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
-    // When requests had to wait for a free place, the cap kept less in flight, not the replayer.
+    // If requests waited for a free place, the cap kept fewer in flight, not the replayer.
     outstanding
         && busy
         && counts.capped == 0
         && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
 
-/// `None` when the capture saw 99 % of reads and writes; other requests it may never see.
+/// Returns `None` if the capture saw 99 % of reads and writes. It may never see other requests.
 fn partly_seen(outcome: &ReplayOutcome, captured: &Captured) -> Option<Invalid> {
     let expected = outcome.counts.transfers;
     let seen = captured.transfers + captured.lost;
     (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
 }
 
-/// `None` while the capture lost at most a hundredth of the I/Os: the sum counts as correct then.
+/// Returns `None` if the capture lost at most 1 % of the I/Os: then the sum counts as correct.
 fn lost(captured: &Captured) -> Option<Invalid> {
     let (lost, kept) = (captured.lost, captured.q2c.count());
     let seen = lost + kept;
     (lost * 100 > kept).then_some(Invalid::CaptureLost { lost, seen })
 }
 
-/// Own lateness at p99, ns, where it is the only reason why a trial is invalid.
+/// Own lateness at p99, ns, if it is the only reason why the trial is invalid.
 pub(super) fn only_late(trial: &ReplayTrial) -> Option<f64> {
     match trial.invalid.as_slice() {
         [Invalid::Late { p99_ns, .. }] if trial.whole && trial.errors == 0 => Some(*p99_ns),

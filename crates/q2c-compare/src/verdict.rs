@@ -8,7 +8,7 @@ use q2c_result::compare::{
 };
 use q2c_result::replay::{ReplayJob, ReplayTrial};
 
-/// The findings in order. `separations` has two for each further device: by `sum` and by time.
+/// The findings in order. `separations` has two per device after the first: by `sum`, then by time.
 pub(super) fn verdict(
     job: &ReplayJob,
     facts: &ReplayFacts,
@@ -62,7 +62,7 @@ fn one_disk(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     })
 }
 
-/// `None` where nothing separates the devices, or where there are enough trials.
+/// Returns `None` if nothing separates the devices, or if there are enough trials.
 fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<CompareFinding> {
     let valid = runs.iter().map(|run| run.completion_s);
     let compared = valid.filter(|interval| interval.trials > 1);
@@ -74,7 +74,7 @@ fn few_to_be_sure(runs: &[DeviceRun], separations: &[Separation]) -> Option<Comp
     })
 }
 
-/// If the sum of Q2C has not one term for each request, by more than a hundredth.
+/// A finding if the number of terms in the sum of Q2C is off the number of requests by over 1 %.
 fn terms_differ(run: &DeviceRun) -> Option<CompareFinding> {
     let shown = run.shown.as_ref()?;
     let excess = shown.q2c_excess;
@@ -86,7 +86,7 @@ fn terms_differ(run: &DeviceRun) -> Option<CompareFinding> {
     })
 }
 
-/// The finding that writes were not written on some device, so the answer is on reads alone.
+/// A finding if a device got no writes, so that the answer covers only reads.
 pub(super) fn reads_only(
     job: &ReplayJob,
     runs: &[DeviceRun],
@@ -104,7 +104,7 @@ pub(super) fn reads_only(
     })
 }
 
-/// `None` when both did the same work, to a hundredth, which alignment can cause.
+/// Returns `None` if both did the same work within 1 %, a difference that alignment can cause.
 pub(super) fn different_work(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
     let work = |trial: &ReplayTrial| WorkDone {
         requests: trial.issued,

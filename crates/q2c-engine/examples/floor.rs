@@ -1,5 +1,5 @@
-//! Prints the harness's own CPU time per I/O on every CPU that this process may use. Build it with
-//! --release.
+//! Prints the CPU time that the harness itself takes per I/O, for every CPU that this process may
+//! use. Build it with --release.
 
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 

@@ -1,16 +1,16 @@
 //! The trait that every engine implements, and its types.
 //!
 //! # Contract
-//! An engine is opened in the thread that uses it and never leaves it. [`Engine::submit`] returns
-//! when the requests are handed over. Each of them MUST come back exactly once, in any order,
-//! through [`Engine::poll`] (one look, never sleeps) or [`Engine::wait`] (in the kernel until there
-//! is one, see [`Waits`]). A request that fails comes back too, with its errno: errors of the
-//! device are data, and an `Err` means that the engine itself is broken. No call allocates memory
-//! after the opening.
+//! An engine is opened in the thread that uses it and never leaves that thread. [`Engine::submit`]
+//! returns when the requests are handed over. Each of them MUST come back exactly once, in any
+//! order, through [`Engine::poll`] (one look, never sleeps) or [`Engine::wait`] (stays in the
+//! kernel until there is one, see [`Waits`]). A request that fails comes back too, with its errno:
+//! errors of the device are data, and an `Err` means that the engine itself is broken. After
+//! opening, no call allocates memory.
 //!
-//! An engine that polls the device has two paths: requests of [`Engine::submit`] are polled for,
-//! and those of [`Engine::submit_interrupting`] complete by the device's interrupt. Whatever takes
-//! completions takes those of both.
+//! An engine that polls the device has two paths: it polls for requests of [`Engine::submit`], and
+//! those of [`Engine::submit_interrupting`] complete by the device's interrupt. Every call that
+//! takes completions takes those of both paths.
 
 use q2c_model::Bytes;
 use q2c_policy::method::Means;
@@ -19,7 +19,7 @@ use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
 use thiserror::Error;
 
-/// The operation of a request, and one finished request: its slot, and the bytes moved or a
+/// The operation of a request; and one finished request: its slot, and the bytes moved or a
 /// negative errno.
 pub use q2c_sys::{Operation, RingCompletion};
 
@@ -27,7 +27,7 @@ pub use q2c_sys::{Operation, RingCompletion};
 /// slot.
 pub type Request = Transfer;
 
-/// The engine itself failed, or could not be opened. The lane stops.
+/// The engine failed or could not be opened. The lane stops.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -54,15 +54,15 @@ pub enum EngineError {
     Reopen(std::io::Error),
     #[error("write the target before it is measured: {source}")]
     Precondition { source: std::io::Error },
-    /// The engine needs a file or device, and the medium is none. Holds the engine's name.
+    /// The engine needs a file or device, but the medium has none. Holds the engine's name.
     #[error("open engine {0}: it needs a file or device as its target")]
     NoTarget(&'static str),
-    /// The engine needs the kernel, and time is simulated. Holds the engine's text.
+    /// The engine needs the kernel, but time is simulated. Holds the engine's text.
     #[error(
         "open engine {0} in simulated time: it does its I/O in the kernel; name a simulated device, or say --real-time"
     )]
     NotSimulated(String),
-    /// The engine simulates, and the medium holds no simulated devices. Holds the engine's text.
+    /// The engine simulates, but the medium holds no simulated devices. Holds the engine's text.
     #[error(
         "open engine {0}: the target it was given holds no simulated devices; name {0} as the target"
     )]
@@ -77,32 +77,32 @@ pub enum EngineError {
 /// How [`Engine::wait`] waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {
-    /// It sleeps until the completion wakes the caller.
+    /// It sleeps until a completion wakes the caller.
     #[default]
     Asleep,
-    /// It polls in the kernel: no completion wakes the caller. With HYBRID_IOPOLL it first sleeps
-    /// once by a timer.
+    /// It polls in the kernel, so no completion wakes the caller. With HYBRID_IOPOLL it first
+    /// sleeps once, by a timer.
     Polling,
     /// It does not wait: a request is complete when its submission returns.
     Not,
 }
 
-/// Facts that an engine tells about itself, as proof of the effective mode.
+/// Facts that an engine reports about itself, as proof of the effective mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineFacts {
     /// Where polling looks for completions.
     pub polls_by: Means,
     /// How waiting happens.
     pub waits: Waits,
-    /// Flags in force, as the kernel names them, separated by `|`. Empty when there are none.
+    /// The flags in force as the kernel names them, separated by `|`; empty if there are none.
     pub flags: &'static str,
-    /// For an engine with two paths: the flags in force on the path of
-    /// [`Engine::submit_interrupting`]. `None` where all requests take one path.
+    /// For an engine with two paths, the flags in force on the path of
+    /// [`Engine::submit_interrupting`]. `None` if all requests take one path.
     pub interrupting: Option<&'static str>,
-    /// Whether a timed sleep lasts to its end although the I/O completes meanwhile.
+    /// True if a timed sleep lasts to its end although the I/O completes meanwhile.
     pub sleeps_undisturbed: bool,
-    /// Thread id of the kernel thread that works for this engine alone (SQPOLL). Its CPU belongs to
-    /// the lane's cost.
+    /// Thread id of the kernel thread that works for this engine alone (SQPOLL). The lane's cost
+    /// includes its CPU time.
     pub helper: Option<u32>,
 }
 
@@ -111,14 +111,14 @@ const EAGAIN: i32 = 11;
 const EOPNOTSUPP: i32 = 95;
 
 impl EngineFacts {
-    /// The flags in force for requests of a lane that waits for interrupts if `interrupting` is
-    /// set, else that polls.
+    /// The flags in force for a lane's requests: of one that waits for interrupts if `interrupting`
+    /// is set, else of one that polls.
     pub fn flags_of(&self, interrupting: bool) -> &'static str {
         let other = self.interrupting.filter(|_| interrupting);
         other.unwrap_or(self.flags)
     }
 
-    /// The likely reason why a request of this engine ended with `result`, where the engine's own
+    /// The likely reason why a request of this engine ended with `result`, if the engine's own
     /// options explain it; otherwise `None`.
     pub fn cause(&self, result: i32) -> Option<&'static str> {
         let has = |flag: &str| self.flags.split('|').any(|name| name == flag);
@@ -138,13 +138,13 @@ impl EngineFacts {
     }
 }
 
-/// An I/O interface, used by one thread. The module's text has the contract.
+/// An I/O interface, used by one thread. The module's documentation has the contract.
 pub trait Engine {
-    /// Hands the requests over; returns when the submission has. After an error they are lost.
+    /// Hands the requests over, and returns when that is done. After an error they are lost.
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError>;
 
     /// Hands over requests that are to complete by the device's interrupt. An engine with one path
-    /// submits as ever.
+    /// submits as usual.
     fn submit_interrupting(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         self.submit(requests)
     }
@@ -152,20 +152,19 @@ pub trait Engine {
     /// Looks once for a completion and never sleeps.
     fn poll(&mut self) -> Result<Option<RingCompletion>, EngineError>;
 
-    /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`]
-    /// says; asleep, if all requests in flight are those of [`Engine::submit_interrupting`]. With
-    /// requests of both kinds in flight it looks for either. At least one request MUST be in
-    /// flight.
+    /// Waits in the kernel until there is a completion, in the way of [`EngineFacts::waits`];
+    /// asleep, if all requests in flight came by [`Engine::submit_interrupting`]. With requests of
+    /// both kinds in flight it looks for either. At least one request MUST be in flight.
     fn wait(&mut self) -> Result<RingCompletion, EngineError>;
 
-    /// When the next completion is there, for an engine that knows it.
+    /// The time of the next completion, ns on the run's clock; `None` if the engine cannot know it.
     fn next_due(&self) -> Option<u64> {
         None
     }
 
-    /// As [`Engine::wait`], but returns `None` at `deadline_ns` of CLOCK_MONOTONIC. It sleeps where
-    /// the interface can wait by time, and polls all the while where it cannot. It may be called
-    /// with nothing in flight.
+    /// As [`Engine::wait`], but returns `None` at `deadline_ns` of CLOCK_MONOTONIC. It sleeps if
+    /// the interface can wait by time, and otherwise polls until then. It may be called with
+    /// nothing in flight.
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<RingCompletion>, EngineError> {
         loop {
             let done = self.poll()?;
@@ -176,8 +175,8 @@ pub trait Engine {
         }
     }
 
-    /// Submits as [`Engine::submit_interrupting`] does and waits, in one system call where the
-    /// interface can.
+    /// Submits as [`Engine::submit_interrupting`] does and waits, in one system call if the
+    /// interface can do so.
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<RingCompletion, EngineError> {
         self.submit_interrupting(requests)?;
         self.wait()

@@ -1,4 +1,4 @@
-//! The harness's own cost: the CPU time that the loop takes for an I/O that takes no time.
+//! The harness's own cost: the CPU time of the loop for an I/O that itself takes no time.
 
 use crate::run::run;
 use crate::{Activity, EngineSpec, JobPlan, Medium, PhaseData, RunError, RunPlan, TimeSource};
@@ -8,20 +8,20 @@ use q2c_sys::Clock;
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
-/// Number of runs. The one with most I/Os counts, because the others may have been disturbed by
-/// other tasks.
+/// Number of runs. Only the run with the most I/Os counts, because other tasks may have disturbed
+/// the rest.
 const RUNS: usize = 5;
 /// Length of a run.
 const LENGTH: Nanos = Nanos::from_millis(8);
-/// Room for every I/O of a run, down to 15 ns for each. All must be kept, because a sample that is
-/// only counted costs less.
+/// Samples of a run: room for every I/O, down to 15 ns each. All must be kept, because a sample
+/// that is only counted costs less.
 const CAPACITY: usize = 1 << 19;
 
 /// Readings of the clock in a batch, and number of batches. The cheapest batch counts.
 const READINGS: u32 = 10_000;
 const BATCHES: u32 = 5;
 
-/// The cost of one reading of the clock on this thread's CPU, ns. Takes a millisecond where the
+/// The cost of one clock reading on this thread's CPU, ns. Measuring takes a millisecond if the
 /// clock is cheap.
 pub fn clock_ns(clock: Clock) -> f64 {
     let batch = || {
@@ -34,18 +34,18 @@ pub fn clock_ns(clock: Clock) -> f64 {
     (0..BATCHES).map(|_| batch()).fold(f64::INFINITY, f64::min)
 }
 
-/// Thread CPU per I/O of classic polling on the `null` engine on `cpu`, ns, with every sample
-/// recorded. Takes about 0.1 s.
+/// Thread CPU per I/O, ns, of classic polling on the `null` engine on `cpu`, with every sample
+/// recorded. Measuring takes about 0.1 s.
 pub fn measure(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
     best(time, cpu, CAPACITY)
 }
 
-/// As [`measure`], but with nothing kept: I/Os are counted and not timed.
+/// As [`measure`], but I/Os are only counted, with no samples and no times.
 pub fn measure_bare(time: &TimeSource, cpu: CpuId) -> Result<f64, RunError> {
     best(time, cpu, 0)
 }
 
-/// In simulated time the cost of an I/O that takes no time is the machine's, and no run tells more.
+/// In simulated time an I/O that takes no time costs what the machine says, so no run is needed.
 fn best(time: &TimeSource, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
     if let Some(world) = time.world() {
         return Ok(world.machine().at_speed().turnaround_ns as f64);

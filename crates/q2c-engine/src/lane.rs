@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One thread's I/O: an engine with its offsets, its recorder and its state.
 ///
 /// The thread that opened the engine owns the lane. It calls [`EngineLane::run_until`] once for
-/// each stretch of time, one after the other. When `carries` was set, it calls
-/// [`EngineLane::drain`] before it waits in another way, and at the end.
+/// each stretch of time, in order. If `carries` was set, it calls [`EngineLane::drain`] before it
+/// waits in another way, and at the end.
 ///
 /// Invariants:
 /// - At most `depth` requests are in flight, and at most one in each slot. At depth 1 the slot is 0
@@ -32,40 +32,39 @@ pub(crate) struct EngineLane<'a, T> {
     pub time: T,
     pub recorder: SampleRecorder,
     pub write: bool,
-    /// Every request, as rules are told of it.
+    /// The properties of every request, as rules see them.
     pub io: Io,
     /// Bytes per request.
     pub length: u32,
-    /// The lane ends its I/O when this is raised.
+    /// The lane ends its I/O when this flag is raised.
     pub stop: &'a AtomicBool,
-    /// Whether the first failed I/O raises `stop`.
+    /// True if the first failed I/O raises `stop`.
     pub stop_on_fault: bool,
     pub waits: Waits,
-    /// Whether the engine has a path of its own for requests that wait for interrupts.
+    /// True if interrupt-driven requests take a path of their own in the engine.
     pub two_paths: bool,
     /// Thread id of the kernel thread that works for the engine (SQPOLL).
     pub helper: Option<u32>,
     pub depth: u16,
-    /// Depth above 1: time and offset of each slot's request. The time is that of the submission,
-    /// or in an open loop the intended time.
+    /// Depth above 1: time and offset of each slot's request. In an open loop the time is the
+    /// intended one, else that of the submission.
     pub slots: Vec<(u64, u64)>,
-    /// Depth above 1, under a sleep rule: the requests in flight.
+    /// Depth above 1 under a sleep rule: the requests in flight.
     pub flights: Flights,
     /// Depth above 1: number of requests in flight now.
     pub in_flight: u16,
-    /// Depth above 1: requests stay in flight from one call to the next, until
-    /// [`EngineLane::drain`].
+    /// Depth above 1: requests stay in flight between two calls, until [`EngineLane::drain`].
     pub carries: bool,
     /// Open loop: the times at which submissions are due.
     pub pace: Option<PoissonPace>,
-    /// Closed loop of depth 1: the lane sleeps so long after each I/O.
+    /// Closed loop of depth 1: the time that the lane sleeps after each I/O.
     pub think: Option<LaneThinkTime>,
 }
 
 impl<T: Time> EngineLane<'_, T> {
     /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight
     /// afterwards, unless the lane carries its requests on.
-    // Within its caller the loop has too few registers: an I/O of the null engine took 3 ns more.
+    // Inlined into its caller the loop has too few registers: a null I/O took 3 ns more.
     #[inline(never)]
     pub(crate) fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.pace.is_some() {
@@ -79,7 +78,7 @@ impl<T: Time> EngineLane<'_, T> {
         }
         match wait {
             Wait::Interrupt => self.repeat(end, Self::interrupted),
-            // An I/O that is done in one call leaves no time to look in.
+            // An I/O that one call completes leaves no time to look in.
             Wait::Poll if self.waits == Waits::Not => self.repeat(end, Self::interrupted),
             Wait::Poll if !self.recorder.keeps() && self.think.is_none() => self.bare(end),
             Wait::Poll => self.repeat(end, Self::polled),
@@ -111,8 +110,8 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    /// Polling with nothing kept: I/Os are counted and not timed. Polls for each completion until
-    /// the run's clock, which is read once after each I/O, shows `end`.
+    /// Polls, counts I/Os and keeps nothing of them, not even their times. Ends when the run's
+    /// clock, read once after each I/O, shows `end`.
     #[inline(never)]
     fn bare(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
@@ -141,7 +140,7 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    // A sample is built in registers and stored once: passing it through memory costs 10 ns more.
+    // A sample is built in registers and stored once: a way through memory costs 10 ns more.
     #[inline(always)]
     fn record(&mut self, sample: Sample) {
         let good = self.recorder.push(sample, self.length);
@@ -196,7 +195,7 @@ impl<T: Time> EngineLane<'_, T> {
                 sample.flags |= Sample::INTERRUPT;
                 self.engine.wait()?
             }
-            // Where completions raise no interrupt, the lane polls instead.
+            // If completions raise no interrupt, the lane polls instead.
             Decision::Interrupt | Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
             Decision::Sleep(asked) => self.sleep_then_spin(asked, submitted, &mut sample)?,
         };
@@ -208,9 +207,9 @@ impl<T: Time> EngineLane<'_, T> {
         Ok(sample)
     }
 
-    /// Submits one request under a sleep rule. Where the engine has two paths the rule decides
-    /// before the submission, at `submit_ns`, because its decision names the path; else it is asked
-    /// later, while the request is under way, and the answer is `None`.
+    /// Submits one request under a sleep rule. If the engine has two paths, the rule decides before
+    /// the submission, at `submit_ns`, because its decision selects the path. Otherwise it decides
+    /// later, while the request is in flight, and the result is `None`.
     #[inline]
     fn submit_by(
         &mut self,
@@ -229,7 +228,7 @@ impl<T: Time> EngineLane<'_, T> {
         Ok(Some((decision, token)))
     }
 
-    /// Whether a request can wait asleep until the device's interrupt.
+    /// True if a request can wait asleep until the device's interrupt.
     fn can_interrupt(&self) -> bool {
         self.two_paths || self.waits == Waits::Asleep
     }
@@ -241,7 +240,7 @@ impl<T: Time> EngineLane<'_, T> {
         sample: &mut Sample,
     ) -> Result<RingCompletion, EngineError> {
         let call = self.time.now();
-        // The rule's time began when the submission returned, so the time since then is taken off.
+        // The rule's time began when the submission returned, so the time since then is subtracted.
         self.time.sleep(asked.0.saturating_sub(call - submitted));
         let woke = self.time.now();
         sample.asked_ns = short(asked.0);
@@ -268,7 +267,7 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    /// Between two looks for a completion; see [`Time::look_again`].
+    /// The step between two looks for a completion; see [`Time::look_again`].
     #[inline(always)]
     fn look_again(&self) -> u64 {
         let engine = &self.engine;

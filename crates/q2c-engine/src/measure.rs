@@ -1,9 +1,9 @@
-//! Makes numbers of samples: for a phase as a whole, and interval by interval.
+//! Calculates figures from samples: for a whole phase, and interval by interval.
 //!
 //! Definitions. *Miss*: the first poll after the wake-up already finds the completion. *Miss rate*:
 //! misses / all I/Os that hybrid polling handled. *Effective sleep*: sum of sleeps asked (0 for
 //! I/Os that did not sleep) / all I/Os handled. *Slept*: from the call of the sleep to its return,
-//! as a mean over the I/Os that slept. Latencies are U2C. Every interval is counted from nothing.
+//! mean over the I/Os that slept. Latencies are U2C. Each interval is counted on its own.
 
 use crate::{LaneData, Mark, PhaseData, Sample, SleepCounts};
 use q2c_model::stats::{mean, percentile};
@@ -16,11 +16,11 @@ pub struct PhaseStats {
     pub lanes: u32,
     /// Wall time, ns, as a mean over the lanes.
     pub wall_ns: f64,
-    /// I/Os, recorded or not.
+    /// Number of I/Os, recorded or not.
     pub ios: u64,
     /// Thread CPU of all lanes, ns.
     pub cpu_ns: u64,
-    /// CPU of the kernel threads that work for these lanes alone (SQPOLL), ns; not in `cpu_ns`.
+    /// CPU of kernel threads that work for these lanes alone (SQPOLL), ns; not in `cpu_ns`.
     pub helper_cpu_ns: u64,
     /// Voluntary context switches of all lanes.
     pub voluntary: u64,
@@ -75,8 +75,8 @@ impl PhaseStats {
         ratio(self.sleeps.slept_ns as f64, self.sleeps.slept)
     }
 
-    /// Voluntary switches per I/O that slept, or per I/O when none did; waiting for an interrupt is
-    /// one too. Where not every I/O was recorded, the recorded ones stand for all.
+    /// Voluntary switches per I/O that slept, or per I/O if none did; waiting for an interrupt is a
+    /// switch too. If only some I/Os were recorded, these stand for all.
     pub fn switches_per_io(&self) -> f64 {
         let slept = self.sleeps.slept;
         let slept_share = ratio(slept as f64, self.latencies.len() as u64);
@@ -116,7 +116,7 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
     stats
 }
 
-/// The statistics of several lanes in the same phase, as those of one phase.
+/// The statistics of several lanes in one phase, joined: wall time is the mean over the lanes.
 pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
     let mut total = summed(lanes);
     total.lanes = lanes.iter().map(|lane| lane.lanes).sum();
@@ -125,7 +125,7 @@ pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
     total
 }
 
-/// The statistics of the same lanes in phases one after the other, as those of one phase.
+/// The statistics of the same lanes in successive phases, joined: wall times add up.
 pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
     let mut total = summed(phases);
     total.lanes = phases.first().map_or(0, |phase| phase.lanes);
@@ -149,7 +149,7 @@ fn summed(lanes: &[PhaseStats]) -> PhaseStats {
     total
 }
 
-/// One interval of one lane. Each interval is counted from nothing.
+/// The statistics of one lane in one interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntervalStats {
     /// End of the interval, seconds from the phase's begin.
@@ -157,17 +157,17 @@ pub struct IntervalStats {
     /// Counts and latencies of the I/Os reaped in the interval. The threads' CPU time and context
     /// switches are read at the ends of a phase only, so they are 0 here.
     pub stats: PhaseStats,
-    /// Thread CPU, percent of one CPU; `None` when the sampler has no reading there.
+    /// Thread CPU, percent of one CPU; `None` if the sampler has no readings there.
     pub cpu_pct: Option<f64>,
 }
 
-/// A last interval that lacks no more than this share of its length counts as whole: a phase begins
-/// with a wake-up and ends with an I/O, so a phase of `n` intervals comes out a little longer or
-/// shorter. Rates are over the interval's real length.
+/// A last interval that lacks at most this share of its length still counts. A phase begins with a
+/// wake-up and ends with an I/O, so a phase of `n` intervals is a little longer or shorter than
+/// planned. Rates are over the interval's real length.
 const LACKING: f64 = 0.05;
 
-/// The whole intervals of a phase; I/Os belong to the interval in which they were reaped. A part of
-/// an interval at the phase's end is left out.
+/// The complete intervals of a phase. I/Os belong to the interval in which they were reaped. An
+/// incomplete interval at the phase's end is left out.
 pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalStats> {
     let data = &lane.phases[phase];
     let (begin, end) = (data.begin.t_ns, data.end.t_ns);
@@ -179,7 +179,7 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
     let mut from = 0;
     (0..whole)
         .map(|n| {
-            // The last edge may be the phase's end, which comes after its last reaping.
+            // The last edge may be the phase's end, which is later than its last reaping.
             let until = from + samples[from..].partition_point(|s| s.reaped_ns() < edge(n + 1));
             let inside = &samples[from..until];
             from = until;
@@ -205,7 +205,7 @@ fn mark_at(t_ns: u64) -> Mark {
     }
 }
 
-/// Thread CPU between two moments in percent of one CPU, from the readings nearest to them.
+/// Thread CPU between two times, percent of one CPU, from the nearest readings.
 fn cpu_between(readings: &[(u64, u64)], from: u64, until: u64) -> Option<f64> {
     let near = |t: u64| readings.iter().min_by_key(|(at, _)| at.abs_diff(t));
     match (near(from), near(until)) {
@@ -242,7 +242,7 @@ mod tests {
         )
     }
 
-    /// Two intervals of 100 ns, with numbers worked out by hand.
+    /// Two intervals of 100 ns, with numbers calculated by hand.
     #[test]
     fn each_interval_starts_from_nothing() {
         let slept = Sample::HYBRID | Sample::SLEPT;
@@ -275,8 +275,7 @@ mod tests {
         assert_eq!(got[0].stats.iops(), 2.0 / 100e-9);
     }
 
-    /// A phase of 196 ns has two intervals of 100 ns, the second of 96 ns; a phase of 190 ns has
-    /// one.
+    /// A phase of 196 ns has two intervals, of 100 and 96 ns; a phase of 190 ns has one.
     #[test]
     fn a_last_interval_may_lack_a_little() {
         let lane = |end| LaneData {

@@ -7,9 +7,9 @@ use thiserror::Error;
 /// An access pattern, named as in fio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Whether blocks are uniformly random; otherwise they ascend.
+    /// True if blocks are uniformly random; otherwise they ascend.
     pub random: bool,
-    /// Whether requests write; otherwise they read.
+    /// True if requests write; otherwise they read.
     pub write: bool,
 }
 
@@ -20,7 +20,7 @@ impl Pattern {
     }
 }
 
-/// A text that names no pattern. It holds the text.
+/// A text that names no pattern. Holds that text.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected randread, randwrite, read or write, found `{0}`")]
 pub struct ParsePatternError(pub String);
@@ -60,12 +60,12 @@ pub(crate) struct Offsets {
     blocks: u64,
     size: u64,
     next: u64,
-    /// Byte from which the offsets are counted.
+    /// Byte offset at which the lane's part of the target begins.
     pub base: u64,
 }
 
 impl Offsets {
-    /// Offsets of blocks of `bs` within `span` bytes (whole blocks only, at least one). A
+    /// Offsets of blocks of `bs` bytes within `span` bytes: complete blocks only, at least one. A
     /// sequential lane starts at a block that its seed draws, so that lanes do not follow each
     /// other.
     pub(crate) fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {

@@ -4,19 +4,19 @@ use crate::{EngineError, IoTally};
 use q2c_model::{Bytes, Nanos};
 use q2c_sys::cache::expect_writes_behind;
 
-/// One finished I/O. Instants count from the run clock's zero; durations other than the wait
-/// saturate at 4.29 s.
+/// One finished I/O. Times count from the zero of the run's clock, in ns; durations other than the
+/// wait saturate at 4.29 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Time just before the submission.
     pub submit_ns: u64,
     /// Byte offset on the target.
     pub offset: u64,
-    /// Wall time of the submission. It is 0, and [`Sample::ONE_CALL`] is set, when submission and
+    /// Wall time of the submission. It is 0, with [`Sample::ONE_CALL`] set, if submission and
     /// waiting were one call.
     pub submit_len_ns: u32,
-    /// Time from the submission's return to the reaping: its lower 32 bits. The whole is
-    /// [`Sample::wait`].
+    /// Lower 32 bits of the time from the submission's return to the reaping. [`Sample::wait`] has
+    /// all bits.
     pub wait_ns: u32,
     /// Sleep asked, from the submission's return; valid with [`Sample::SLEPT`].
     pub asked_ns: u32,
@@ -26,9 +26,9 @@ pub struct Sample {
     pub slept_ns: u32,
     /// Bytes moved, or a negative errno.
     pub result: i32,
-    /// A set of the bits below, and above them the upper 32 bits of the wait. It is a whole word,
-    /// because padding behind a byte is copied in overlapping pieces, and each copy waits for the
-    /// store before it: 10 ns per I/O.
+    /// The bits below and, above them, the upper 32 bits of the wait. It is a whole word because
+    /// padding after a byte is copied in overlapping pieces, and each copy waits for the previous
+    /// store: 10 ns per I/O.
     pub flags: u64,
 }
 
@@ -41,15 +41,14 @@ impl Sample {
     pub const ONE_CALL: u64 = 4;
     /// Hybrid polling handled it, whether it slept or not.
     pub const HYBRID: u64 = 8;
-    /// The sleep rule left it to the interrupt: the lane waited in the kernel, and neither slept
-    /// nor looked.
+    /// The sleep rule left it to the interrupt: the lane waited in the kernel, without sleeping or
+    /// looking.
     pub const INTERRUPT: u64 = 16;
 
-    /// The bits of `flags` that are of the wait.
+    /// The bits of `flags` that belong to the wait.
     const LONG: u64 = !(u32::MAX as u64);
 
-    /// The sample of an I/O whose submission and waiting were one call: all of its time is the
-    /// wait.
+    /// The sample of an I/O whose submission and waiting were one call: all its time is the wait.
     #[inline]
     pub(crate) fn one_call(submit_ns: u64, offset: u64, wait_ns: u64, result: i32) -> Self {
         let sample = Sample {
@@ -62,7 +61,7 @@ impl Sample {
         sample.with_wait(wait_ns)
     }
 
-    /// The sample with this time from the submission's return to the reaping.
+    /// The same sample with `ns` from the submission's return to the reaping.
     #[inline]
     #[must_use]
     pub(crate) fn with_wait(self, ns: u64) -> Self {
@@ -79,17 +78,17 @@ impl Sample {
         self.flags & Sample::LONG | self.wait_ns as u64
     }
 
-    /// Whether any bit is set that says how the lane waited.
+    /// True if any bit says how the lane waited.
     pub(crate) const fn waited_in_a_way(&self) -> bool {
         self.flags & !Sample::LONG & !Sample::ONE_CALL != 0
     }
 
-    /// Whether all bits of `flags` are set.
+    /// True if all bits of `flags` are set.
     pub const fn is(&self, flags: u64) -> bool {
         self.flags & flags == flags
     }
 
-    /// Time at which the completion was seen, on the run's clock.
+    /// Time at which the completion was seen, ns on the run's clock.
     #[inline]
     pub const fn reaped_ns(&self) -> u64 {
         self.submit_ns + self.submit_len_ns as u64 + self.wait()
@@ -101,13 +100,13 @@ impl Sample {
     }
 }
 
-/// The duration in 32 bits; the largest value when it does not fit.
+/// The duration in 32 bits; the largest value if it does not fit.
 #[inline]
 pub(crate) fn short(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
 
-/// A request that failed or moved fewer bytes than asked.
+/// A request that failed or moved fewer bytes than requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedIo {
     /// Number of the I/O in its lane, from 0.
@@ -120,8 +119,8 @@ pub struct FailedIo {
     pub result: i32,
 }
 
-/// An empty vector with room for `capacity` samples. All its pages have been written, so that the
-/// run takes no page faults.
+/// An empty vector with room for `capacity` samples. All its pages have been written once, so that
+/// the run has no page faults.
 pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
     let something = Sample {
         flags: 1,
@@ -141,25 +140,25 @@ pub(crate) fn touched(capacity: usize) -> Result<Vec<Sample>, EngineError> {
 /// A lane's store of samples. Samples beyond the capacity are counted and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct SampleRecorder {
-    /// For real time its pages up to the capacity have been written; see [`touched`].
+    /// In real time, its pages up to the capacity have been written once; see [`touched`].
     pub samples: Vec<Sample>,
     pub capacity: usize,
-    /// Every I/O is added to it.
+    /// The tally to which every I/O is added.
     pub tally: Option<Box<IoTally>>,
     /// I/Os so far, recorded or not.
     pub ios: u64,
-    /// I/Os that failed or were short, and the first of them.
+    /// Number of I/Os that failed or were short, and the first of them.
     pub faults: u64,
     pub first_fault: Option<FailedIo>,
 }
 
 impl SampleRecorder {
-    /// Whether anything of an I/O is kept. A recorder that keeps nothing only counts.
+    /// True if anything of an I/O is kept. A recorder that keeps nothing only counts.
     pub(crate) fn keeps(&self) -> bool {
         self.capacity > 0 || self.tally.is_some()
     }
 
-    /// Counts a finished I/O of `asked` bytes and keeps nothing of it. Returns whether all its
+    /// Counts a finished I/O of `asked` bytes and keeps nothing of it. Returns true if all its
     /// bytes were moved.
     #[inline]
     pub(crate) fn pass(&mut self, offset: u64, result: i32, asked: u32) -> bool {
@@ -171,12 +170,12 @@ impl SampleRecorder {
         good
     }
 
-    /// Takes out the tally of the I/Os since the last call; `None` without one.
+    /// Takes out the tally of the I/Os since the last call; `None` if no tally is kept.
     pub(crate) fn cut(&mut self) -> Option<Box<IoTally>> {
         self.tally.as_mut().map(std::mem::take)
     }
 
-    /// Records a finished I/O of `asked` bytes. Returns whether all its bytes were moved.
+    /// Records a finished I/O of `asked` bytes. Returns true if all its bytes were moved.
     #[inline(always)]
     pub(crate) fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
@@ -206,8 +205,8 @@ impl SampleRecorder {
         self.faults += 1;
     }
 
-    /// Goes on with `empty` as its memory, and returns the samples so far. Nothing is allocated
-    /// when `empty` has the capacity.
+    /// Continues with `empty` as its memory, and returns the samples so far. Nothing is allocated
+    /// if `empty` has enough capacity.
     pub(crate) fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
         empty.clear();
         std::mem::replace(&mut self.samples, empty)
@@ -218,7 +217,7 @@ impl SampleRecorder {
 mod tests {
     use super::*;
 
-    /// More than any address space has is an error, not the end of the process.
+    /// More memory than any address space has is an error, and does not end the process.
     #[test]
     fn samples_that_memory_does_not_hold_are_an_error() {
         let message = touched(1 << 58).unwrap_err().to_string();
@@ -253,7 +252,7 @@ mod tests {
         assert_eq!((recorder.faults, recorder.first_fault), (1, Some(first)));
     }
 
-    /// Of what a lane asks for and does, an hour saturates. A device may take as long as it likes.
+    /// Times of the lane itself saturate within an hour; the wait for a device does not.
     #[test]
     fn an_hour_saturates_and_an_hour_of_waiting_does_not() {
         const HOUR: u64 = 3_600_000_000_000;

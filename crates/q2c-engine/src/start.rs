@@ -1,29 +1,29 @@
 //! Threads that start at the same time, and end together when one of them fails.
 //!
-//! The thread that starts the others makes a [`Start`] before its scope and a [`Starter`] in it.
-//! Each other thread makes its [`Member`] first of all, sets itself up, and calls
-//! [`Member::ready`]. When every member has reported, the starter tells the common start by
-//! [`Starter::start_at`], and all members go on.
+//! The thread that starts the others creates a [`Start`] before its scope and a [`Starter`] in it.
+//! Each other thread creates its [`Member`] first of all, sets itself up, and calls
+//! [`Member::ready`]. When every member has reported, the starter sets the common start with
+//! [`Starter::start_at`], and all members continue.
 //!
 //! No thread waits for ever, whatever fails:
 //! - A member that panics or returns before it has reported counts as not set up.
-//! - A starter that is dropped before it has told the start tells that there is none.
+//! - A starter that is dropped before it has set the start announces that there is none.
 //! - A member that panics raises the halt flag, so that the others end too.
 
 use q2c_sys::thread::id;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A start that several threads have in common. It is told once.
+/// A common start of several threads. It is set once.
 pub struct Start {
-    /// The thread id of each member, or `None` when it could not be set up.
+    /// The thread id of each member, or `None` if it could not be set up.
     reports: Vec<OnceLock<Option<u32>>>,
-    /// The start on the run's clock, or `None` when there is none.
+    /// The start on the run's clock, ns, or `None` if there is none.
     at_ns: OnceLock<Option<u64>>,
 }
 
 impl Start {
-    /// A start that this number of threads have in common.
+    /// A common start of this number of threads.
     pub fn for_members(members: usize) -> Self {
         Start {
             reports: (0..members).map(|_| OnceLock::new()).collect(),
@@ -32,8 +32,7 @@ impl Start {
     }
 }
 
-/// The side of the thread that starts the others. When it is dropped without a start, there is
-/// none.
+/// The side of the thread that starts the others. If it is dropped without a start, there is none.
 pub struct Starter<'a>(&'a Start);
 
 impl<'a> Starter<'a> {
@@ -43,14 +42,14 @@ impl<'a> Starter<'a> {
         Starter(start)
     }
 
-    /// Waits for the reports and returns the thread ids of all members in their order, or `None` as
-    /// soon as a member could not be set up.
+    /// Waits for the reports and returns the thread ids of all members in their order. Returns
+    /// `None` as soon as a member could not be set up.
     #[must_use]
     pub fn wait_for_all(&self) -> Option<Vec<u32>> {
         self.0.reports.iter().map(|report| *report.wait()).collect()
     }
 
-    /// Tells the start on the run's clock, and ends the members' wait.
+    /// Sets the start, ns on the run's clock, and ends the members' wait.
     pub fn start_at(self, ns: u64) {
         self.0.at_ns.set(Some(ns)).ok();
     }
@@ -62,7 +61,7 @@ impl Drop for Starter<'_> {
     }
 }
 
-/// One thread's place in a common start, held as long as the thread does its work.
+/// One thread's place in a common start; the thread holds it while it works.
 pub struct Member<'a> {
     start: &'a Start,
     index: usize,
@@ -77,8 +76,8 @@ impl<'a> Member<'a> {
         Member { start, index, halt }
     }
 
-    /// Reports whether this thread is set up, waits for the others, and returns the common start on
-    /// the run's clock. `None` when there is none, because a thread could not be set up or started.
+    /// Reports whether this thread is set up, waits for the others, and returns the common start,
+    /// ns. `None` if there is none, because a thread could not be set up or started.
     #[must_use]
     pub fn ready(&self, set_up: bool) -> Option<u64> {
         self.start.reports[self.index].set(set_up.then(id)).ok();
@@ -93,12 +92,12 @@ impl<'a> Member<'a> {
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {
-        // Without effect when the thread has reported before.
+        // This has no effect if the thread has reported before.
         self.start.reports[self.index].set(None).ok();
     }
 }
 
-/// Raises the flag when the thread that holds it panics, so that the others do not go on to the
+/// Raises the flag if the thread that holds it panics, so that the others do not continue to the
 /// planned end.
 pub(crate) struct HaltsOnPanic<'a>(pub &'a AtomicBool);
 
@@ -115,8 +114,8 @@ mod tests {
     use super::*;
     use std::thread::scope;
 
-    /// Runs three members, of which number 1 does `odd` where the others are ready, and returns the
-    /// starts that the others got and whether the run was halted.
+    /// Runs three members; number 1 calls `odd` before it is ready. Returns the starts that the
+    /// others got, and whether the run was halted.
     fn three(odd: impl Fn(&Member<'_>) + Sync) -> (Vec<Option<u64>>, bool) {
         let (start, halt) = (Start::for_members(3), AtomicBool::new(false));
         let member = |index| {

@@ -1,8 +1,7 @@
 use crate::Sample;
 use q2c_model::stats::Histogram;
 
-/// Counts and sums over any number of I/Os. An I/O that hybrid polling did not handle leaves them
-/// as they are.
+/// Counts and sums over any number of I/Os. Only I/Os that hybrid polling handled change them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SleepCounts {
     /// I/Os that hybrid polling handled.
@@ -13,9 +12,9 @@ pub struct SleepCounts {
     pub interrupted: u64,
     /// I/Os that were complete when their sleep ended.
     pub misses: u64,
-    /// Sum of sleeps asked.
+    /// Sum of the sleeps asked, ns.
     pub asked_ns: u64,
-    /// Sum of sleeps from call to return.
+    /// Sum of the sleeps from call to return, ns.
     pub slept_ns: u64,
 }
 

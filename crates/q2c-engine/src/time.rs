@@ -1,4 +1,4 @@
-//! Time as a lane sees it: that of the machine that q2c runs on, or that of a simulated machine.
+//! Time as a lane sees it: that of the machine that q2c runs on, or of a simulated machine.
 
 use crate::world::World;
 use q2c_model::CpuId;
@@ -12,44 +12,44 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-/// A step of a lane that a simulated machine charges for. On a real one the step itself takes its
-/// time.
+/// A step of a lane that a simulated machine charges for. On a real machine the step takes its time
+/// by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaneStep {
-    /// From the reaping of a completion to the next submission.
+    /// The step from the reaping of a completion to the next submission.
     Turnaround,
     Submission,
     Look,
 }
 
-/// The time of a thread and of what it waits for. The lane loop is compiled once for each kind, so
-/// that real time costs no branch.
+/// The time of a thread and of what it waits for. The lane's loop is compiled once for each
+/// implementation, so that real time costs no branch.
 pub(crate) trait Time: Copy {
     /// True if no engine that needs the kernel can be used.
     const SIMULATED: bool;
 
-    /// Time on the run's clock.
+    /// Time on the run's clock, ns.
     fn now(self) -> u64;
 
     /// Leaves the CPU for `ns`, by a timer.
     fn sleep(self, ns: u64);
 
-    /// Leaves the CPU until the interrupt of a completion at `at_ns`. Returns at once where that is
-    /// over.
+    /// Leaves the CPU until the interrupt of a completion at `at_ns`. Returns at once if that time
+    /// has passed.
     fn wait_for_completion(self, at_ns: u64);
 
-    /// Between two looks. `next` says when there will be something to see; simulated time goes on
-    /// to the last look before it. Returns when the last look was that is passed over so; 0 where
-    /// none is.
+    /// Called between two looks. `next` returns the time of the next possible finding; simulated
+    /// time advances to the last look before it. Returns the time of the last look that was skipped
+    /// this way; 0 if none was.
     fn look_again(self, next: impl FnOnce(u64) -> u64) -> u64;
 
     /// One step of a wait for `at_ns` in which the thread keeps its CPU and looks for nothing.
     fn spin_until(self, at_ns: u64);
 
-    /// Lets the thread do a step.
+    /// Spends the time of a step.
     fn spend(self, step: LaneStep);
 
-    /// Puts the calling thread on `cpu`, with the least timer slack.
+    /// Puts the calling thread on `cpu`, with the smallest timer slack.
     fn pin(self, cpu: CpuId) -> io::Result<()>;
 
     fn thread_id(self) -> u32;
@@ -57,15 +57,15 @@ pub(crate) trait Time: Copy {
     /// CPU time of the calling thread, ns.
     fn cpu_ns(self) -> u64;
 
-    /// CPU time of another thread; `None` where it has ended.
+    /// CPU time of another thread, ns; `None` if it has ended.
     fn cpu_ns_of(self, thread: u32) -> Option<u64>;
 
     fn switches(self) -> ContextSwitches;
 
-    /// Sends a message to the thread beside the lanes. The channel has room for it.
+    /// Sends a message to the thread next to the lanes. The channel has room for it.
     fn send<M>(self, to: &SyncSender<M>, message: M);
 
-    /// Waits for a message of a lane, at most for `ns`.
+    /// Waits for a message of a lane, for at most `ns`.
     fn receive<M>(self, from: &Receiver<M>, ns: u64) -> Result<M, RecvTimeoutError>;
 }
 
@@ -124,7 +124,7 @@ impl Time for Real {
     }
 
     fn send<M>(self, to: &SyncSender<M>, message: M) {
-        // At the end of the run there may be no receiver any more.
+        // At the end of the run the receiver may no longer exist.
         to.send(message).ok();
     }
 
@@ -133,7 +133,7 @@ impl Time for Real {
     }
 }
 
-/// The longest sleep without a look whether to stop, ns.
+/// The longest sleep until `stop` is checked again, ns.
 pub(crate) const NAP_NS: u64 = 50_000_000;
 
 /// Sleeps until the run's clock shows `end`, or `stop` is raised.
@@ -147,12 +147,12 @@ pub(crate) fn rest_until<T: Time>(end: u64, time: T, stop: &AtomicBool) {
     }
 }
 
-/// What a run takes its time from.
+/// The time source of a run.
 #[derive(Clone, Debug)]
 pub enum TimeSource {
-    /// This machine.
+    /// The clock of this machine.
     Real(Clock),
-    /// A simulated machine.
+    /// The clock of a simulated machine.
     World(World),
 }
 
@@ -165,8 +165,8 @@ impl TimeSource {
         }
     }
 
-    /// The time of CLOCK_MONOTONIC, ns, at which this clock shows `ns`; `None` where it is not
-    /// known, see [`Clock::since_boot`].
+    /// The time of CLOCK_MONOTONIC, ns, when this clock shows `ns`; `None` if it is not known, see
+    /// [`Clock::since_boot`].
     pub fn since_boot(&self, ns: u64) -> Option<u64> {
         self.real()?.since_boot(ns)
     }
@@ -179,7 +179,7 @@ impl TimeSource {
         }
     }
 
-    /// This machine's clock, where time is real.
+    /// This machine's clock; `None` if time is simulated.
     pub fn real(&self) -> Option<Clock> {
         match self {
             TimeSource::Real(clock) => Some(*clock),
@@ -187,7 +187,7 @@ impl TimeSource {
         }
     }
 
-    /// The simulated machine, where time is simulated.
+    /// The simulated machine; `None` if time is real.
     pub fn world(&self) -> Option<&World> {
         match self {
             TimeSource::Real(_) => None,

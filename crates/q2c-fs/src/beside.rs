@@ -1,4 +1,4 @@
-//! Looks at what disturbs a trial while it runs: other programs, and times without a CPU.
+//! Watches what disturbs a trial while it runs: other programs, and times without a CPU.
 
 use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, busy_before};
@@ -10,23 +10,23 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two signs of life of the program.
+/// Time between two wake-ups of the thread that checks whether the program gets a CPU.
 const BEAT: Duration = Duration::from_millis(50);
-/// Delay of a sign of life from which a trial is told, and from which it does not count, seconds.
+/// Delays of a wake-up, seconds: a trial above the first has a warning, one above the second fails.
 const LATE_S: [f64; 2] = [0.25, 2.0];
 
-/// The effect of other work on figures of file systems, for warnings.
+/// How other work affects figures of file systems, for warnings.
 const MEANS: &str = "the jobs shared CPUs with it, so the file system can do more than these figures, and ratios \
                      are worth little";
 
-/// The figures of a trial, with what was seen beside them.
+/// The figures of a trial, with what disturbed it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsMeasurement<T> {
     pub figures: T,
     pub wall_s: f64,
-    /// CPUs on which other programs ran in user mode; `None` where that is not known.
+    /// CPUs that other programs used in user mode; `None` if unknown.
     pub other_programs: Option<f64>,
-    /// The longest time for which the program had no CPU when it was to run, seconds.
+    /// The longest time for which the program was ready to run but had no CPU, seconds.
     pub late_s: f64,
 }
 
@@ -55,10 +55,10 @@ pub(crate) fn watched<T>(
     })
 }
 
-/// Runs something beside a thread that wakes at each beat; returns its longest delay.
+/// Runs `run` while a thread wakes at each beat. Returns the thread's longest delay as well.
 fn beats<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     thread::scope(|scope| {
-        // Dropped when `run` ends in whatever way, which wakes the thread up.
+        // Dropped however `run` ends, which wakes the thread.
         let (end, ended) = channel::<()>();
         let beats = scope.spawn(move || {
             let mut longest = Duration::ZERO;
@@ -76,8 +76,8 @@ fn beats<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     })
 }
 
-/// Other work before the plan on `idle` CPUs, else beside trials whose jobs could use as many CPUs
-/// as `own` says; and trials in which the program stood still.
+/// Warnings of other work: before the plan on `idle` CPUs, else during trials, whose jobs could use
+/// `own` CPUs. Also warnings of trials in which the program got no CPU.
 pub(crate) fn warnings<C, T>(
     idle: f64,
     runs: &[CellRuns<C, FsMeasurement<T>>],
@@ -142,7 +142,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Six busy loops take most of two CPUs; 0.1 CPUs beside two jobs are nothing.
+    /// Six busy loops take most of two CPUs; 0.1 CPUs beside two jobs are negligible.
     #[test]
     fn other_programs_and_stops_are_told() {
         let warnings_of = |idle, trials: &[(Option<f64>, f64)]| {
@@ -167,7 +167,7 @@ pub(crate) mod tests {
         assert_eq!(before[0].id, "busy-at-rest");
     }
 
-    /// The delay is real, so that a bound on its other side would fail on a busy machine.
+    /// The delay is real, so an upper bound on it would fail on a busy machine.
     #[test]
     fn a_program_that_stands_still_is_noticed() {
         let (done, longest) = beats(|| 7);

@@ -1,4 +1,4 @@
-//! Makes the figures and ratios of a result from the trials.
+//! Makes the figures, ratios and warnings of a result from the trials.
 
 use crate::beside::FsMeasurement;
 use crate::plan::{FsTrial, label};
@@ -86,7 +86,7 @@ pub(crate) fn warnings(spec: &FsSettings, made: &[MadeFs], cells: &[FsCell]) -> 
     warnings
 }
 
-/// Bytes from the device for each byte of a scan below which the page cache had some of them.
+/// Bytes from the device per byte of a scan, below which the page cache had some of the blocks.
 const FROM_DEVICE: f64 = 0.9;
 
 fn cached(cells: &[FsCell]) -> Option<Warning> {

@@ -1,4 +1,4 @@
-//! Threads that do operations for a while, of which those in the counted time count.
+//! Threads that repeat operations for some time, and the operations in the counted time.
 
 use crate::spec::FsSettings;
 use q2c_model::CpuId;
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The counted time of a trial, and what one of its threads has done.
+/// The counted time of a trial, and the operations of one of its threads.
 #[derive(Clone)]
 pub(crate) struct OperationCounter<'a> {
     pub from: Instant,
     pub to: Instant,
     stop: &'a AtomicBool,
-    /// Operations of the thread.
+    /// Operations of the thread so far, including the warm-up.
     pub done: u64,
-    /// The operations and the time when the first one that counts began.
+    /// Operations before the counted time, and the start of the first one that counts.
     since: Option<(u64, Instant)>,
 }
 
 impl<'a> OperationCounter<'a> {
-    /// The warm-up of a trial begins now.
+    /// Creates a counter for a trial whose warm-up starts now.
     pub(crate) fn new(spec: &FsSettings, stop: &'a AtomicBool) -> Self {
         let from = Instant::now() + Duration::from_secs_f64(spec.warm_up);
         OperationCounter {
@@ -37,7 +37,7 @@ impl<'a> OperationCounter<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether there is time for one more operation, which counts if the counted time has begun.
+    /// True if there is time for one more operation. It counts if the counted time has started.
     pub(crate) fn goes_on(&mut self) -> bool {
         let now = Instant::now();
         if self.since.is_none() && now >= self.from {
@@ -46,7 +46,7 @@ impl<'a> OperationCounter<'a> {
         now < self.to && !self.is_stopped()
     }
 
-    /// The operations that count, and their time in seconds.
+    /// The number of operations that count, and their time in seconds.
     pub(crate) fn finish(&self) -> (u64, f64) {
         self.since.map_or((0, 0.0), |(before, since)| {
             (self.done - before, since.elapsed().as_secs_f64())
@@ -54,8 +54,8 @@ impl<'a> OperationCounter<'a> {
     }
 }
 
-/// Runs `work` in a thread for each number below `count`, on one CPU after another, and `meanwhile`
-/// in this one. `name` is what errors call a thread.
+/// Runs `work` in `count` threads, each with its number and on the next CPU, and `meanwhile` in
+/// this thread. `name` is the word for such a thread in errors.
 pub(crate) fn in_threads<T: Send, M>(
     (name, count): (&str, usize),
     cpus: &[u32],

@@ -1,4 +1,4 @@
-//! The files of a file system: one for each job, and one that jobs share.
+//! The files on a file system: one for each job, and one that jobs share.
 
 use q2c_model::stats::Rng;
 use q2c_model::{Bytes, Exit, Fault, OrFault};
@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of one write of the preparation.
+/// Bytes of one write while files are filled.
 const CHUNK: usize = 1 << 20;
 
-/// The file of a job at a point, and the part of it that the job uses.
+/// The file of a job at a point, and the part of the file that the job uses.
 #[derive(Debug)]
 pub(crate) struct JobFile {
     pub file: File,
@@ -20,7 +20,7 @@ pub(crate) struct JobFile {
     pub span: Bytes,
 }
 
-/// Makes full files for up to `jobs` jobs, and brings them to the device.
+/// Creates files full of data for up to `jobs` jobs, and writes them to the device.
 pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Result<(), Fault> {
     let chunk = random_data(&mut Rng::new(seed), CHUNK);
     let private_files = (0..jobs).map(|job| (private(folder, job), size.0));
@@ -34,7 +34,7 @@ pub(crate) fn prepare(folder: &Path, jobs: u32, size: Bytes, seed: u64) -> Resul
     Ok(())
 }
 
-/// Makes so many bytes, a multiple of 8.
+/// Random bytes. `length` is a multiple of 8.
 pub(crate) fn random_data(rng: &mut Rng, length: usize) -> Vec<u8> {
     let numbers = 0..length / 8;
     numbers.flat_map(|_| rng.next_u64().to_le_bytes()).collect()
@@ -49,7 +49,7 @@ fn fill(path: &Path, size: u64, chunk: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// One description for each job. A file that is appended to is empty then.
+/// Opens a file for each job. A file for appending is empty then.
 pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<JobFile>, Fault> {
     let open = |job| {
         let path = path(folder, point, job);
@@ -62,7 +62,7 @@ pub(crate) fn open(folder: &Path, point: &FsPoint, size: Bytes) -> Result<Vec<Jo
     (0..point.jobs).map(open).collect()
 }
 
-/// Removes the files of a point that were appended to, which would leave no room for the next one.
+/// Removes the files that a point appended to, because the next point needs the room.
 pub(crate) fn remove_logs(folder: &Path, point: &FsPoint) -> Result<(), Fault> {
     if point.access != Access::Append {
         return Ok(());
@@ -115,7 +115,7 @@ fn path(folder: &Path, point: &FsPoint, job: u32) -> PathBuf {
     }
 }
 
-/// First byte and length of the part of its file that a job uses.
+/// Start and length of the part of its file that a job uses, bytes.
 fn part(point: &FsPoint, job: u32, size: Bytes) -> (Bytes, Bytes) {
     match point.sharing {
         Sharing::Private => (Bytes(0), size),
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!((inodes(&same), places(&same)), (1, vec![(0, 4096); 3]));
     }
 
-    /// Writes at any offset go behind the end.
+    /// Writes at any offset are appended.
     #[test]
     fn a_file_that_is_appended_to_begins_empty() {
         let files = opened(&point(Sharing::Same, Access::Append));

@@ -1,6 +1,6 @@
 //! `q2c fs bench`: file systems that are made for the run, and jobs that share their files. They
-//! are mounted where only the run sees them, over files without a name: whatever ends the run, the
-//! kernel takes them away.
+//! are mounted where only the run sees them, over files without a name. However the run ends, the
+//! kernel removes them.
 #![forbid(unsafe_code)]
 
 mod beside;
@@ -44,7 +44,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Length of a look at the machine at rest.
+/// Length of the measurement of the machine at rest.
 const REST: Duration = Duration::from_millis(250);
 
 /// A benchmark of file systems.
@@ -53,17 +53,17 @@ pub struct FsBench<'a> {
     pub spec: &'a FsSettings,
     /// Facts of the machine.
     pub machine: &'a Machine,
-    /// The system's files.
+    /// Root paths below which the system's files are read.
     pub roots: &'a Roots,
     /// Folder of the journal of changed settings.
     pub restore_dir: Option<&'a Path>,
-    /// What may be written.
+    /// Permission to write: the devices that the user named.
     pub leave: &'a WriteLeave,
     /// Set when the run is to stop.
     pub stop: &'a AtomicBool,
 }
 
-/// The file systems of a run. They are taken away with this value.
+/// The file systems of a run. Dropping this value removes them.
 #[derive(Debug)]
 pub struct MadeAll {
     made: Vec<MountedFs>,
@@ -90,7 +90,7 @@ impl<'a> Bed<'a> {
     }
 }
 
-/// A run that gave a result.
+/// The outcome of a run that has a result.
 #[derive(Debug)]
 pub struct Done {
     /// The result.
@@ -100,9 +100,9 @@ pub struct Done {
 }
 
 impl FsBench<'_> {
-    /// Makes the file systems and their files: on the plan's device, or on loop devices over files
-    /// in `folder`. From here on the calling thread has mounts of its own. After an error nothing
-    /// is left but the content of a device that was named.
+    /// Makes the file systems and their files, on the plan's device or on loop devices over files
+    /// in `folder`. From then on the calling thread has mounts of its own. After an error nothing
+    /// is left but the content of a named device.
     pub fn make(&self, folder: &Path, progress: &mut dyn Progress) -> Result<MadeAll, Fault> {
         self.spec.check()?;
         for &fs in self.spec.fs.iter().flatten() {
@@ -116,7 +116,7 @@ impl FsBench<'_> {
             }
             match self.make_one(fs, folder) {
                 Ok(one) => made.push(one),
-                // What is wrong with a named device is wrong with every file system on it.
+                // A fault of a named device would repeat with every file system on it.
                 Err(error) if self.spec.fs.is_some() || self.spec.device.is_some() => {
                     return Err(error);
                 }
@@ -201,7 +201,7 @@ impl FsBench<'_> {
         Ok(Done { result, state })
     }
 
-    /// The result without figures.
+    /// The result before it has figures.
     fn empty_result(&self, all: &MadeAll) -> FsResult {
         let spec = self.spec;
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -224,7 +224,7 @@ impl FsBench<'_> {
         }
     }
 
-    /// Warns of each check of the doctor that invalidates throughput on this machine.
+    /// A warning for each check of the doctor that invalidates throughput on this machine.
     fn of_machine(&self) -> Vec<Warning> {
         let cpus: Vec<CpuId> = self.spec.cpus.iter().copied().map(CpuId).collect();
         let report = examine(self.roots, None, &cpus, &Clock::new().into());
@@ -240,10 +240,10 @@ impl FsBench<'_> {
     }
 }
 
-/// A run under way, and the result that it fills.
+/// A run in progress, and the result that it fills.
 struct FsRun<'a, 'r> {
     bed: Bed<'a>,
-    /// CPUs that were busy before the plan.
+    /// Number of CPUs that were busy before the plan.
     idle: f64,
     runner: Runner<'r>,
     folder: &'r mut RunDir,
@@ -274,7 +274,7 @@ impl FsRun<'_, '_> {
         Ok(state)
     }
 
-    /// Makes a run of each point with its waits for locks watched. Returns how these runs ended.
+    /// Runs each point once more with its waits for locks watched. Returns how the runs ended.
     fn watch_locks(&mut self, points: &FsPlan<'_>) -> Result<RunState, Fault> {
         let once = Settings {
             trials: 1,
@@ -297,7 +297,7 @@ impl FsRun<'_, '_> {
         Ok(summary.state())
     }
 
-    /// Runs a command, or the built-in mix, with its figures and what was seen beside its trials.
+    /// Runs a command or the built-in mix, and adds its figures and the disturbances of its trials.
     fn by_program(
         &mut self,
         mut plan: impl Plan<Cell = ProgramPoint, Outcome = FsMeasurement<f64>>,

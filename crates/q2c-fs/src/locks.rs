@@ -1,4 +1,4 @@
-//! Which code waited for locks: the function that wanted a lock, and the layer that it is in.
+//! Which code waited for locks: the function that wanted the lock, and the function's layer.
 
 use q2c_capture::cpu_profile::{CpuProfileCounts, SampledBy, StackSamples};
 use q2c_capture::lock_waits::{Function, LockWaitCounts};
@@ -7,16 +7,16 @@ use q2c_result::fs::{
 };
 use std::collections::BTreeMap;
 
-/// Begins of the names of functions that tell of a wait. Above them is the probe itself, whose code
-/// has no name.
+/// Name prefixes of functions that report a wait. The functions above them in a stack are the
+/// probe's own, which have no names.
 const TELLING: &str = "bpf_trace_ __bpf_trace_ __traceiter_ trace_contention_";
 
-/// Begins of the names of the functions of locks.
+/// Name prefixes of the functions of locks.
 const LOCKS: &str = "_raw_ __raw_ queued_ native_queued_ __pv_queued_ pv_ do_raw_ mutex_ __mutex_ \
                      rwsem_ down_ __down_ up_ __up_ percpu_ __percpu_ rt_ __rt_ osq_ ww_ __ww_ \
                      __lock_ lock_acquire";
 
-/// Begins of the names of a layer's functions, where they are in the kernel itself.
+/// Name prefixes of a layer's functions, for layers that are in the kernel itself.
 const LAYERS: [(LockLayer, &str); 8] = [
     (LockLayer::Ext4, "ext4_ __ext4_ jbd2_ __jbd2_"),
     (LockLayer::Xfs, "xfs_ xlog_"),
@@ -42,7 +42,7 @@ const MODULES: [(LockLayer, &str); 5] = [
     (LockLayer::Driver, "loop nvme virtio_blk ramdisk_mq"),
 ];
 
-/// `LCB_F_...` of the kernel's include/trace/events/lock.h.
+/// The flags `LCB_F_...` of the kernel's include/trace/events/lock.h.
 const SPIN: u32 = 1;
 const READ: u32 = 2;
 const WRITE: u32 = 4;
@@ -61,7 +61,7 @@ fn kind(flags: u32) -> LockKind {
         _ if has(SPIN) => LockKind::Spinlock,
         _ if has(READ) => LockKind::RwsemRead,
         _ if has(WRITE) => LockKind::RwsemWrite,
-        // A semaphore, or a mutex of a kernel before it had a flag of its own.
+        // A semaphore, or a mutex in a kernel that has no flag for mutexes yet.
         _ => LockKind::Sleeping,
     }
 }
@@ -80,7 +80,7 @@ fn begins_with_one_of(name: &str, begins: &str) -> bool {
     begins.split(' ').any(|begin| name.starts_with(begin))
 }
 
-/// The functions from the one that wanted the lock on.
+/// The part of a stack from the function that wanted the lock to its outermost caller.
 fn below(stack: &[Function]) -> &[Function] {
     let begins = |function: &Function, with| begins_with_one_of(&function.name, with);
     let last_telling = stack.iter().rposition(|function| begins(function, TELLING));
@@ -89,14 +89,14 @@ fn below(stack: &[Function]) -> &[Function] {
     &stack[wanted.unwrap_or(stack.len())..]
 }
 
-/// The function on top of a stack, and the first layer from there on.
+/// The innermost function of a stack, and the first known layer from there outwards.
 fn place(stack: &[Function]) -> (String, LockLayer) {
     let function = stack.first().map_or("unknown", |function| &function.name);
     let layer = stack.iter().find_map(layer).unwrap_or(LockLayer::Other);
     (function.to_owned(), layer)
 }
 
-/// Adds waits up by the code that wanted the lock, the longest first.
+/// Adds up waits by the code that wanted the lock, the longest total first.
 pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLocks {
     let mut waits_by_site: BTreeMap<(String, LockLayer, LockKind), (u64, u64)> = BTreeMap::new();
     for wait in &counts.waits {
@@ -121,7 +121,7 @@ pub(crate) fn attributed(counts: &LockWaitCounts, thread_seconds: f64) -> SeenLo
     }
 }
 
-/// Adds samples up by function, the most first.
+/// Adds up samples by function, the most frequent first.
 pub(crate) fn profiled(counts: &CpuProfileCounts) -> SeenProfile {
     let mut samples_by_function: BTreeMap<(String, LockLayer), u64> = BTreeMap::new();
     for StackSamples { stack, samples } in &counts.kernel {
@@ -171,13 +171,13 @@ mod tests {
         }
     }
 
-    /// Stacks as Linux 6.12 and 6.18 have them.
+    /// Stacks as Linux 6.12 and 6.18 report them.
     #[test]
     fn a_wait_belongs_to_the_code_that_wanted_the_lock() {
         let inode = "_einittext bpf_trace_run2 __traceiter_contention_begin
             trace_contention_begin rwsem_down_write_slowpath down_write ext4_dio_write_iter@ext4
             ext4_file_write_iter@ext4 do_iter_readv_writev vfs_writev";
-        // The tree of extents has functions whose names do not begin with the file system's.
+        // Functions of the extent tree have names without the file system's prefix.
         let extents = "bpf_trace_run2 __traceiter_contention_begin
             native_queued_spin_lock_slowpath _raw_spin_lock lock_extent
             btrfs_get_blocks_direct_read iomap_iter";

@@ -1,4 +1,4 @@
-//! A file system that was made for a run, mounted where nobody else sees it.
+//! A file system that is made for a run, and mounted where nobody else sees it.
 
 use crate::maker::FsMaker;
 use crate::{files, readahead};
@@ -15,20 +15,20 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file system that is there for as long as this value lives.
+/// A file system that exists as long as this value.
 #[derive(Debug)]
 pub(crate) struct MountedFs {
     pub facts: MadeFs,
-    /// Folder with the device's statistics.
+    /// The sysfs folder with the device's statistics.
     pub statistics: PathBuf,
     pub readahead: Option<PathBuf>,
-    // Dropped in this order: the mount, its folder, the device.
+    // Fields are dropped in this order: the mount, its folder, the device.
     mounted: Mounted,
     _point: MountPoint,
     _device: Option<LoopDevice>,
 }
 
-/// An empty folder, which is removed with this value, or by `q2c restore`.
+/// An empty folder. Dropping this value or `q2c restore` removes it.
 #[derive(Debug)]
 struct MountPoint {
     path: PathBuf,
@@ -36,7 +36,7 @@ struct MountPoint {
 }
 
 impl MountPoint {
-    /// Makes one with a name that nobody can foresee and take before.
+    /// Creates a folder whose name nobody can guess and take first.
     fn make(context: MountContext<'_>, fs: FileSystem) -> Result<Self, Fault> {
         let folder = std::env::temp_dir();
         let tried = format_args!("make a folder in {}", folder.display());
@@ -62,24 +62,24 @@ impl MountPoint {
     }
 }
 
-/// Where the system's files are, and the folder of the journal of changes.
+/// Where the system's files are, and the folder for the journal of changes.
 #[derive(Clone, Copy, Debug)]
 pub struct MountContext<'a> {
     /// The system's files.
     pub roots: &'a Roots,
-    /// Folder of the journal of what is changed; without one nothing is mounted.
+    /// Folder for the journal of changes; without one nothing is mounted.
     pub journal: Option<&'a Path>,
 }
 
 impl MountedFs {
-    /// Makes the file system on a loop device over a file of `size` without a name in `folder`.
+    /// Makes the file system on a loop device over an unnamed file of `size` bytes in `folder`.
     pub(crate) fn on_loop(
         context: MountContext<'_>,
         fs: FileSystem,
         folder: &Path,
         size: Bytes,
     ) -> Result<Self, Fault> {
-        // Without a name it is gone when the loop device over it is.
+        // Without a name, the file vanishes together with its loop device.
         let tried = format_args!("make a file in {}", folder.display());
         let file = tempfile::tempfile_in(folder).or_fault(Exit::Environment, tried)?;
         file.set_len(size.0)
@@ -104,8 +104,8 @@ impl MountedFs {
             smallest_block: Bytes(4096),
             blocks: FsMaker::for_file_system(fs).least_mib << 8,
         };
-        // Held exclusively while it is checked. The program that makes the file system holds it
-        // next, and refuses a device that somebody took in between.
+        // The device is held exclusively during the checks. Then the program that makes the file
+        // system holds it, and refuses a device that somebody took in between.
         let open = target::open(context.roots, &wanted, leave)?;
         let metadata = open.file.metadata();
         let is_device = metadata.map(|m| m.file_type().is_block_device());
@@ -186,7 +186,7 @@ fn options(roots: &Roots, path: &Path) -> String {
     options.unwrap_or("unknown").to_owned()
 }
 
-/// Gives the calling thread mounts that nobody else sees.
+/// Gives the calling thread a mount namespace that nobody else sees.
 pub(crate) fn own_mounts() -> Result<(), Fault> {
     mounts::own_mounts().or_fault(
         Exit::Environment,
@@ -194,17 +194,17 @@ pub(crate) fn own_mounts() -> Result<(), Fault> {
     )
 }
 
-/// A file on a file system of its own. The file system is gone with this value.
+/// A file on a file system of its own. Dropping this value removes the file system.
 #[derive(Debug)]
 pub struct OneFile {
-    // Dropped in this order: the file, then its file system.
+    // Fields are dropped in this order: the file, then its file system.
     file: Arc<File>,
     _made: MountedFs,
 }
 
 impl OneFile {
-    /// Makes the file system on a loop device over a file in `folder`, with a file of `size` full
-    /// of random data. From here on the calling thread has mounts of its own.
+    /// Makes the file system on a loop device over a file in `folder`, and on it a file of `size`
+    /// random bytes. From then on the calling thread has mounts of its own.
     pub fn make(
         context: MountContext<'_>,
         fs: FileSystem,
@@ -215,7 +215,7 @@ impl OneFile {
         let maker = FsMaker::for_file_system(fs);
         maker.find()?;
         own_mounts()?;
-        // One file for the job and one to share are made, and a file system takes room itself.
+        // Room for the job's file, for the shared file, and for the file system itself.
         let room = size.0 * 2 + size.0 / 4 + (maker.least_mib << 20);
         let made = MountedFs::on_loop(context, fs, folder, Bytes(room))?;
         files::prepare(made.path(), 1, size, seed)?;
@@ -235,7 +235,7 @@ impl OneFile {
         })
     }
 
-    /// The file, open past the page cache.
+    /// The file, opened to bypass the page cache.
     pub fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }

@@ -1,4 +1,4 @@
-//! The programs that make file systems, a line each.
+//! The programs that make file systems, one entry each.
 
 use q2c_model::{Exit, Fault, OrFault};
 use q2c_result::fs::FileSystem;
@@ -8,16 +8,16 @@ use std::process::Command;
 pub(crate) struct FsMaker {
     pub fs: FileSystem,
     pub program: &'static str,
-    /// Options that make it say nothing and not ask.
+    /// Options that make the program silent and keep it from asking.
     options: &'static str,
-    /// The option that makes it tell its version.
+    /// The option that prints the program's version.
     version: &'static str,
     package: &'static str,
-    /// The smallest device that it takes, MiB.
+    /// The smallest device that the program accepts, MiB.
     pub least_mib: u64,
 }
 
-/// All of them. `mke2fs -t ext4` is what `mkfs.ext4` is.
+/// All programs. `mke2fs -t ext4` does the same as `mkfs.ext4`.
 const MAKERS: [FsMaker; 4] = [
     FsMaker {
         fs: FileSystem::Ext4,
@@ -53,7 +53,7 @@ const MAKERS: [FsMaker; 4] = [
     },
 ];
 
-/// Folders of programs for administrators, which a user's PATH may lack.
+/// Folders of administrators' programs, which a user's PATH may lack.
 const ALSO: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 impl FsMaker {
@@ -105,12 +105,12 @@ impl FsMaker {
     }
 }
 
-/// Whether the program that makes a file system is installed.
+/// The program for a file system, if it is installed.
 #[derive(Debug)]
 pub struct MakerFound {
     /// The file system.
     pub fs: FileSystem,
-    /// Debian's package that has the program.
+    /// Debian's package that contains the program.
     pub package: &'static str,
     /// The program's path, or why there is none.
     pub program: Result<PathBuf, Fault>,

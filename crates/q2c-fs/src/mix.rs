@@ -1,8 +1,8 @@
 //! A mix of what programs do with files, in the spirit of AIM7's disk mixes.
 //!
-//! A job is one pass through the list below, in a folder of its own. Each task does job after job
-//! for as long as a trial lasts; jobs per minute count whole operations, so that a job that is cut
-//! off counts by its part.
+//! A job is one pass through the list below, in a folder of its own. Each task repeats jobs until
+//! the trial ends. Jobs per minute are computed from operations, so an unfinished job counts in
+//! part.
 
 use crate::beside::FsMeasurement;
 use crate::counted::{OperationCounter, in_threads};
@@ -16,23 +16,22 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Small files of a job.
+/// Number of small files of a job.
 const SMALL: u32 = 20;
-/// Their sizes, as powers of two: 1 to 64 KiB, each size as likely.
+/// Sizes of small files as log2 of bytes, both ends included: 1 to 64 KiB, all equally likely.
 const SMALL_SIZES: (u32, u32) = (10, 16);
 /// Size of the large file.
 const LARGE: Bytes = Bytes(8 << 20);
-/// Bytes of a call on the large file, and of a read or write at a random place.
+/// Bytes of a call on the large file; `BLOCK` has those of a read or write at a random place.
 const PIECE: usize = 64 << 10;
 const BLOCK: usize = 4096;
-/// Reads at random places of the large file.
+/// Number of reads at random places of the large file.
 const RANDOM_READS: u64 = 64;
-/// Every so many small files, one is brought to the disk at once.
+/// One of this many small files is written to the disk at once.
 const SYNC_EVERY: u32 = 5;
 
-/// Operations of a job. On each small file: create, read, overwrite, copy, and the removal of both;
-/// on the large one: create, bring to the disk, read, read at random places, copy, and the removal
-/// of both.
+/// Number of operations in a job. On each small file: create, read, overwrite, copy, remove both.
+/// On the large file: create, write to the disk, read, read at random places, copy, remove both.
 const OPERATIONS: u64 = SMALL as u64 * 5 + 6;
 
 pub(crate) struct MixPlan<'a>(pub Bed<'a>);
@@ -73,7 +72,7 @@ impl Plan for MixPlan<'_> {
 }
 
 impl MixPlan<'_> {
-    /// Jobs per minute of all tasks together.
+    /// Jobs per minute over all tasks.
     fn trial(&self, folder: &Path, tasks: u32, context: &Context<'_>) -> io::Result<f64> {
         let spec = self.0.bench.spec;
         let counted = OperationCounter::new(spec, context.cancel);
@@ -95,10 +94,10 @@ struct MixTask<'a> {
     counted: OperationCounter<'a>,
 }
 
-/// An operation on a file, or on a pair of files, of this number.
+/// An operation on the file, or pair of files, with this number.
 type MixOperation = fn(&mut MixTask<'_>, u32) -> io::Result<()>;
 
-/// A job: each operation in its turn, on so many files. Copies are numbered behind all small files.
+/// A job: each operation in turn, on this number of files. Copies are numbered after small files.
 const JOB: [(u32, MixOperation); 11] = [
     (SMALL, |task, n| task.create_small(n)),
     (SMALL, |task, n| fs::read(task.small(n)).map(drop)),
@@ -129,7 +128,7 @@ impl<'a> MixTask<'a> {
         }
     }
 
-    /// Does job after job, until the time is over.
+    /// Does job after job until the time is over.
     fn jobs_per_minute(mut self) -> io::Result<f64> {
         while self.job()? {}
         let (operations, seconds) = self.counted.finish();
@@ -141,7 +140,7 @@ impl<'a> MixTask<'a> {
         })
     }
 
-    /// Does one job. False when the time is over in the middle of it.
+    /// Does one job. Returns false if the time ended during it.
     fn job(&mut self) -> io::Result<bool> {
         for (files, operation) in JOB {
             for n in 0..files {
@@ -210,8 +209,8 @@ fn remove(files: &[PathBuf; 2]) -> io::Result<()> {
     files.iter().try_for_each(fs::remove_file)
 }
 
-/// Copies by reads and writes, as AIM7 does: calls that copy within the kernel would let some file
-/// systems share blocks instead.
+/// Copies by reads and writes, as AIM7 does. A copy within the kernel would let some file systems
+/// share blocks instead.
 fn copy(from: &Path, to: &Path, buffer: &mut [u8]) -> io::Result<()> {
     let (mut from, mut to) = (File::open(from)?, File::create(to)?);
     loop {

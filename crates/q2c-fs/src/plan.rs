@@ -1,4 +1,4 @@
-//! The points as a plan of the runner.
+//! The points of a benchmark as a plan of the runner.
 
 use crate::beside::{FsMeasurement, watched};
 use crate::files::{self, JobFile};
@@ -20,18 +20,18 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Time between readings of the threads' CPU time.
+/// Time between two readings of the threads' CPU time.
 const INTERVAL: Nanos = Nanos::from_millis(250);
 
-/// The system's words for a file system without room.
+/// The system's error text for a full file system.
 const FULL: &str = "No space left on device";
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsTrial {
     pub iops: f64,
-    /// Requests in flight at the device; `None` where its statistics could not be read.
+    /// Mean requests in flight at the device; `None` if its statistics could not be read.
     pub in_flight: Option<f64>,
-    /// Bytes that the device read for each byte of the jobs; `None` where that is not counted.
+    /// Bytes that the device read per byte that jobs read; `None` if that is not counted.
     pub from_device: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ impl Plan for FsPlan<'_> {
 }
 
 impl FsPlan<'_> {
-    /// One trial, with the time of all its jobs together, seconds.
+    /// Runs one trial. Also returns the time of all its jobs together, seconds.
     fn run_trial(
         &self,
         point: &FsPoint,
@@ -117,7 +117,7 @@ impl FsPlan<'_> {
         files: Vec<JobFile>,
         seed: u64,
     ) -> Result<Vec<JobPlan>, CellError> {
-        // A system call for each I/O, as programs do that share files.
+        // One system call per I/O, as in programs that share files.
         let engine = "pvsync2".parse::<EngineSpec>();
         let engine = engine.map_err(|error| CellError::Cell(format!("{error}")))?;
         let cpus = &self.bed.bench.spec.cpus;
@@ -202,7 +202,7 @@ fn pattern(access: Access) -> Pattern {
     }
 }
 
-/// I/Os per second of all lanes in the counted phase; `None` where a lane has none in it.
+/// I/Os per second of all lanes in the counted phase; `None` if a lane has no I/O in it.
 fn iops(data: &RunData) -> Option<f64> {
     let of_lane = |lane: &LaneData| {
         let phase = &lane.phases[1];
@@ -220,7 +220,7 @@ fn thread_seconds(data: &RunData) -> f64 {
     data.lanes.iter().map(of_lane).sum()
 }
 
-/// Keys of runs with the locks watched begin so; no trial's does.
+/// Prefix of the keys of runs with the locks watched; no trial's key has it.
 const LOCKS_OF: &str = "locks of ";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -229,7 +229,7 @@ pub(crate) struct FsLockProfile {
     pub profile: FsProfile,
 }
 
-/// One run of each point with locks and CPU time watched, which takes time at each wait.
+/// One run of each point with locks and CPU time watched, which slows each wait.
 pub(crate) struct LocksPlan<'p, 'a>(pub &'p FsPlan<'a>);
 
 impl Plan for LocksPlan<'_, '_> {
@@ -291,7 +291,7 @@ impl Observer for Readings<'_> {
 }
 
 impl Readings<'_> {
-    /// Requests in flight in the counted phase: the kernel adds up the milliseconds of each.
+    /// Mean requests in flight in the counted phase, from the kernel's sum of request milliseconds.
     fn in_flight(&self) -> Option<f64> {
         let [.., (from, before), (to, after)] = self.all.as_slice() else {
             return None;
@@ -313,7 +313,7 @@ mod tests {
         })
     }
 
-    /// Two requests were in flight in the second that counts.
+    /// Two requests were in flight during the second that counts.
     #[test]
     fn requests_in_flight_are_those_of_the_counted_phase() {
         let mut readings = Readings {

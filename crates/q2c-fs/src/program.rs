@@ -1,4 +1,4 @@
-//! A program of the user's on the file systems, under several numbers of CPUs.
+//! The user's program on the file systems, on several numbers of CPUs.
 
 use crate::Bed;
 use crate::beside::{FsMeasurement, watched};
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 
-/// Length of a trial before one has been measured, seconds.
+/// Expected length of a trial before the first one has been measured, seconds.
 const EXPECTED_S: f64 = 10.0;
-/// Lines of the program's output that an error shows.
+/// Number of the last output lines that an error shows.
 const LAST: usize = 3;
 
-/// The runner's plan. The metric is the program's own.
+/// The runner's plan. Its metric is the figure that the program prints.
 pub(crate) struct ProgramPlan<'a> {
     bed: Bed<'a>,
     command: &'a str,
@@ -35,7 +35,7 @@ impl<'a> ProgramPlan<'a> {
     }
 }
 
-/// The cells of work on each file system under each number of CPUs.
+/// The cells of `work`: each file system with each number of CPUs.
 pub(crate) fn plans(
     bed: Bed<'_>,
     seconds: f64,
@@ -55,7 +55,7 @@ pub(crate) fn plans(
     points.map(cell).collect()
 }
 
-/// Runs `work` in an empty folder of a file system, which is removed then.
+/// Runs `work` in an empty folder of a file system, and then removes the folder.
 pub(crate) fn in_folder(
     bed: Bed<'_>,
     fs: FileSystem,
@@ -71,7 +71,7 @@ pub(crate) fn in_folder(
     done
 }
 
-/// The expression, which must have a group.
+/// Compiles the expression, which must have a group.
 pub(crate) fn metric(text: &str) -> Result<Regex, Fault> {
     let tried = format_args!("understand --metric `{text}`");
     let regex = Regex::new(text).or_fault(Exit::Usage, tried)?;
@@ -111,7 +111,7 @@ impl Plan for ProgramPlan<'_> {
     }
 }
 
-/// The figure in the output of a program that ended with `status`: the last one that fits.
+/// The figure in the output of a program that ended with `status`: the last match.
 fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String> {
     let lines = output.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();
@@ -132,7 +132,7 @@ fn read(metric: &Regex, status: ExitStatus, output: &str) -> Result<f64, String>
         .ok_or_else(|| format!("read the metric: expected a number, found `{number}`"))
 }
 
-/// Returns the status with all that was printed; `None` when it was stopped.
+/// Runs the command. Returns its status and its whole output; `None` if it was stopped.
 fn run(
     command: &str,
     folder: &Path,

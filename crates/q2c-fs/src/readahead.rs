@@ -1,4 +1,4 @@
-//! How far the kernel reads ahead on a file system, held for as long as a trial lasts.
+//! How far the kernel reads ahead on a file system, set for the length of a trial.
 
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
@@ -7,11 +7,11 @@ use q2c_result::fs::FileSystem;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A setting in force. What was there before is put back when this value is dropped.
+/// A setting in force. Dropping this value restores the old one.
 pub(crate) struct HeldReadahead(Option<Guard>);
 
 impl HeldReadahead {
-    /// Sets how far is read ahead for files that are opened from then on.
+    /// Sets how far the kernel reads ahead in files that are opened from then on.
     pub(crate) fn begin(
         roots: &Roots,
         journal: Option<&Path>,
@@ -46,7 +46,7 @@ impl HeldReadahead {
     }
 }
 
-/// The file for the device in sysfs; Btrfs, which may lie on several, has one of its own.
+/// The sysfs file of the setting: the device's, or Btrfs's own, as Btrfs can have several devices.
 pub(crate) fn setting(roots: &Roots, fs: FileSystem, device: &Path) -> Option<PathBuf> {
     let path = match fs {
         FileSystem::Btrfs => btrfs(roots, device)?,

@@ -1,5 +1,5 @@
-//! Jobs that read their files in order through the page cache, which has none of them when a pass
-//! begins: what the kernel reads ahead decides their speed.
+//! Jobs that read their files in order through the page cache, which is empty at the start of each
+//! pass: their speed depends on what the kernel reads ahead.
 
 use crate::counted::{OperationCounter, in_threads};
 use crate::files::JobFile;
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between looks at whether the run is to stop.
+/// Time between two checks whether the run should stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a sector in the kernel's statistics.
 const SECTOR: u64 = 512;
@@ -62,8 +62,8 @@ pub(crate) fn trial(
     })
 }
 
-/// Reads a file's part in order, again and again, each time from the device. Returns the blocks
-/// that were read in the counted time, and its length in seconds.
+/// Reads a file's part in order, again and again, each time from the device. Returns the number of
+/// blocks in the counted time, and its length in seconds.
 fn passes(file: &JobFile, bs: Bytes, mut counted: OperationCounter<'_>) -> io::Result<(u64, f64)> {
     let mut buffer = vec![0; bs.0 as usize];
     let end = file.base.0 + file.span.0 / bs.0 * bs.0;
@@ -81,7 +81,7 @@ fn passes(file: &JobFile, bs: Bytes, mut counted: OperationCounter<'_>) -> io::R
     Ok(counted.finish())
 }
 
-/// What `read` gives at the begin and at the end of the counted part.
+/// Calls `read` at the start and at the end of the counted part.
 fn between<T>(counted: &OperationCounter<'_>, read: impl Fn() -> T) -> [T; 2] {
     [counted.from, counted.to].map(|moment| {
         while Instant::now() < moment && !counted.is_stopped() {

@@ -1,4 +1,4 @@
-//! The settings of a run: what is typed, what is checked, and the plan that the run's folder keeps.
+//! The settings of a run: the arguments, their checks, and the plan that the run's folder keeps.
 
 use crate::program::metric;
 use clap::Args;
@@ -114,12 +114,13 @@ fn size_or_none(text: &str) -> Result<Bytes, String> {
     }
 }
 
+/// The longest counted part or warm-up of a trial, seconds.
 const LONGEST: f64 = 3600.0;
 const JOBS: u32 = 1024;
 const TRIALS: u32 = 10_000;
 
 impl FsSettings {
-    /// Settles what depends on the CPUs: the plan has no choice left.
+    /// Fills in the defaults that depend on the CPUs, so that the plan has no choice left.
     pub fn settle(&mut self, cpus: &[CpuId]) {
         self.cpus = cpus.iter().map(|cpu| cpu.0).collect();
         self.jobs
@@ -133,17 +134,17 @@ impl FsSettings {
         self.control = Some(control).filter(|fs| self.file_systems.contains(fs));
     }
 
-    /// Numbers of jobs; for a program, of the CPUs on which it may run.
+    /// Numbers of jobs; for a program, numbers of CPUs that it may use.
     pub(crate) fn jobs(&self) -> &[u32] {
         self.jobs.as_deref().unwrap_or_default()
     }
 
-    /// Regular expression whose first group is the figure in what the program prints.
+    /// Regular expression whose first group is the figure in the program's output.
     pub(crate) fn metric(&self) -> &str {
         self.metric.as_deref().unwrap_or_default()
     }
 
-    /// Checks what was asked for.
+    /// Checks that the settings make sense together.
     pub fn check(&self) -> Result<(), Fault> {
         each_once("--fs", &self.file_systems)?;
         each_once("--sharing", &self.sharing)?;
@@ -216,12 +217,12 @@ impl FsSettings {
         self.jobs().iter().copied().max().unwrap_or(1)
     }
 
-    /// Bytes that the files need: a file for each job, and a shared one as large as all of them.
+    /// Bytes that the files need: one per job, and a shared one as large as all of them together.
     fn room(&self) -> Bytes {
         Bytes(2 * self.file.0 * u64::from(self.most_jobs()))
     }
 
-    /// All points of these file systems, and those that do not exist.
+    /// All points on these file systems, and those that make no sense, with the reason.
     pub(crate) fn points(&self, made: &[FileSystem]) -> (Vec<FsPoint>, Vec<FsLeftOut>) {
         let (mut points, mut left_out) = (Vec::new(), Vec::new());
         for (&fs, &access, &sharing) in iproduct!(made, &self.rw, &self.sharing) {
@@ -260,7 +261,7 @@ impl FsSettings {
         points
     }
 
-    /// Checks that some access has points at some level of sharing.
+    /// Fails if no access has points at any level of sharing.
     fn check_pairs(&self) -> Result<(), Fault> {
         let reasons_by_level = |&access: &Access| {
             let levels = self.sharing.iter();
@@ -276,7 +277,7 @@ impl FsSettings {
     }
 }
 
-/// Why this access has no points at a level of sharing; `None` where it has.
+/// Why this access makes no sense at a level of sharing; `None` if it does.
 fn senseless(access: Access, sharing: Sharing) -> Option<&'static str> {
     match (access, sharing) {
         (Access::Append, Sharing::Blocks) => {
@@ -311,7 +312,7 @@ pub(crate) mod tests {
     use super::*;
     use q2c_run::arguments::from_words;
 
-    /// All jobs on two file systems, on one CPU.
+    /// Settings with all accesses, two file systems and one CPU.
     pub(crate) fn good() -> FsSettings {
         let arguments = "--fs ext4,xfs --rw read,write,scan,append --jobs 1,2";
         let mut settings: FsSettings = from_words(arguments).unwrap();
@@ -323,7 +324,7 @@ pub(crate) mod tests {
     fn points_are_all_but_appended_blocks() {
         let spec = good();
         let (points, left_out) = spec.points(&spec.file_systems);
-        // Two file systems, three levels, four accesses, less two, two numbers of jobs.
+        // Factors: file systems; levels times accesses, minus two pairs; numbers of jobs.
         assert_eq!(points.len(), 2 * (3 * 4 - 2) * 2);
         let what: Vec<_> = left_out.iter().map(|left| left.what.as_deref()).collect();
         let both = [Some("scan same"), Some("append blocks")];

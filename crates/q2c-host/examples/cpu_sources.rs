@@ -1,9 +1,9 @@
-//! Compares the two sources of idle time under known loads. The text of `q2c_host::cpu_time` has a
-//! table of its results.
+//! Compares the two sources of idle time under known loads. The module documentation of
+//! `q2c_host::cpu_time` holds a table of its results.
 //!
-//! `cargo run -p q2c-host --example cpu_sources -- CPU [SECONDS] [FILE]` pins each load to CPU. Run
-//! it on a machine that is otherwise idle. FILE must not exist: it becomes the scratch file for
-//! direct reads.
+//! `cargo run -p q2c-host --example cpu_sources -- CPU [SECONDS] [FILE]` pins each load to CPU for
+//! SECONDS (5 by default). Run it on an otherwise idle machine. FILE must not exist: it becomes the
+//! scratch file for direct reads.
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 use q2c_host::Roots;

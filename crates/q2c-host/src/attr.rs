@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The file's text without the white space around it; `None` when it cannot be read or is empty.
+/// The file's text without surrounding white space; `None` when it cannot be read or is empty.
 pub fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
@@ -20,20 +20,20 @@ pub(crate) fn value<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// The CPUs of a list; `None` when the file cannot be read or holds no list.
+/// Parses the file as a CPU list; `None` when it cannot be read or holds no list.
 pub(crate) fn cpus(path: &Path) -> Option<Vec<CpuId>> {
     cpu_list::parse(&text(path)?)
 }
 
-/// Returns what follows `start`, trimmed, in the first line that begins with it.
+/// Returns the rest, trimmed, of the first line that begins with `start`.
 pub(crate) fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.lines()
         .find_map(|line| line.strip_prefix(start))
         .map(str::trim)
 }
 
-/// The chosen word of a list of choices: `b` of `a [b] c` or `a (b) c`, and the whole text if it
-/// has no brackets.
+/// The selected word of a list of choices: `b` of `a [b] c` or `a (b) c`. Text without brackets is
+/// returned whole.
 pub(crate) fn selected(text: &str) -> &str {
     let within = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
     within('[', ']')
@@ -42,8 +42,7 @@ pub(crate) fn selected(text: &str) -> &str {
         .trim()
 }
 
-/// The entries of a folder, sorted by name with numbers in numeric order; empty when it cannot be
-/// read.
+/// Paths of a folder's entries, in the order of [`sort`]; empty when it cannot be read.
 pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(dir).into_iter().flatten();
     let mut paths: Vec<PathBuf> = listed.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -51,7 +50,7 @@ pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Sorts paths by their last parts, with numbers in numeric order.
+/// Sorts names of letters and a number (`cpu10`) by the number, after all other names.
 pub(crate) fn sort(paths: &mut [PathBuf]) {
     paths.sort_by_cached_key(|p| {
         let name = name(p);
@@ -60,7 +59,7 @@ pub(crate) fn sort(paths: &mut [PathBuf]) {
     });
 }
 
-/// Opens a file for reading, and for writing if `write`, with further flags.
+/// Opens a file for reading, and also for writing if `write`; `flags` are passed to `open(2)`.
 pub(crate) fn open(path: &Path, write: bool, flags: OFlags) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);

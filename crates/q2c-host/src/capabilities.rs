@@ -11,15 +11,14 @@ pub const PERFMON: u32 = 38;
 /// Number of CAP_BPF.
 pub const BPF: u32 = 39;
 
-/// Whether a task with this `status` has the capability in force. A status without the line has
-/// none.
+/// True if `status`, the text of a task's `status` file, shows the capability as effective. False
+/// if the line is missing.
 pub fn has(status: &str, number: u32) -> bool {
     let held = attr::line(status, "CapEff:").and_then(|hex| u64::from_str_radix(hex, 16).ok());
     held.is_some_and(|held| held >> number & 1 == 1)
 }
 
-/// What gives a process the capabilities that it lacks, in words. Root lacks them in a container
-/// only.
+/// Advice in words on how to get missing capabilities. Root lacks them only in a container.
 pub fn remedy(root: bool) -> &'static str {
     if root {
         "it is root in a container that withholds them: run q2c outside of it, or start the container with them"

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use q2c_model::CpuId;
 
-/// No machine has a CPU with a greater number: Linux is built for at most 8192 CPUs so far.
+/// Greatest CPU number that is accepted. Linux is built for at most 8192 CPUs so far.
 const GREATEST: u32 = 65_535;
 
 /// The CPUs of a list, in the list's order; `None` when `text` is no list or names a CPU that no

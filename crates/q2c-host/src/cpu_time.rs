@@ -1,18 +1,18 @@
 //! How busy the machine's CPUs were between two moments, and how much CPU time a thread used.
 //!
-//! Two kernel counters tell a CPU's idle time, and they disagree:
+//! The kernel has two counters of a CPU's idle time, and they disagree:
 //!
 //! * `/proc/stat` (idle + iowait). With a tickless kernel (`CONFIG_NO_HZ_IDLE`, the default
 //!   everywhere) the kernel takes the idle loop's time from the clock at entry and exit, leaves out
 //!   interrupts that hit the idle CPU, and adds the idle period that still lasts at the read. The
 //!   count is exact to the 10 ms in which it is printed. The other columns (user, system, irq,
 //!   softirq) are sampled by the tick and miss work that keeps clear of it, unless the kernel
-//!   accounts interrupts by the clock. They tell where busy time went, and are never summed up to
-//!   it.
+//!   accounts interrupts by the clock. They show how busy time divides, but their sum is never
+//!   taken as the busy time.
 //! * cpuidle residency (`cpuidle/stateN/time`, microseconds). The kernel adds to it when a state is
-//!   left: an idle period that still lasts is not in it, however long. A state that is entered with
-//!   interrupts open (HLT, as `haltpoll` and the bare `default idle` do) contains the handler of
-//!   the interrupt that ends it. The idle loop's own entry and exit are never in it.
+//!   left, so an idle period that still lasts is missing, however long it is. A state entered with
+//!   interrupts enabled (HLT, by `haltpoll` and the bare `default idle`) includes the handler of
+//!   the interrupt that ends it. The idle loop's own entry and exit are never included.
 //!
 //! The table was measured over windows of 5 s on a virtual machine with 2 CPUs (KVM, Linux 6.18,
 //! driver haltpoll). Each load was pinned to one otherwise quiet CPU. Times are in seconds; those

@@ -1,9 +1,9 @@
-//! The doctor: tells what this machine can and cannot do, why, and the exact line that would change
+//! The doctor: reports what this machine can and cannot do, why, and the command that would change
 //! it.
 //!
-//! Checks only read; [`FixPlan::apply`] changes what they found wanting. Each group of checks has a
-//! file, and each check a line in the `REGISTRY`. A check that does not apply, because no target is
-//! named or the hardware is not there, is left out of the report.
+//! Checks only read; [`FixPlan::apply`] changes the settings that they found unfit. Each group of
+//! checks has a file, and each check a line in the `REGISTRY`. A check that does not apply, for
+//! want of a target or of the hardware, is left out of the report.
 
 mod abilities;
 mod cpu;

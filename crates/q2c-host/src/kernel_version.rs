@@ -15,7 +15,7 @@ pub const BPF_MAPS_UNLOCKED: KernelVersion = (5, 11);
 pub(crate) const DEFER_TASKRUN: KernelVersion = (6, 1);
 /// IOPOLL fails with EOPNOTSUPP on a device without poll queues.
 pub(crate) const IOPOLL_REFUSED: KernelVersion = (6, 12);
-/// The flags of requests (`RQF_*`) have other numbers since then.
+/// The flags of requests (`RQF_*`) have other numbers since this version.
 pub const REQUEST_FLAGS_ANEW: KernelVersion = (6, 12);
 /// IORING_SETUP_HYBRID_IOPOLL.
 pub(crate) const HYBRID_IOPOLL: KernelVersion = (6, 13);

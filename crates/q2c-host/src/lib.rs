@@ -1,9 +1,9 @@
 //! The machine that q2c runs on: readers of sysfs and procfs, CPU accounting, target checks, the
 //! restore guard and the doctor. The crate holds safe code only; unsafe code is in `q2c-sys`.
 //!
-//! Every reader takes the [`Roots`] of the trees it reads, so that tests can give it a made tree
-//! instead of the live one. The facts are given as the types of `q2c-result` (pure data), which
-//! this crate therefore uses beside `q2c-model` and `q2c-sys`.
+//! Every reader takes the [`Roots`] of the trees it reads, so that tests can pass a fake tree
+//! instead of the live one. Facts have the types of `q2c-result` (pure data), which this crate
+//! therefore uses beside `q2c-model` and `q2c-sys`.
 #![forbid(unsafe_code)]
 
 mod attr;

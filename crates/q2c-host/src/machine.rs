@@ -62,7 +62,7 @@ pub fn read(roots: &Roots) -> Machine {
     }
 }
 
-/// The facts of a simulated machine: it has CPUs, and no kernel.
+/// The facts of a simulated machine with these CPUs; its kernel is `simulated`.
 pub fn simulated(machine: &SimMachine, cpus: Vec<CpuId>) -> Machine {
     Machine {
         kernel: "simulated".to_owned(),
@@ -80,7 +80,7 @@ pub fn host(roots: &Roots) -> Option<String> {
     Some(format!("{name}, Linux {kernel}"))
 }
 
-/// The CPUs that are online; empty when sysfs does not tell.
+/// The CPUs that are online, in ascending order; empty when sysfs does not list them.
 pub fn online(roots: &Roots) -> Vec<CpuId> {
     attr::cpus(&roots.sys("devices/system/cpu/online")).unwrap_or_default()
 }
@@ -110,7 +110,7 @@ pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
 }
 
 fn arch(roots: &Roots) -> String {
-    // The file exists since Linux 6.1; on older kernels `uname` tells.
+    // The file exists since Linux 6.1; older kernels have only `uname`.
     let by_uname = || {
         rustix::system::uname()
             .machine()
@@ -139,9 +139,9 @@ pub(crate) fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
     Some(Bytes(kib * 1024))
 }
 
-/// Memory that this process can still take without swapping: the smallest of the kernel's estimate
-/// (`MemAvailable`) and of what the limits of its cgroup (version 2) and of the cgroups above
-/// leave. `None` where the kernel gives no estimate.
+/// Memory that this process can still take without swapping. It is the least of the kernel's
+/// estimate (`MemAvailable`) and the room below the limits of its cgroup (version 2) and those
+/// above. `None` where the kernel gives no estimate.
 pub fn free_memory(roots: &Roots) -> Option<Bytes> {
     let available = of_memory(roots, "MemAvailable")?;
     Some(limits_leave(roots).fold(available, Ord::min))
@@ -187,8 +187,8 @@ fn tsc_invariant(cpuinfo: &str) -> Option<bool> {
     has("tsc").then(|| has("constant_tsc") && has("nonstop_tsc"))
 }
 
-/// The preemption model. debugfs, which only root reads, tells the model in force; without it the
-/// kernel's version string tells how the kernel was built.
+/// The preemption model: the model in force from debugfs, which only root can read. Without debugfs
+/// it is the model that the kernel was built with, from its version string.
 fn preempt(roots: &Roots) -> Option<String> {
     if let Some(text) = attr::text(&roots.sys("kernel/debug/sched/preempt")) {
         return Some(attr::selected(&text).to_owned());

@@ -1,5 +1,5 @@
-//! Folders that only their owner and root can change: what is kept there was written by this user,
-//! and nobody can put a link in its way.
+//! Checks for folders that only their owner and root can change: their files are this user's own,
+//! and nobody else can put a link in their place.
 
 use itertools::Itertools;
 use rustix::process::geteuid;
@@ -12,14 +12,13 @@ const OTHERS_WRITE: u32 = 0o002;
 /// In a folder with this bit only the owner of an entry can remove or rename it.
 const STICKY: u32 = 0o1000;
 
-/// Checks that `folder`, and all folders above it, belong to this user or to root and cannot be
-/// changed by others. Those that do not exist yet are left out.
+/// Checks that `folder` and all folders above it belong to this user or to root, and that others
+/// cannot change them. Parts of the path that do not exist yet are not checked.
 pub fn check(folder: &Path) -> io::Result<()> {
     check_for(&[geteuid().as_raw()], folder)
 }
 
-/// As [`check`], for root who works for the user that called `sudo`: what belongs to that user is
-/// no stranger's.
+/// Like [`check`], but under `sudo`, folders of the user that called it are accepted too.
 pub fn check_behind_sudo(path: &Path) -> io::Result<()> {
     let mut users = vec![geteuid().as_raw()];
     if users == [0] {

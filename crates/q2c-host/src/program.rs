@@ -1,4 +1,4 @@
-//! Programs of the user's, run by a shell on named CPUs, and stopped with all that they started.
+//! Runs the user's programs by a shell on named CPUs, and stops them with all that they started.
 
 use q2c_model::CpuId;
 use q2c_sys::signal::unblock_in_child;
@@ -22,7 +22,7 @@ pub fn shell(command: &str) -> Command {
     shell
 }
 
-/// Starts a program that may run on these CPUs only.
+/// Starts a program that may run only on these CPUs.
 pub fn start_on(cpus: &[CpuId], program: &mut Command) -> io::Result<Child> {
     // A program starts with the CPUs of the thread that starts it.
     thread::scope(|scope| {
@@ -35,8 +35,8 @@ pub fn start_on(cpus: &[CpuId], program: &mut Command) -> io::Result<Child> {
     })
 }
 
-/// Waits for the end of a [`shell`]. When `stop` is raised it is killed with all of its group;
-/// `None` then.
+/// Waits until a [`shell`] ends, and returns its status. When `stop` becomes true, kills its whole
+/// process group and returns `None`.
 pub fn wait(mut child: Child, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {

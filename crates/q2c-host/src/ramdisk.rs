@@ -1,9 +1,9 @@
 //! RAM block devices for `q2c ramdisk`: made by the kernel module `ramdisk_mq`, or served by ublk.
 //!
-//! [`serve()`] is the server of a ublk device: a thread per hardware queue, and data in a file
-//! without a name in memory, which a small process ([`hold()`]) keeps as well. When the server ends
-//! by a signal, the device is deleted. When it is killed, requests wait, until a new server takes
-//! the device over with the data of the holder, or the restore guard deletes it.
+//! [`serve()`] is the server of a ublk device. It has a thread per hardware queue, and keeps the
+//! data in an anonymous memory file, which a small process ([`hold()`]) keeps open as well. A
+//! signal ends the server and deletes the device. When the server is killed, requests wait until a
+//! new server recovers the device with the holder's data, or the restore guard deletes it.
 
 pub mod module;
 mod queue;

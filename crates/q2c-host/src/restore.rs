@@ -8,12 +8,11 @@
 //! owner. `std::process::exit` runs no drop, so call [`Guard::undo`] before it.
 //!
 //! The caller chooses the journal folder (see [`default_folder`]). It holds one file
-//! `PID-STARTTIME-N.jsonl` per guard, which the guard locks for as long as it lives, and `locks/`
-//! with one file per setting, so that two runs cannot change one setting at a time. A setting is a
-//! file whose text is a value and which a reboot resets (sysfs, procfs). A ublk device is a change,
-//! too: it is undone by its deletion ([`Guard::device`]). So are the CPUs that a task may run on
-//! ([`Guard::allow`]), and the folder of a mount ([`Guard::folder`]). Journals of another boot
-//! are therefore removed without touching anything.
+//! `PID-STARTTIME-N.jsonl` per guard, which the guard locks for as long as it lives. `locks/` has
+//! one file per setting, so that two runs cannot change one setting at a time. A setting is a file
+//! whose text is a value and which a reboot resets (sysfs, procfs). Further changes are a ublk
+//! device ([`Guard::device`]), a kernel module, the CPUs that a task may run on ([`Guard::allow`]),
+//! and the folder of a mount. After a reboot, journals are removed without touching anything.
 
 mod entry;
 mod guard;

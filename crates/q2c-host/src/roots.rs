@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-/// The roots of the trees that the readers read. Tests put made trees in their place.
+/// The roots of the trees that the readers read. Tests put fake trees in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// sysfs, `/sys` on a live machine.
@@ -13,8 +13,8 @@ pub struct Roots {
     /// The kernels' modules, `/lib/modules` on a live machine. Only the kernel's build options are
     /// read there.
     pub modules: PathBuf,
-    /// Device nodes, `/dev` on a live machine. Only loop devices are opened there, to be asked for
-    /// the file behind them.
+    /// Device nodes, `/dev` on a live machine. Only loop devices are opened there, to ask for their
+    /// backing files.
     pub dev: PathBuf,
 }
 

@@ -9,9 +9,9 @@
 //! `q2c_sys::signal::unblock_in_child`.
 //!
 //! Not everything looks at the flag in time: a read from a pipe that nobody writes to, or a long
-//! simulation. So the same thread ends the program itself, [`GRACE`] after the first signal where
-//! nothing has to be ended in order (see [`Orderly`]), and at once at a second signal. Signals that
-//! come [`TOGETHER`] are one: timeout(1) sends its own to the program, then to its group.
+//! simulation. So the same thread ends the program itself. It does so [`GRACE`] after the first
+//! signal if nothing has to end in order (see [`Orderly`]), and at once at a second signal. Signals
+//! within [`TOGETHER`] are one: timeout(1) sends its own to the program, then to its group.
 
 use q2c_result::Exit;
 use q2c_sys::signal::{self, SignalFd, SignalSet};
@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 
 /// How long a program that has nothing to end in order may go on after a signal.
 pub(crate) const GRACE: Duration = Duration::from_millis(600);
-/// Signals so soon after the first are not a second one.
+/// Signals that come this soon after the first count as one with it.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// Time between two looks whether there is still something to end in order.
+/// Time between two looks at whether something still has to end in order.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Number of [`Orderly`] values.
@@ -39,7 +39,7 @@ static TO_END: AtomicUsize = AtomicUsize::new(0);
 pub struct Orderly(());
 
 impl Orderly {
-    /// Begins it.
+    /// Registers something that has to end in order, until the value is dropped.
     #[must_use]
     pub fn begin() -> Orderly {
         TO_END.fetch_add(1, Ordering::AcqRel);
@@ -53,12 +53,12 @@ impl Drop for Orderly {
     }
 }
 
-/// What is done before the program is ended at once. It is given the message for the user.
+/// Function that is called with the message for the user just before the program exits at once.
 pub type LastDeed = fn(&str);
 
-/// The signals that ask q2c to stop: all that end a program unless it handles them, but for KILL,
-/// for PIPE, and for those that tell of a fault of its own. Batch systems send some, as do limits
-/// of CPU time and file size: a write beyond such a limit then fails and is told.
+/// The signals that ask q2c to stop: all that end a program unless it handles them, except KILL,
+/// PIPE, and those that report a fault of the program. Batch systems send some, as do limits of CPU
+/// time and file size; a write beyond such a limit then fails with an error.
 const STOPPING: [Signal; 15] = [
     Signal::INT,
     Signal::TERM,
@@ -76,7 +76,7 @@ const STOPPING: [Signal; 15] = [
     Signal::POWER,
     Signal::STKFLT,
 ];
-/// The real-time signals that a program can be sent, which end it, too (signal(7)).
+/// Numbers of the real-time signals, which end a program too (signal(7)).
 const REAL_TIME: std::ops::RangeInclusive<i32> = 34..=64;
 
 /// The stop flag, and the number of the latest signal. Clones share both.

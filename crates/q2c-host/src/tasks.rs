@@ -16,7 +16,7 @@ pub enum Scheduling {
     RealTime,
 }
 
-/// A thread, as its `stat` in procfs tells.
+/// A thread, as its `stat` in procfs shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
     /// Thread id.
@@ -25,7 +25,7 @@ pub struct Thread {
     pub pid: u32,
     /// Id of the parent process.
     pub parent: u32,
-    /// Its name.
+    /// Name of the thread.
     pub comm: String,
     /// Whether it runs or waits for a CPU.
     pub runnable: bool,
@@ -67,8 +67,8 @@ pub fn thread(roots: &Roots, pid: u32, tid: u32) -> Option<Thread> {
     parse(&text, pid, tid)
 }
 
-/// The name may hold blanks and brackets; it ends at the last bracket. Field 3, the state, is the
-/// first behind it.
+/// Parses the text of `stat`. The name may hold spaces and brackets; it ends at the last bracket.
+/// Field 3, the state, is the first after it.
 fn parse(text: &str, pid: u32, tid: u32) -> Option<Thread> {
     let (before, after) = text.rsplit_once(") ")?;
     let (_, comm) = before.split_once('(')?;
@@ -106,7 +106,7 @@ pub fn allowed(roots: &Roots, pid: u32, tid: u32) -> Option<Vec<CpuId>> {
 pub struct Cpusets(HashMap<PathBuf, Option<Vec<CpuId>>>);
 
 impl Cpusets {
-    /// The CPUs that the control group of a process allows; `None` where no group says so.
+    /// The CPUs that the control group of a process allows; `None` where no group sets them.
     pub fn cpus_of_process(&mut self, roots: &Roots, pid: u32) -> Option<Vec<CpuId>> {
         let groups = fs::read_to_string(roots.proc(&format!("{pid}/cgroup"))).ok()?;
         let folder = folder(roots, &groups)?;
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!([10, 11, 12, 13].map(|id| family.kin(id)), [Kin::Of; 4]);
         assert_eq!([0, 1, 20].map(|id| family.kin(id)), [Kin::Other; 3]);
         assert_eq!(family.kin(30), Kin::Gone);
-        // What was told stays told when the process is gone.
+        // A result is kept after the process has ended.
         fs::remove_dir_all(roots.proc("12")).unwrap();
         assert_eq!(family.kin(12), Kin::Of);
     }

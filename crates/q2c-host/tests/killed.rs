@@ -1,7 +1,7 @@
 //! Tests that settings are put back when their owner is stopped by a signal or killed. This binary
 //! starts itself as the owner.
 //!
-//! The setting is a made file, and, with root and a free loop device, also a real one of a block
+//! The setting is a test file, and, with root and a free loop device, also a real one of a block
 //! queue. A test that is left out is counted as a skip.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 #![expect(clippy::print_stdout, reason = "this binary is its own test harness")]

@@ -1,19 +1,19 @@
 //! The cost model: what submitting, sleeping, waking, polling and interrupts cost on a machine.
 //!
-//! Calibration measures it with I/O in flight, the simulator uses it, and every run keeps it.
+//! Calibration measures it with I/O in flight, the simulator uses it, and every run stores it.
 
 use crate::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// A piecewise linear function given by its corner points, constant outside them.
+/// A piecewise linear function through its corner points, constant outside them.
 ///
-/// `x` is ascending, and `y` is as long as `x`. A curve without points is 0 everywhere. The field
+/// `x` is ascending, and `y` has the same length. A curve without points is 0 everywhere. The field
 /// that holds the curve states the units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// Abscissae of the corner points, ascending.
+    /// x coordinates of the corner points, ascending.
     pub x: Vec<f64>,
-    /// Ordinates of the corner points.
+    /// y coordinates of the corner points.
     pub y: Vec<f64>,
 }
 
@@ -49,10 +49,10 @@ impl Curve {
     }
 }
 
-/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, kept between `least(x)`
-/// and `most(x)`. There is one draw `z` per I/O, common to every configuration that is simulated on
-/// it. The field that holds the delay says what `x` is. The bounds matter to rules that look at
-/// extremes: without them a minimum finds the one draw that never happens.
+/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, limited to `least(x)` and
+/// `most(x)`. There is one draw `z` per I/O, common to all configurations simulated on it. The
+/// field that holds the delay says what `x` is. The limits matter to rules that use extremes:
+/// without them, a minimum could find a draw that never happens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WakeDelay {
     /// Median delay, ns.
@@ -61,79 +61,77 @@ pub struct WakeDelay {
     pub spread_ns: Curve,
     /// Smallest delay, ns.
     pub least_ns: Curve,
-    /// Largest delay, ns, stalls of the whole machine left out; an empty curve is no bound.
+    /// Largest delay, ns, without stalls of the whole machine; an empty curve means no limit.
     pub most_ns: Curve,
-    /// Standardised deviations in the order in which I/Os showed them. Late wake-ups come in
-    /// bursts, and a rule that keeps the least of a window sees another least in bursts than in
-    /// independent draws.
+    /// Standardised deviations in the order of the measured I/Os. Late wake-ups come in bursts, and
+    /// the minimum over a window differs between bursts and independent draws.
     pub z: Vec<f64>,
 }
 
-/// All costs of a simulated I/O on one machine, CPU, target and block size. All times are in
-/// nanoseconds.
+/// All costs of a simulated I/O on one machine, CPU, target and block size, all times in ns.
 ///
-/// A sleep is *clear* when the completion comes after the wake-up and the lead, and *hit* when the
-/// completion's interrupt comes before. In a hit sleep interrupt and timer meet, on this CPU or
-/// beside it, and the wake-up is later the closer they are.
+/// A sleep is *clear* if the completion comes after the wake-up and the lead, and *hit* if the
+/// completion's interrupt comes earlier. In a hit sleep, interrupt and timer meet, on this CPU or
+/// beside it; the closer they are, the later is the wake-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostModel {
     /// Block size at which the costs were measured.
     pub bs: Bytes,
-    /// Wall time of a submission, from just before the call to its return; median while polling.
+    /// Wall time of a submission, from just before the call to its return; median with polling.
     pub submit_ns: f64,
     /// From reaping to the next submission, median: the bookkeeping of the loop.
     pub turnaround_ns: f64,
     /// Delay of a clear wake-up; `x` is the sleep asked.
     pub wake_clear: WakeDelay,
-    /// Delay of a hit wake-up; `x` is the sleep asked less the device's latency and may be
+    /// Delay of a hit wake-up; `x` is the sleep asked minus the device's latency, and may be
     /// negative.
     pub wake_hit: WakeDelay,
-    /// The lead: how long before a poll would see it a completion disturbs the wake-up, because its
-    /// interrupt is handled on the sleeper's CPU or beside it. Never negative.
+    /// The lead: how long before a poll could see it a completion disturbs the wake-up, because its
+    /// interrupt runs on the sleeper's CPU or beside it. Never negative.
     pub hit_lead_ns: f64,
-    /// From the wake-up to the reaping when the completion was already there.
+    /// From the wake-up to the reaping if the completion was already there.
     pub reap_hit_ns: f64,
-    /// Thread CPU of a clear sleep (arming the timer, leaving the CPU, coming back), over the sleep
+    /// Thread CPU of a clear sleep (arming the timer, leaving the CPU, coming back), by the sleep
     /// asked.
     pub sleep_cpu_clear_ns: Curve,
-    /// Thread CPU of a hit sleep, the reaping included, over the sleep asked.
+    /// Thread CPU of a hit sleep, including the reaping, by the sleep asked.
     pub sleep_cpu_hit_ns: Curve,
-    /// Time that a sleep adds to the device's latency without any miss, over the sleep asked; may
-    /// be negative.
+    /// Time that a sleep without a miss adds to the device's latency, by the sleep asked; may be
+    /// negative.
     pub added_latency_ns: Curve,
-    /// Time that a sleep adds to the next submission, over the sleep asked; may be negative.
+    /// Time that a sleep adds to the next submission, by the sleep asked; may be negative.
     pub added_submit_ns: Curve,
-    /// Thread CPU of one interrupt-driven I/O, submission included.
+    /// Thread CPU of one interrupt-driven I/O, including the submission.
     pub interrupt_cpu_ns: f64,
-    /// Latency (U2C) of an interrupt-driven I/O above a polled one.
+    /// Latency (U2C) of an interrupt-driven I/O minus that of a polled one.
     pub interrupt_latency_ns: f64,
-    /// Busy CPU of the machine beyond the thread's own, per polled I/O.
+    /// Busy CPU time of the machine other than the thread's, per polled I/O.
     pub other_cpu_poll_ns: f64,
-    /// Busy CPU of the machine beyond the thread's own, per I/O that sleeps first.
+    /// Busy CPU time of the machine other than the thread's, per I/O that sleeps first.
     pub other_cpu_sleep_ns: f64,
-    /// Busy CPU of the machine beyond the thread's own, per interrupt-driven I/O.
+    /// Busy CPU time of the machine other than the thread's, per interrupt-driven I/O.
     pub other_cpu_interrupt_ns: f64,
 }
 
-/// Wake-up delay of the machine of [`CostModel::published`], ns: the published simulators' own.
+/// Wake-up delay in [`CostModel::published`], ns: that of the published simulators.
 const PUBLISHED_DELAY_NS: f64 = 2_000.0;
-/// A context switch and an interrupt, ns of CPU, as EHP was calibrated on: 1.487 us and 1.076 us.
+/// A context switch and an interrupt, ns of CPU: 1.487 us and 1.076 us in EHP's calibration.
 const PUBLISHED_SWITCH_NS: f64 = 1_487.0 + 1_076.0;
-/// A submission, ns of CPU. With a switch and an interrupt that makes 3.56 us per I/O by interrupt;
-/// published were 3.6 us on two of three devices.
+/// A submission, ns of CPU. With a switch and an interrupt, an interrupt-driven I/O takes 3.56 us;
+/// published are 3.6 us for two of three devices.
 const PUBLISHED_SUBMIT_NS: f64 = 1_000.0;
-/// What a sleep without a miss adds to the latency, ns: 0.29 to 0.48 us on three devices.
+/// Latency that a sleep without a miss adds, ns: published are 0.29 to 0.48 us on three devices.
 const PUBLISHED_ADDED_NS: f64 = 400.0;
-/// What an interrupt adds to the latency, ns: 1.7 to 2.1 us on three devices.
+/// Latency that an interrupt adds, ns: published are 1.7 to 2.1 us on three devices.
 const PUBLISHED_INTERRUPT_NS: f64 = 2_000.0;
-/// The largest time in a cost model, ns: a thousand seconds.
+/// The largest time in a cost model, ns: 1000 s.
 const MOST_NS: f64 = 1e12;
-/// Most corner points of a curve and draws of a delay. Calibrations have some thousands.
+/// Most corner points of a curve, and draws of a delay. Calibrations have some thousands.
 const MOST_POINTS: usize = 1 << 20;
 
 impl CostModel {
-    /// A machine on which every sleep ends `delay` late and nothing else costs, as the published
-    /// single-page simulators assume.
+    /// A machine on which every sleep ends `delay` late and nothing else costs time, as the
+    /// published single-page simulators assume.
     pub fn delayed(delay: Nanos) -> Self {
         let late = || WakeDelay {
             base_ns: Curve::constant(delay.0 as f64),
@@ -161,11 +159,11 @@ impl CostModel {
         }
     }
 
-    /// Checks that the costs are such as a machine can have: simulated time would stand still or
-    /// run backwards with negative ones.
+    /// Checks that a machine can have these costs: with negative ones, simulated time would stand
+    /// still or run backwards.
     ///
     /// # Errors
-    /// The name of the first cost that is wrong, with what was expected and found.
+    /// Fails with the name of the first wrong cost, what was expected and what was found.
     pub fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("submit_ns", self.submit_ns),
@@ -193,7 +191,7 @@ impl CostModel {
     }
 }
 
-/// Checks that a number lies between `least` and [`MOST_NS`].
+/// Checks that a number is between `least` and [`MOST_NS`], both included.
 fn within(name: &str, value: f64, least: f64) -> Result<(), String> {
     if (least..=MOST_NS).contains(&value) {
         return Ok(());
@@ -239,14 +237,14 @@ impl WakeDelay {
         draws.try_for_each(|&draw| within(&z, draw, -MOST_NS))
     }
 
-    /// The delay at `x` for the draw `z`.
+    /// The delay at `x` for the draw `z`, ns.
     pub fn value_at(&self, x: f64, z: f64) -> f64 {
         let (least, most) = self.bounds(x);
         let delay = self.base_ns.delay_at(x) + self.spread_ns.delay_at(x) * z;
         delay.min(most).max(least)
     }
 
-    /// Smallest and largest delay at `x`, ns. The largest is infinite where `most_ns` is empty.
+    /// Smallest and largest delay at `x`, ns. The largest is infinite if `most_ns` is empty.
     pub fn bounds(&self, x: f64) -> (f64, f64) {
         let bounded = !self.most_ns.x.is_empty();
         let most = if bounded {
@@ -262,8 +260,8 @@ impl WakeDelay {
 mod tests {
     use super::*;
 
-    /// Published were 2.76 us of CPU per I/O by interrupt on one device and 3.6 us on two, their
-    /// submissions included (DPAS, FAST'26, from IOPS and CPU at one thread).
+    /// Published are 2.76 us of CPU per interrupt-driven I/O on one device and 3.6 us on two,
+    /// including submissions (DPAS, FAST'26, from IOPS and CPU with one thread).
     #[test]
     fn the_published_machine_is_one() {
         let machine = CostModel::published();

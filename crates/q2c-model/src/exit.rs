@@ -50,13 +50,13 @@ impl Exit {
         ),
     ];
 
-    /// For a command that did what it was asked for: whether the outcome meets what was required.
+    /// [`Exit::Done`] if a command's outcome meets the requirements, else [`Exit::Requirements`].
     pub fn requirements(met: bool) -> Exit {
         if met { Exit::Done } else { Exit::Requirements }
     }
 
-    /// For a file or a folder that the user named for output and that cannot be made: the name is
-    /// wrong, the machine forbids it, or its disk fails.
+    /// The exit if a file or folder for output cannot be made: its name is wrong, the machine
+    /// forbids it, or its disk fails.
     pub fn of_output(error: &io::Error) -> Exit {
         match error.kind() {
             io::ErrorKind::NotFound
@@ -70,9 +70,9 @@ impl Exit {
         }
     }
 
-    /// Whether a disk fails, or is full: EIO, ENXIO, ENODEV, ENOSPC, EBADMSG, ETIMEDOUT, ESTALE,
-    /// EUCLEAN, EREMOTEIO, EDQUOT. Anything else is refused, by permissions or by a file system
-    /// that has no such thing. An error without a number is of q2c's own reading or writing.
+    /// True if a disk fails or is full: EIO, ENXIO, ENODEV, ENOSPC, EBADMSG, ETIMEDOUT, ESTALE,
+    /// EUCLEAN, EREMOTEIO, EDQUOT. Other errors come from permissions or from missing features of a
+    /// file system. An error without a number comes from q2c's own reading or writing.
     fn is_of_disk(error: &io::Error) -> bool {
         let number = error.raw_os_error();
         is_full(error)
@@ -80,7 +80,8 @@ impl Exit {
                 .is_none_or(|n| matches!(n, 5 | 6 | 19 | 28 | 74 | 110 | 116 | 117 | 121 | 122))
     }
 
-    /// For a file of rows that memory does not hold: its disk is full, or it cannot be made there.
+    /// The exit if rows that exceed the memory cannot be spilled: disk full, or no file can be
+    /// made.
     pub fn of_spill(error: &io::Error) -> Exit {
         if is_full(error) {
             Exit::Device
@@ -89,8 +90,8 @@ impl Exit {
         }
     }
 
-    /// Whether the error, or one behind it, is a limit on open files, of the process (EMFILE) or of
-    /// the system (ENFILE). It is the machine's, whatever file it was met at.
+    /// True if the error, or one of its sources, is a limit on open files of the process (EMFILE)
+    /// or the system (ENFILE). The machine is then to blame, whatever the file.
     pub fn is_limit(error: &(dyn Error + 'static)) -> bool {
         let mut causes = std::iter::successors(Some(error), |error| (*error).source());
         causes.any(|cause| {
@@ -100,7 +101,7 @@ impl Exit {
         })
     }
 
-    /// The status given to the operating system.
+    /// The exit status for the operating system.
     pub const fn code(self) -> u8 {
         self as u8
     }

@@ -1,17 +1,17 @@
-//! The one fault that ends a command, in libraries as in the program.
+//! The error type that ends a command, in libraries as in the program.
 
 use crate::Exit;
 use std::error::Error;
 use std::fmt::Display;
 
-/// The reason why something could not be done: one text, the exit code of a command that it ends,
-/// and the error behind it.
+/// The reason why something failed: a message, the exit code of a command that it ends, and the
+/// source error, if any.
 ///
-/// The text continues the words "q2c: failed to", so it begins with a verb. It says what was tried,
-/// on what, what was expected and found, and what to do next. It holds the words of the source
-/// where these help, so nobody has to print the chain of sources.
+/// The message continues "q2c: failed to", so it begins with a verb. It says what was tried, on
+/// what, what was expected and found, and what to do next. It includes the source's message if that
+/// helps, so that nobody needs to print the chain of sources.
 ///
-/// Where a caller decides by the kind of an error, the error is an enum with `From<_> for Fault`.
+/// If callers need the kind of an error, the error is an enum with `From<_> for Fault`.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
@@ -21,7 +21,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault that no other error is behind.
+    /// Makes a fault without a source.
     pub fn new(exit: Exit, message: impl Display) -> Self {
         Fault {
             exit,
@@ -30,33 +30,33 @@ impl Fault {
         }
     }
 
-    /// A fault whose text is that of the error behind it.
+    /// Makes a fault from an error, with the error's message and the error as source.
     pub fn from_error(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let error = error.into();
         Fault::new(exit, &error).with_source(error)
     }
 
-    /// The fault of a wrong command line.
+    /// Makes the fault for a wrong command line.
     pub fn usage(message: impl Display) -> Self {
         Fault::new(Exit::Usage, message)
     }
 
-    /// The fault of an input that cannot be read or is wrong.
+    /// Makes the fault for an input that cannot be read or is wrong.
     pub fn input(message: impl Display) -> Self {
         Fault::new(Exit::Input, message)
     }
 
-    /// The fault of a machine that does not have or permit what is needed.
+    /// Makes the fault for a machine that lacks or forbids what is needed.
     pub fn environment(message: impl Display) -> Self {
         Fault::new(Exit::Environment, message)
     }
 
-    /// The fault of a signal that came in the middle of the work.
+    /// Makes the fault for a signal during the work.
     pub fn stopped(message: impl Display) -> Self {
         Fault::new(Exit::Interrupted, message)
     }
 
-    /// The same fault, with the error behind it.
+    /// Returns the fault with this error as its source.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Fault {
@@ -65,13 +65,13 @@ impl Fault {
         }
     }
 
-    /// The same fault with another exit code, for a caller that knows better what is to blame.
+    /// Returns the fault with another exit code, for a caller that knows the cause better.
     #[must_use]
     pub fn with_exit(self, exit: Exit) -> Self {
         Fault { exit, ..self }
     }
 
-    /// The same fault with more behind its text: what else is to be known or done.
+    /// Returns the fault with more text after its message, such as further advice.
     #[must_use]
     pub fn followed_by(self, more: &str) -> Self {
         Fault {
@@ -80,8 +80,8 @@ impl Fault {
         }
     }
 
-    /// The fault of a run that goes on: what would be wrong in the command line was read from the
-    /// run's plan, which is an input.
+    /// Converts the fault for a resumed run: a usage error becomes an input error, because its
+    /// values come from the run's plan and not from the command line.
     #[must_use]
     pub fn of_plan(self) -> Self {
         match self.exit {
@@ -95,24 +95,24 @@ impl Fault {
         self.exit
     }
 
-    /// The error of this type that is behind this fault; `None` where there is none.
+    /// The first error of this type in the chain of sources, if there is one.
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
         let mut causes = std::iter::successors(self.source(), |error| (*error).source());
         causes.find_map(|cause| cause.downcast_ref())
     }
 
-    /// The text, which continues the words "q2c: failed to".
+    /// The message, which continues the words "q2c: failed to".
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// Makes a [`Fault`] of another error, at the place where it happens.
+/// Turns another error into a [`Fault`], at the place where it happens.
 pub trait OrFault<T> {
-    /// Takes the text of the error as it is.
+    /// Uses the error's message unchanged.
     fn or_exit(self, exit: Exit) -> Result<T, Fault>;
 
-    /// Puts what was tried before the text of the error: "read FILE: no such file".
+    /// Puts what was tried before the error's message: "read FILE: no such file".
     fn or_fault(self, exit: Exit, tried: impl Display) -> Result<T, Fault>;
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The crate is pure data: it reads no clock and touches no device.
 
-/// What works alike on every field of a struct whose fields all have its type parameter.
+/// Functions that treat all fields of a struct alike; each field has the struct's type parameter.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each_field {
@@ -28,7 +28,8 @@ macro_rules! each_field {
             }
         }
 
-        /// Several runs, each field as the series of its values in the order of the runs.
+        /// Collects several runs: each field becomes the series of its values, in the order of the
+        /// runs.
         impl<T> FromIterator<$kind<T>> for $kind<Vec<T>> {
             fn from_iter<I: IntoIterator<Item = $kind<T>>>(runs: I) -> Self {
                 let mut columns = Self::default();
@@ -73,6 +74,6 @@ pub use values::{
     time_within,
 };
 
-/// For [`kept_as_text`].
+/// Re-exported for the macro [`kept_as_text`].
 #[doc(hidden)]
 pub use serde;

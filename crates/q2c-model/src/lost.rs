@@ -1,21 +1,21 @@
-//! Why a recording by q2c lacks I/Os or events, and what to do about it, in words. The reasons are
+//! Why a recording by q2c lacks I/Os or events, and what to do about it, as text. The reasons are
 //! keys of [`TraceMeta::unmatched`](crate::TraceMeta::unmatched).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What lets a recording see the ends that the kernel does not show to BPF programs.
+/// Advice for recordings that lack ends which the kernel does not show to BPF programs.
 pub const BY_TRACEFS: &str = "take --by tracefs, which sees ends that a BPF program is not shown";
 
 struct LossReason {
     /// The key in `unmatched`.
     reason: &'static str,
-    /// The reason in words that follow a number of I/Os or events.
+    /// The reason as text that follows a number of I/Os or events.
     cause: &'static str,
     remedy: &'static str,
 }
 
-/// Losses of I/Os. Other reasons in `unmatched` count something that is not lost.
+/// Reasons that count lost I/Os. Other reasons in `unmatched` are not losses.
 const IOS: [LossReason; 4] = [
     LossReason {
         reason: "never completed",
@@ -39,14 +39,14 @@ const IOS: [LossReason; 4] = [
     },
 ];
 
-/// The loss of events, of which a recording by tracefs consists. It counts no I/Os.
+/// The reason that counts lost events, of which recordings by tracefs consist, not I/Os.
 const EVENTS: LossReason = LossReason {
     reason: "lost: event overwritten in the kernel's buffer",
     cause: "written over before q2c had read them",
     remedy: "record while the disk and the CPUs do less, or by BPF",
 };
 
-/// How many I/Os have no record, in words.
+/// Says how many I/Os have no record.
 pub fn without_record(ios: u64) -> String {
     match ios {
         1 => "1 I/O has no record".to_owned(),
@@ -54,22 +54,22 @@ pub fn without_record(ios: u64) -> String {
     }
 }
 
-/// The losses of a recording.
+/// The losses of a recording, as text.
 pub struct Losses {
-    /// Whether they are I/Os; else they are events.
+    /// True if I/Os were lost, false if events were.
     pub of_ios: bool,
-    /// The reasons, each with its number, the largest number first.
+    /// The reasons, each with its number, in falling order of the numbers.
     pub causes: String,
-    /// What to do, in the same order.
+    /// The remedies, in the same order.
     pub remedies: String,
 }
 
 impl Losses {
-    /// The losses among the reasons of a recording; `None` without any.
+    /// Returns the losses among the reasons in `unmatched`; `None` if there are none.
     pub fn from_counts(unmatched: &BTreeMap<String, u64>) -> Option<Losses> {
         let of_ios = !unmatched.contains_key(EVENTS.reason);
-        // A recording that went on by tracefs has both kinds. What never completed is lost by BPF
-        // alone, which tells of other losses besides.
+        // A recording that fell back to tracefs has both kinds. "never completed" counts as a loss
+        // only with BPF, of which another loss of I/Os is the sign.
         let mut others = IOS[1..].iter();
         let by_bpf = others.any(|loss| unmatched.contains_key(loss.reason));
         let ios = if of_ios || by_bpf { &IOS[..] } else { &[] };
@@ -87,7 +87,7 @@ impl Losses {
         })
     }
 
-    /// Whether a reason counts lost I/Os or events.
+    /// True if a reason counts lost I/Os or events.
     pub fn counts(reason: &str) -> bool {
         let mut losses = IOS.iter().chain([&EVENTS]);
         losses.any(|loss| loss.reason == reason)
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(said, ["1 I/O has no record", "2 I/Os have no record"]);
     }
 
-    /// What is in flight at the end of a recording by tracefs is none of its lost events.
+    /// I/Os in flight at the end of a recording by tracefs are not among its lost events.
     #[test]
     fn lost_events_are_told_alone() {
         let lost = losses(&[

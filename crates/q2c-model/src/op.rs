@@ -25,7 +25,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All operations; each stands at its own number.
+    /// All operations, each at the index `op as usize`.
     pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
 
     /// The name used in files and tables.
@@ -39,8 +39,8 @@ impl Op {
         }
     }
 
-    /// The direction under which statistics count the operation. Everything that is not a read
-    /// counts as a write, as `rq_data_dir` does in the kernel (include/linux/blk-mq.h).
+    /// The direction under which statistics count the operation. Every operation other than a read
+    /// counts as a write, as in the kernel's `rq_data_dir` (include/linux/blk-mq.h).
     pub const fn direction(self) -> Direction {
         match self {
             Op::Read => Direction::Read,
@@ -70,7 +70,7 @@ impl FromStr for Op {
     }
 }
 
-/// Read or write. Sleep rules keep the two apart.
+/// Read or write. Sleep rules keep separate statistics for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -81,7 +81,7 @@ pub enum Direction {
     Write,
 }
 
-/// Where the times of a record were taken. The two are never mixed in one statistic.
+/// The layer in which the times of a record were taken. A statistic never mixes layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
@@ -114,23 +114,23 @@ impl OpFlags {
     pub const META: OpFlags = OpFlags(2);
     /// Forced unit access: the data are on the medium before the completion.
     pub const FUA: OpFlags = OpFlags(4);
-    /// The kernel reads ahead of need.
+    /// The kernel reads data before they are needed.
     pub const READAHEAD: OpFlags = OpFlags(8);
     /// The request was completed by polling the device's queue.
     pub const POLLED: OpFlags = OpFlags(16);
     /// The I/O is a part of a bio that the block layer split (blktrace's X), because it was longer
-    /// than the device takes. All parts have the thread and the time queued of the whole.
+    /// than the device takes. All parts have the thread and the queueing time of the whole.
     pub const SPLIT: OpFlags = OpFlags(32);
-    /// The time of one of the request's events lay before that of an event above it in the source,
-    /// and was taken as that one's. So its times belong in no figure.
+    /// The time of an event was before that of an earlier event in the source, which replaced it.
+    /// So no figure may use the times.
     pub const UNTIMED: OpFlags = OpFlags(64);
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     pub const fn contains(self, other: OpFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     pub const fn union(self, other: OpFlags) -> OpFlags {
         OpFlags(self.0 | other.0)
     }

@@ -1,5 +1,5 @@
-//! The figures by which ways of waiting for I/Os are compared. A lane, a trial, a simulation and a
-//! result have the same figures; only the form of a figure differs.
+//! The figures that compare ways of waiting for I/Os. Lanes, trials, simulations and results have
+//! the same figures; only the form of a figure differs.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -46,7 +46,7 @@ pub struct Latencies<T> {
 each_field!(Latencies, mean_ns, p50_ns, p99_ns, p999_ns);
 
 impl Latencies<f64> {
-    /// From the mean, and a function that gives the percentile of a share, 0..1.
+    /// Makes the latencies from the mean and a function from a share (0..1) to its percentile, ns.
     pub fn from_percentiles(mean_ns: f64, mut percentile_ns: impl FnMut(f64) -> f64) -> Self {
         Latencies {
             mean_ns,
@@ -57,7 +57,7 @@ impl Latencies<f64> {
     }
 }
 
-/// The figures of a simulated run. All of them follow from the recorded times and the cost model.
+/// The figures of a simulated run, which follow from the recorded times and the cost model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimulatedFigures {
     /// Speed, cost and sleeps. A simulated rule handles all I/Os.
@@ -65,8 +65,8 @@ pub struct SimulatedFigures {
     pub rates: Rates<f64>,
     /// Thread CPU per I/O, ns.
     pub cpu_ns_per_io: f64,
-    /// Thousand I/Os per second and busy CPU of the machine; infinite where no CPU was busy, for
-    /// which JSON has `null`.
+    /// Thousand I/Os per second / busy CPUs of the machine. Infinite if no CPU was busy, which JSON
+    /// stores as `null`.
     #[serde(deserialize_with = "or_infinite")]
     pub kiops_per_core: f64,
     /// Time from completion to reaping / latency, both summed over all I/Os (T_over of the PAS
@@ -79,7 +79,7 @@ pub struct SimulatedFigures {
     pub latencies: Latencies<f64>,
 }
 
-/// A number; infinity where JSON has none.
+/// Reads a number; `null` in JSON means infinity.
 fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     if !from.is_human_readable() {
         return f64::deserialize(from);
@@ -88,7 +88,7 @@ fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 }
 
 impl SimulatedFigures {
-    /// The mean of each figure over several runs; not a number without runs.
+    /// The mean of each figure over several runs; NaN without runs.
     pub fn mean(runs: &[SimulatedFigures]) -> SimulatedFigures {
         let n = runs.len() as f64;
         let mean = |figure: fn(&SimulatedFigures) -> f64| runs.iter().map(figure).sum::<f64>() / n;
@@ -105,9 +105,9 @@ impl SimulatedFigures {
     }
 }
 
-/// The parts of U2C of I/Os whose block-layer requests are known. They follow each other in time,
-/// and add up to U2C. An I/O that the kernel split has the hand-over of its first request and the
-/// completion of its last.
+/// The parts of U2C, for I/Os whose block-layer requests are known. They are successive in time and
+/// add up to U2C. A split I/O has the hand-over of its first request and the completion of its
+/// last.
 ///
 /// `T` is the form of each part: `u64` for one I/O, `f64` for a mean over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,16 +116,16 @@ pub struct U2cParts<T> {
     pub submission_ns: T,
     /// From the hand-over to the completion (C), ns.
     pub device_ns: T,
-    /// From the completion to the return of the submitting call, ns; 0 where the call returned
-    /// before the completion. In a virtual machine the call can last as long as the device needs,
-    /// because the host takes the request within it.
+    /// From the completion to the return of the submitting call, ns; 0 if the call returned before
+    /// the completion. In a virtual machine, the call can last as long as the device, because the
+    /// host handles the request during the call.
     pub return_ns: T,
-    /// From the completion, or from the call's return where that came later, to the end of the
-    /// sleep that was asked for, ns; 0 where the thread did not sleep, or asked for less.
+    /// From the completion, or the later return of the call, to the end of the sleep asked, ns; 0
+    /// if the thread did not sleep, or if the sleep asked was shorter.
     pub oversleep_ns: T,
-    /// From the latest of completion, return and the end of the sleep asked to the wake-up, ns; 0
-    /// where the thread did not sleep, or woke before the completion. The timer, the CPU or the
-    /// scheduler were late.
+    /// From the latest of completion, return and end of the sleep asked to the wake-up, ns; 0 if
+    /// the thread did not sleep, or woke before the completion. It is lateness of the timer, the
+    /// CPU or the scheduler.
     pub wakeup_ns: T,
     /// From the latest of completion, return and wake-up to the reaping, ns.
     pub reap_ns: T,
@@ -160,7 +160,7 @@ impl<T: std::iter::Sum> U2cParts<T> {
 mod tests {
     use super::*;
 
-    /// A rule that waits by interrupts uses no CPU where the costs know none.
+    /// If the costs are all zero, a rule that waits by interrupts uses no CPU.
     #[test]
     fn no_cpu_survives_json() {
         let none = SimulatedFigures {

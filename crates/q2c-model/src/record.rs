@@ -1,12 +1,12 @@
-//! The I/O record: one row per request, with the same columns for every source. The Parquet format
-//! `q2c.trace` keeps them.
+//! The I/O record: one row per request, with the same columns for all sources. The Parquet format
+//! `q2c.trace` stores it.
 
 use crate::{Bytes, DevId, Layer, Nanos, Op, OpFlags, Sectors};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One request. Times count from the trace's start on the trace's clock. A column is `None` when
-/// the source lacks it.
+/// One request. Times are relative to the trace's start, on the trace's clock. A column is `None`
+/// if the source lacks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoRecord {
     /// Number of the request in the trace, from 0, unique.
@@ -29,8 +29,8 @@ pub struct IoRecord {
     pub depth_at_submit: u32,
     /// Block layer: when the bio was queued (Q).
     pub queue_ns: Option<Nanos>,
-    /// Block layer: when a request was allocated (G). Where `merged_into` is set, when the I/O
-    /// joined that one's request (M).
+    /// Block layer: when a request was allocated (G). If `merged_into` is set, when the I/O was
+    /// merged into that request (M).
     pub getrq_ns: Option<Nanos>,
     /// Block layer: when the request was inserted into the scheduler (I).
     pub insert_ns: Option<Nanos>,
@@ -40,17 +40,17 @@ pub struct IoRecord {
     pub complete_ns: Option<Nanos>,
     /// User layer: the time just before the submitting call.
     pub submit_ns: Option<Nanos>,
-    /// User layer: when the submitting call returned. Sleep rules count from here.
+    /// User layer: when the submitting call returned. The wait of sleep rules starts here.
     pub submit_end_ns: Option<Nanos>,
     /// User layer: when the program saw the completion.
     pub reap_ns: Option<Nanos>,
-    /// User layer: the sleep that a rule asked for (a duration); `None` when it asked for none.
+    /// User layer: the sleep that a rule asked for (a duration); `None` if it asked for none.
     pub sleep_asked_ns: Option<Nanos>,
     /// User layer: the sleep's length from call to return (a duration).
     pub slept_ns: Option<Nanos>,
-    /// User layer: whether the first poll after the wake-up already found the completion.
+    /// User layer: true if the first poll after the wake-up already found the completion.
     pub missed: Option<bool>,
-    /// Id of the process that submitted.
+    /// Id of the process that submitted the request.
     pub pid: Option<u32>,
     /// Name of the process, as the kernel keeps it (15 bytes; bytes that are not UTF-8 are
     /// replaced).
@@ -65,15 +65,15 @@ pub struct IoRecord {
     pub tag: Option<u32>,
     /// Id of the cgroup.
     pub cgroup: Option<u64>,
-    /// Negative errno, or 0; `None` when the source does not tell.
+    /// Negative errno, or 0; `None` if the source lacks it.
     pub error: Option<i32>,
-    /// The request (an `id`) that carried this one after a merge.
+    /// Id of the request that carried this one after a merge.
     pub merged_into: Option<u64>,
 }
 
 impl IoRecord {
-    /// A record with the columns that are always present; lane 0, depth 1 and every other column
-    /// empty.
+    /// Makes a record with the columns that are always present; lane 0, depth 1, and all other
+    /// columns empty.
     #[inline]
     pub fn new(
         id: u64,
@@ -95,8 +95,8 @@ impl IoRecord {
         }
     }
 
-    /// Whether the times belong in no figure: they are marked so ([`OpFlags::UNTIMED`]), or one
-    /// lies before that of an earlier stage.
+    /// True if no figure may use the times: they are marked ([`OpFlags::UNTIMED`]), or one is
+    /// before that of an earlier stage.
     pub fn is_untimed(&self) -> bool {
         let (user, block) = self.times();
         self.flags.contains(OpFlags::UNTIMED)
@@ -104,7 +104,7 @@ impl IoRecord {
             || !user.into_iter().flatten().is_sorted()
     }
 
-    /// The times of the user layer and of the block layer, in the order of a request's life.
+    /// The times (submit, submit end, reap) and (Q, G, I, D, C), in the order of a request's life.
     pub fn times(&self) -> ([Option<Nanos>; 3], [Option<Nanos>; 5]) {
         let user = [self.submit_ns, self.submit_end_ns, self.reap_ns];
         let (getrq, insert, issue) = (self.getrq_ns, self.insert_ns, self.issue_ns);
@@ -112,19 +112,19 @@ impl IoRecord {
         (user, block)
     }
 
-    /// U2C, from just before the submission to the reaping; `None` without user-layer times, and
-    /// where they are in no figure.
+    /// U2C, from just before the submission to the reaping; `None` if a time is missing or no
+    /// figure may use the times.
     pub fn u2c(&self) -> Option<Nanos> {
         self.between(self.submit_ns, self.reap_ns)
     }
 
-    /// Q2C, from queued to complete; `None` without block-layer times, and where they are in no
-    /// figure.
+    /// Q2C, from queueing to completion; `None` if a time is missing or no figure may use the
+    /// times.
     pub fn q2c(&self) -> Option<Nanos> {
         self.between(self.queue_ns, self.complete_ns)
     }
 
-    /// D2C, from issue to complete; `None` without these times, and where they are in no figure.
+    /// D2C, from issue to completion; `None` if a time is missing or no figure may use the times.
     pub fn d2c(&self) -> Option<Nanos> {
         self.between(self.issue_ns, self.complete_ns)
     }
@@ -135,18 +135,18 @@ impl IoRecord {
     }
 }
 
-/// Facts about a trace as a whole. They are kept in the Parquet file's key-value metadata.
+/// Facts about a whole trace, stored in the Parquet file's key-value metadata.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceMeta {
-    /// Unix time of the trace's origin (time 0), nanoseconds; `None` when the source does not tell.
+    /// Unix time of the trace's time 0, ns; `None` if the source lacks it.
     pub start_unix_ns: Option<u64>,
-    /// The clock of all times: `CLOCK_MONOTONIC`, or the name that the source gives it.
+    /// The clock of all times: `CLOCK_MONOTONIC`, or the source's name for it.
     pub clock: String,
-    /// The program or format from which the trace comes (`q2c`, `latency-list`, `csv`).
+    /// The program or format that the trace comes from (`q2c`, `latency-list`, `csv`).
     pub source: String,
     /// Version of the source.
     pub source_version: String,
-    /// The file to which the offsets belong, when the target was a file.
+    /// The file to which the offsets refer, if the target was a file.
     pub file: Option<String>,
     /// Number of events that the source lost.
     pub lost: u64,

@@ -1,5 +1,5 @@
-//! The options of a replay of a trace, and the changes that it may make in the trace's requests.
-//! Typed values, plans and results have these types.
+//! Options of a replay of a trace, and the changes that it may make to requests. Option values,
+//! plans and results use these types.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A difference between a request of the trace and what the replay did with it.
+/// A difference between a request of the trace and its replay. "It" below is the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -21,26 +21,26 @@ pub enum Change {
     DiscardLeftOut,
     /// It is an operation that engines do not have, and is left out.
     OtherLeftOut,
-    /// It has no bytes, so it is left out.
+    /// It has no data, so it is left out.
     Empty,
     /// It lies beyond the end of its device's region of the target, and is left out.
     Beyond,
-    /// Its offset or length was not a multiple of the target's blocks and was aligned.
+    /// Its offset or length was not a multiple of the target's block size, and was aligned.
     Aligned,
-    /// It was longer than there is room for, and was shortened.
+    /// It was longer than the room on the target, and was shortened.
     Shortened,
     /// Its offset was scaled to the target.
     Scaled,
-    /// Its piece of 1 MiB was moved to another place.
+    /// The 1 MiB piece that contains it was moved to another place.
     Dense,
-    /// Its offset began again at the start of its device's region of the target.
+    /// Its offset was wrapped to the start of its device's region of the target.
     Modulo,
-    /// It was done, but the recording of the replay has lost it.
+    /// It was done, but the recording of the replay lost it.
     Unrecorded,
 }
 
 impl Change {
-    /// Whether a device does less work by it than the trace asks for.
+    /// True if the device has less work than in the trace because of this change.
     pub const fn is_less_work(self) -> bool {
         !matches!(
             self,
@@ -48,7 +48,7 @@ impl Change {
         )
     }
 
-    /// What became of the requests, in words, as reports and warnings tell it behind a number.
+    /// The change as text, which follows a number of requests in reports and warnings.
     pub const fn text(self) -> &'static str {
         match self {
             Change::NoTarget => "devices without a target, left out",
@@ -68,34 +68,35 @@ impl Change {
     }
 }
 
-/// Numbers of requests by what was changed in them. One request can count under several changes.
+/// Number of requests by change. A request can count under several changes.
 pub type Changes = BTreeMap<Change, u64>;
 
-/// The rule that decides when a request is submitted.
+/// The rule for the time at which a request is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "kebab-case")]
 pub enum Mode {
-    /// Each request goes at its recorded time.
+    /// Each request is submitted at its recorded time.
     Timed {
-        /// The trace's time runs this many times as fast; above 0.
+        /// Factor by which the trace's time runs faster; above 0.
         speed: f64,
     },
-    /// A request goes when no more is in flight on its device than was in the trace just before it.
+    /// A request is submitted when its device has no more in flight than in the trace just before
+    /// it.
     Outstanding {
         /// The unit in which the amount in flight is counted.
         count: Count,
-        /// The treatment of the time in which a device had nothing in flight.
+        /// What happens to the time in which a device had nothing in flight.
         idle: Idle,
     },
-    /// A request goes a recorded think time after its lane's previous request has completed.
+    /// A request is submitted a recorded think time after its lane's previous request completed.
     Closed {
-        /// The property of requests that makes them one lane.
+        /// The property of requests by which they form lanes.
         lane: LaneBy,
     },
 }
 
 impl Mode {
-    /// The mode's name, as it is typed and as results hold it.
+    /// The mode's name on the command line and in results.
     pub const fn name(&self) -> &'static str {
         match self {
             Mode::Timed { .. } => "timed",
@@ -106,13 +107,13 @@ impl Mode {
 }
 
 impl Default for Mode {
-    /// Timed, as fast as the trace.
+    /// Timed replay, at the trace's speed.
     fn default() -> Self {
         Mode::Timed { speed: 1.0 }
     }
 }
 
-/// A text that is no value of an option.
+/// A text that is not a value of the option.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected one of {}, found `{found}`", expected.join(", "))]
 pub struct ParseValueError {
@@ -122,7 +123,7 @@ pub struct ParseValueError {
     pub found: String,
 }
 
-/// Defines enums of which each value has one name: it is what is typed, and what results hold.
+/// Defines enums whose values have one name each, on the command line and in results.
 macro_rules! named_values {
     ($(
         $(#[$doc:meta])*
@@ -175,8 +176,8 @@ named_values! {
         Requests = "requests",
         /// Bytes.
         Bytes = "bytes",
-        /// Blocks of 4 KiB; a block that is begun counts whole. Published outstanding replays count
-        /// blocks.
+        /// Blocks of 4 KiB, where a partial block counts as one. Published outstanding replays
+        /// count blocks.
         #[default]
         Blocks = "blocks",
     }
@@ -190,7 +191,7 @@ named_values! {
         Squeeze = "squeeze",
     }
 
-    /// The property of requests that makes them one lane.
+    /// The property of requests by which they form lanes.
     LaneBy {
         /// The trace's own lane: one submitting thread's stream of requests.
         #[default]
@@ -203,20 +204,20 @@ named_values! {
         Device = "device",
     }
 
-    /// How requests are shared out among the submitting threads of a target in timed mode.
+    /// How timed mode distributes requests over the submitting threads of a target.
     ShareBy {
         /// By their offset, in pieces of 1 MiB.
         #[default]
         Offset = "offset",
-        /// By the CPU that submitted them in the trace; by offset where the trace does not tell it.
+        /// By the CPU that submitted them in the trace; by offset if the trace lacks it.
         Cpu = "cpu",
-        /// By their hardware queue; by offset where the trace does not tell it.
+        /// By their hardware queue; by offset if the trace lacks it.
         Hctx = "hctx",
     }
 
     /// What happens to a request whose offset lies beyond its device's region of the target.
     Fit {
-        /// Offsets beyond the end begin again at the start of the device's region of the target.
+        /// Offsets beyond the end wrap to the start of the device's region of the target.
         #[default]
         Modulo = "modulo",
         /// Requests beyond the end are left out.
@@ -224,7 +225,7 @@ named_values! {
         /// If a device of the trace is larger than its region, all its offsets shrink in
         /// proportion.
         Scale = "scale",
-        /// Pieces of 1 MiB are placed one after the other, in the order of their first use.
+        /// Pieces of 1 MiB are placed next to each other, in the order of their first use.
         Dense = "dense",
     }
 

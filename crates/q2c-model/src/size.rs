@@ -1,21 +1,20 @@
-//! Reads quantities as users type them: `4k`, `100ms`, `70%`. Every number that a user types has a
-//! unit.
+//! Parses quantities as users type them: `4k`, `100ms`, `70%`.
 
 use crate::{Bytes, Nanos};
 use thiserror::Error;
 
-/// A text that is no value of the wanted kind.
+/// A text that is not a value of the expected kind.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected {expected}, found `{found}`")]
 pub struct ParseTextError {
-    /// What would have been accepted, in words and with an example.
+    /// Description of accepted texts, with an example.
     pub expected: &'static str,
     /// The text as given.
     pub found: String,
 }
 
 impl ParseTextError {
-    /// For `text`, where `expected` was to come.
+    /// The error for `text`, which should have been `expected`.
     pub fn new(expected: &'static str, text: &str) -> Self {
         ParseTextError {
             expected,
@@ -24,7 +23,7 @@ impl ParseTextError {
     }
 }
 
-/// A number and its unit, or `None` when the number is missing, negative or not finite.
+/// Splits a number and its unit; `None` if the number is missing, negative or not finite.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.');
@@ -44,8 +43,8 @@ fn scaled(
     (value <= 2f64.powi(63)).then_some(value).ok_or_else(error)
 }
 
-/// Reads a size: `512`, `4k`, `64KiB`, `1g`. Units are powers of 1024, as block sizes are meant.
-/// Zero is refused.
+/// Parses a size: `512`, `4k`, `64KiB`, `1g`. Units are powers of 1024, as usual for block sizes.
+/// Zero is an error.
 pub fn parse_size(text: &str) -> Result<Bytes, ParseTextError> {
     const EXPECTED: &str = "a size such as 4k, 64k or 1m";
     let bytes = scaled(text, EXPECTED, |unit| {
@@ -64,8 +63,8 @@ pub fn parse_size(text: &str) -> Result<Bytes, ParseTextError> {
     Ok(Bytes(bytes as u64))
 }
 
-/// Reads a duration with its unit: `40us`, `100ms`, `2s`, `1m`. A bare number is refused, except
-/// zero.
+/// Parses a duration with its unit: `40us`, `100ms`, `2s`, `1m`. A number without a unit is an
+/// error, except zero.
 pub fn parse_duration(text: &str) -> Result<Nanos, ParseTextError> {
     const EXPECTED: &str = "a duration with its unit, such as 40us, 100ms or 2s";
     if text.trim() == "0" {
@@ -84,8 +83,8 @@ pub fn parse_duration(text: &str) -> Result<Nanos, ParseTextError> {
     Ok(Nanos(ns.round() as u64))
 }
 
-/// Reads how long something goes on, as [`parse_duration`]; a bare number is of seconds: `10`,
-/// `0.5`, `500ms`, `2m`.
+/// Parses a duration as [`parse_duration`], but a number without a unit means seconds: `10`, `0.5`,
+/// `500ms`, `2m`.
 pub fn parse_time(text: &str) -> Result<Nanos, ParseTextError> {
     match text.trim().parse::<f64>() {
         Ok(_) => parse_duration(&format!("{}s", text.trim())),
@@ -93,12 +92,11 @@ pub fn parse_time(text: &str) -> Result<Nanos, ParseTextError> {
     }
 }
 
-/// Reads a share as a fraction: `70%` is 0.7. A bare number is taken as a fraction (`0.7`), so a
-/// share above 1 needs the `%`.
+/// Parses a share as a fraction: `70%` and `0.7` are 0.7. A share above 1 needs the `%`.
 ///
 /// # Errors
-/// When the text is no number, or a bare number above 1, where a percent sign was probably
-/// forgotten.
+/// Fails if the text is not a number, has another unit than `%`, or is above 1 without the `%`,
+/// which was then probably forgotten.
 pub fn parse_percent(text: &str) -> Result<f64, ParseTextError> {
     const EXPECTED: &str = "a share such as 70% or 0.7";
     let error = || ParseTextError::new(EXPECTED, text);

@@ -1,30 +1,30 @@
-//! The stored form of a value that goes from one machine to another: a header of 24 bytes (eight
-//! letters that name the kind, version, checksum and length of the body), then the body in the
-//! postcard format. All numbers are little-endian.
+//! The stored form of a value that moves between machines: a header of 24 bytes (eight letters that
+//! name the kind, then version, checksum and length of the body), then the body in postcard format.
+//! All numbers are little-endian.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Bytes of the header.
+/// Length of the header, bytes.
 const HEADER: usize = 24;
 
 /// One kind of stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredForm {
-    /// What the bytes begin with.
+    /// The first bytes, which name the kind: eight letters.
     pub letters: &'static str,
-    /// Version of the body. Any change of a type in it is a new version.
+    /// Version of the body; every change of a type in it needs a new version.
     pub version: u32,
-    /// What is stored, for messages, such as "the state of an analysis".
+    /// Description of the value for messages, such as "the state of an analysis".
     pub what: &'static str,
 }
 
-/// Bytes that are no value of a stored form, or a value that has no bytes.
+/// An error for bytes that are not of a stored form, or for a value that cannot be stored.
 #[derive(Debug, Error)]
 #[error("read {what}: {why}")]
 pub struct StoredError {
-    /// What was to be read.
+    /// Description of the value that was to be read.
     pub what: &'static str,
     /// What is wrong with the bytes.
     pub why: Unstored,
@@ -33,17 +33,17 @@ pub struct StoredError {
 /// What is wrong with stored bytes.
 #[derive(Debug, Error)]
 pub enum Unstored {
-    /// They begin with something else.
+    /// The bytes begin with something else.
     #[error(
         "expected bytes that begin with \"{letters}\" and {HEADER} bytes at least, found {found} bytes of another kind"
     )]
     Foreign {
-        /// What the bytes of this form begin with.
+        /// The first bytes of this form.
         letters: &'static str,
         /// Number of bytes.
         found: usize,
     },
-    /// They were written by another version.
+    /// Another version wrote the bytes.
     #[error(
         "expected version {expected}, found version {found}; make it anew with this version of q2c"
     )]
@@ -53,42 +53,42 @@ pub enum Unstored {
         /// The version found.
         found: u32,
     },
-    /// Some are missing, or there are more.
+    /// Bytes are missing, or there are too many.
     #[error("expected {expected} bytes behind the header, found {found}; copy it again")]
     Length {
-        /// The length that the header tells.
+        /// The body's length by the header, bytes.
         expected: u64,
-        /// The length found.
+        /// The body's length, bytes.
         found: u64,
     },
-    /// They were changed on the way.
+    /// The body was changed on the way.
     #[error("expected a body of checksum {expected:08x}, found {found:08x}; copy it again")]
     Damaged {
-        /// The checksum that the header tells.
+        /// The checksum in the header.
         expected: u32,
-        /// That of the body.
+        /// The checksum of the body.
         found: u32,
     },
-    /// The body is not in the format, although the checksum is right.
+    /// The body cannot be decoded, although the checksum is right.
     #[error("expected a body of version {version}, found one that cannot be taken apart: {source}")]
     Body {
-        /// The version.
+        /// The version of the body.
         version: u32,
-        /// What is wrong.
+        /// The decoder's error.
         source: postcard::Error,
     },
-    /// There is more in the body than the value, although the checksum is right.
+    /// The body is longer than the value, although the checksum is right.
     #[error("expected a body of version {version}, found {found} bytes more behind it")]
     More {
-        /// The version.
+        /// The version of the body.
         version: u32,
-        /// Number of bytes behind the value.
+        /// Number of bytes after the value.
         found: usize,
     },
 }
 
 impl StoredForm {
-    /// The bytes of a value.
+    /// Serialises a value. Fails if the format cannot hold its type.
     pub fn to_bytes<T: Serialize>(&self, value: &T) -> Result<Vec<u8>, StoredError> {
         let body = postcard::to_allocvec(value).map_err(|source| self.body(source))?;
         let mut bytes = Vec::with_capacity(HEADER + body.len());
@@ -100,7 +100,7 @@ impl StoredForm {
         Ok(bytes)
     }
 
-    /// The value that [`StoredForm::to_bytes`] made these bytes of.
+    /// Restores a value from the bytes of [`StoredForm::to_bytes`].
     pub fn from_bytes<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, StoredError> {
         let body = self.checked(bytes).map_err(|reason| self.error(reason))?;
         let taken = postcard::take_from_bytes(body);
@@ -111,7 +111,7 @@ impl StoredForm {
         }
     }
 
-    /// The body, once the header agrees with it.
+    /// Returns the body if the header agrees with it.
     fn checked<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], Unstored> {
         let foreign = Unstored::Foreign {
             letters: self.letters,
@@ -166,7 +166,8 @@ mod tests {
         what: "a thing",
     };
 
-    /// 300 is 2 groups of 7 bits, the lower one first: 0xac 0x02. The checksum is that of zlib.
+    /// In postcard, 300 is 2 groups of 7 bits, the lower one first: 0xac 0x02. The checksum is
+    /// zlib's.
     #[test]
     fn a_number_has_these_bytes() {
         let bytes = FORM.to_bytes(&300_u32).unwrap();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// The interval of a recorded request that a simulation takes as the device's time, which is what a
-/// sleep rule sees of a request that did not oversleep.
+/// The interval of a recorded request that a simulation uses as the device's time. A sleep rule
+/// sees this time for a request that did not oversleep.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -16,17 +16,17 @@ pub enum DeviceTime {
     /// User layer: from the return of the submitting call to the reaping.
     #[default]
     Wait,
-    /// Block layer: from the hand-over to the driver to the completion. It is the time that the
-    /// kernel's own hybrid polling learns from (`blk_stat_add`, block/blk-stat.c, until Linux 6.3).
+    /// Block layer: from the hand-over to the driver to the completion. The kernel's own hybrid
+    /// polling learns from this time (`blk_stat_add`, block/blk-stat.c, until Linux 6.3).
     D2c,
     /// Block layer: from the insertion into the scheduler to the completion.
     I2c,
-    /// Block layer: from queued to complete.
+    /// Block layer: from queueing to completion.
     Q2c,
 }
 
 impl DeviceTime {
-    /// The intervals of the block layer, which a user can ask for.
+    /// The intervals of the block layer, which users can choose.
     pub const BLOCK: [DeviceTime; 3] = [DeviceTime::D2c, DeviceTime::I2c, DeviceTime::Q2c];
 
     /// The name used on the command line and in JSON.
@@ -39,7 +39,7 @@ impl DeviceTime {
         }
     }
 
-    /// When the interval begins in a record; `None` where the record lacks this time.
+    /// The time at which the interval starts in a record; `None` if the record lacks it.
     pub fn begin(self, record: &IoRecord) -> Option<Nanos> {
         match self {
             DeviceTime::Wait => record.submit_end_ns,
@@ -64,14 +64,14 @@ impl FromStr for DeviceTime {
     }
 }
 
-/// Whose requests form the lanes of a block-layer trace.
+/// The property by which requests of a block-layer trace form lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LanesBy {
-    /// Those of a submitting thread, whatever their device.
+    /// Requests of a submitting thread, whatever their device.
     #[default]
     Thread,
-    /// Those of a device, whatever thread submitted them.
+    /// Requests of a device, whatever thread submitted them.
     Device,
 }
 
@@ -94,21 +94,21 @@ pub enum LeftOut {
     NoCompletion,
     /// The request failed.
     Failed,
-    /// The operation is neither a read nor a write: a flush, a discard, or another one without data
-    /// of its own. The time that it took is think time of its lane.
+    /// The operation is neither a read nor a write: a flush, a discard, or another one without
+    /// data. Its time counts as think time of its lane.
     NeitherReadNorWrite,
     /// The I/O was merged into the request of another one, which is simulated with the length of
     /// both.
     Merged,
     /// The record lacks the time at which the chosen device time begins.
     NoBegin,
-    /// The record's times fall from stage to stage, or are not its own
+    /// The record's times fall from stage to stage, or were corrected
     /// ([`crate::IoRecord::is_untimed`]).
     Disordered,
-    /// The request was not handed to a driver, and others of the trace were: a request of a stacked
-    /// device, whose parts are in the trace as requests of the devices below it.
+    /// The request was not handed to a driver, but other requests were. It is of a stacked device,
+    /// and its parts are in the trace as requests of lower devices.
     NotDriven,
-    /// The request went to another device than the one that was named.
+    /// The request went to another device than the chosen one.
     OtherDevice,
     /// The record is of the layer that is not simulated.
     OtherLayer,
@@ -131,57 +131,57 @@ impl LeftOut {
     }
 }
 
-/// What requests were taken as where neither their source nor the user told it.
+/// The values assumed for requests that neither their source nor the user describes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assumed {
-    /// The operation of requests that name none; `None` where nothing was assumed.
+    /// The assumed operation of requests without one; `None` if nothing was assumed.
     pub op: Option<Op>,
-    /// The length of requests that have none; `None` where nothing was assumed.
+    /// The assumed length of requests without one; `None` if nothing was assumed.
     pub bytes: Option<Bytes>,
 }
 
-/// How the records of a trace became lanes: what was taken as what, and what was left out.
+/// How the records of a trace became lanes: which times and values were used, and what was left
+/// out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TakenAs {
     /// The layer of the simulated requests.
     pub layer: Layer,
-    /// The interval that was taken as the device's time.
+    /// The interval that was used as the device's time.
     pub latency: DeviceTime,
-    /// The interval that the user named; `None` when the default was taken, which is D2C where the
-    /// trace has it, else Q2C.
+    /// The interval that the user chose; `None` for the default, which is D2C if the trace has it,
+    /// else Q2C.
     pub latency_asked: Option<DeviceTime>,
-    /// Mean time from the first event of a request to the begin of the device time, ns. It is
+    /// Mean time from the first event of a request to the start of the device time, ns. It is
     /// simulated as the submission.
     pub submission_ns: f64,
-    /// Mean think time that is simulated as CPU because a recording of another tool does not tell
-    /// whether the thread slept, ns. It is 0 for others.
+    /// Mean think time that is simulated as CPU time, ns, because a recording of another tool does
+    /// not say whether the thread slept. It is 0 for other traces.
     pub think_as_cpu_ns: f64,
-    /// Whose requests the lanes hold. The lanes of a user-layer trace are its threads.
+    /// Whose requests form a lane. In a user-layer trace, lanes are its threads.
     pub lanes_by: LanesBy,
-    /// Number of these threads or devices. It is smaller than the number of lanes where requests of
-    /// one of them overlapped.
+    /// Number of these threads or devices. There are more lanes if requests of one of them
+    /// overlapped.
     pub owners: usize,
-    /// Requests that were submitted while others of the same thread or device were in flight.
+    /// Number of requests submitted while others of the same thread or device were in flight.
     pub overlapping: u64,
-    /// Simulated requests by device (`major:minor`; `0:0` stands for unknown).
+    /// Number of simulated requests by device (`major:minor`; `0:0` means unknown).
     pub devices: BTreeMap<String, u64>,
-    /// Records that are not simulated, by reason.
+    /// Number of records that are not simulated, by reason.
     pub left_out: BTreeMap<LeftOut, u64>,
-    /// Simulated requests that the kernel completed by polling; `None` when the trace does not tell
-    /// how requests were completed, and for the user layer.
+    /// Number of simulated requests that the kernel completed by polling; `None` for the user
+    /// layer, and if the trace lacks it.
     pub polled: Option<u64>,
-    /// Whether the times contain sleeps of the kernel's hybrid polling; `None` where the trace does
-    /// not tell.
+    /// True if the times contain sleeps of the kernel's hybrid polling; `None` if unknown.
     pub kernel_slept: Option<bool>,
     /// Format of a recording of another tool; `None` for a q2c trace.
     pub format: Option<String>,
-    /// What was assumed because neither the source nor the user told it; `None` where nothing was.
+    /// Values that neither the source nor the user gave; `None` if nothing was assumed.
     pub assumed: Option<Assumed>,
-    /// What the trace's own description counts as unmatched, by reason: lines and events that fit
-    /// no request.
+    /// The unmatched counts in the trace's own description, by reason: lines and events that fit no
+    /// request.
     pub unmatched: BTreeMap<String, u64>,
-    /// Events or I/Os that the trace's source lost.
+    /// Number of events or I/Os that the trace's source lost.
     pub lost: u64,
-    /// Bytes of the recording that were put into files for want of memory.
+    /// Bytes of the recording that went into files because memory was too small.
     pub in_files: Bytes,
 }

@@ -1,24 +1,24 @@
-//! Counts over the records of a trace, and the description of a fleet: a folder with the traces of
-//! many devices.
+//! The summary of a trace, and the description of a fleet: a folder with the traces of many
+//! devices.
 
 use crate::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counts over the records of a trace.
+/// Counts and latencies over the records of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceSummary {
     /// Number of records.
     pub records: u64,
-    /// Records by layer.
+    /// Number of records by layer.
     pub layers: BTreeMap<String, u64>,
-    /// Records by operation.
+    /// Number of records by operation.
     pub ops: BTreeMap<String, u64>,
     /// Bytes by operation.
     pub op_bytes: BTreeMap<String, Bytes>,
-    /// Records by device (`major:minor`; `0:0` stands for unknown).
+    /// Number of records by device (`major:minor`; `0:0` means unknown).
     pub devices: BTreeMap<String, u64>,
-    /// Records by length, bytes.
+    /// Number of records by length in bytes.
     pub sizes: BTreeMap<Bytes, u64>,
     /// Number of lanes, that is of submitting threads.
     pub lanes: u32,
@@ -28,23 +28,23 @@ pub struct TraceSummary {
     pub span_ns: Nanos,
     /// Latency from submission to reaping; `None` without user-layer times.
     pub u2c: Option<TraceLatency>,
-    /// Latency from queued to complete; `None` without block-layer times.
+    /// Latency from queueing to completion; `None` without block-layer times.
     pub q2c: Option<TraceLatency>,
-    /// Latency from issue to complete of the requests whose queueing is not known; `None` without
-    /// such requests.
+    /// Latency from issue to completion of requests whose queueing is unknown; `None` without such
+    /// requests.
     pub d2c: Option<TraceLatency>,
-    /// Records whose request slept before it polled.
+    /// Number of records whose request slept before it polled.
     pub slept: u64,
-    /// Records whose request slept and missed.
+    /// Number of records whose request slept and missed.
     pub missed: u64,
-    /// Records with an error other than 0.
+    /// Number of records with an error other than 0.
     pub failed: u64,
 }
 
 /// A latency over all records of a trace that have it, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceLatency {
-    /// Records that have the latency.
+    /// Number of records that have the latency.
     pub ios: u64,
     /// Smallest value.
     pub min_ns: Nanos,
@@ -58,41 +58,41 @@ pub struct TraceLatency {
     pub max_ns: Nanos,
 }
 
-/// What an import by device made, as it stands in the folder's `_fleet.json`. docs/formats.md
+/// The result of an import by device, as stored in the folder's `_fleet.json`. docs/formats.md
 /// describes the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FleetMeta {
     /// Name and version of this description: [`FleetMeta::SCHEMA`].
     pub schema: String,
-    /// Requests in all traces.
+    /// Number of requests in all traces.
     pub rows: u64,
-    /// Devices.
+    /// Number of devices.
     pub volumes: u64,
-    /// Traces; a device has several when it has many requests.
+    /// Number of traces; a device with many requests has several.
     pub traces: u64,
-    /// Recordings that were read.
+    /// Number of recordings that were read.
     pub sources: u64,
     /// Time zero of all traces on the clock, ns.
     pub zero_ns: u64,
-    /// Whether the clock is Unix time.
+    /// True if the clock is Unix time.
     pub unix: bool,
     /// The clock of the recordings.
     pub clock: String,
-    /// The programs or formats that the recordings come from.
+    /// The programs or formats that wrote the recordings.
     pub source: String,
-    /// Hosts by the major number that stands for them, where the recordings name hosts.
+    /// Names of hosts by their major number, if the recordings name hosts.
     pub hosts: BTreeMap<String, String>,
-    /// Recordings that were left out, and the reason.
+    /// Recordings that were left out, with the reason.
     pub bad_files: BTreeMap<String, String>,
-    /// Events that were left out of the recordings, by reason.
+    /// Number of events that were left out of the recordings, by reason.
     pub unmatched: BTreeMap<String, u64>,
-    /// Events that the recordings' sources lost.
+    /// Number of events that the recordings' sources lost.
     pub lost: u64,
 }
 
 impl FleetMeta {
     /// The value of `schema`.
     pub const SCHEMA: &str = "q2c.fleet/1";
-    /// Name of the file. Readers of folders of Parquet pass over names with an underscore.
+    /// Name of the file. Readers of Parquet folders ignore names that begin with an underscore.
     pub const FILE: &str = "_fleet.json";
 }

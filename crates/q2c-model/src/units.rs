@@ -1,4 +1,4 @@
-//! Units as types, so that a number with a unit is never passed between crates as a bare integer.
+//! Units as types, so that numbers with a unit are never passed between crates as bare integers.
 
 use crate::ParseTextError;
 use serde::{Deserialize, Serialize};
@@ -112,8 +112,8 @@ impl Sectors {
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// The length in the largest unit in which it is at least 1, rounded: `24.64 GiB`. For a size
-    /// that was found; one that was asked for is written as it was asked.
+    /// The length in the largest unit in which it is at least 1, rounded: `24.64 GiB`. For measured
+    /// sizes; write a requested size as the user typed it.
     pub fn in_short(self) -> String {
         const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         let (mut value, mut unit) = (self.0 as f64, "B");
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(shown, ["850 ns", "43.1 us", "10.0 ms", "2.50 s"]);
     }
 
-    /// 25841528 KiB are 24.644 GiB.
+    /// 25841528 KiB is 24.644 GiB.
     #[test]
     fn sizes_that_were_found_are_rounded() {
         let sizes = [512, 25_841_528 << 10, 256 << 30, 1_920_383_410_176];

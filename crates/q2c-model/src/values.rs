@@ -1,13 +1,13 @@
-//! Values of options that several commands have, as they are typed: times within bounds, lists of
+//! Values of options that several commands share, as users type them: times within bounds, lists of
 //! numbers, lists of CPUs.
 
 use crate::{Nanos, parse_time};
 use std::ops::RangeInclusive;
 
-/// A list that an option takes as one value, where [`Vec`] is a value for each time it is given.
+/// A list that an option takes as one value. A plain [`Vec`] means one value for each occurrence.
 pub type List<T> = Vec<T>;
 
-/// Seconds within a range: `10`, `10s`, `500ms` or `2m`.
+/// Parses seconds within a range: `10`, `10s`, `500ms` or `2m`.
 pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
     let time = parse_time(text).ok();
     let seconds = time.map(|time| time.0 as f64 / 1e9);
@@ -17,7 +17,7 @@ pub fn seconds_within(text: &str, range: RangeInclusive<f64>) -> Result<f64, Str
     })
 }
 
-/// A time within a range, which is written in the same ways.
+/// Parses a time within a range, with the syntax of [`seconds_within`].
 pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
     if range.contains(&time) {
@@ -27,7 +27,7 @@ pub fn time_within(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, St
     Err(format!("expected {least} to {most}, found `{text}`"))
 }
 
-/// A budget for all trials of a run, seconds.
+/// Parses the time budget for all trials of a run, at least 1 s. Returns seconds.
 pub fn parse_budget(text: &str) -> Result<f64, String> {
     let time = parse_time(text).map_err(|e| e.to_string())?;
     if time < Nanos::from_millis(1_000) {
@@ -37,7 +37,7 @@ pub fn parse_budget(text: &str) -> Result<f64, String> {
     Ok(time.as_secs_f64())
 }
 
-/// CPUs by their numbers, each once; empty for `auto`, where q2c chooses them.
+/// Parses CPU numbers, each once. Returns an empty list for `auto`: q2c then chooses the CPUs.
 pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
     if text == "auto" {
         return Ok(Vec::new());
@@ -49,19 +49,19 @@ pub fn parse_cpus(text: &str) -> Result<List<u32>, String> {
     let cpus: Vec<u32> = text.split(',').map(number).collect::<Result<_, _>>()?;
     let again = |(at, cpu): (usize, &u32)| cpus[..at].contains(cpu).then_some(*cpu);
     match cpus.iter().enumerate().find_map(again) {
-        // Jobs beyond the last CPU begin with the first one again, so nobody needs to.
+        // Jobs beyond the last CPU start again at the first one, so nobody needs to repeat a CPU.
         Some(cpu) => Err(format!("expected each CPU once, found CPU {cpu} twice")),
         None => Ok(cpus),
     }
 }
 
-/// Whole numbers from 1 to 1024, as [`parse_numbers`].
+/// Parses whole numbers from 1 to 1024, with the syntax of [`parse_numbers`].
 pub fn parse_counts<T: TryFrom<u32> + PartialEq>(text: &str) -> Result<List<T>, String> {
     whole_numbers(text, 1024)
 }
 
-/// Whole numbers from 1 to 65536, each once, in the order given: `1,2,4`, `1..8`, or with a step
-/// `5..120/5`, which begins with 5.
+/// Parses whole numbers from 1 to 65536: `1,2,4`, `1..8` (both ends included), or with a step
+/// `5..120/5`, from 5 on. Keeps their order and drops repetitions.
 pub fn parse_numbers(text: &str) -> Result<List<u32>, String> {
     whole_numbers(text, 65_536)
 }
@@ -95,8 +95,8 @@ fn whole_numbers<T: TryFrom<u32> + PartialEq>(text: &str, most: u32) -> Result<L
     Ok(numbers)
 }
 
-/// Reads names that commas separate, where a name may contain commas itself. A part with which no
-/// name begins belongs to the name before it; `begins` tells which part begins one.
+/// Parses names separated by commas, where a name may itself contain commas. `begins` says whether
+/// a part starts a name; any other part belongs to the name before it.
 pub fn parse_names<T: std::str::FromStr>(
     text: &str,
     begins: impl Fn(&str) -> bool,
@@ -114,7 +114,7 @@ pub fn parse_names<T: std::str::FromStr>(
     names.iter().map(|name| name.parse()).collect()
 }
 
-/// Lets files keep a type as its text, which `Display` writes and `FromStr` reads.
+/// Serialises a type as its text, which `Display` writes and `FromStr` reads.
 #[macro_export]
 macro_rules! kept_as_text {
     ($($kept:ty),+) => {$(

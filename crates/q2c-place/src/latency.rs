@@ -1,8 +1,8 @@
 //! Latency of polled I/Os where a P task shares its CPU.
 //!
 //! A P task submits an I/O and polls for it, again and again. While it runs, an I/O takes the
-//! device's time. It loses its CPU at the end of each slice, in the middle of an I/O, and sees the
-//! completion only when all others of the CPU had their slices.
+//! device's time. At the end of each slice it loses its CPU in the middle of an I/O. It sees the
+//! completion only when all other tasks of the CPU had their slices.
 
 use crate::sim::PollSharing;
 use q2c_result::place::PollLatency;
@@ -26,7 +26,8 @@ impl Default for PollTimes {
     }
 }
 
-/// Latencies over all I/Os of the P tasks; `None` where none was made.
+/// Latencies over all I/Os of the P tasks, where `sharing[n]` is for CPUs with n other tasks;
+/// `None` where no I/O was made.
 pub(crate) fn poll_latency(sharing: &[PollSharing], times: PollTimes) -> Option<PollLatency> {
     let mut parts: Vec<(f64, f64)> = Vec::new();
     for (others, shared) in sharing.iter().enumerate().filter(|(_, s)| s.work_s > 0.0) {

@@ -64,8 +64,8 @@ impl SmtMap {
         map
     }
 
-    /// A machine of equal cores, whose threads have consecutive numbers; each last-level cache
-    /// serves as many cores, but for the last one.
+    /// A machine of equal cores, whose threads have consecutive numbers. Each last-level cache
+    /// serves the same number of cores, except perhaps the last one.
     pub fn regular(cores: usize, threads: usize, llcs: usize) -> Self {
         let per_cache = cores.div_ceil(llcs.max(1)).max(1);
         let number = |n: usize, t| CpuId((n * threads + t) as u32);

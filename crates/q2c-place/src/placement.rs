@@ -63,9 +63,9 @@ fn least_loaded(tally: &Tally<'_>) -> CpuIndex {
 
 /// The CPUs of tasks.
 pub(crate) struct TaskPlacement {
-    /// Of the C tasks.
+    /// The CPU of each C task.
     pub compute: Vec<CpuIndex>,
-    /// Of the P tasks.
+    /// The CPU of each P task.
     pub polling: Vec<CpuIndex>,
 }
 
@@ -86,14 +86,14 @@ impl TaskPlacement {
 pub(crate) struct Extremes {
     /// Run queues and mean slowdown of the C tasks.
     pub best: (Vec<RunQueueCounts>, f64),
-    /// Likewise.
+    /// The same for the worst placement.
     pub worst: (Vec<RunQueueCounts>, f64),
 }
 
 const MOST_PLACEMENTS: usize = 25_000;
 
-/// Tries all placements whose loads differ by one task at most, each but once where cores or
-/// threads could change places. `None`: too many, or no C tasks.
+/// Tries all placements whose loads differ by at most one task. Placements that differ only by an
+/// exchange of cores or threads are tried once. `None` if they are too many, or without C tasks.
 pub(crate) fn extremes(
     map: &SmtMap,
     compute: u32,
@@ -127,7 +127,8 @@ struct PlacementSearch<'a> {
 }
 
 impl PlacementSearch<'_> {
-    /// Places what is left: CPUs with one task more than the others, and P tasks.
+    /// Fills the remaining CPUs: `larger` of them get one task more, and `polling` tasks poll.
+    /// Returns false when too many placements were tried.
     fn place(&mut self, larger: u32, polling: u32) -> bool {
         if !self.in_order() {
             return true;
@@ -153,7 +154,7 @@ impl PlacementSearch<'_> {
         true
     }
 
-    /// The first of their permutations: queues of a core in ascending order, and cores as well.
+    /// True if these queues are the first of their permutations: ascending in a core, as are cores.
     fn in_order(&self) -> bool {
         let Some(last) = self.queues.len().checked_sub(1) else {
             return true;

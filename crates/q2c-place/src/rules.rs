@@ -48,8 +48,8 @@ pub enum Rules {
     /// leaves the other idle.
     WithSwap,
     /// The rules of the daemon and the scheduler. P tasks are gathered only where a C task takes,
-    /// or could take, the place that is left: P tasks that share a CPU have half of it each, for
-    /// nobody's use otherwise.
+    /// or could take, the place that is left. Else the P tasks would share a CPU while another
+    /// idles.
     Proposed,
 }
 

@@ -9,15 +9,15 @@ use crate::predictor::Class;
 use crate::rules::{RunQueueCounts, Tally};
 use q2c_result::place::Speeds;
 
-/// C tasks beside P tasks need 17 % less time than beside C tasks (mean as published).
+/// Percent less time that C tasks need beside P tasks than beside C tasks (published mean).
 pub(crate) const SCATTER_OVER_BUNCH_PCT: f64 = 17.0;
 
-/// Assumed for a C task beside a C task without calibration: a core with two busy logical CPUs does
-/// a quarter more. It matters only where CPUs are idle.
+/// Assumed speed of a C task beside a C task, as a share of that alone: a core with two busy
+/// logical CPUs does a quarter more. It matters only where CPUs are idle.
 pub(crate) const COMPUTE_BESIDE_COMPUTE: f64 = 0.625;
 
-/// From the published bunch and scatter figures; a neighbour slows no P task: the published runs
-/// saw no difference above 2.4 %.
+/// Speeds that follow from the published bunch and scatter figures. A neighbour slows no P task:
+/// the published runs saw no difference above 2.4 %.
 pub fn published() -> Speeds {
     let ratio = 1.0 / (1.0 - SCATTER_OVER_BUNCH_PCT / 100.0);
     Speeds {
@@ -64,7 +64,7 @@ pub(crate) fn while_running(speeds: &Speeds, tally: &Tally<'_>, cpu: usize, clas
     others.map(effect).product()
 }
 
-/// Mean run time of the C tasks, over one alone, when all tasks stay where they are.
+/// Mean run time of the C tasks / run time alone, when all tasks stay; `None` without C tasks.
 pub(crate) fn c_slowdown(speeds: &Speeds, tally: &Tally<'_>) -> Option<f64> {
     let (mut tasks, mut time) = (0.0, 0.0);
     let cpus = tally.cpus.iter().enumerate();

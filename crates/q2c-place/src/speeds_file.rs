@@ -4,7 +4,7 @@ use q2c_model::{Exit, Fault};
 use q2c_result::place::Speeds;
 
 const LEAST: f64 = 0.01;
-/// The most: a neighbour may speed a task up a little, by data that both use.
+/// The largest speed accepted. It is above 1 because tasks may gain a little by shared data.
 const MOST: f64 = 2.0;
 
 /// Reads the text of a file.

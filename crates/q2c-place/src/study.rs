@@ -26,13 +26,13 @@ use q2c_result::place::{
 pub struct SetupOf {
     /// Physical cores.
     pub cores: u32,
-    /// Logical CPUs of each.
+    /// Logical CPUs of each core.
     pub threads: u32,
     /// Last-level caches.
     pub caches: u32,
-    /// C tasks.
+    /// Number of C tasks.
     pub compute: u32,
-    /// P tasks.
+    /// Number of P tasks.
     pub polling: u32,
     /// Work of a C task, seconds alone.
     pub work_s: f64,
@@ -44,20 +44,20 @@ pub struct SetupOf {
     pub published: Vec<(PublishedFigure, f64, bool)>,
 }
 
-/// What is asked for.
+/// The machines to simulate, and the parameters of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaceStudyRequest {
     /// The machines.
     pub setups: Vec<SetupOf>,
     /// Speeds beside neighbours.
     pub speeds: Speeds,
-    /// Where they are from.
+    /// The source of these speeds.
     pub speeds_from: SpeedsFrom,
     /// The term of the last-level cache.
     pub cache: Option<CacheTerm>,
     /// Times of polled I/O.
     pub poll: PollTimes,
-    /// Starts of each policy that moves tasks.
+    /// Number of starts of each policy that moves tasks.
     pub starts: u32,
     /// Seed of the starts.
     pub seed: u64,
@@ -85,7 +85,7 @@ pub fn simulate(request: &PlaceStudyRequest) -> Result<PlaceSimResult, Fault> {
     })
 }
 
-/// Speeds that follow from published figures; `means` says what that does to the result.
+/// Warns of speeds that follow from published figures; `means` says what that does to the result.
 pub(crate) fn speeds_warning(from: &SpeedsFrom, means: &str) -> Option<Warning> {
     let origin = "the speeds beside neighbours follow from published figures of another machine";
     let todo = "measure yours with q2c place calibrate, and name the file with --speeds";
@@ -121,7 +121,7 @@ fn answer(
     map: &SmtMap,
     policies: Vec<PolicyFigures>,
 ) -> Setup {
-    // Where tasks stay awake: a closed form has no sleeps, and none of the cache's term.
+    // The closed form is for tasks that never sleep, and for a machine without the cache's term.
     let constant = of.compute_phases.is_none() && of.polling_phases.is_none();
     let plain = constant && request.cache.is_none();
     let search = || extremes(map, of.compute, of.polling, &request.speeds);

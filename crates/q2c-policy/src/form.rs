@@ -1,5 +1,5 @@
-//! The parts of rules for an engine that advances many configurations and keeps their state itself:
-//! the arithmetic stays in this crate, the engine brings the statistics.
+//! The parts of rules for a simulator that advances many configurations and keeps their state: this
+//! crate does the arithmetic, the simulator gathers the statistics.
 
 use crate::rules::share::Share;
 use crate::windowed::{BucketWindow, Gather, WindowRule};
@@ -8,7 +8,7 @@ use q2c_model::Nanos;
 
 pub use crate::rules::pas::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
-/// What a rule with its parameters consists of; see [`PolicySpec::form`](crate::PolicySpec::form).
+/// What a rule with its parameters reduces to; see [`PolicySpec::form`](crate::PolicySpec::form).
 pub enum Form {
     /// The sleep is always this long.
     Fixed(Nanos),
@@ -18,7 +18,7 @@ pub enum Form {
     Window(WindowRule),
     /// The sleep follows the feedback of `pas`, per bucket and lane.
     Pas(Sensitivity),
-    /// The rule has none of these forms and can be used through its lanes only: this makes one.
+    /// The rule has none of these forms and is used only through lanes, which this makes.
     Opaque(Box<dyn Fn() -> Box<dyn Lane>>),
 }
 
@@ -27,7 +27,7 @@ impl Form {
         Form::Opaque(Box::new(move || Box::new(new())))
     }
 
-    /// The function of the last window, for a rule that is one.
+    /// The function of the last window; `None` for a rule that is not such a function.
     pub fn window_rule(self) -> Option<WindowRule> {
         match self {
             Form::Window(rule) => Some(rule),
@@ -57,7 +57,7 @@ pub struct WindowForm {
 }
 
 impl WindowForm {
-    /// The sleep after a window whose statistic is `value`.
+    /// The sleep after a window whose statistic is `value`, at most [`MAX_SLEEP`].
     #[inline]
     pub fn sleep(&self, value: Nanos) -> Nanos {
         self.share.apply(value).min(MAX_SLEEP)

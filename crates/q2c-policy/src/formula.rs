@@ -1,9 +1,9 @@
-//! A rule as the user writes it: a formula over one window's statistics that gives a sleep, such as
+//! A rule that the user writes: a formula from the statistics of one window to a sleep, such as
 //! `0.7 * min` or `if(p01 > 40us, p01 - 4us, 0)`. The grammar is in `docs/policies/rule.md`.
 //!
-//! A formula is checked when it is read, units included: times are added to times and compared with
-//! times, and the whole gives a time. At run time only arithmetic can go wrong: a division by zero
-//! or an overflow gives no number, and the rule then does not sleep.
+//! A formula is checked when it is read, units included: times can only be added to times and
+//! compared with times, and the result must be a time. At run time only arithmetic can go wrong: a
+//! division by zero or an overflow gives no number, and the rule then does not sleep.
 
 mod expr;
 mod node;
@@ -30,15 +30,15 @@ pub struct Formula {
 /// The result of a formula for one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormulaResult {
-    /// Sleep this long, rounded to the nearest nanosecond, halves up. Zero is possible.
+    /// Sleep this long, rounded to the nearest nanosecond, halves up. It may be zero.
     Sleep(Nanos),
     /// The formula gave a negative time: no sleep.
     Negative,
-    /// The formula gave no number, by a division by zero or an overflow: no sleep.
+    /// The formula gave no number, because of a division by zero or an overflow: no sleep.
     Undefined,
 }
 
-/// A mistake in a formula, at a byte of its text.
+/// A mistake in a formula; `at` is its byte offset in the text.
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub(crate) at: usize,
@@ -52,7 +52,7 @@ impl Formula {
         Ok(Formula { text, expr })
     }
 
-    /// The result for a window in which each statistic has the value of `of`, times in ns.
+    /// Returns the result for a window; `of` gives the value of each statistic, times in ns.
     pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> FormulaResult {
         match self.expr.value(&of) {
             None => FormulaResult::Undefined,
@@ -90,15 +90,15 @@ impl PartialEq for Formula {
     }
 }
 
-/// How often a formula was calculated, and how often the result was no time. Counts are over all
-/// lanes that were built from one specification and its clones.
+/// How often a formula was calculated, and how often its result was not a usable time. All lanes
+/// that were built from one specification and its clones count together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FormulaCounts<T = u64> {
     /// Windows for which the formula was calculated; each bucket counts on its own.
     pub windows: T,
-    /// Those of `windows` with a negative time, after which the rule does not sleep.
+    /// How many of `windows` gave a negative time, after which the rule does not sleep.
     pub negative: T,
-    /// Those of `windows` whose result is no number; the rule does not sleep after them.
+    /// How many of `windows` gave no number; the rule does not sleep after them either.
     pub undefined: T,
 }
 
@@ -126,7 +126,7 @@ impl Written {
         self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
-    /// The sleep after a window, which is counted; zero when the formula gives no time.
+    /// Returns the sleep after a window and counts the window; zero if the formula gives no time.
     pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
         self.counts.windows.fetch_add(1, Relaxed);
         match self.formula.answer(of) {

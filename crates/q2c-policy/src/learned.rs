@@ -1,10 +1,10 @@
-//! What a rule has learned, as a list of numbers: so a state goes from one machine to another. A
-//! reader may be given anything, so every number is checked against what the rule can hold.
+//! What a rule has learned, as a list of numbers, so that a state can move between machines. A
+//! reader may get any list, so it checks every number against what the rule can hold.
 
-/// Counts and sums of times are below this, which leaves room to go on counting.
+/// Largest count, and largest sum of times in ns. It leaves room to go on counting.
 pub(crate) const MOST: u64 = 1 << 60;
 
-/// Times, and sums of the times of a window, are below this: 13 days.
+/// Largest time, and largest sum of a window's times, ns: 13 days.
 pub(crate) const LONG: u64 = 1 << 50;
 
 pub(crate) struct Numbers<'a>(pub(crate) &'a [u64]);

@@ -1,5 +1,5 @@
-//! The sleep rules of hybrid polling, one file each. Simulator, live engine and users of this
-//! library run the same code.
+//! The sleep rules of hybrid polling, one file each. The simulator, the live engine and users of
+//! this library run the same code.
 //!
 //! # Contract
 //! A rule is used through [`Lane`], one value per submitting thread. For every I/O the caller MUST
@@ -55,7 +55,7 @@ pub use spec::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, SpecError};
 
 use q2c_model::{Direction, Nanos};
 
-/// The longest sleep that any rule answers: the NVMe driver gives a request up after 30 s.
+/// The longest sleep that any rule answers, 10 s: the NVMe driver gives up a request after 30 s.
 pub const MAX_SLEEP: Nanos = Nanos(10_000_000_000);
 
 /// A rule's answer for an I/O that was just submitted: how to wait for it.
@@ -99,19 +99,19 @@ impl Io {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub u64);
 
-/// How an I/O ended, as the caller tells the rule.
+/// How an I/O ended, as the caller reports it to the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// From the submission's return to the moment the completion was seen.
+    /// Time from the submission's return to the moment at which the completion was seen.
     pub observed: Nanos,
-    /// Whether the first poll after the wake-up already found the completion; false without a
-    /// sleep. With several in flight: whether the first poll at or after the end of this I/O's
-    /// sleep, whoever slept, or a poll before, found it complete.
+    /// True if the first poll after the wake-up already found the completion; false without a
+    /// sleep. With several I/Os in flight: true if the first poll at or after the end of this I/O's
+    /// sleep, whichever I/O the thread slept for, or an earlier poll found it complete.
     pub missed: bool,
 }
 
 impl Outcome {
-    /// Of an I/O that was seen complete after so many ns.
+    /// The outcome of an I/O that was seen complete after `observed_ns`.
     #[inline]
     pub fn new(observed_ns: u64, missed: bool) -> Self {
         let observed = Nanos(observed_ns);
@@ -127,14 +127,14 @@ pub trait Lane: Send {
     /// Tells the rule that `io`, decided with `token`, was seen complete at `now`.
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos);
 
-    /// What the lane has learned, while none of its I/Os is in flight. `None` for a rule of
-    /// windows: its engine keeps these by [`Gathered`](windowed::Gathered).
+    /// The numbers that the lane has learned, while none of its I/Os is in flight. `None` for a
+    /// rule of windows, whose engine stores them with [`Gathered`](windowed::Gathered).
     fn learned(&self) -> Option<Vec<u64>> {
         None
     }
 
-    /// Goes on from what another lane of the same rule has [`learned`](Lane::learned). `None` where
-    /// these are no numbers of this rule; the lane must not be used then.
+    /// Resumes from what another lane of the same rule has [`learned`](Lane::learned). Returns
+    /// `None` if the numbers are not of this rule; the lane must not be used then.
     #[must_use]
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let _ = learned;

@@ -1,4 +1,4 @@
-//! Completion methods: how a thread waits for an I/O. Every part of q2c names them by these types.
+//! Completion methods: how a thread waits for an I/O. All parts of q2c use these types.
 
 mod means;
 pub mod parts;
@@ -11,12 +11,12 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A method that q2c's own thread carries out; only these can be simulated and recommended.
+/// A method that q2c's own thread carries out. Only these can be simulated and recommended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaneMethod {
     /// The thread leaves its CPU until the interrupt.
     Interrupt,
-    /// The thread looks for the completion all the time, in memory or by asking the device.
+    /// The thread looks for the completion again and again, in memory or by asking the device.
     Poll,
     /// The thread sleeps as this rule says, then polls.
     Hybrid(PolicySpec),
@@ -39,11 +39,11 @@ pub enum LaneMethod {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Method {
-    /// By q2c's own thread.
+    /// A method that q2c's own thread carries out.
     Lane(LaneMethod),
     /// io_uring: a kernel thread per job submits, and the job looks for completions in memory.
     SqPoll,
-    /// io_uring: that kernel thread asks the device for completions, too.
+    /// io_uring: as `SqPoll`, and the kernel thread also asks the device for completions.
     SqPollIoPoll,
     /// io_uring: the kernel sleeps, then asks the device (Linux 6.13).
     HybridUring,
@@ -58,39 +58,39 @@ pub enum KernelSleep {
     Own,
     /// A fixed sleep in whole microseconds, from 1 to [`KernelSleep::LONGEST_US`].
     Fixed(u32),
-    /// A daemon writes what this rule says, again and again.
+    /// A daemon writes the sleep of this rule to the setting again and again.
     Steered(PolicySpec),
 }
 
-/// [`LaneMethod`] made ready for one thread.
+/// A [`LaneMethod`] prepared for one thread.
 pub enum Wait {
-    /// Until the interrupt.
+    /// The thread waits for the interrupt.
     Interrupt,
-    /// By looking all the time; where the engine polls in the kernel, one call per wait.
+    /// The thread looks all the time; if the engine polls in the kernel, one call per wait.
     Poll,
-    /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt.
-    /// With several I/Os in flight the lane sleeps for the oldest of them, once, and then looks for
-    /// any.
+    /// The thread does what a sleep rule says: sleeps and then polls, polls at once, or waits for
+    /// the interrupt. With several I/Os in flight the lane sleeps once, for the oldest of them, and
+    /// then polls for any of them.
     Hybrid(Box<dyn Lane>),
 }
 
 impl KernelSleep {
-    /// The longest fixed sleep: the kernel keeps nanoseconds in an int.
+    /// The longest fixed sleep, us: the kernel keeps nanoseconds in an `int`.
     pub(crate) const LONGEST_US: u32 = i32::MAX as u32 / 1_000;
 
-    /// The nearest whole microsecond from 1 to [`Self::LONGEST_US`]: what the setting can hold.
+    /// The nearest whole microsecond from 1 to [`Self::LONGEST_US`], as the setting holds it.
     pub fn whole_us(sleep: Nanos) -> u32 {
         (sleep.0.saturating_add(500) / 1_000).clamp(1, Self::LONGEST_US.into()) as u32
     }
 
-    /// A fixed sleep of [`Self::whole_us`].
+    /// A fixed sleep of [`Self::whole_us`] microseconds.
     pub fn fixed(sleep: Nanos) -> Self {
         KernelSleep::Fixed(Self::whole_us(sleep))
     }
 }
 
 impl LaneMethod {
-    /// The sleep rule, where there is one.
+    /// The sleep rule; `None` for a method without one.
     pub fn policy(&self) -> Option<&PolicySpec> {
         match self {
             LaneMethod::Hybrid(policy) => Some(policy),
@@ -98,7 +98,7 @@ impl LaneMethod {
         }
     }
 
-    /// The same method; its rule's windows are counted apart from those so far.
+    /// The same method with new counts of its rule's windows.
     pub fn fresh(&self) -> Self {
         match self {
             LaneMethod::Hybrid(policy) => LaneMethod::Hybrid(policy.fresh()),
@@ -106,13 +106,13 @@ impl LaneMethod {
         }
     }
 
-    /// Whether the sleep adapts to the device; see [`PolicySpec::follows_the_device`].
+    /// True if the sleep adapts to the device; see [`PolicySpec::follows_the_device`].
     pub fn follows_the_device(&self) -> bool {
         self.policy().is_none_or(PolicySpec::follows_the_device)
     }
 
-    /// One [`Wait`] for each thread, all for one device; threads on the same CPU share the state of
-    /// a rule of scope per CPU.
+    /// One [`Wait`] per thread, in the order of `cpus`, all for one device. Threads on the same CPU
+    /// share the state of a rule with scope per CPU.
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Wait> {
         match self {
             LaneMethod::Interrupt => cpus.iter().map(|_| Wait::Interrupt).collect(),
@@ -124,7 +124,7 @@ impl LaneMethod {
         }
     }
 
-    /// The same for `lanes` threads, each on a CPU of its own.
+    /// As [`Self::build_on`] for `lanes` threads, each on a CPU of its own.
     pub fn build(&self, lanes: usize) -> Vec<Wait> {
         let cpus: Vec<CpuId> = (0..lanes as u32).map(CpuId).collect();
         self.build_on(&cpus)
@@ -132,12 +132,12 @@ impl LaneMethod {
 }
 
 impl Method {
-    /// Waiting for interrupts.
+    /// The method that waits for interrupts.
     pub const INTERRUPT: Method = Method::Lane(LaneMethod::Interrupt);
-    /// Classic polling.
+    /// The method of classic polling.
     pub const POLL: Method = Method::Lane(LaneMethod::Poll);
 
-    /// The method, where q2c's own thread carries it out.
+    /// The method, if q2c's own thread carries it out.
     pub fn lane(&self) -> Option<&LaneMethod> {
         match self {
             Method::Lane(method) => Some(method),
@@ -145,7 +145,7 @@ impl Method {
         }
     }
 
-    /// The name without a rule or a sleep, as results have it in `method`.
+    /// The name without a rule or a sleep, as the field `method` of results has it.
     pub fn name(&self) -> &'static str {
         match self {
             Method::Lane(LaneMethod::Interrupt) => "interrupt",
@@ -158,7 +158,7 @@ impl Method {
         }
     }
 
-    /// What stands behind the name: the rule, or the kernel's fixed sleep (`57us`).
+    /// What follows the name after a colon: the rule, or the kernel's fixed sleep (`57us`).
     pub fn detail(&self) -> String {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy))
@@ -168,7 +168,7 @@ impl Method {
         }
     }
 
-    /// For people who know what is compared: only the rule where q2c's thread sleeps.
+    /// A short form: the rule alone if q2c's own thread sleeps, else the full text.
     pub fn brief(&self) -> String {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy)) => policy.to_string(),
@@ -176,7 +176,7 @@ impl Method {
         }
     }
 
-    /// Whether two methods differ at most in numbers; a formula is a rule of its own.
+    /// True if two methods differ at most in numbers. Two formulas count as different rules.
     pub fn alike(&self, other: &Method) -> bool {
         use KernelSleep::{Fixed, Steered};
         use LaneMethod::Hybrid;
@@ -188,7 +188,7 @@ impl Method {
         }
     }
 
-    /// The shortest time between two changes of the sleep by windows of time.
+    /// The shortest time between two changes of the sleep; `None` without windows of time.
     pub fn period(&self) -> Option<Nanos> {
         match self {
             Method::Lane(LaneMethod::Hybrid(policy))
@@ -201,7 +201,7 @@ impl Method {
         }
     }
 
-    /// Whether the thread or the kernel sleeps by a timer before it looks for the completion.
+    /// True if the thread or the kernel sleeps by a timer before it looks for the completion.
     pub fn sleeps(&self) -> bool {
         matches!(
             self,
@@ -237,7 +237,7 @@ impl fmt::Display for LaneMethod {
     }
 }
 
-/// A text that is no method.
+/// A text that names no method.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "understand method `{text}`: expected interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, \
@@ -248,6 +248,7 @@ pub struct ParseMethodError {
     reason: String,
 }
 
+/// The methods that a name alone describes.
 const BARE: [Method; 6] = [
     Method::INTERRUPT,
     Method::POLL,
@@ -260,7 +261,7 @@ const HYBRID: &str = "hybrid";
 const KERNEL: &str = "hybrid-kernel";
 
 impl Method {
-    /// Whether a text begins a method's name; other commas of a list are parts of rules.
+    /// True if `text` begins with a method's name; in a list, other commas are parts of rules.
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or_default();
         let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
@@ -312,7 +313,7 @@ fn bare(name: &str) -> Option<&'static Method> {
     BARE.iter().find(|method| method.name() == name)
 }
 
-/// `57us`, or a rule that steers; no sleep of no time, nor one that the kernel cannot hold.
+/// Reads `57us` or a rule; refuses sleeps of 0 and those that the kernel cannot hold.
 fn kernel_sleep(text: &str) -> Result<KernelSleep, String> {
     if let Ok(policy) = text.parse() {
         return Ok(KernelSleep::Steered(policy));

@@ -1,5 +1,5 @@
-//! The types of the list of rules: a rule is one file in `rules/` and one line in `rules.rs`. The
-//! kinds of parameter have each its way from text to number and back.
+//! The types of the list of rules: a rule is one file in `rules/` and one line in `rules.rs`. Each
+//! kind of parameter defines how its text becomes a number, and back.
 
 pub use crate::rules::RULES;
 
@@ -12,10 +12,10 @@ use std::ops::RangeInclusive;
 
 /// The default rule of Linux 4.12 to 6.3 (block/blk-mq.c): half the mean of the last 100 ms.
 pub const LINUX: &str = "mean:ratio=50%,period=100ms";
-/// The second name of [`LINUX`], read only: every text that q2c writes has the rule itself.
+/// The second name of [`LINUX`], for reading only: q2c always writes the rule itself.
 pub(crate) const LINUX_NAME: &str = "linux";
 
-/// The threads whose I/O goes into one state of a rule.
+/// The threads that share one state of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every submitting thread has a state of its own.
@@ -34,9 +34,9 @@ pub struct SleepRule {
     pub summary: &'static str,
     /// The threads that share a state of the rule.
     pub scope: Scope,
-    /// Whether the sleep adapts to the device; other rules are chosen only without such a one.
+    /// True if the sleep adapts to the device. Others are chosen only if no such rule is there.
     pub follows_device: bool,
-    /// Whether the rule leaves some I/Os to the interrupt. A simulation of it needs their cost.
+    /// True if the rule leaves some I/Os to the interrupt. Simulating it needs their cost.
     pub interrupts: bool,
     /// The parameters, in the order in which they may be given without a name.
     pub params: &'static [Param],
@@ -45,21 +45,21 @@ pub struct SleepRule {
     pub(crate) form: fn(&PolicySpec) -> Form,
 }
 
-/// What a rule's sleep follows from.
+/// The input that a rule's sleep depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learning {
     /// Nothing: it is always the same.
     Nothing,
     /// Every I/O, without a window.
     EveryIo,
-    /// Windows that are stretches of time.
+    /// Windows of a length of time.
     TimeWindows,
     /// Windows of a number of I/Os.
     IoWindows,
 }
 
 impl SleepRule {
-    /// What the sleep follows from.
+    /// Returns what the sleep depends on.
     pub fn learning(&self) -> Learning {
         let has = |name: &str| self.params.iter().any(|p| p.name == name);
         let example: Option<PolicySpec> = self.example.parse().ok();
@@ -79,9 +79,9 @@ pub struct Param {
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// How the text is read, and what the number means.
+    /// The kind of value: how its text is read, and what the number means.
     pub kind: ParamKind,
-    /// The value when the parameter is not given; `None` when it must be given.
+    /// The value if the parameter is not given; `None` if it must be given.
     pub default: Option<f64>,
     /// Smallest value allowed, in the unit of `kind`.
     pub min: f64,
@@ -118,13 +118,13 @@ impl Param {
     }
 }
 
-/// The rule of this name, in upper or lower case.
+/// The rule with this name, in upper or lower case.
 pub fn find(name: &str) -> Option<&'static SleepRule> {
     let mut rules = RULES.iter();
     rules.find(|rule| rule.name.eq_ignore_ascii_case(name))
 }
 
-/// The meaning of a parameter's number, `f64` for all kinds, as sweeps treat all alike.
+/// The kind of a parameter. Values of all kinds are `f64`, so that sweeps can treat them alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// A share, held as a fraction: `70%` is 0.7.
@@ -165,7 +165,7 @@ impl ParamKind {
         }
     }
 
-    /// Whole for durations, sizes and counts, 0 or 1 for a switch.
+    /// Rounds to a whole number for durations, sizes and counts, and to 0 or 1 for a switch.
     pub(crate) fn quantised(self, value: f64) -> f64 {
         match self {
             ParamKind::Ratio | ParamKind::Number | ParamKind::Formula => value,
@@ -186,7 +186,7 @@ impl ParamKind {
     }
 }
 
-/// Units with their sizes, the largest first; every number is whole in the last.
+/// Sizes and names of units, the largest first. Every number is whole in the last unit.
 type UnitSizes = [(u64, &'static str); 4];
 
 const TIME_UNITS: UnitSizes = [
@@ -197,7 +197,7 @@ const TIME_UNITS: UnitSizes = [
 ];
 const SIZE_UNITS: UnitSizes = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"), (1, "")];
 
-/// The number in the largest of these units that leaves it whole.
+/// Writes the number in the largest of these units in which it is whole.
 fn in_units(number: u64, units: &UnitSizes) -> String {
     let fits = |size: u64| number >= size && number.is_multiple_of(size);
     let (size, unit) = units
@@ -207,7 +207,7 @@ fn in_units(number: u64, units: &UnitSizes) -> String {
     format!("{}{unit}", number / size)
 }
 
-/// The shortest percentage that reads back as the same fraction, else the fraction.
+/// The shortest percentage that reads back as the same fraction; if there is none, the fraction.
 fn show_ratio(fraction: f64) -> String {
     (0..=15)
         .map(|decimals| format!("{:.decimals$}%", fraction * 100.0))

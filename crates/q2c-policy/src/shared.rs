@@ -1,5 +1,5 @@
 //! One lane that several threads of one CPU use in turn, as the kernel uses per-CPU state. Its lock
-//! is free unless a thread lost the CPU within some nanoseconds of work.
+//! is free unless a thread lost the CPU within its few nanoseconds of work.
 
 use crate::{Decision, Io, Lane, Outcome, Token};
 use q2c_model::{CpuId, Nanos};
@@ -30,7 +30,7 @@ struct SharedLane(Arc<Mutex<Inside>>);
 
 struct Inside {
     lane: Box<dyn Lane>,
-    /// The latest time that a thread brought: time must not go back within a lane.
+    /// The latest time that any thread gave: time must not go back within a lane.
     now: Nanos,
 }
 
@@ -64,7 +64,7 @@ mod tests {
     use crate::PolicySpec;
 
     /// PAS starts at 0.1 us and grows by 1 %, 2 %, 3 % with each early outcome: 101, 103.02, 106.11
-    /// ns. The threads that share a CPU step together, the thread that is alone steps by itself.
+    /// ns. Threads that share a CPU step together; the thread that is alone steps by itself.
     #[test]
     fn threads_of_one_cpu_learn_together() {
         let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");

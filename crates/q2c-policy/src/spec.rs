@@ -18,13 +18,12 @@ use thiserror::Error;
 
 /// A rule and a value for each of its parameters.
 ///
-/// The text form is the rule's name, then after a colon its parameters, separated by commas, as
-/// `name=value` in any order or as values alone in the order of [`SleepRule::params`]. A parameter
-/// that is left out has its default. A [formula](ParamKind::Formula) takes the rest of the text,
-/// commas included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula
-/// every parameter has its name, and the formula's own name may be left out.
-/// [`Display`](fmt::Display) gives the full form with every name, which parses back to an equal
-/// value.
+/// The text form is the rule's name, then after a colon its parameters, separated by commas:
+/// `name=value` in any order, or values alone in the order of [`SleepRule::params`]. An omitted
+/// parameter has its default. A [formula](ParamKind::Formula) takes the rest of the text, commas
+/// included, so it comes last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula every
+/// parameter needs its name; the formula's own name may be omitted. [`Display`](fmt::Display)
+/// writes the full form with every name, which parses back to an equal value.
 #[derive(Clone)]
 pub struct PolicySpec {
     rule: &'static SleepRule,
@@ -33,7 +32,7 @@ pub struct PolicySpec {
 }
 
 const PERIOD: &str = rules::share::PERIOD.name;
-/// Stands for a formula in `PolicySpec::values`.
+/// Takes the place of a formula in `PolicySpec::values`.
 const NO_NUMBER: f64 = 0.0;
 
 impl PolicySpec {
@@ -45,7 +44,7 @@ impl PolicySpec {
     /// A policy of the rule `rule`: `formula` over windows of at least `period`.
     ///
     /// # Errors
-    /// When `period` is outside its range.
+    /// Fails if `period` is outside its range.
     pub fn of_formula(formula: Formula, period: Nanos) -> Result<Self, SpecError> {
         PolicySpec::over(&rules::rule::RULE, formula, PERIOD, period.0 as f64)
     }
@@ -53,7 +52,7 @@ impl PolicySpec {
     /// A policy of the rule `recent`: `formula` over the last `ios` I/Os.
     ///
     /// # Errors
-    /// When `ios` is outside its range.
+    /// Fails if `ios` is outside its range.
     pub fn of_last_ios(formula: Formula, ios: u32) -> Result<Self, SpecError> {
         let name = rules::recent::IOS.name;
         PolicySpec::over(&rules::recent::RULE, formula, name, f64::from(ios))
@@ -73,24 +72,24 @@ impl PolicySpec {
         spec.with(window, length)
     }
 
-    /// Parameters that are numbers, by name: fractions, nanoseconds, bytes, switches as 0 or 1.
+    /// Name and value of each numeric parameter: fractions, nanoseconds, bytes, switches as 0 or 1.
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let params = self.rule.params.iter().zip(&self.values);
         let numbers = params.filter(|(param, _)| param.kind != ParamKind::Formula);
         numbers.map(|(param, &value)| (param.name, value)).collect()
     }
 
-    /// The formula, for a rule that takes one.
+    /// The formula; `None` for a rule without one.
     pub fn formula(&self) -> Option<&Formula> {
         self.written.as_ref().map(|written| &*written.formula)
     }
 
-    /// The counts of the formula's results so far, over all lanes and clones.
+    /// Counts of the formula's results so far over all lanes and clones; `None` without a formula.
     pub fn tally(&self) -> Option<FormulaCounts> {
         self.written.as_ref().map(Written::tally)
     }
 
-    /// The same rule, whose windows are counted apart from those so far.
+    /// The same policy with new counts of its formula's results.
     pub fn fresh(&self) -> Self {
         PolicySpec {
             written: self.written.as_ref().map(Written::anew),
@@ -98,11 +97,11 @@ impl PolicySpec {
         }
     }
 
-    /// A copy with one parameter changed, as sweeps need it; `value` is in the unit of
+    /// A copy with one parameter changed, as sweeps need it. `value` has the unit of
     /// [`PolicySpec::params`].
     ///
     /// # Errors
-    /// When the rule has no such parameter or `value` is outside its range.
+    /// Fails if the rule has no such parameter or `value` is outside its range.
     pub fn with(&self, name: &str, value: f64) -> Result<Self, SpecError> {
         let fail = |reason| SpecError::new(format!("{name}={value}"), 0, reason);
         let index = parse::index_of(self.rule, name).map_err(fail)?;
@@ -112,8 +111,8 @@ impl PolicySpec {
         Ok(changed)
     }
 
-    /// One lane per submitting thread, each on a CPU of its own. A rule of scope per device shares
-    /// its state among the lanes of one call, so call it once for each device.
+    /// One lane per submitting thread, each on a CPU of its own. A rule with scope per device
+    /// shares its state among the lanes of one call, so call this once for each device.
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         let windowed = |rule: WindowRule| match self.rule.scope {
             Scope::PerDevice => rule.build(lanes),
@@ -129,7 +128,7 @@ impl PolicySpec {
         }
     }
 
-    /// [`build`](Self::build) for threads bound to CPUs, for rules of scope per CPU.
+    /// As [`build`](Self::build) for threads on these CPUs; rules with scope per CPU need them.
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
         match self.rule.scope {
             Scope::PerCpu => shared::by_cpu(cpus, |lanes| self.build(lanes)),
@@ -137,22 +136,22 @@ impl PolicySpec {
         }
     }
 
-    /// Whether the sleep adapts to the device: a fixed sleep does not, nor does io_uring's
-    /// estimate, which never rises again, nor a formula without a statistic.
+    /// True if the sleep adapts to the device. False for a fixed sleep, for io_uring's estimate,
+    /// which never rises again, and for a formula without a statistic.
     pub fn follows_the_device(&self) -> bool {
         let reads = self.formula().map(|formula| formula.statistics());
         self.rule.follows_device && reads.is_none_or(|statistics| !statistics.is_empty())
     }
 
-    /// The shortest length of the windows of time after which the rule changes its sleep; `None`
-    /// for a rule that does not look at windows of time, or whose sleep they do not change.
+    /// The shortest length of a window of time, after which the rule changes its sleep. `None` for
+    /// a rule without windows of time, or whose sleep does not depend on them.
     pub fn period(&self) -> Option<Nanos> {
         let period = self.params().into_iter().find(|(key, _)| *key == PERIOD);
         let period = period.filter(|_| self.follows_the_device());
         period.map(|(_, ns)| Nanos(ns as u64))
     }
 
-    /// Whether both are the same rule, with the same formula if it takes one.
+    /// True if both are the same rule, with the same formula if it has one.
     pub(crate) fn alike(&self, other: &Self) -> bool {
         self.rule.name == other.rule.name && self.formula() == other.formula()
     }
@@ -162,7 +161,7 @@ impl PolicySpec {
         written.expect("a rule asks for a formula only when it declares one")
     }
 
-    /// The parts of the rule with these parameters, as far as the rule has a known form.
+    /// The parts of the rule with these parameters, for an engine that keeps the state itself.
     pub fn form(&self) -> Form {
         (self.rule.form)(self)
     }
@@ -177,13 +176,13 @@ impl PolicySpec {
     }
 }
 
-/// A text that is no policy.
+/// A text that is not a policy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("parse sleep rule `{text}` at character {position}: {reason}")]
 pub struct SpecError {
     /// The whole text as given.
     pub text: String,
-    /// The place of the mistake in the text, in characters from 1.
+    /// Position of the mistake in the text, in characters, from 1.
     pub position: usize,
     /// The mistake, in words.
     pub reason: String,
@@ -204,7 +203,7 @@ impl SpecError {
         Self::new(text, offset + mistake.at, mistake.error)
     }
 
-    /// Two lines that show the place: the text, and a caret below the character.
+    /// Two lines that show the position: the text, and a caret below the character.
     pub fn pointer(&self) -> String {
         let blank = |c: char| c.is_whitespace() || c.is_control();
         let text = self.text.replace(blank, " ");
@@ -212,7 +211,7 @@ impl SpecError {
     }
 }
 
-/// `value` as the parameter holds it, durations in whole nanoseconds.
+/// Returns `value` as the parameter stores it, rounded by its kind, or an error out of its range.
 fn within(param: &Param, value: f64) -> Result<f64, String> {
     let name = param.name;
     if param.kind == ParamKind::Formula {

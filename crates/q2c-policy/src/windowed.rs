@@ -3,17 +3,17 @@
 //!
 //! # Windows
 //! Windows are those of Linux 4.12 to 6.3 (block/blk-stat.c, blk-mq.c). The first completion seen
-//! while no window is open opens one, is counted in it, and the window lasts one period; so windows
-//! are not back-to-back on an idle device. When the window is over, every bucket with at least one
-//! sample gets the decision that the rule makes of its statistics; a bucket without a sample keeps
-//! its old decision for ever. No I/O sleeps before the first window is over. A sample is the
-//! observed time, the caller's own oversleep included.
+//! while no window is open opens a window of one period and counts in it; so on an idle device
+//! there are gaps between windows. When the window is over, every bucket with a sample gets the
+//! decision that the rule makes from its statistics; a bucket without a sample keeps its old
+//! decision. No I/O sleeps before the first window is over. A sample is the observed time, the
+//! caller's own oversleep included.
 //!
-//! Linux closes a window by a timer. Here the first call at or after the window's end closes it,
-//! before that call is answered: no I/O can tell the difference. Two things are left out on
-//! purpose. Linux rounds the end up to a timer tick (1 to 10 ms by kernel configuration), which is
-//! a property of its timers and not of the rule. And Linux does not sample the one I/O whose
-//! polling turned the statistics on; here every completion counts.
+//! Linux closes a window by a timer. Here the first call at or after the window's end closes it
+//! before that call is answered, so no I/O can see a difference. Two things are left out on
+//! purpose. Linux rounds the end up to a timer tick (1 to 10 ms by kernel configuration), which
+//! belongs to its timers and not to the rule. And Linux does not sample the one I/O whose polling
+//! turned the statistics on; here every completion counts.
 //!
 //! # Threads
 //! All lanes of one [`build`](crate::PolicySpec::build) share one device. Each lane adds its
@@ -37,31 +37,31 @@ use slot::{LaneSlot, SlotMerger, SlotSample};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a rule's windows gather.
+/// The statistics that a rule's windows gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gather {
     /// Counts, sums and extremes.
     Totals,
-    /// Also all times in bins for [`BucketWindow::quantile`]: 116 KiB per lane and per device.
+    /// Also bins of all times for [`BucketWindow::quantile`]: 116 KiB per lane and per device.
     Quantiles,
 }
 
-/// [`DecisionBoard::end`] while no window is open: past, so that each call takes the slow path.
+/// [`DecisionBoard::end`] while no window is open: in the past, so each call takes the slow path.
 const IDLE: u64 = 0;
-/// [`DecisionBoard::end`] while a lane merges: future, so that each call takes the fast path.
+/// [`DecisionBoard::end`] while a lane merges: in the future, so each call takes the fast path.
 const CLOSING: u64 = u64::MAX;
 
 #[repr(align(128))]
 struct DecisionBoard {
-    /// When the open window ends, ns on the callers' clock; or [`IDLE`] or [`CLOSING`].
+    /// End of the open window, ns on the callers' clock; or [`IDLE`] or [`CLOSING`].
     end: AtomicU64,
     decisions: [AtomicU64; BUCKETS],
-    /// The last window's mean of each bucket, ns; 0 before the first.
+    /// Mean of each bucket's last window, ns; 0 before the first.
     means: [AtomicU64; BUCKETS],
 }
 
-/// [`Decision::Poll`] in [`DecisionBoard::decisions`]; words but this and [`INTERRUPT`] are sleeps,
-/// ns.
+/// [`Decision::Poll`] in [`DecisionBoard::decisions`]. All values except this one and [`INTERRUPT`]
+/// are sleeps, ns.
 const POLL: u64 = 0;
 const INTERRUPT: u64 = u64::MAX;
 
@@ -115,7 +115,7 @@ impl WindowedDevice {
         }
     }
 
-    /// Closes a window that is over at `now`, opens one if none is open, and returns its end.
+    /// Closes the window if it is over at `now`, opens one if none is open, and returns its end.
     #[cold]
     fn open_at(&self, now: u64, mut end: u64) -> u64 {
         let next = now.saturating_add(self.rule.period.0).min(CLOSING - 1);
@@ -137,14 +137,14 @@ impl WindowedDevice {
         }
     }
 
-    /// False when another lane was first.
+    /// Claims the closing of the window; false if another lane was first.
     fn claim(&self, end: u64) -> bool {
         let (won, lost) = (Ordering::AcqRel, Ordering::Relaxed);
         let board = &self.board.end;
         board.compare_exchange(end, CLOSING, won, lost).is_ok()
     }
 
-    /// Only the lane that claimed the window that ends at `end` may call it.
+    /// Publishes the decisions. Only the lane that claimed the window ending at `end` may call it.
     fn publish(&self, end: u64) {
         let board = &self.board;
         self.merge.windows(end, &board.means, |window| {
@@ -196,7 +196,7 @@ pub struct WindowRule {
     pub period: Nanos,
     /// What the windows gather.
     pub gather: Gather,
-    /// I/Os from this many bytes on are left to the interrupt and not learned from.
+    /// I/Os of this many bytes or more are left to the interrupt, and their times not used.
     pub interrupts_from: Option<u64>,
     pub(crate) decide: Arc<Decide>,
 }
@@ -223,7 +223,7 @@ impl WindowRule {
         }
     }
 
-    /// Whether `io` is left to the interrupt because of its length.
+    /// True if `io` is left to the interrupt because of its length.
     pub fn is_large(&self, io: Io) -> bool {
         self.interrupts_from
             .is_some_and(|from| u64::from(io.bytes) >= from)
@@ -242,7 +242,7 @@ impl WindowRule {
     }
 }
 
-/// Never hears of large I/Os: their time contains the interrupt's delay.
+/// Hides large I/Os from the rule, because their time contains the interrupt's delay.
 struct WithoutLarge {
     inner: Box<dyn Lane>,
     rule: WindowRule,

@@ -1,4 +1,4 @@
-//! Follows the page on adding a rule to the letter, in a copy of the workspace.
+//! Follows the page on adding a rule, word by word, in a copy of the workspace.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 const PAGE: &str = "docs/policies/adding.md";
 
-/// A code block of the page: the kind that it names, the file named last before it, and its text.
+/// A code block of the page: its kind, the last file named before it, and its text.
 struct Block {
     kind: String,
     file: String,
@@ -42,7 +42,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// With the modification time of its source, so that cargo builds nothing again.
+/// Writes with the modification time of the original, so that cargo does not build it again.
 fn write(path: &Path, text: impl AsRef<[u8]>, made: SystemTime) {
     fs::write(path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let file = File::options()
@@ -82,7 +82,7 @@ fn workspace() -> PathBuf {
     copied
 }
 
-/// To cargo another version is another package: what it builds of the copy does not replace what it
+/// Another version is another package to cargo: what it builds of the copy does not replace what it
 /// built of the original in the same folder.
 fn rename_version(manifest: &Path) {
     let made = modified(manifest);
@@ -176,18 +176,18 @@ fn rule_files() -> Vec<PathBuf> {
     files
 }
 
-/// A file without its line would be dead code that no test sees.
+/// A rule file without its line in the list would be dead code that no test sees.
 #[test]
 fn every_file_has_its_line() {
     let files = rule_files();
     let stems = files.iter().filter_map(|path| path.file_stem()?.to_str());
     let listed = q2c_policy::RULES.iter().map(|rule| rule.name);
-    // `share.rs` holds what the rules have in common and is no rule.
+    // `share.rs` holds what rules have in common and is not a rule.
     let unlisted = stems.filter(|stem| !listed.clone().any(|rule| *stem == rule));
     assert_eq!(unlisted.collect::<Vec<_>>(), ["share"]);
 }
 
-/// `cargo fmt` does not follow modules that a macro declares, so it is asked file by file.
+/// `cargo fmt` does not follow modules declared by a macro, so each file is checked separately.
 #[test]
 fn rules_are_formatted() {
     let check = Command::new("rustfmt")

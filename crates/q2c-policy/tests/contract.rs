@@ -1,11 +1,11 @@
-//! The contract that every rule in the registry keeps.
+//! The contract that every rule in the registry must keep.
 
 use allocation_counter::measure;
 use q2c_model::stats::Rng;
 use q2c_model::{CpuId, Direction, Nanos};
 use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, ParamKind, PolicySpec, RULES, Token};
 
-/// Together they read every statistic and use every operator and function.
+/// Together these read every statistic and use every operator and function.
 const FORMULAS: [&str; 7] = [
     "rule:0.7 * min",
     "rule:period=1us, mean - 4 * lmd",
@@ -16,7 +16,7 @@ const FORMULAS: [&str; 7] = [
     "recent:ios=1, mean * mean / max",
 ];
 
-/// Each rule's example, also with the least and largest of each number, and some formulas.
+/// Each rule's example, its variants with the least and largest of each number, and the formulas.
 fn specs() -> Vec<PolicySpec> {
     let formulas = FORMULAS.map(|text| text.parse().expect(text));
     let mut specs = Vec::from(formulas);
@@ -43,8 +43,8 @@ struct SubmittedIo {
 
 const DEPTH: usize = 16;
 
-/// Seeded random I/Os of all sizes, up to [`DEPTH`] in flight, device times from 1 ns to 100 s; one
-/// decision at a time, allocating nothing.
+/// Seeded random I/Os of all sizes, up to [`DEPTH`] in flight, with device times from 1 ns to 100
+/// s. It makes one decision at a time and allocates nothing.
 struct Storm {
     rng: Rng,
     now: u64,
@@ -111,8 +111,8 @@ fn storm(spec: &PolicySpec, lanes: usize, seed: u64) -> Vec<Decision> {
     decisions.collect()
 }
 
-/// Simulations refuse to choose rules with interrupts of unknown cost, so the registry names these.
-/// `dpas` uses them under overload only, which does not happen here.
+/// Simulations do not choose rules with interrupts if their cost is unknown, so the registry marks
+/// these rules. `dpas` uses interrupts only under overload, which does not happen here.
 #[test]
 fn a_rule_that_uses_interrupts_says_so() {
     let uses = |spec: &PolicySpec| storm(spec, 1, 3).contains(&Decision::Interrupt);
@@ -146,7 +146,7 @@ fn every_rule_sleeps_in_the_storm() {
     for rule in RULES {
         let spec: PolicySpec = rule.example.parse().expect(rule.example);
         let decisions = storm(&spec, 1, 1);
-        // If a rule only polled here, the other tests would prove nothing about it.
+        // If a rule only polled here, other tests would prove nothing about it.
         let sleeps = |d: &Decision| matches!(d, Decision::Sleep(_));
         assert!(decisions.iter().any(sleeps), "{spec}");
     }

@@ -1,4 +1,4 @@
-//! Rules whose state goes to another lane after any I/O.
+//! Rules whose state moves to another lane after any I/O.
 
 use proptest::prelude::*;
 use q2c_model::stats::Rng;
@@ -85,7 +85,7 @@ fn the_others_have_no_numbers() {
 }
 
 proptest! {
-    /// Numbers that a rule cannot have learned are refused, or its sleeps are bounded.
+    /// Numbers that a rule cannot have learned are refused, or its sleeps stay bounded.
     #[test]
     fn other_numbers_do_not_panic(
         seed in any::<u64>(),

@@ -78,7 +78,7 @@ fn parameters_are_fractions_and_nanoseconds() {
     assert!(parse("uring").params().is_empty());
 }
 
-/// Each mistake as its place, counted from 1, the text, and the message.
+/// For each mistake: its position from 1, the text, and the message.
 const MISTAKES: &str = "\
 1 ~ meen:50% ~ unknown rule `meen`, expected one of {rules}
 10 ~ mean:50%,perod=1s ~ unknown parameter `perod` of mean, expected one of ratio, period

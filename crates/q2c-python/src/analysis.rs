@@ -1,6 +1,5 @@
-//! Where the I/Os of a recording, a trace or a table spend their time.
-//!
-//! Analyses of parts of a recording, which are put together.
+//! Analyses where the I/Os of a recording, a trace or a table spend their time; also in parts that
+//! are joined later.
 
 use crate::error::{Failed, interruptible};
 use crate::options::{PythonOptions, Recording, duration};
@@ -17,8 +16,8 @@ use q2c_trace::{Scan, TraceError};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Analyses a source. `window` are two times whose I/Os are kept one by one, `name` is what a table
-/// is called in the result.
+/// Analyses a source. `window` holds two times between which I/Os are kept one by one. `name` is
+/// the name of a table in the result.
 #[pyfunction]
 pub(crate) fn analyze(
     py: Python<'_>,
@@ -65,10 +64,10 @@ fn part(from: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>) -> PyResult<Range<Nanos>
     Err(Failed::new(Exit::Usage, message).into())
 }
 
-/// The analysis of a part of a recording; `q2c.AnalysisState` is around it.
+/// The analysis of a part of a recording, which the Python class `q2c.AnalysisState` wraps.
 #[pyclass(module = "q2c._native")]
 pub(crate) struct AnalysisState {
-    /// `None` after an update that ended in the middle.
+    /// `None` after an update that was interrupted.
     state: Option<State>,
 }
 
@@ -87,7 +86,7 @@ impl AnalysisState {
         Ok(State::new(layer.map(known).transpose()?, later).into())
     }
 
-    /// Takes the next I/Os. A table is called `name` in messages.
+    /// Adds the next I/Os. Messages call a table `name`.
     fn update(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
         let feed = feed(Source::from_object(source)?, name.into())?;
         let mut state = self.state.take().ok_or_else(half)?;
@@ -101,17 +100,17 @@ impl AnalysisState {
         Ok(())
     }
 
-    /// This part and that which comes next in time.
+    /// Joins this part with the part that follows in time.
     fn then(&self, py: Python<'_>, later: &Self) -> PyResult<Self> {
         self.join(py, later, State::then)
     }
 
-    /// This part and that of other devices over the same time.
+    /// Joins this part with the part of other devices over the same time.
     fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         self.join(py, other, State::merge_devices)
     }
 
-    /// The result, with what the description of `trace` tells.
+    /// The result, with the facts in the description of `trace`.
     fn finish(&self, py: Python<'_>, trace: Option<&Trace>, name: &str) -> PyResult<Made> {
         let state = self.known()?;
         let made = py.detach(|| {

@@ -1,5 +1,5 @@
-//! Errors of the libraries as Python exceptions: one class for each exit code of the program. And
-//! work that takes long: without the interpreter, and ended by Ctrl-C, an exception as well.
+//! Converts errors of the libraries to Python exceptions, with one class for each exit code of the
+//! program. Long work runs without the interpreter, and Ctrl-C ends it with an exception as well.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -53,7 +53,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub struct Failed(Fault);
 
 impl Failed {
-    /// A failure from a message that begins with a verb, such as "read FILE: ...".
+    /// A failure from a message that starts with a verb, such as "read FILE: ...".
     pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
         Failed(Fault::new(exit, message))
     }
@@ -67,7 +67,7 @@ impl<E: Into<Fault>> From<E> for Failed {
 
 impl From<Failed> for PyErr {
     fn from(Failed(fault): Failed) -> PyErr {
-        // One line, whatever names it has in it, as the program prints it.
+        // The text is one line, as the program prints it, whatever names it contains.
         let text = format!("failed to {}", fault.message().replace('\n', "\\n"));
         match fault.exit() {
             Exit::Internal => InternalError::new_err(text),
@@ -75,7 +75,7 @@ impl From<Failed> for PyErr {
             Exit::Input => InputError::new_err(text),
             Exit::Environment => MachineError::new_err(text),
             Exit::Device => DeviceError::new_err(text),
-            // Nothing here has a target or a requirement, and a signal is an exception of its own.
+            // Nothing here has a target or a requirement, and a signal raises its own exception.
             Exit::Done | Exit::Target | Exit::Requirements | Exit::Interrupted => {
                 Q2cError::new_err(text)
             }
@@ -93,14 +93,14 @@ impl<T, E: Display> Fails<T> for Result<T, E> {
     }
 }
 
-/// Time between two looks for a signal.
+/// Time between two checks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
-/// Stack of the thread that works: what the program's main thread has.
+/// Stack of the working thread, bytes: as large as that of the program's main thread.
 const STACK: usize = 8 << 20;
 
-/// Runs `work` in a thread, without holding the interpreter. When a signal's handler raises an
-/// exception (Ctrl-C), the flag is set, `work` is waited for, and the exception is returned.
-/// Handlers run in Python's main thread alone.
+/// Runs `work` in a thread, without holding the interpreter. If a signal's handler raises an
+/// exception (Ctrl-C), `stop` is set, `work` is waited for, and the exception is returned. Only
+/// Python's main thread runs handlers.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> Result<T, Failed> + Send,

@@ -1,6 +1,6 @@
 //! The native part of the Python package `q2c`. The functions are thin: they read arguments, call a
-//! library crate without holding the interpreter, and give its result back. Types of results,
-//! signatures, docs and stubs are in the folder `python`.
+//! library crate without holding the interpreter, and return its result. The folder `python` has
+//! the types of results, signatures, docs and stubs.
 
 #![expect(
     clippy::needless_pass_by_value,

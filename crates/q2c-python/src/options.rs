@@ -1,6 +1,5 @@
-//! Options that several functions share: reading, selection, length and costs.
-//!
-//! Options that were given by name, as the program has them on its command line.
+//! Options that several functions share: reading, selection, length and costs. They are given by
+//! name, as on the program's command line.
 
 use crate::error::Failed;
 use pyo3::conversion::FromPyObjectOwned;
@@ -19,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The format of a recording, and what it does not say itself.
+/// The format of a recording, and the facts that the recording itself lacks.
 pub(crate) struct Recording {
     pub format: Option<String>,
     pub import: ImportOptions,
@@ -67,7 +66,7 @@ fn delimiter(given: &PythonOptions<'_>) -> PyResult<Option<u8>> {
     text.map(byte).transpose()
 }
 
-/// The folder for what an import sorts outside of memory: `$TMPDIR`, else `/var/tmp`.
+/// The folder for data that an import sorts outside of memory: `$TMPDIR`, else `/var/tmp`.
 fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
@@ -76,7 +75,7 @@ pub(crate) struct Simulated {
     pub source: SourceOptions,
     pub timing: Timing,
     pub arrival: Arrival,
-    /// `None` where nothing was asked for.
+    /// `None` if no costs were requested.
     costs: Option<Costs>,
 }
 
@@ -108,7 +107,7 @@ impl Simulated {
         })
     }
 
-    /// For these block sizes: those asked for, else of the recordings' run, else assumed ones.
+    /// The costs: the requested ones, else those of the recordings' run, else assumed ones.
     pub(crate) fn costs(
         &self,
         sizes: &[Bytes],
@@ -147,7 +146,7 @@ fn text_of(path: &Path) -> Result<String, Failed> {
     text.map_err(|e| Failed::new(Exit::Input, format!("read {}: {e}", path.display())))
 }
 
-/// What disturbed the run with the file `costs`.
+/// The disturbances of the run that the file `costs` belongs to.
 fn disturbances(costs: &Path) -> Result<Vec<Warning>, Failed> {
     let Some(path) = Costs::result_beside(costs) else {
         return Ok(Vec::new());
@@ -160,7 +159,7 @@ fn calibrated(path: PathBuf) -> Result<Costs, Failed> {
     Ok(Costs::Calibrated { path, text })
 }
 
-/// All of a trace is held in memory: this package has no files that can be read like memory.
+/// Keeps all of a trace in memory, since this package has no mapped files.
 fn in_memory() -> Holding {
     fn none(_: &Path) -> io::Result<Box<dyn LaneFile>> {
         Err(io::ErrorKind::Unsupported.into())
@@ -172,11 +171,11 @@ fn in_memory() -> Holding {
     }
 }
 
-/// Options by name. Each is taken once; those that are left are unknown.
+/// Options by name. Each is taken once; whatever is left at the end is unknown.
 pub(crate) struct PythonOptions<'py>(Bound<'py, PyDict>);
 
 impl<'py> PythonOptions<'py> {
-    /// The options in `options`, without those that are None.
+    /// The options in `options`, without those whose value is None.
     pub(crate) fn new(options: &Bound<'py, PyDict>) -> PyResult<Self> {
         let given = options.copy()?;
         for (name, value) in options {
@@ -201,7 +200,7 @@ impl<'py> PythonOptions<'py> {
         value.transpose()
     }
 
-    /// The option as a text that the program understands.
+    /// The option as a text in the program's syntax.
     pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, name: &str) -> PyResult<Option<T>> {
         let text = self.value::<String>(name)?;
         let parsed = text.map(|text| text.parse().map_err(|error| wrong(name, &text, error)));

@@ -1,4 +1,4 @@
-//! Results, whatever made them, and the forms in which they are drawn.
+//! Results of any kind, and the forms in which they are drawn.
 
 use crate::error::Failed;
 use pyo3::prelude::*;
@@ -34,13 +34,13 @@ impl Made {
         Ok(page.map_err(Failed::from)?)
     }
 
-    /// The tables that the program prints, in so many columns.
+    /// The tables that the program prints, `width` columns wide.
     fn table(&self, py: Python<'_>, width: u16) -> String {
         py.detach(|| self.0.document().text(Screen::new(width, false)))
     }
 }
 
-/// Reads the result of a run: its folder, or a file with a result.
+/// Reads the result of a run from its folder, or from a file with a result.
 #[pyfunction]
 pub(crate) fn load_run(py: Python<'_>, run: PathBuf) -> PyResult<Made> {
     let read = py.detach(|| {

@@ -107,7 +107,7 @@ fn scope(scope: Scope) -> &'static str {
 /// One rule: a [`Rule`], or its text.
 pub(crate) fn rule(object: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
     match object.cast::<Rule>() {
-        // Windows of a formula are counted for each simulation apart.
+        // Each simulation counts the windows of a formula separately.
         Ok(rule) => Ok(rule.get().0.fresh()),
         Err(_) => Ok(text(object)?.parse().or_exit(Exit::Usage)?),
     }

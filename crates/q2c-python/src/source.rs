@@ -1,4 +1,4 @@
-//! What a function is given to work on: the path of a recording, a trace, a table, or latencies.
+//! The input of a function: the path of a recording, a trace, a table, or latencies.
 
 use crate::trace::Trace;
 use arrow_array::RecordBatchReader;
@@ -11,7 +11,7 @@ use q2c_trace::import::RecordSink;
 use q2c_trace::{Frame, TraceError};
 use std::path::{Path, PathBuf};
 
-/// A table of another program, as a stream of Arrow batches, which can be read once.
+/// A table of another program, as a stream of Arrow batches that can be read once.
 pub(crate) struct Table(RecordBatchStreamReader);
 
 pub(crate) enum Source {
@@ -19,7 +19,7 @@ pub(crate) enum Source {
     Path(PathBuf),
     /// A table with the columns of a trace.
     Table(Table),
-    /// Latencies, in a unit that is told elsewhere.
+    /// Latencies; an option states their unit.
     Latencies(Vec<f64>),
 }
 
@@ -31,7 +31,7 @@ impl Source {
         if let Ok(path) = object.extract::<PathBuf>() {
             return Ok(Source::Path(path));
         }
-        // A column has a stream as well, but no schema: it can only be latencies.
+        // A column has a stream too, but no schema, so it can only be latencies.
         if object.hasattr("__arrow_c_stream__")?
             && let Ok(stream) = RecordBatchStreamReader::from_pyarrow_bound(object)
         {
@@ -52,7 +52,7 @@ pub(crate) fn not_numbers() -> PyErr {
 }
 
 impl Table {
-    /// Hands the records on; `name` is what messages call the table. Returns its description.
+    /// Passes the records on; messages call the table `name`. Returns its description.
     pub(crate) fn read(
         self,
         name: &Path,

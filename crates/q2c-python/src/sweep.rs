@@ -1,8 +1,5 @@
-//! Whole families of sleep rules over traces, and the best of them.
-//!
-//! Sweeps in parts, which are put together.
-//!
-//! Sleep rules on a trace, beside classic polling and the oracle.
+//! Simulates sleep rules on a trace, beside classic polling and the oracle. Sweeps whole families
+//! of rules over traces, also in parts that are joined later, and names the best rules.
 
 use crate::error::{Failed, Fails, interruptible};
 use crate::options::{PythonOptions, Simulated, wrong};
@@ -40,7 +37,7 @@ struct SweepRequest {
     simulated: Simulated,
 }
 
-/// Sweeps families of rules over sources. Those without a path are called `name`.
+/// Sweeps families of rules over sources. A source without a path is called `name`.
 #[pyfunction]
 pub(crate) fn sweep(
     py: Python<'_>,
@@ -124,7 +121,7 @@ pub(crate) fn limits(given: &PythonOptions<'_>) -> PyResult<Limits> {
     })
 }
 
-/// Configurations over the I/Os of one volume or many; `q2c.SweepState` is around it.
+/// Configurations over the I/Os of one or more volumes; the Python class `q2c.SweepState` wraps it.
 #[pyclass(module = "q2c._native")]
 pub(crate) struct SweepState(State);
 
@@ -157,7 +154,7 @@ impl SweepState {
         Ok(SweepState(state.map_err(Failed::from)?))
     }
 
-    /// Takes the next I/Os. A source without a path is called `name`.
+    /// Adds the next I/Os. A source without a path is called `name`.
     fn update(
         &mut self,
         py: Python<'_>,
@@ -181,12 +178,12 @@ impl SweepState {
         })
     }
 
-    /// This state and that of other volumes.
+    /// Joins this state with that of other volumes.
     fn beside(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         self.join(py, other, State::with_volumes)
     }
 
-    /// This state and that of other configurations over the same I/Os.
+    /// Joins this state with that of other configurations over the same I/Os.
     fn with_configurations(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         self.join(py, other, State::with_configurations)
     }
@@ -206,7 +203,7 @@ impl SweepState {
         Ok(SweepState(state.map_err(Failed::from)?))
     }
 
-    /// Whether every configuration has simulated the time that counts.
+    /// True if every configuration has simulated the whole measured time.
     #[getter]
     fn is_done(&self) -> bool {
         self.0.is_done()
@@ -243,7 +240,7 @@ impl SweepState {
     }
 }
 
-/// Chooses over the results of several volumes.
+/// Chooses the best configuration over the results of several volumes.
 #[pyfunction]
 pub(crate) fn choose(
     py: Python<'_>,
@@ -269,7 +266,7 @@ fn only_lane<'a>(lanes: &'a [LaneRecording], name: &str) -> Result<&'a LaneRecor
     Ok(lane)
 }
 
-/// Simulates rules on a source, which is called `name` where it has no path.
+/// Simulates rules on a source. A source without a path is called `name`.
 #[pyfunction]
 pub(crate) fn simulate(
     py: Python<'_>,
@@ -320,7 +317,7 @@ pub(crate) fn taken(
     Ok(read?)
 }
 
-/// Latencies as the file that they would stand in, one a line.
+/// Latencies in the form of a file, one per line.
 fn listed(latencies: &[f64]) -> Input {
     const FORMAT: &str = "latency-list";
     let text = latencies.iter().fold(String::new(), |mut text, latency| {

@@ -1,6 +1,5 @@
-//! Traces: opened, and made from recordings of other tools.
-//!
-//! A trace as a stream of Arrow batches, through Arrow's PyCapsule interface.
+//! Traces: opened, or imported from recordings of other tools. A trace is also a stream of Arrow
+//! batches, through Arrow's PyCapsule interface.
 
 use crate::error::{Failed, Fails, interruptible};
 use crate::options::{PythonOptions, Recording};
@@ -32,14 +31,14 @@ use std::path::PathBuf;
 /// description, by which `q2c.analyze` of a `pyarrow` table gives what it gives for the file.
 #[pyclass(frozen, module = "q2c")]
 pub(crate) struct Trace {
-    /// As it was given.
+    /// The path as it was given.
     pub path: PathBuf,
     reader: TraceReader,
     scan: Scan,
     columns: Vec<Column>,
 }
 
-/// Opens a q2c trace. `columns` are those of the stream; None for all.
+/// Opens a q2c trace. `columns` are the columns of the stream; None for all.
 #[pyfunction]
 #[pyo3(signature = (path, columns=None))]
 pub(crate) fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Trace> {
@@ -61,7 +60,7 @@ pub(crate) fn read(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) 
     })
 }
 
-/// Imports recordings of other tools into a new trace. More than one are merged by time.
+/// Imports recordings of other tools into a new trace. Several recordings are merged by time.
 #[pyfunction]
 pub(crate) fn import_(
     py: Python<'_>,
@@ -111,13 +110,13 @@ impl Trace {
         &self.reader.meta().clock
     }
 
-    /// The file to which the offsets belong, where the target was a file.
+    /// The file to which the offsets belong, if the target was a file.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.reader.meta().file.as_deref()
     }
 
-    /// Unix time of time 0, ns; None where the source does not tell it.
+    /// Unix time of time 0, ns; None if the source does not state it.
     #[getter]
     fn start_unix_ns(&self) -> Option<u64> {
         self.reader.meta().start_unix_ns
@@ -164,8 +163,7 @@ impl Trace {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The rows as a stream. Another schema than the trace's is not offered, as the interface
-    /// allows.
+    /// The rows as a stream. Only the trace's own schema is offered, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -188,8 +186,7 @@ fn unread(error: TraceError) -> Failed {
     error.unread().into()
 }
 
-/// A batch with the columns in the order that was asked for, and with the trace's description in
-/// its schema.
+/// A batch with its columns in the requested order, and with the trace's description in its schema.
 fn arranged(
     batch: Result<RecordBatch, TraceError>,
     schema: &SchemaRef,

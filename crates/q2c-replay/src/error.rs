@@ -7,23 +7,23 @@ use q2c_trace::process::NoSuchProcess;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The reason why a replay could not begin or go on. Its text reads well after "failed to".
+/// The reason why a replay could not begin or continue. Its text reads well after "failed to".
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The trace has no request of the process that was asked for.
+    /// The trace has no request of the requested process.
     #[error(transparent)]
     Process(#[from] NoSuchProcess),
-    /// The trace has no request with a time.
+    /// No request of the trace has a time.
     #[error("replay {}: expected at least one request with a time, found none", path.display())]
     Empty {
         /// Path of the trace.
         path: PathBuf,
     },
-    /// Outstanding mode needs completions, and too few requests have one.
+    /// Outstanding mode needs completions, but too few requests have one.
     #[error(
         "replay so that what is in flight is kept: expected completions, found {completed} of {requests} requests with one; replay the trace \
          once timed with --record PROFILE.parquet, and then PROFILE.parquet in outstanding mode on every target"
@@ -34,12 +34,12 @@ pub enum ReplayError {
         /// All requests.
         requests: u64,
     },
-    /// No request of the trace has the key that its lanes are named by: "pid" or "CPU".
+    /// No request of the trace has the key that names its lanes: "pid" or "CPU".
     #[error(
         "divide the trace by {0}: expected requests with one, found none; leave the option out, or name another"
     )]
     NoKey(&'static str),
-    /// A target has no room for the largest request of each of its devices.
+    /// A target has no room for the largest request of each device that goes to it.
     #[error(
         "replay on a target of {size} bytes: expected room for the largest request of {needed} bytes for each of {devices} devices; name a larger target, or a target for each device with --map"
     )]
@@ -57,7 +57,7 @@ pub enum ReplayError {
     /// A thread could not be started.
     #[error("start a submitting thread: {0}")]
     Spawn(std::io::Error),
-    /// A thread panicked, which is a fault of q2c. The text names the thread.
+    /// A thread panicked, which is a fault of q2c. Holds the thread's name.
     #[error("replay: the {0} thread panicked")]
     Panic(&'static str),
     /// The recording of the replay could not be written.

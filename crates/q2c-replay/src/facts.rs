@@ -1,4 +1,4 @@
-//! Facts about a trace, found in one pass before it is replayed.
+//! Facts about a trace, collected in one pass before it is replayed.
 
 use crate::{ReplayError, ReplaySelection};
 use q2c_model::{Bytes, DevId, Layer, Nanos, Op};
@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Most requests without completion (in flight at the end, lost) in a trace that has them.
+/// Largest share of requests without completion (in flight at the end, or lost), of all requests,
+/// with which a trace still counts as one with completions.
 const WITHOUT: f64 = 0.02;
 
-/// No device is larger; offsets beyond it in a broken trace are taken as this.
+/// Largest offset, bytes. No device is larger; a broken trace's offsets beyond it are cut to it.
 pub(crate) const FARTHEST: u64 = 1 << 60;
 
 /// One device of the trace.
@@ -19,9 +20,9 @@ pub(crate) const FARTHEST: u64 = 1 << 60;
 pub struct TraceDevice {
     /// Major and minor number.
     pub dev: DevId,
-    /// Requests for this device.
+    /// Number of requests for this device.
     pub requests: u64,
-    /// Byte after the last one that a request asks for.
+    /// Byte offset after the last byte that any request touches.
     pub span: u64,
     /// Time in which the device has nothing in flight, within `whole`.
     pub idle: Nanos,
@@ -29,18 +30,18 @@ pub struct TraceDevice {
     pub whole: Nanos,
 }
 
-/// Facts about a trace, or about the wanted range of its time.
+/// Facts about a trace, or about the selected range of its time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayFacts {
     /// Path of the trace.
     pub path: PathBuf,
-    /// Requests that have a time.
+    /// Number of requests that have a time.
     pub requests: u64,
-    /// Requests by the name of their operation.
+    /// Number of requests by the name of their operation.
     pub ops: BTreeMap<String, u64>,
-    /// Devices in the order of their numbers. A device's index here names it in the whole crate.
+    /// Devices, sorted by their numbers. The whole crate names a device by its index here.
     pub devices: Vec<TraceDevice>,
-    /// Bytes of all requests.
+    /// Sum of the bytes of all requests.
     pub bytes: u64,
     /// Bytes of the largest read or write.
     pub largest: Bytes,
@@ -50,40 +51,41 @@ pub struct ReplayFacts {
     pub last: Nanos,
     /// Time of the last completion.
     pub last_end: Nanos,
-    /// Requests with a completion.
+    /// Number of requests with a completion.
     pub completed: u64,
     /// Time in which nothing is in flight, between the first request and the last completion.
     pub idle: Nanos,
-    /// Sum of latencies.
+    /// Sum of latencies, ns.
     pub latency_sum_ns: u128,
-    /// The layer in which all times were taken; `None` where they are of both.
+    /// The layer in which all times were recorded; `None` if both layers occur.
     pub layer: Option<Layer>,
-    /// Requests whose time lies before that of the request before them.
+    /// Number of requests whose time is earlier than that of the previous request.
     pub back_in_time: u64,
-    /// Writes and discards.
+    /// Number of writes and discards.
     pub writes: u64,
-    /// Requests that name their process.
+    /// Number of requests that name their process.
     pub with_pid: u64,
-    /// Requests that name the CPU that submitted them.
+    /// Number of requests that name the CPU that submitted them.
     pub with_cpu: u64,
-    /// Requests that name their hardware queue.
+    /// Number of requests that name their hardware queue.
     pub with_hctx: u64,
-    /// Requests whose times fall: they are replayed, and their latency is in no figure.
+    /// Requests whose times are out of order: they are replayed, but their latency is in no figure.
     pub untimed: u64,
-    /// Requests without any time, which are not replayed.
+    /// Number of requests without any time, which are not replayed.
     pub timeless: u64,
-    /// Records that were there before (of the same id), which are not replayed.
+    /// Number of records with the id of an earlier record, which are not replayed.
     pub doubled: u64,
 }
 
 impl ReplayFacts {
-    /// Whether enough requests have a completion to know what was in flight.
+    /// True if enough requests have a completion to know what was in flight.
     pub fn has_completions(&self) -> bool {
         self.completed > 0
             && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
     }
 
-    /// Share of a device's time without requests, mean by requests. `None` without completions.
+    /// Share of time in which a device has no requests, mean by requests. `None` without
+    /// completions.
     pub fn idle_share_of_devices(&self) -> Option<f64> {
         let share = |device: &TraceDevice| match device.whole.0 {
             0 => 0.0,
@@ -103,18 +105,18 @@ impl ReplayFacts {
         self.last_end.max(self.last) - self.first
     }
 
-    /// Share of time with nothing in flight; `None` without completions.
+    /// Share of time with nothing in flight, 0 to 1; `None` without completions.
     pub fn idle_share(&self) -> Option<f64> {
         let whole = self.time_to_last_end().0;
         (self.has_completions() && whole > 0).then(|| self.idle.0 as f64 / whole as f64)
     }
 }
 
-/// Reads the trace once and returns the facts of the wanted requests. `tell` is called with the
+/// Reads the trace once and returns the facts of the selected requests. `tell` is called with the
 /// number of records read so far. Raising `stop` ends the pass as if the trace ended there.
 ///
 /// # Errors
-/// The trace cannot be read, or no wanted request in what was read has a time.
+/// Fails if the trace cannot be read, lacks the process, or no selected request has a time.
 pub fn prepare(
     path: &Path,
     wanted: &ReplaySelection,
@@ -157,7 +159,7 @@ struct FactsCounter {
     busy_until_ns: u64,
 }
 
-/// A device while the trace is read: idle times grow, and its whole time is known at the end.
+/// A device while the trace is read: idle times grow, and its whole time is known only at the end.
 struct DeviceActivity {
     device: TraceDevice,
     first_ns: u64,

@@ -1,4 +1,4 @@
-//! The reader: it makes scheduled requests of the trace and hands them to the submitting threads.
+//! The reader: it turns the trace into scheduled requests and passes them to submitting threads.
 
 use crate::map::Mapper;
 use crate::order::ConflictIndex;
@@ -13,15 +13,15 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// Records between deliveries, by which a thread's waiting is bounded in time, too.
+/// Number of records between deliveries; it also bounds in time how long a thread waits.
 pub(crate) const ROUND: usize = 64;
-/// Deliveries that a channel holds at most; the reader waits when it is full.
+/// Most deliveries in a channel; the reader waits if it is full.
 pub(crate) const AHEAD: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct FeedResult {
     pub changed: Changes,
-    /// Windows of the recording; `None` in modes without recorded times.
+    /// Windows of the recorded times; `None` in modes that do not use these times.
     pub recorded: Option<WindowSeries>,
     pub cpu_ns: u64,
 }
@@ -63,17 +63,17 @@ struct FeedReader<'a> {
     workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ready: Vec<Vec<ScheduledIo>>,
     mapper: Mapper,
-    /// One for each target where writes are written; `None` where the order needs no check.
+    /// One index for each target that is written to; `None` if the order needs no check.
     orders: Vec<Option<ConflictIndex>>,
     profiles: Vec<InFlightProfile>,
     windows: Option<WindowSeries>,
-    /// By name and target of a lane: its number, and start and end of its last request in ns.
+    /// By key and target of a lane: its number, and start and end of its last request, ns.
     lanes: HashMap<u64, (u32, u64, u64)>,
     previous_ns: u64,
     index: u64,
-    /// Whether enough requests have a completion to know what was in flight.
+    /// True if enough requests have a completion to know what was in flight.
     known: bool,
-    /// The unit of what is in flight.
+    /// The unit in which the amount in flight is counted.
     count: Count,
 }
 
@@ -84,7 +84,7 @@ impl<'a> FeedReader<'a> {
         windows: Option<WindowSeries>,
         workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ) -> Result<Self, ReplayError> {
-        // A single thread in timed mode submits everything in the order of the trace.
+        // A single thread in timed mode submits all requests in the order of the trace.
         let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
         let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !alone;
         let orders = plan.targets.iter();
@@ -135,7 +135,7 @@ impl<'a> FeedReader<'a> {
     }
 
     fn schedule(&mut self, span: &Span, start_ns: u64, target: usize, mut io: TargetIo) {
-        // The profile counts requests as they are replayed, aligned, and none that is left out.
+        // The profile counts requests as they are replayed: aligned, and without those left out.
         let profile = &mut self.profiles[io.device as usize];
         let before = profile.before(start_ns);
         let end_ns = (span.end_ns != NONE).then(|| span.end_ns.max(start_ns));
@@ -179,7 +179,7 @@ impl<'a> FeedReader<'a> {
         }
     }
 
-    /// The lane; its request's wait, ns; and whether that is [`ScheduledIo::after_submission`].
+    /// Returns lane, wait of its request in ns, and [`ScheduledIo::after_submission`].
     fn lane(
         &mut self,
         span: &Span,
@@ -197,7 +197,7 @@ impl<'a> FeedReader<'a> {
             LaneBy::Cpu => span.cpu_submit,
             LaneBy::Device => span.device.minor ^ span.device.major << 20,
         };
-        // A lane with requests for two targets becomes two, and each waits for its own.
+        // A lane with requests for two targets becomes two lanes, which wait separately.
         let fresh = self.lanes.len() as u32;
         let key = u64::from(key) | (target as u64) << 32;
         let known = self.lanes.get(&key).copied();
@@ -211,7 +211,7 @@ impl<'a> FeedReader<'a> {
         }
     }
 
-    /// The index of the thread that submits the request, and its stream.
+    /// Returns the index of the thread that submits the request, and the request's stream.
     fn place(&self, span: &Span, target: usize, io: &TargetIo) -> (usize, u32) {
         let threads = self.plan.submitters;
         let first = target * threads;
@@ -220,7 +220,7 @@ impl<'a> FeedReader<'a> {
                 let by = match self.plan.share {
                     ShareBy::Cpu if span.cpu_submit != NONE_32 => u64::from(span.cpu_submit),
                     ShareBy::Hctx if span.hctx != NONE_32 => u64::from(span.hctx),
-                    // Requests of the same MiB go to one thread, spread by the golden ratio.
+                    // Requests of the same MiB go to one thread; the golden ratio spreads them.
                     _ => (io.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
                 };
                 let worker = first + (by % threads as u64) as usize;
@@ -232,10 +232,10 @@ impl<'a> FeedReader<'a> {
     }
 }
 
-/// How much was in flight in the trace just before each request.
+/// The amount that was in flight in the trace just before each request.
 #[derive(Default)]
 struct InFlightProfile {
-    /// The end in ns and the weight of each request in flight, the earliest end first.
+    /// End in ns and weight of each request in flight, the earliest end first.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
     load: u64,
     /// The latest completion so far, in the trace's time; `None` before the first.
@@ -245,14 +245,14 @@ struct InFlightProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Before {
     requests: u32,
-    /// Amount in flight, in the unit of [`Count`].
+    /// The amount in flight, in the unit of [`Count`].
     load: u64,
-    /// Since the latest completion; 0 before the first, and while something is in flight.
+    /// Time since the latest completion; 0 before the first, and while something is in flight.
     idle_ns: u64,
 }
 
 impl InFlightProfile {
-    /// The state before a request at `start_ns`, when one that ends then is over. Never goes back.
+    /// The state before a request at `start_ns`; ends at that time count. Times must not go back.
     pub(crate) fn before(&mut self, start_ns: u64) -> Before {
         while let Some(Reverse((end_ns, weight))) = self.ends.peek().copied()
             && end_ns <= start_ns

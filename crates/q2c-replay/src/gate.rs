@@ -1,17 +1,17 @@
-//! A request of the trace on its way through a replay, as its target gets it and as the reader
-//! schedules it, and the rules of the three modes: when the first request of a stream may go.
+//! A request on its way through a replay, as its target gets it and as the reader schedules it.
+//! Also the rules of the three modes, which say when a stream's first request may go.
 
 use q2c_engine::engine::Operation;
 use q2c_model::replay::{Count, Idle, Mode};
 use std::collections::VecDeque;
 
-/// A request as its target gets it: for the schedule, in flight, and in the recording.
+/// A request as its target gets it: in the schedule, in flight, and in the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TargetIo {
-    /// Index in the replayed range of the trace, from 0. Requests that are left out have one too.
+    /// Index in the replayed range of the trace, from 0. Requests that are left out count too.
     pub index: u64,
     pub offset: u64,
-    /// Offset at which the device's region of the target begins, bytes.
+    /// Byte offset at which the device's region of the target begins.
     pub base: u64,
     pub length: u32,
     /// Device of the trace, by its index in [`crate::ReplayFacts::devices`].
@@ -24,35 +24,35 @@ pub(crate) struct TargetIo {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScheduledIo {
     pub io: TargetIo,
-    /// Time from the start with the speed applied; never before that of the one before.
+    /// Due time from the start, with the speed applied; never before that of the previous request.
     pub due_ns: u64,
     /// Number of the stream. Requests of one stream are submitted in order.
     pub stream: u32,
-    /// In flight on its device in the trace before it; [`ScheduledIo::UNKNOWN`] if unknown.
+    /// Number in flight on its device before it in the trace; [`ScheduledIo::UNKNOWN`] if unknown.
     pub in_flight_before: u32,
-    /// Amount in flight on its device just before it, in the unit of [`crate::Count`].
+    /// Amount in flight on its device just before it in the trace, in the unit of [`crate::Count`].
     pub load_before: u64,
     /// Outstanding mode: time since the device's latest completion, if nothing is in flight. Closed
     /// mode: think time, or time since the lane's last submission.
     pub think_ns: u64,
-    /// Whether `think_ns` counts from the lane's last submission, which has no completion.
+    /// True if `think_ns` counts from the lane's last submission, because that has no completion.
     pub after_submission: bool,
-    /// Streams with requests it overlaps, and how many each must submit before it.
+    /// Streams with earlier requests that it overlaps, and how many each must submit first.
     pub after: Option<Box<[(u32, u64)]>>,
 }
 
 impl ScheduledIo {
-    /// Value of [`ScheduledIo::in_flight_before`] when it is not known.
+    /// Value of [`ScheduledIo::in_flight_before`] if the number is not known.
     pub(crate) const UNKNOWN: u32 = u32::MAX;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GateRule {
     Timed,
-    /// When no more is in flight on its device than just before it in the trace, and, if idle time
-    /// is kept, the recorded idle time is over.
+    /// A request goes when no more is in flight on its device than just before it in the trace and,
+    /// if idle time is kept, the recorded idle time is over.
     Outstanding(Idle),
-    /// When the lane's previous request is complete and the recorded think time is over.
+    /// A request goes when its lane's previous one is complete and the recorded think time is over.
     Closed,
 }
 
@@ -64,8 +64,8 @@ pub(crate) enum StreamReadiness {
     Waits,
 }
 
-/// Requests in the order of their one thread: those of a submitting thread in timed mode, of a
-/// device in outstanding mode, of a lane in closed mode.
+/// Requests in the order in which their one thread submits them: of a submitting thread in timed
+/// mode, of a device in outstanding mode, of a lane in closed mode.
 #[derive(Default)]
 pub(crate) struct RequestStream {
     /// Number among the streams of all threads.
@@ -74,16 +74,16 @@ pub(crate) struct RequestStream {
     pub in_flight: u32,
     /// Amount in flight, in the unit of [`crate::Count`].
     pub load: u64,
-    /// From the replay's start, the latest; `None` before the first.
+    /// Latest submission and completion, ns from the replay's start; `None` before the first.
     pub submitted_ns: Option<u64>,
     pub completed_ns: Option<u64>,
     pub count: u64,
-    /// Whether the stream stands in the schedule's heap of streams that are ready.
+    /// True if the schedule's heap of ready streams contains this stream.
     pub lined_up: bool,
 }
 
 impl GateRule {
-    /// The rule of a mode, and the unit in which it counts the amount in flight.
+    /// The rule of a mode, and the unit in which the mode counts the amount in flight.
     pub(crate) fn from_mode(mode: &Mode) -> (GateRule, Count) {
         match *mode {
             Mode::Timed { .. } => (GateRule::Timed, Count::Requests),
@@ -108,14 +108,14 @@ impl GateRule {
     }
 }
 
-/// When the think time of a lane's next request ends, ns; nothing of the lane is in flight.
+/// The end of the think time of a lane's next request, ns. Nothing of the lane may be in flight.
 fn after_think(lane: &RequestStream, request: &ScheduledIo) -> u64 {
     match (lane.completed_ns, lane.submitted_ns) {
         (Some(completed_ns), Some(submitted_ns)) if request.after_submission => {
             completed_ns.max(submitted_ns.saturating_add(request.think_ns))
         }
         (Some(completed_ns), _) => completed_ns.saturating_add(request.think_ns),
-        // The lane's first request goes at its own time in the trace.
+        // The first request of a lane goes at its own time in the trace.
         _ => request.due_ns,
     }
 }

@@ -1,16 +1,16 @@
 //! Replays a trace on files, devices or simulated devices.
 //!
-//! There are three modes. **Timed**: each request goes at its recorded time, whatever became of
-//! those before it. **Outstanding**: each request goes as soon as the one before it has been
+//! There are three modes. **Timed**: each request goes at its recorded time, whatever happened to
+//! earlier requests. **Outstanding**: each request goes as soon as the previous one has been
 //! submitted and no more is in flight on its device than was before it in the trace. **Closed**:
-//! each lane of the trace submits its next request a recorded think time after its last one has
-//! completed.
+//! each lane of the trace submits its next request a recorded think time after the completion of
+//! its last one.
 //!
-//! The order of calls: [`prepare`] reads the trace once and finds its devices, its length and what
-//! it asks for. [`replay()`] then streams it. A reader decodes, maps and schedules the requests
-//! (module `feed`); submitting threads wait for each request's moment, submit, reap and count
-//! (module `worker`). Memory is bounded by [`ReplayPlan::in_flight`] and by the queues between the
-//! threads, whatever the trace holds.
+//! The order of calls: [`prepare`] reads the trace once and finds its devices, its length and its
+//! needs. [`replay()`] then streams it. A reader decodes, maps and schedules the requests (module
+//! `feed`). Submitting threads wait for each request's moment, submit, reap and count (module
+//! `worker`). [`ReplayPlan::in_flight`] and the queues between the threads bound the memory,
+//! whatever the trace holds.
 #![forbid(unsafe_code)]
 
 mod error;

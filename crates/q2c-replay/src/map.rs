@@ -1,4 +1,4 @@
-//! Mapping of a request of the trace to a request of a target.
+//! Maps a request of the trace to a request of a target.
 
 use crate::facts::FARTHEST;
 use crate::{ReplayError, ReplayFacts, ReplayPlan, ReplayTarget, TargetIo};
@@ -11,37 +11,37 @@ use std::collections::HashMap;
 /// What happens to writes and discards. Reads and flushes always go to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permits {
-    /// Whether writes are written, read instead, or left out.
+    /// Whether writes are written, replaced by reads, or left out.
     pub writes: Writes,
-    /// Whether discards are discarded or left out.
+    /// Whether discards are issued or left out.
     pub discards: Discards,
 }
 
-/// Bytes of the pieces that [`Fit::Dense`] moves.
+/// Size of the pieces that [`Fit::Dense`] moves, bytes.
 const PIECE: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
     target: usize,
     base: u64,
-    /// Bytes of the region, a multiple of the alignment.
+    /// Size of the region, bytes; a multiple of the alignment.
     room: u64,
     align: u64,
-    /// End of the device's farthest request, rounded up to the alignment.
+    /// Byte offset of the end of the device's farthest request, rounded up to the alignment.
     span: u64,
 }
 
-/// Maps requests of the trace to requests of the targets, and counts by reason what it changes.
+/// Maps requests of the trace to requests of the targets, and counts its changes by reason.
 ///
-/// The reader owns it: it makes one for a replay, calls [`Mapper::map`] for each request in the
-/// order of the trace (on which [`Fit::Dense`] depends), and takes the counts at the end.
+/// The reader owns it: it creates one for a replay, calls [`Mapper::map`] for each request in the
+/// order of the trace (which [`Fit::Dense`] depends on), and takes the counts at the end.
 ///
 /// Invariants:
-/// - The regions that devices have on one target do not overlap and do not go beyond its size.
-/// - A mapped request lies wholly in its device's region. Its offset and length are multiples of
-///   the target's alignment.
-/// - A request is counted once for each reason that applies. A request that is left out has exactly
-///   one reason that says so.
+/// - The regions of devices on one target do not overlap and do not exceed its size.
+/// - A mapped request lies completely in its device's region. Its offset and length are multiples
+///   of the target's alignment.
+/// - A request is counted once for each reason that applies. Exactly one reason says that it is
+///   left out, if it is.
 pub(crate) struct Mapper {
     regions: Vec<Region>,
     fit: Fit,
@@ -49,12 +49,12 @@ pub(crate) struct Mapper {
     largest: u64,
     dense: HashMap<(usize, u64), u64>,
     next: Vec<u64>,
-    /// What the mapping has changed so far, by reason.
+    /// The number of changes so far, by reason.
     pub changed: Changes,
 }
 
 impl Mapper {
-    /// Fails where a device's region has no room for the largest request.
+    /// Fails if a device's region has no room for the largest request.
     pub(crate) fn new(plan: &ReplayPlan, facts: &ReplayFacts) -> Result<Self, ReplayError> {
         let largest = plan.memory.size as u64;
         let unused = Region {
@@ -90,9 +90,9 @@ impl Mapper {
         None
     }
 
-    /// Maps one request of `device` (an index): the index of its target in
-    /// [`ReplayPlan::targets`], and the request there, of a flush only device and operation.
-    /// `None` when it is left out, and counted.
+    /// Maps one request of `device` (an index). Returns the index of its target in
+    /// [`ReplayPlan::targets`], and the request there; of a flush only device and operation are
+    /// set. Returns `None` if the request is left out, which is counted.
     pub fn map(&mut self, device: usize, span: &Span) -> Option<(usize, TargetIo)> {
         let region = self.regions[device];
         if region.target == usize::MAX {
@@ -101,7 +101,7 @@ impl Mapper {
         let operation = self.operation(span)?;
         let mut io = TargetIo {
             operation,
-            // Two words of 32 bits, but no more devices than fit in memory.
+            // This fits in 32 bits, because the facts hold a list of all devices in memory.
             device: device as u32,
             ..TargetIo::default()
         };
@@ -114,7 +114,7 @@ impl Mapper {
         let (from, length) = self.aligned(region, span, operation);
         let from = self.fitted(device, region, from, length)?;
         (io.offset, io.base) = (region.base + from, region.base);
-        // Fits in 32 bits: at most the size of a buffer, or for discards 1 GiB.
+        // This fits in 32 bits: the length is at most that of a buffer, or 1 GiB for discards.
         io.length = length as u32;
         Some((region.target, io))
     }
@@ -137,7 +137,7 @@ impl Mapper {
         }
     }
 
-    /// Offset and length as multiples of the alignment, cut to a buffer (or 1 GiB) and the room.
+    /// Aligned offset and length; the length is cut to a buffer (discards: 1 GiB) and to the room.
     fn aligned(&mut self, region: Region, span: &Span, operation: Operation) -> (u64, u64) {
         let Region { align, room, .. } = region;
         let start = span.sector.saturating_mul(512).min(FARTHEST);
@@ -155,7 +155,7 @@ impl Mapper {
         (from, length.min(most))
     }
 
-    /// The offset within the device's region of the target; `None` when the request is left out.
+    /// The offset within the device's region of the target; `None` if the request is left out.
     fn fitted(&mut self, device: usize, region: Region, from: u64, length: u64) -> Option<u64> {
         let (room, align, span) = (region.room, region.align, region.span);
         let fits = from.saturating_add(length) <= room;
@@ -176,7 +176,7 @@ impl Mapper {
                 if at != piece {
                     self.count(Change::Dense);
                 }
-                // Pieces that do not fit begin again at the first place.
+                // Pieces beyond the last place start again at the first place.
                 let pieces = (room / PIECE).max(1);
                 Some((at % pieces * PIECE + from % PIECE).min(last))
             }
@@ -190,7 +190,7 @@ impl Mapper {
     }
 }
 
-/// Every device's region of one target: its size where all fit together, else an equal share.
+/// Each device's region of one target: as large as the device if all fit, else an equal share.
 fn divide(
     number: usize,
     target: &ReplayTarget,
@@ -232,7 +232,7 @@ mod tests {
     use q2c_model::replay::Mode;
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
 
-    /// A mapper on one target, with blocks of 512 B and requests of up to 64 KiB.
+    /// A mapper on one target with blocks of 512 B and requests of up to 64 KiB.
     fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
         let device = |&span: &u64| TraceDevice {
             dev: DevId::default(),
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(fits.changed, Changes::new());
         let mut shares = mapper(Fit::Modulo, 2 * MIB, &[MIB, 2 * MIB]).unwrap();
         assert_eq!(read(&mut shares, 1, 0, 512), Some((MIB, 512)));
-        // Modulo: the device has room for 1 MiB, so its second MiB begins again at the start.
+        // Modulo: the device has room for 1 MiB, so its second MiB starts again at the beginning.
         assert_eq!(read(&mut shares, 1, 2048 + 3, 512), Some((MIB + 1536, 512)));
         assert_eq!(shares.changed.values().sum::<u64>(), 1);
         let small = mapper(Fit::Modulo, 65536, &[MIB, MIB]);
@@ -298,10 +298,10 @@ mod tests {
         // A quarter of 3 MiB + 4 KiB.
         let scaled = 3 * MIB / 4 + 1024;
         assert_eq!(beyond(Fit::Scale), (Some((scaled, 4096)), Some(1)));
-        // The first piece that is used gets the first place.
+        // The first piece that occurs gets the first place.
         assert_eq!(beyond(Fit::Dense), (Some((4096, 4096)), Some(1)));
         let mut crossing = mapper(Fit::Modulo, MIB, &[4 * MIB]).unwrap();
-        // It never crosses the end.
+        // A request never crosses the end.
         let crossed = read(&mut crossing, 0, 2048 - 8, 8192);
         assert_eq!(crossed, Some((MIB - 8192, 8192)));
     }

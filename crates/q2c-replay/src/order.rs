@@ -1,13 +1,13 @@
-//! Finds the earlier requests that a request overlaps, so that their order can be kept.
+//! Finds earlier requests that a request overlaps, so that their order can be kept.
 
 use std::collections::{HashMap, VecDeque};
 
-/// The latest requests that are remembered. A conflict with an older one is not found.
+/// Number of latest requests that are remembered. A conflict with an older one is not found.
 const BACK: usize = 1 << 14;
-/// Longer requests, in pieces, stand in a list of the latest `BACK_LONG` ones.
+/// Requests of more pieces than this are kept in a list of the latest `BACK_LONG` ones.
 const LONG: usize = 64;
 const BACK_LONG: usize = 256;
-/// Requests are looked up by pieces of 2^16 bytes.
+/// Base-2 logarithm of the size of a piece, bytes: requests are looked up by pieces of 64 KiB.
 const PIECE_BITS: u32 = 16;
 
 #[derive(Clone, Copy)]
@@ -19,19 +19,19 @@ struct EarlierIo {
     nth: u64,
 }
 
-/// The latest requests of one target, two of which conflict if they overlap and one writes.
+/// The latest requests of one target. Two conflict if they overlap and at least one writes.
 #[derive(Default)]
 pub(crate) struct ConflictIndex {
     recent: VecDeque<EarlierIo>,
     pieces: HashMap<u64, Vec<EarlierIo>>,
-    /// Requests that are too long to stand in every piece that they touch.
+    /// Requests that are too long to be listed in every piece that they touch.
     long: VecDeque<EarlierIo>,
     counts: HashMap<u32, u64>,
 }
 
 impl ConflictIndex {
-    /// Takes the next request of its stream. Returns the streams with a conflicting earlier one,
-    /// and how many requests each must have submitted first.
+    /// Takes the next request of its stream. Returns the other streams that have an earlier request
+    /// in conflict, and how many requests each must have submitted first.
     pub(crate) fn next(
         &mut self,
         from: u64,
@@ -97,7 +97,7 @@ impl ConflictIndex {
     }
 
     /// Forgets earlier requests of the same stream that the new one covers, since a stream is
-    /// submitted in order; but no write for a read.
+    /// submitted in order. A read does not make it forget a write.
     fn forget_covered(&mut self, new: &EarlierIo) {
         let covered = |old: &EarlierIo| {
             old.stream == new.stream
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(after.as_deref(), Some(&[(1, 2)][..]));
     }
 
-    /// A block takes the room of one request for each stream, and discards have a list.
+    /// A block needs room for one request of each stream, and long discards are in a list.
     #[test]
     fn what_is_covered_is_forgotten_and_what_is_long_stands_once() {
         let mut order = ConflictIndex::default();

@@ -1,21 +1,21 @@
-//! The result of a replay, and the counts of submitting threads that it is made of.
+//! The result of a replay, and the counts of submitting threads that it consists of.
 
 use crate::WindowSeries;
 use q2c_model::replay::Changes;
 use q2c_model::stats::Histogram;
 
-/// Counts of one submitting thread, or of all. Times count from the schedule's start.
+/// Counts of one submitting thread, or of all of them. Times count from the schedule's start.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayCounts {
-    /// Requests submitted.
+    /// Number of requests submitted.
     pub issued: u64,
-    /// Reads and writes among `issued`: requests that move data, no flushes and discards.
+    /// Number of reads and writes among `issued`; flushes and discards move no data.
     pub transfers: u64,
-    /// Requests that failed or moved fewer bytes than asked.
+    /// Number of requests that failed or moved fewer bytes than requested.
     pub errors: u64,
-    /// Index in the trace of the first request that failed, and its error in words.
+    /// Index in the trace of the first failed request, and its error in words.
     pub first_error: Option<(u64, String)>,
-    /// Bytes moved by requests that did not fail.
+    /// Bytes moved by requests without errors.
     pub bytes: u64,
     /// U2C: times from submission to reaping.
     pub u2c_ns: Histogram,
@@ -27,36 +27,36 @@ pub struct ReplayCounts {
     pub sum_u2c_intended_ns: u128,
     /// Times from the intended time to the submission.
     pub lateness_ns: Histogram,
-    /// Lateness less submissions' time in it, of requests not in `held_up`.
+    /// Lateness minus the time of submissions in it, for requests that are not in `held_up`.
     pub own_lateness_ns: Histogram,
-    /// Requests that were held up by the cap of requests in flight, or by a submission that slept.
+    /// Number of requests delayed by the limit of requests in flight, or by a sleeping submission.
     pub held_up: u64,
-    /// Sum of the lateness of the requests in `held_up`.
+    /// Sum of the lateness of the `held_up` requests.
     pub held_up_ns: u128,
-    /// Times at which a request was due and the cap of requests in flight was reached.
+    /// How often a request was due but the limit of requests in flight was reached.
     pub capped: u64,
-    /// Submissions that slept in the kernel.
+    /// Number of submissions that slept in the kernel.
     pub blocked: u64,
-    /// Index of the last request in the trace, and its submission less its recorded time.
+    /// Index of the last request in the trace, and its submission time minus its recorded time, ns.
     pub last_drift_ns: Option<(u64, i64)>,
-    /// Time of the last reaping.
+    /// Time of the last reaping, ns.
     pub end_ns: u64,
-    /// Most requests of one device in flight at a submission, the new request included.
+    /// Most requests of one device in flight at a submission, the new one included.
     pub most_in_flight: u64,
-    /// The same in the trace, where it tells it; 0 where it does not.
+    /// The same number in the trace; 0 if the trace does not have it.
     pub most_recorded: u64,
-    /// |requests in flight here - in the trace| before a request, summed over the requests for
-    /// which the trace tells it.
+    /// |requests in flight here - in the trace| before a request, summed over requests for which
+    /// the trace has that number.
     pub in_flight_off: u128,
     /// Requests in flight in the trace before a request, summed over the same requests.
     pub in_flight_recorded: u128,
-    /// Requests that went before one that they overlap and that precedes them in the trace.
+    /// Number of requests that went before an overlapping request that precedes them in the trace.
     pub inversions: u64,
-    /// Time in submissions, summed over threads.
+    /// Time spent in submissions, summed over threads.
     pub submission_ns: u64,
-    /// Time with something in flight and nothing to submit or to reap, summed over threads.
+    /// Time with something in flight but nothing to submit or reap, summed over threads.
     pub waited_ns: u64,
-    /// CPU time of the submitting threads.
+    /// CPU time of the submitting threads, ns.
     pub cpu_ns: u64,
     pub(crate) windows: WindowSeries,
 }
@@ -94,35 +94,35 @@ impl ReplayCounts {
     }
 }
 
-/// The result of a replay. Points in time count from the schedule's start.
+/// The result of a replay. Times count from the schedule's start.
 #[derive(Clone, Debug)]
 pub struct ReplayOutcome {
-    /// False when the replay was stopped, or failed, before the trace's end.
+    /// False if the replay was stopped or failed before the trace's end.
     pub complete: bool,
     /// Counts of all submitting threads together.
     pub counts: ReplayCounts,
-    /// Whether the trace tells how many requests were in flight.
+    /// True if the trace says how many requests were in flight.
     pub profiled: bool,
-    /// Requests that did not go to a target as recorded, by reason.
+    /// Number of requests that did not go to a target as recorded, by reason.
     pub changed: Changes,
-    /// Time from the start to the last completion in which nothing was in flight on any target.
+    /// Time between start and last completion in which nothing was in flight on any target.
     pub idle_ns: u64,
     /// CPU time of the reader and the recorder.
     pub reader_cpu_ns: u64,
-    /// Rows that the recording lost.
+    /// Number of rows that the recording lost.
     pub rows_lost: u64,
     /// The replay in windows of equal length.
     pub windows: Vec<WindowSum>,
 }
 
 impl ReplayOutcome {
-    /// Submission of the last request less its recorded time; negative when it went early.
+    /// Submission time of the last request minus its recorded time, ns; negative if it was early.
     pub fn end_drift_ns(&self) -> i64 {
         self.counts.last_drift_ns.map_or(0, |(_, ns)| ns)
     }
 
-    /// How far the replay was from the trace: the sum of |in flight before a request here - in the
-    /// trace| over that of the trace. `None` without completions.
+    /// The difference of the replay from the trace: the sum of |in flight before a request here -
+    /// in the trace| over the sum of the latter. `None` without completions.
     pub fn in_flight_error(&self) -> Option<f64> {
         let (off, recorded) = (self.counts.in_flight_off, self.counts.in_flight_recorded);
         (self.profiled && recorded > 0).then(|| off as f64 / recorded as f64)
@@ -142,21 +142,21 @@ pub struct WindowSum {
     pub from_ns: u64,
     /// Length of the window.
     pub length_ns: u64,
-    /// Requests of the recording in it; `None` in modes without recorded times.
+    /// Number of recorded requests in it; `None` in modes without recorded times.
     pub recorded_ios: Option<u64>,
-    /// Mean number of requests in flight in the recording; `None` where it is not known.
+    /// Mean number of requests in flight in the recording; `None` if it is not known.
     pub recorded_in_flight: Option<f64>,
-    /// Requests submitted.
+    /// Number of requests submitted in it.
     pub ios: u64,
     /// Mean number of requests in flight.
     pub in_flight: f64,
-    /// Largest lateness of a request submitted in this window.
+    /// Largest lateness of a request submitted in this window, ns.
     pub latest_ns: u64,
-    /// Sum of the U2C of the requests submitted in this window.
+    /// Sum of the U2C of the requests submitted in this window, ns.
     pub sum_u2c_ns: u128,
 }
 
-/// Joins the windows of the replay and of the recording, after making them equally long.
+/// Joins the windows of the replay and of the recording, after making their lengths equal.
 pub(crate) fn windows(
     mut done: WindowSeries,
     mut recorded: Option<WindowSeries>,

@@ -1,4 +1,4 @@
-//! The plan of a replay: what is replayed, by which rule, and where to.
+//! The plan of a replay: what is replayed, by which rule, and where.
 
 use crate::{Permits, ReplaySelection};
 use q2c_engine::engines::Memory;
@@ -17,11 +17,11 @@ pub struct ReplayTarget {
     pub size: Bytes,
     /// Offsets and lengths are multiples of this number of bytes, a power of two.
     pub align: Bytes,
-    /// Its devices of the trace, by their index in [`crate::ReplayFacts::devices`].
+    /// Devices of the trace that go to it, by their index in [`crate::ReplayFacts::devices`].
     pub devices: Vec<usize>,
 }
 
-/// With the [`crate::ReplayFacts`] of the trace, all that [`crate::replay()`] does.
+/// The plan of [`crate::replay()`], which also needs the [`crate::ReplayFacts`] of the trace.
 #[derive(Clone, Debug)]
 pub struct ReplayPlan {
     /// The rule that decides when a request is submitted.
@@ -36,29 +36,28 @@ pub struct ReplayPlan {
     pub submitters: usize,
     /// How the submitting threads of a target share its requests in timed mode.
     pub share: ShareBy,
-    /// CPUs of the submitting threads, in turn. Empty: the kernel chooses.
+    /// CPUs of the submitting threads, used in turn. Empty: the kernel chooses.
     pub cpus: Vec<CpuId>,
-    /// CPUs for all threads. If not more than submitting threads, these sleep and do not look.
+    /// Number of CPUs for all threads. With no more than submitting threads, these sleep, not look.
     pub room: usize,
-    /// The submitting threads never sleep: each takes a whole CPU.
+    /// True if the submitting threads never sleep: each takes a whole CPU.
     pub spin: bool,
     /// The most requests that each submitting thread has in flight, 1 to 32768.
     pub in_flight: u16,
-    /// The buffers that requests read into and write from; as many slots as
-    /// [`ReplayPlan::in_flight`].
+    /// The buffers that requests read into and write from, with [`ReplayPlan::in_flight`] slots.
     pub memory: Memory,
     /// What happens when a request fails.
     pub on_error: OnError,
     /// Seed of simulated devices; each submitting thread adds its number.
     pub seed: u64,
-    /// Windows of a timed replay's expected time, none shorter than 1 ms.
+    /// Number of windows in a timed replay's expected time; none is shorter than 1 ms.
     pub windows: usize,
     /// The requests that are replayed.
     pub wanted: ReplaySelection,
 }
 
 impl ReplayPlan {
-    /// Number of submitting threads of all targets.
+    /// Number of submitting threads for all targets.
     pub fn threads(&self) -> usize {
         self.targets.len() * self.submitters
     }

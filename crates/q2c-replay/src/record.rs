@@ -11,16 +11,16 @@ use q2c_trace::span::NONE;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// Rows that a submitting thread sends at once.
+/// Number of rows in a group, which a submitting thread sends at once.
 const SOME: usize = 4096;
-/// Groups of rows that wait at most; further rows are lost and counted, and no thread waits.
+/// Most groups of rows that may wait. Further rows are lost and counted, so that no thread waits.
 const AHEAD: usize = 256;
 
 /// One completed request. Times are from the replay's start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplayRow {
     pub io: TargetIo,
-    /// Begin and end of its submission.
+    /// Begin and end of the submission.
     pub submit_ns: u64,
     pub submit_end_ns: u64,
     pub reap_ns: u64,
@@ -62,7 +62,7 @@ pub(crate) fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<ReplayRow
     (rows.collect(), from)
 }
 
-/// Writes rows by submission once all senders are gone. Returns the recorder's CPU time, ns.
+/// Writes the rows, sorted by submission, after all senders are gone. Returns its CPU time, ns.
 pub(crate) fn record(
     facts: &ReplayFacts,
     rows: &Receiver<Vec<ReplayRow>>,
@@ -100,12 +100,12 @@ fn recorded(facts: &ReplayFacts, row: &ReplayRow) -> Recorded {
             begin_ns: row.submit_ns,
             submit_end_ns: row.submit_end_ns,
             end_ns: row.reap_ns,
-            // A short transfer counts as an I/O error (EIO) too.
+            // A short transfer also counts as an I/O error (EIO).
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,
             ..Span::from_record(&plain)
         },
-        // Requests that were submitted at the same time stand in the order of the trace.
+        // Requests that were submitted at the same time keep the order of the trace.
         key: io.index,
         lead: 0,
         carries: false,

@@ -7,14 +7,14 @@ use q2c_sys::thread::sleep_until;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitSpec {
-    /// When the next request is due. The wait returns before it, to submit in time.
+    /// When the next request is due. The wait returns earlier, so that it can be submitted in time.
     pub due_ns: Option<u64>,
     pub limit_ns: u64,
-    /// A completion is to be seen at once, so the thread looks and does not sleep.
+    /// True if a completion must be seen at once, so that the thread looks and does not sleep.
     pub look: bool,
 }
 
-/// Time as a submitting thread sees it, ns from the start; in tests as the device says.
+/// Time as a submitting thread sees it, ns from the start. In tests a device drives it.
 pub trait ThreadClock {
     /// The present time; 0 before the start.
     fn now_ns(&self) -> u64;
@@ -26,33 +26,33 @@ pub trait ThreadClock {
         wait: WaitSpec,
     ) -> Result<Option<RingCompletion>, EngineError>;
 
-    /// Whether there is time for other work; if not, waits for the start.
+    /// Returns true if there is time for other work; otherwise waits for the start.
     fn before_start(&mut self) -> bool {
         false
     }
 }
 
-/// The run's clock: sleeps until a margin before the due time, learned from late wake-ups.
+/// The run's clock. It sleeps until a margin before the due time, learned from late wake-ups.
 pub(crate) struct RealClock {
     clock: Clock,
     start_ns: u64,
     spin: bool,
     margin_ns: u64,
-    /// The due time that was waited for last. Each due time narrows the margin at most once.
+    /// The due time of the last wait. Each due time narrows the margin at most once.
     last_due_ns: u64,
 }
 
 impl RealClock {
-    /// The margin at first, at least and at most.
+    /// The initial, smallest and largest margin, ns.
     const FIRST_NS: u64 = 60_000;
     const LEAST_NS: u64 = 25_000;
     const MOST_NS: u64 = 5_000_000;
-    /// Time before the start at which sleeping ends.
+    /// Time before the start at which sleeping ends, ns.
     const AWAKE_NS: u64 = 800_000;
-    /// A shorter sleep than this is not worth its cost.
+    /// The shortest sleep that is worth its cost, ns.
     const SHORTEST_NS: u64 = 10_000;
 
-    /// `start_ns` on the clock is time 0. With `spin` the thread never sleeps.
+    /// Time 0 is `start_ns` on the clock. With `spin` the thread never sleeps.
     pub(crate) fn new(clock: Clock, start_ns: u64, spin: bool) -> Self {
         RealClock {
             clock,
@@ -63,11 +63,11 @@ impl RealClock {
         }
     }
 
-    /// Adapts the margin: `late_ns` is by how much a sleep ended late, `None` for a due time
-    /// without a sleep. A late wake-up widens the margin by half at most, so that a single very
-    /// late one does not end all sleeping. Everything else narrows it, by so little that about one
-    /// wake-up in a thousand comes too late. The margin narrows also where requests follow each
-    /// other too closely for a sleep; so a sleep is tried again.
+    /// Adapts the margin: `late_ns` is how late a sleep ended, `None` for a due time without a
+    /// sleep. A late wake-up widens the margin by at most half, so that a single very late one does
+    /// not end all sleeping. Everything else narrows it, so little that about one wake-up in a
+    /// thousand is too late. It narrows also if requests follow each other too closely for a sleep,
+    /// so that a sleep is tried again.
     fn learn(&mut self, late_ns: Option<u64>) {
         let wanted_ns = late_ns.map_or(0, |late| late + late / 2 + 10_000);
         let margin_ns = if wanted_ns > self.margin_ns {
@@ -97,7 +97,7 @@ impl ThreadClock for RealClock {
         let now_ns = self.now_ns();
         let due_ns = wait.due_ns.unwrap_or(u64::MAX);
         if due_ns.saturating_sub(now_ns) < self.margin_ns + Self::SHORTEST_NS {
-            // An overdue request waits for something other than its time, so it tells nothing about
+            // An overdue request waits for something other than its time, so it says nothing about
             // the margin.
             if due_ns > now_ns && self.last_due_ns != due_ns {
                 self.last_due_ns = due_ns;
@@ -136,15 +136,15 @@ impl ThreadClock for RealClock {
 mod tests {
     use super::*;
 
-    /// After one very late wake-up it sleeps again; those that are always late widen the margin.
+    /// After one very late wake-up it sleeps again; wake-ups that are always late widen the margin.
     #[test]
     fn the_margin_follows_and_forgets() {
         let mut time = RealClock::new(Clock::new(), 0, false);
         time.learn(Some(20_000_000));
         assert_eq!(time.margin_ns, 90_000, "half wider at most");
         (0..30).for_each(|_| time.learn(Some(150_000)));
-        // The margin becomes one and a half times the lateness plus 10 us. A wake-up as late as
-        // expected narrows it a little.
+        // The margin becomes one and a half times the lateness plus 10 us. A wake-up with the
+        // expected lateness narrows it a little.
         let margin_ns = time.margin_ns;
         assert!((234_000..=235_000).contains(&margin_ns), "{margin_ns}");
         (0..30).for_each(|_| time.learn(Some(20_000_000)));

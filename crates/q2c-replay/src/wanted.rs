@@ -1,5 +1,5 @@
-//! The requests of a trace that are replayed: all, those of a part of its time, or those of one
-//! process.
+//! Selects the requests of a trace that are replayed: all, those of a range of its time, or those
+//! of one process.
 
 use crate::ReplayError;
 use q2c_model::{IoRecord, Nanos};
@@ -24,12 +24,12 @@ const COLUMNS: [Column; 12] = [
     Column::SubmitEndNs,
 ];
 
-/// The requests of a trace that are wanted.
+/// The selection of requests of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplaySelection {
-    /// Only requests that start in this range of the trace's time, counted from its first request.
+    /// Only requests that start in this range of time after the first request, the end excluded.
     pub range: Option<(Nanos, Nanos)>,
-    /// Only requests of this process.
+    /// Only requests of this process; `None` for all.
     pub process: Option<Process>,
 }
 
@@ -53,21 +53,21 @@ impl ReplaySelection {
     }
 }
 
-/// Tells in one pass over a trace which requests are wanted.
+/// Finds the selected requests in one pass over a trace.
 pub(crate) struct SelectionFilter {
     range: Option<(Nanos, Nanos)>,
     process: Option<ProcessFilter>,
-    /// The time of the trace's first request.
+    /// The time of the trace's first request, ns.
     origin_ns: Option<u64>,
-    /// Requests that would be wanted but have no time.
+    /// Number of requests that would be selected but have no time.
     pub(crate) timeless: u64,
     ids: Ids,
-    /// Records that were there before.
+    /// Number of records with the id of an earlier record.
     pub(crate) doubled: u64,
 }
 
 impl SelectionFilter {
-    /// The request, if it is wanted, has a time, and was not there before.
+    /// Returns the request if it is selected, has a time, and its id did not occur before.
     pub(crate) fn wants(&mut self, record: &IoRecord) -> Option<Span> {
         if !self.ids.insert(record.id) {
             self.doubled += 1;
@@ -86,7 +86,7 @@ impl SelectionFilter {
         (of_process && self.range.is_none_or(within)).then_some(span)
     }
 
-    /// Whether the process that is asked for has any request in the trace, which is called `path`.
+    /// Checks that the trace at `path` has a request of the selected process.
     pub(crate) fn found(self, path: &Path) -> Result<(), ReplayError> {
         Ok(self.process.map_or(Ok(()), |process| process.found(path))?)
     }
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A recording that was joined with itself.
+    /// The recording was joined with itself.
     #[test]
     fn what_was_there_before_is_not_wanted() {
         let mut choice = ReplaySelection::default().choice();
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!((choice.doubled, choice.timeless), (3, 0));
     }
 
-    /// The part counts from the trace's first request, whichever process that is of.
+    /// The range counts from the trace's first request, whichever process that is of.
     #[test]
     fn part_and_process_are_chosen_together() {
         let wanted = ReplaySelection {

@@ -1,6 +1,6 @@
 //! Sums over windows: a replay's time in pieces of equal length.
 
-/// Sums over windows of equal length. When there would be too many windows, their length doubles.
+/// Sums over windows of equal length. If there are too many windows, their length doubles.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WindowSeries {
     pub length_ns: u64,
@@ -11,9 +11,9 @@ pub(crate) struct WindowSeries {
 pub(crate) struct WindowCounts {
     pub ios: u64,
     pub in_flight_ns: u128,
-    /// Largest lateness of the requests that begin in this window.
+    /// Largest lateness of requests that begin in this window, ns.
     pub latest_ns: u64,
-    /// Sum of the latencies of the requests that begin in this window.
+    /// Sum of the latencies of requests that begin in this window, ns.
     pub latency_ns: u128,
 }
 
@@ -82,14 +82,14 @@ impl WindowSeries {
         }
     }
 
-    /// Doubles the length until it is `length_ns`, a power of two times the first, or more.
+    /// Doubles the length until it is at least `length_ns`, a power of two times the first length.
     pub(crate) fn coarsen_to(&mut self, length_ns: u64) {
         while self.length_ns < length_ns {
             self.coarsen();
         }
     }
 
-    /// Adds the sums of another thread's windows, which MUST have begun with the same length.
+    /// Adds the sums of another thread's windows, which MUST have started with the same length.
     pub(crate) fn merge(&mut self, mut other: WindowSeries) {
         self.coarsen_to(other.length_ns);
         other.coarsen_to(self.length_ns);
@@ -108,7 +108,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However the time is divided, the sum over all windows is the sum of the latencies.
+        /// However time is divided, the sum over all windows is the sum of all latencies.
         #[test]
         fn nothing_is_lost_between_windows(flights in prop::collection::vec((0u64..1000, 0u64..500), 1..50), length in 1u64..20) {
             let mut windows = WindowSeries::new(length);

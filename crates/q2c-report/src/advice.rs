@@ -14,8 +14,8 @@ use q2c_result::tune::{
     Cell, Lesson, Measured, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
 };
 
-/// Rules belong to one trade-off when their share of polling's IOPS differs from the nearest rule's
-/// by at most this.
+/// The largest difference between the shares of polling's IOPS that two rules may have, if both are
+/// to belong to one trade-off.
 const ALIKE: f64 = 0.03;
 
 /// Puts the recommendation for one block size into words.
@@ -54,7 +54,7 @@ impl<'a> AdviceBasis<'a> {
         self.find(|cell| cell.method == *method)
     }
 
-    /// The device's name for a line to copy, or a word to replace where there is none.
+    /// The device's name for a command to copy; a placeholder if the device is not known.
     fn device(&self) -> &'a str {
         let device = self.result.target.device.as_ref();
         device.map_or("DEVICE", |device| &device.name)
@@ -97,12 +97,12 @@ impl<'a> AdviceBasis<'a> {
         format!("{method}. {reason}")
     }
 
-    /// Whether the floor is more than polling itself gives, so that polling is no way to keep it.
+    /// True if the floor is more than polling's own IOPS, so that polling cannot keep it either.
     fn above_polling(&self) -> bool {
         self.recommendation.floor > 1.0
     }
 
-    /// Whether a rule is below the floor, saves CPU, and loses about as little IOPS as the nearest.
+    /// True if a rule below the floor saves CPU and loses about as little IOPS as `nearest`.
     fn has_trade(&self, nearest: &Relative) -> bool {
         self.sleeping().any(|(cell, relative)| {
             relative.kiops_per_core.median >= WORTH
@@ -116,7 +116,7 @@ impl<'a> AdviceBasis<'a> {
         self.cell(&self.recommendation.nearest.as_ref()?.0)
     }
 
-    /// What the nearest method would gain and cost, and how to have it all the same.
+    /// A sentence on what the nearest method would gain and cost, and the option that allows it.
     fn trade_off(&self) -> String {
         let nearest = self.nearest_cell();
         match nearest.and_then(|cell| Some((cell, cell.relative?))) {
@@ -139,8 +139,8 @@ impl<'a> AdviceBasis<'a> {
         }
     }
 
-    /// A sentence on what a method below the floor would free and cost, and one on the option that
-    /// allows it.
+    /// A sentence on what a method below the floor would free and cost, and one that names the
+    /// option to allow it.
     fn price(&self, what: &str, cell: &Cell, relative: &Relative) -> String {
         let cpu = |cell: &Cell| cell.measured.rates.cpu_pct.median;
         let lost = (1.0 - relative.iops.median) * 100.0;
@@ -148,7 +148,7 @@ impl<'a> AdviceBasis<'a> {
             some if some > 0.0 => ("but", format!("cost {} % of the IOPS", number(some))),
             _ => ("and", "cost no IOPS".to_owned()),
         };
-        // Where polling has no figures of its own, nobody knows what it would free.
+        // Without figures of polling it is unknown how much CPU the method would free.
         let polling = self.cell(&Method::POLL);
         let freed = polling.map(|polling| {
             let freed = number(cpu(polling) - cpu(cell));
@@ -217,7 +217,7 @@ impl<'a> AdviceBasis<'a> {
 
     fn nearest(&self) -> Option<String> {
         let cell = self.nearest_cell()?;
-        // `others` has the sentences on interrupts and Linux's rule.
+        // `others` writes the sentences on interrupts and on Linux's rule.
         let has_own_sentence =
             cell.method == Method::INTERRUPT || cell.role == CellRole::Known(Role::Linux);
         self.relative_sentence(&cell.method.detail(), cell)
@@ -244,8 +244,8 @@ impl<'a> AdviceBasis<'a> {
         self.find(|cell| cell.role == CellRole::Known(Role::Linux))
     }
 
-    /// Sentences on Linux's rule, interrupts and polling; Linux's rule and interrupts only if they
-    /// are not recommended.
+    /// Sentences on Linux's rule, interrupts and polling. Linux's rule and interrupts are left out
+    /// where they are recommended.
     fn others(&self) -> Vec<String> {
         let named = [
             ("Linux's rule", self.linux()),
@@ -266,13 +266,13 @@ impl<'a> AdviceBasis<'a> {
         let ratio = self.recommendation.over_linux?;
         let kept = self.linux()?.relative?.iops.median;
         let broke = when(kept < self.recommendation.floor, ", which broke the floor");
-        // One trial has no interval.
+        // A single trial has no interval.
         let interval = format!(" (95 % interval {:.2} to {:.2})", ratio.low, ratio.high);
         let times = format!("{:.2} times the IOPS per core of Linux's rule", ratio.ratio);
         Some(times + broke + when(ratio.low < ratio.high, &interval))
     }
 
-    /// Sentences on the kernel's own hybrid polling, where it ran.
+    /// Sentences on the kernel's own hybrid polling, if it ran.
     fn by_kernel(&self) -> Vec<String> {
         let sentences = self.cells.iter().filter_map(|cell| {
             let delay = match &cell.method {

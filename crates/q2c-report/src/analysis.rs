@@ -21,9 +21,10 @@ pub(crate) const ORDER: [&str; 11] = [
     "Q2Q", "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C", "U2U", "U2C",
 ];
 
+/// The largest number of devices that have sentences on their seeks and queues.
 const DEVICES: usize = 4;
 
-/// The name of the whole latency in this layer.
+/// The layer's name for the whole latency of an I/O.
 pub(crate) fn latency_name(layer: Layer) -> &'static str {
     match layer {
         Layer::Block => "Q2C",
@@ -31,7 +32,7 @@ pub(crate) fn latency_name(layer: Layer) -> &'static str {
     }
 }
 
-/// Most groups of one property, and most CPUs of a queue, that are shown; the JSON has all.
+/// The largest number of groups per property, and of CPUs per queue, in the report; JSON has all.
 const SHOWN: usize = 12;
 
 impl Reported for AnalyzeResult {
@@ -40,7 +41,7 @@ impl Reported for AnalyzeResult {
         let input = &self.input;
         let mut facts = vec![fact("source", &input.source), fact("clock", &input.clock)];
         facts.extend(input.facts.iter().map(|(name, value)| fact(name, value)));
-        // A single group has the figures of the whole, and is named already.
+        // A single group has the same figures as the whole trace, and the notes name it.
         let groups = self.groups.iter().filter(|(_, groups)| groups.len() > 1);
         let stages = Section::new("Stages").table(stages(&self.stages));
         Document::new("analyze", &self.version, &self.schema)
@@ -100,7 +101,7 @@ fn queues(result: &AnalyzeResult) -> Section<'static> {
             listed(cpus.map(|(cpu, n)| format!("{cpu} ({n})"))),
         ]
     };
-    // Of a very small number the text is `<0.01`.
+    // `number` gives `<0.01` for a very small p.
     let chance = format!("p = {}", number(even.p)).replace("= <", "< ");
     let heads = "queue | requests | share | from CPUs";
     let (verdict, queues) = (&even.verdict, even.queues);
@@ -168,7 +169,7 @@ fn group_row(group: &Group) -> [String; 9] {
     ]
 }
 
-/// The properties that all I/Os have in common, which have no table of groups: `op read, size
+/// The properties that are the same for all I/Os and so have no table of groups: `op read, size
 /// 4 KiB`.
 fn alike(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     let shared = result.groups.iter();
@@ -179,7 +180,7 @@ fn alike(result: &AnalyzeResult) -> impl Iterator<Item = Note> {
     Note::plains("of all I/Os", some_listed(shared))
 }
 
-/// The name of a group, without the `up to` of a size class where every I/O has the largest size.
+/// The name of a group. A size class whose I/Os all have its upper size loses its `up to`.
 fn one_size(group: &Group) -> String {
     let bound = Bytes(group.bytes / group.requests.max(1));
     if group.key == format!("up to {bound}") && bound.0 * group.requests == group.bytes {
@@ -188,9 +189,11 @@ fn one_size(group: &Group) -> String {
     group.key.clone()
 }
 
+/// The largest number of processes that a sentence names.
 const PROCESSES: usize = 6;
 
-/// The processes whose I/Os were taken by a name that several have; `None` where one was.
+/// Names the processes that share the name by which I/Os were selected; `None` unless several
+/// do.
 fn taken(result: &AnalyzeResult) -> Option<String> {
     let name = result.input.facts.get(ONE_PROCESS)?;
     let mut groups: Vec<&Group> = result.groups.get("process")?.iter().collect();
@@ -344,8 +347,8 @@ fn shares(by_stage: &BTreeMap<String, f64>) -> String {
     listed(known.map(|(name, share)| format!("{name} {}", percent(*share))))
 }
 
-/// A sentence on the I/Os of a load class with the shares of all stages, under its range of I/Os
-/// in flight. `most` is the most that was in flight, where it is known.
+/// A sentence on a load class: the shares of all stages, headed by its range of I/Os in flight.
+/// `most` is the largest number of I/Os that was in flight, if known.
 fn load(class: &LoadClass, most: Option<u64>) -> Note {
     let (from, to) = load_range(class, most);
     let (ios, mean) = (count(class.requests), time(class.mean_q2c_ns));
@@ -353,13 +356,13 @@ fn load(class: &LoadClass, most: Option<u64>) -> Note {
     Note::plain(&format!("{} in flight", label::range(from, to)), breakdown)
 }
 
-/// The ends of a load class, of which the upper one is not above the most that was in flight.
+/// The two ends of a load class, both included. The upper one is at most `most`.
 pub(crate) fn load_range(class: &LoadClass, most: Option<u64>) -> (u64, u64) {
     let to = most.map_or(class.to, |most| class.to.min(most));
     (class.from, to.max(class.from))
 }
 
-/// Events and I/Os that could not be used, by reason; `None` when all could be.
+/// Events and I/Os that could not be used, counted by reason; `None` if all could be used.
 pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
     let reasons = unmatched.iter();
     some_listed(reasons.map(|(reason, n)| format!("{reason} ({n})")))
@@ -369,7 +372,7 @@ pub(crate) fn unmatched(unmatched: &BTreeMap<String, u64>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A class of 4 to 7 in a trace that never had more than 4 is one of 4.
+    /// In a trace with at most 4 I/Os in flight, the class of 4 to 7 becomes a class of 4.
     #[test]
     fn no_load_class_goes_above_the_most_in_flight() {
         let class = LoadClass {

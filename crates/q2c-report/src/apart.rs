@@ -1,25 +1,25 @@
-//! How far the trials tell a point of a benchmark from another one. All sentences that compare
-//! points stand on this.
+//! How surely the trials tell one point of a benchmark from another. All sentences that compare
+//! points use this.
 
 use q2c_model::stats::{CLEAR_TRIALS, Interval};
 use q2c_result::bench::{BenchCell, BenchMeasure};
 
-/// What the trials say of a point whose median is at least that of another one.
+/// What the trials say of a point whose median is at least as high as another point's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Apart {
-    /// All its trials lie above all of the other's.
+    /// All trials of the first point lie above all trials of the second.
     Told,
-    /// They do, and are so few that those of two equal points do so with this probability.
+    /// As `Told`, but with so few trials that two equal points would show it with this probability.
     Few(f64),
     Overlap,
-    /// One of them has a single trial.
+    /// One of the two points has a single trial.
     Single,
     /// One figure divides by the machine's busy CPUs, the other by the CPU time of threads.
     Unlike,
 }
 
 impl Apart {
-    /// Tells `a` from `b` by a figure that both have.
+    /// Compares `a` with `b` by a figure that both have.
     pub(crate) fn compare(a: &BenchCell, b: &BenchCell, measure: BenchMeasure) -> Apart {
         if measure == BenchMeasure::KiopsPerCore && a.per_core != b.per_core {
             return Apart::Unlike;
@@ -27,7 +27,7 @@ impl Apart {
         apart(&a.figure(measure), &b.figure(measure))
     }
 
-    /// Whether all trials of the one lie above all of the other's, however few they are.
+    /// True if all trials of the first point lie above all of the second's, however few they are.
     pub(crate) fn is_above(self) -> bool {
         matches!(self, Apart::Told | Apart::Few(_))
     }

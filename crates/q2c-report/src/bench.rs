@@ -30,7 +30,7 @@ impl Reported for BenchResult {
             .notices(invalid::checks(&self.doctor).map(invalid::said))
             .notices(cautions(self))
             .section(Section::new("").plots(|| over_axes::plots(self)));
-        // What limits all conclusions stands with the first.
+        // The caveats hold for all conclusions; they are shown once, with the first.
         if let Some(first) = document.answers.first_mut() {
             first.caveats = caveats(self);
         }
@@ -55,7 +55,7 @@ impl Reported for BenchResult {
     }
 }
 
-/// What changes how the numbers are to be read, and points without any.
+/// Notes that change how the numbers are to be read, and notes on points without a trial.
 fn cautions(result: &BenchResult) -> Vec<Note> {
     let mut said: Vec<Note> = Note::each(Weight::Bad, "no trial", failed(result)).collect();
     said.extend(Note::cautions("KIOPS/core", by_threads(result)));
@@ -94,7 +94,7 @@ fn points<'a>(result: &'a BenchResult, section: &BenchSection, id: usize) -> Sec
     let shown = remarks(&cells).into_iter().fold(shown, Section::remark);
     let section = section.clone();
     shown.plots(move || {
-        // The grids are of the whole result, and stand with its first points.
+        // The grids belong to the whole result; they are shown once, with the first section.
         let grids = (id == 0).then(|| over_axes::device_grids(result));
         let plot = over_jobs::plot(result, &section, id).into_iter();
         plot.chain(grids.into_iter().flatten()).collect()
@@ -128,7 +128,7 @@ fn unseen(result: &BenchResult) -> Option<String> {
     Some(format!("in {points} unknown: {reason}"))
 }
 
-/// In how many points KIOPS/core divides by the threads' own CPU time; `None` where in none.
+/// The number of points whose KIOPS/core divides by the threads' own CPU time; `None` if it is 0.
 fn by_threads(result: &BenchResult) -> Option<String> {
     let points = of_all(result, |cell| cell.per_core == PerCore::Threads)?;
     Some(format!(
@@ -137,7 +137,7 @@ fn by_threads(result: &BenchResult) -> Option<String> {
     ))
 }
 
-/// `3 of 7 points` of those with a trial; `None` where it is so in none.
+/// `3 of 7 points`: how many points with a trial fulfil `is_so`; `None` if none does.
 fn of_all(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String> {
     let cells = result.cells.iter().filter(|cell| cell.iops.trials > 0);
     let total = cells.clone().count();
@@ -145,8 +145,8 @@ fn of_all(result: &BenchResult, is_so: fn(&BenchCell) -> bool) -> Option<String>
     (some > 0).then(|| format!("{some} of {total} points"))
 }
 
-/// The heads of the columns, in the order of [`row`], each with the doctor's name of its measure;
-/// empty for columns without one.
+/// The column heads in the order of [`row`], each with the doctor's name of its measure; that name
+/// is empty for a column without one.
 const COLUMNS: [(&str, &str); 10] = [
     ("interface, method", ""),
     ("jobs", ""),
@@ -163,11 +163,11 @@ const COLUMNS: [(&str, &str); 10] = [
 const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
      CPUs. \u{2020} a check of the machine invalidates the column. Latency: submission to reaping.";
 
-/// The points of one table: those of one pattern, block size, depth, background and setting of the
-/// device.
+/// The points of one table. They share pattern, block size, depth, background and the device's
+/// settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BenchSection {
-    /// Without interface, method and jobs.
+    /// What the points share; interface, method and jobs have no meaning here.
     common: BenchPoint,
 }
 
@@ -193,7 +193,7 @@ impl BenchSection {
     }
 
     pub(crate) fn holds(&self, point: &BenchPoint) -> bool {
-        // Asked for each section and point, of which a run has thousands: nothing is copied.
+        // A run has thousands of points, and this is called for each of them: nothing is copied.
         shared(&self.common) == shared(point)
     }
 
@@ -208,7 +208,7 @@ fn shared(point: &BenchPoint) -> impl PartialEq {
     (point.depth, point.bs, &point.rw, &point.background, device)
 }
 
-/// A background behind the words of what it runs beside; empty for none.
+/// A background as a suffix to the words for the measured jobs; empty without a background.
 pub(crate) fn background_suffix(background: &str) -> String {
     match background {
         "" => String::new(),
@@ -216,14 +216,14 @@ pub(crate) fn background_suffix(background: &str) -> String {
     }
 }
 
-/// The settings of a device, behind the words of what has them; empty for those that were found.
+/// The device's settings as a suffix; empty for settings that were left as they were found.
 pub(crate) fn settings(hw_queues: Option<u32>, nr_requests: Option<u32>) -> String {
     let queues = hw_queues.map(|n| format!(", {}", counted(n, "hardware queue")));
     let requests = nr_requests.map(|n| format!(", nr_requests {n}"));
     queues.unwrap_or_default() + &requests.unwrap_or_default()
 }
 
-/// The settings of the device, and the background.
+/// The device's settings and the background, as a suffix.
 fn surroundings(point: &BenchPoint) -> String {
     settings(point.hw_queues, point.nr_requests) + &background_suffix(&point.background)
 }
@@ -258,7 +258,7 @@ fn failed(result: &BenchResult) -> impl Iterator<Item = String> {
     })
 }
 
-/// Two durations, with the unit once where they have the same.
+/// Two durations; a unit that both share is written once.
 fn pair(a: f64, b: f64) -> String {
     let (a, b) = (duration(a), duration(b));
     match (a.split_once(' '), b.split_once(' ')) {
@@ -267,7 +267,7 @@ fn pair(a: f64, b: f64) -> String {
     }
 }
 
-/// The row of a cell. Why a cell has no trials is told by [`failed`].
+/// The row of a cell. [`failed`] says why a cell has no trials.
 fn row(cell: &BenchCell) -> [String; 10] {
     let (name, jobs) = (name(&cell.point), cell.point.jobs);
     if cell.iops.trials == 0 {
@@ -316,7 +316,8 @@ fn curve(curve: &ThroughputCurve) -> String {
     text
 }
 
-/// How many points the search for knee and collapse left out.
+/// The number of points that were not measured and so are missing from the search for knee and
+/// collapse.
 fn not_measured(result: &BenchResult) -> Option<String> {
     let left = result.not_measured.len();
     let total = left + result.cells.len();
@@ -325,15 +326,16 @@ fn not_measured(result: &BenchResult) -> Option<String> {
     (left > 0).then(|| format!("{left} of {total} points: {measured}"))
 }
 
-/// A line for each reason for which points were left out: names of the points, then the reason.
+/// A line for each reason to leave out points: their names, then the reason.
 fn left_out(result: &BenchResult) -> impl Iterator<Item = String> {
     let reasons = grouped(result.left_out.iter().map(|l| (&l.reason, name(&l.point)))).into_iter();
     reasons.map(|(reason, names)| format!("{}: {reason}", listed(distinct(names))))
 }
 
+/// The share of I/Os that slept below which a remark states it.
 const NEARLY_ALL: f64 = 0.95;
 
-/// A line for each point whose own threads slept, and for each background.
+/// A line for each point whose own threads slept, and one for each background.
 fn remarks(cells: &[&BenchCell]) -> Vec<String> {
     let at = |cell: &BenchCell| format!("{}, {}", name(&cell.point), jobs(cell.point.jobs));
     let slept = cells.iter().filter_map(|cell| {

@@ -22,7 +22,7 @@ impl Reported for CompareResult {
             .run(first.map_or(0, |one| one.job.seed), self.started_unix_s)
             .complete(self.complete);
         if !is_one {
-            // One sentence for each device behind the first.
+            // One sentence for each device after the first.
             let overall = self.overall.iter().map(replay::overall);
             document = document
                 .answers(overall.map(DocumentAnswer::new))
@@ -100,8 +100,8 @@ fn row_name(one: &Comparison) -> String {
     format!("{}, {}", one.trace.path, replay::mode(&one.job))
 }
 
-/// The tables of a run of several comparisons, with a row for each trace and mode and a column for
-/// each device: the completion times, and the sums.
+/// The tables of a run with several comparisons: the completion times, and the sums of latency.
+/// Each trace and mode has a row, each device a column.
 fn overview(result: &CompareResult) -> [Section<'static>; 2] {
     let first = result.comparisons.first();
     let alike = first.filter(|first| result.comparisons.iter().all(|one| one.sum == first.sum));
@@ -130,7 +130,7 @@ fn overview(result: &CompareResult) -> [Section<'static>; 2] {
 
 const VALID: &str = "Medians with [min, max] over the valid trials.";
 
-/// Says where the completions come from, for a trace that has none.
+/// Says which replay supplied the completions of a trace that has none.
 fn profile(one: &Comparison) -> Option<Note> {
     let profile = one.profile.as_ref()?;
     let from = "what was in flight is taken from its timed replay on";
@@ -220,8 +220,8 @@ fn separations(one: &Comparison) -> ReportTable {
     ReportTable::headed("device | metric | ratio | separates", rows).legend(legend)
 }
 
-/// A ratio. Between 0.1 and 10 it has three decimals, because comparisons are mostly about ratios
-/// near 1.
+/// A ratio. It has three decimals between 0.1 and 10, because most ratios of a comparison are near
+/// 1.
 fn ratio(value: f64) -> String {
     match value {
         v if (0.1..10.0).contains(&v) => format!("{v:.3}"),
@@ -229,8 +229,8 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// The answer in sentences, and which devices did less work than the trace asks for. Of writes that
-/// were not written the answer itself says so.
+/// The answer in sentences, and the devices that did less work than the trace asks for. The answer
+/// itself reports writes that were left out.
 fn verdict(one: &Comparison) -> Vec<String> {
     let mut sentences = replay::verdict(&one.verdict);
     sentences.extend(one.devices.iter().filter_map(less_work));
@@ -258,7 +258,7 @@ fn words(one: &Comparison) -> Vec<Note> {
         let failed = format!("{path}: a trial failed");
         said.extend(Note::each(Weight::Bad, &failed, &device.failures));
         let Some(shown) = &device.shown else { continue };
-        // The shown trial is always valid, so good and plain sentences are left out here.
+        // The shown trial is always valid, so only the alarms about it are shown here.
         let alarms = replay::words(&one.job, &one.trace, shown).into_iter();
         said.extend(alarms.filter(Note::is_alarm).map(|a| under(path, a)));
     }

@@ -40,7 +40,7 @@ fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<Document
         return vec![conclusion(&fastest, "was measured alone", &shape)];
     }
     let mut answers = vec![conclusion(&fastest, "is fastest", &shape)];
-    // Where it is not known of a line, nobody can say which does most.
+    // If a line has no KIOPS/core, nobody can say which line has the most.
     let is_known = |cell: &&&BenchCell| cell.kiops_per_core.trials > 0;
     let known = compared.iter().filter(is_known).map(|c| name(&c.point));
     let known: Vec<String> = known.collect();
@@ -54,23 +54,23 @@ fn section_answers(result: &BenchResult, section: &BenchSection) -> Vec<Document
     answers
 }
 
-/// The best point by a figure, and the points of other lines that it is set against.
+/// The best point by one figure, and the points of other lines that it is compared with.
 struct PointContest<'a> {
     measure: BenchMeasure,
     first: &'a BenchCell,
-    /// The best other one with as many jobs.
+    /// The best point of another line with the same number of jobs.
     here: Option<&'a BenchCell>,
-    /// The best other one with another number of jobs, where it is better than that.
+    /// The best point of another line with another number of jobs, if it is better than `here`.
     elsewhere: Option<&'a BenchCell>,
-    /// Further ones that the trials do not tell from the first, one of each line.
+    /// Further points, one of each line, that the trials do not tell from the best point.
     also: Vec<&'a BenchCell>,
-    /// What the trials say of all points of other lines.
+    /// What the trials say of the best point against each point of the other lines.
     told: Vec<Apart>,
     one_engine: bool,
 }
 
 impl<'a> PointContest<'a> {
-    /// `None` where no point has the figure.
+    /// Returns `None` if no point has the figure.
     fn by_measure(cells: &[&'a BenchCell], measure: BenchMeasure) -> Option<Self> {
         let with_figure = cells.iter().filter(|cell| cell.figure(measure).trials > 0);
         let mut cells: Vec<&BenchCell> = with_figure.copied().collect();
@@ -110,8 +110,8 @@ impl<'a> PointContest<'a> {
         self.told.iter().all(|apart| *apart == Apart::Told)
     }
 
-    /// The verdict. `does` is said of the first where all its trials lie above all of the others'.
-    /// It is set against the point that leaves most doubt.
+    /// The verdict. `does` describes the best point if all its trials lie above all others. The
+    /// verdict names the point that leaves most doubt.
     fn words(&self, does: &str) -> String {
         let is_above = self.told.iter().all(|apart| apart.is_above());
         let does = Some(does).filter(|_| is_above);
@@ -138,7 +138,7 @@ impl<'a> PointContest<'a> {
         format!("{sentence}, {times} times {other}{elsewhere} ({apart})")
     }
 
-    /// The interface and the method, or the method alone where all points have one interface.
+    /// The interface and the method; only the method if all points have one interface.
     fn name(&self, point: &BenchPoint) -> String {
         if self.one_engine {
             point.method.to_string()
@@ -194,14 +194,14 @@ fn figure(cell: &BenchCell, measure: BenchMeasure) -> String {
     format!("{median} {unit} {range}").trim_end().to_owned()
 }
 
-/// What the fastest point does for a core, where another one does more.
+/// What the fastest point gives per core, if another point gives more.
 fn price(most: &BenchCell, fastest: &BenchCell) -> Option<String> {
     let is_other = fastest.kiops_per_core.trials > 0 && most.point != fastest.point;
     let (point, figure) = (&fastest.point, figure(fastest, BenchMeasure::KiopsPerCore));
     is_other.then(|| format!("{}, first in IOPS, has {figure}", name_with_jobs(point)))
 }
 
-/// Where the curve over the jobs bends and falls, behind the sentence.
+/// Knee and collapse of the curve over the jobs, as words that follow the verdict.
 fn shape(result: &BenchResult, first: &BenchCell) -> String {
     let Some(curve) = result.scaling.iter().find(|curve: &&ThroughputCurve| {
         let mut point = curve.first.clone();

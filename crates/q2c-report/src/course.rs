@@ -4,8 +4,8 @@ use crate::phrase::{counted, listed, some_listed};
 use q2c_policy::Method;
 use q2c_result::lead::{LeadChange, Leader};
 
-/// The course of a recommendation: `interrupt is recommended up to 4 jobs, poll from 8; not settled
-/// at 6 (poll)`. One that is not settled is named all the same. `method` names a method.
+/// The recommended method over the number of jobs: `interrupt is recommended up to 4 jobs, poll
+/// from 8; not settled at 6 (poll)`. The text names unsettled ones too. `method` names a method.
 pub(crate) fn course(
     leaders: &[Leader],
     changes: &[LeadChange],
@@ -58,11 +58,11 @@ pub(crate) fn jobs(n: u32) -> String {
 mod tests {
     use super::*;
 
-    /// Leaders, by number of jobs, name and whether each is clear; changes, by their numbers of
-    /// jobs; and the words.
+    /// A case: the leaders (number of jobs, name, and whether it is clear), the changes by their
+    /// numbers of jobs, and the expected words.
     type Case<'a> = (&'a [(u32, &'a str, bool)], &'a [(u32, u32)], &'a str);
 
-    /// A leader that is not settled is named all the same.
+    /// The text also names a leader that is not settled.
     #[test]
     fn changes_are_told_by_their_numbers_of_jobs() {
         let (i, p) = ("interrupt", "poll");

@@ -4,9 +4,9 @@ use crate::phrase::{joined, listed};
 use crate::quantity::iops;
 use q2c_result::Target;
 
-/// The trials of the target in a line, that of the chosen CPU first; `None` without trials:
-/// `CPU 1: at best 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, 17.8 K)`. They lie
-/// above the medians of the long trials that a table has.
+/// The target's short trials in a line, that of the chosen CPU first; `None` without trials:
+/// `CPU 1: at best 16.4 K IOPS by interrupts, 18.0 K by polling (CPU 0: 11.9 K, 17.8 K)`. These
+/// best values are higher than the medians of the long trials in a table.
 #[must_use]
 pub fn words(target: &Target) -> Option<String> {
     let chosen = target.chosen_trial()?;

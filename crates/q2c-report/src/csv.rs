@@ -2,11 +2,11 @@
 
 use q2c_result::figures::{Figure, FigureTable};
 
-/// A row for each row of the table: its texts, the trials, and of each figure the median with the
-/// least and the most over the trials, or the number. What is not there is an empty field.
+/// The table as CSV text. A figure over trials has three columns: median, minimum and maximum; any
+/// other has one. A value that does not exist is an empty field.
 ///
 /// # Errors
-/// The CSV writer refused a row; the types of the rows leave no way for that.
+/// Returns the CSV writer's error, which the types of the rows rule out.
 pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let has_trials = table.figures.iter().any(|figure| figure.over_trials);
@@ -19,7 +19,7 @@ pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
     writer.write_record(keys.chain(trials).chain(figures))?;
     for row in &table.rows {
         let values = || table.figures.iter().zip(&row.values);
-        // The trials of the first figure that has some: the main one.
+        // The first figure over trials is the main one; its trials are counted.
         let main = values().find(|(figure, _)| figure.over_trials);
         let trials = main.map(|(_, value)| value.trials);
         let trials = has_trials.then(|| trials.unwrap_or(0).to_string());
@@ -35,7 +35,7 @@ pub fn csv(table: &FigureTable) -> Result<String, ::csv::Error> {
     Ok(String::from_utf8_lossy(&writer.into_inner().map_err(|e| e.into_error())?).into_owned())
 }
 
-/// The median, the least and the most over the trials, or the number alone.
+/// The number of columns of a figure: median, minimum and maximum, or the number alone.
 fn numbers_of(figure: &Figure) -> usize {
     if figure.over_trials { 3 } else { 1 }
 }

@@ -10,6 +10,7 @@ use q2c_result::diff::{
 };
 use q2c_result::figures::FigureUnit;
 
+/// The largest number of changed facts that the report lists.
 const FACTS: usize = 20;
 
 impl Reported for DiffResult {
@@ -136,7 +137,7 @@ fn says(says: DiffSays) -> (&'static str, Weight) {
     }
 }
 
-/// Whether a figure tells a change, or a difference of single values above 1 %.
+/// True if the trials show a change, or if single values differ by more than 1 %.
 fn tells(figure: &ComparedFigure) -> bool {
     match figure.says {
         DiffSays::Better | DiffSays::Worse | DiffSays::Differs => true,
@@ -160,7 +161,7 @@ fn changed(fact: &ChangedFact) -> String {
     format!("{}: {a} -> {b}", fact.name)
 }
 
-/// A limit, and what breaks it.
+/// A limit and the figures that break it, in one line.
 #[must_use]
 pub fn limit(limit: &JudgedLimit) -> String {
     limit_lines(limit).join("; ")

@@ -1,6 +1,6 @@
-//! Two results of one kind, figure by figure: the ratio of each with an interval, what else
-//! changed, and whether limits are broken, also those on the values of one result. They read tables
-//! of figures and know no kind of result: a kind is a line in the table of `measured`.
+//! Compares two results of one kind figure by figure: ratios with intervals, changed facts, and
+//! limits, also limits on the values of one result. The modules read tables of figures and know no
+//! kind of result; a new kind is a line in the table of `measured`.
 
 mod compare;
 mod facts;

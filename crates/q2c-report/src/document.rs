@@ -26,7 +26,7 @@ pub trait Reported {
     /// Makes the content of its report.
     fn document(&self) -> Document<'_>;
 
-    /// The part of a result from a file whose index points nowhere, in words. Drawing relies on
+    /// Names the part of a stored result that has an index out of range. The drawing code relies on
     /// there being none.
     fn points_nowhere(&self) -> Option<&'static str> {
         None
@@ -36,12 +36,12 @@ pub trait Reported {
 /// The content of a report.
 #[derive(Default)]
 pub struct Document<'a> {
-    /// The command that made the result, as it is typed behind `q2c`.
+    /// The command that made the result, as it is typed after `q2c`.
     pub(crate) command: &'static str,
     pub(crate) version: String,
     pub(crate) schema: String,
     pub(crate) seed: Option<u64>,
-    /// 0 for a result that is always the same and so has no start.
+    /// Start of the run, seconds since 1970; 0 for a result that needs no run.
     pub(crate) started_unix_s: u64,
     pub(crate) title: String,
     pub(crate) about: String,
@@ -57,20 +57,20 @@ pub struct Document<'a> {
     pub(crate) facts: Vec<Facts>,
 }
 
-/// What a result says of one question.
+/// What a result says about one question.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentAnswer {
-    /// The part of the result that it answers for, such as a block size; may be empty.
+    /// The part of the result that the answer is about, such as a block size; may be empty.
     pub of: String,
     /// What to use or what was found, with the number that matters, in sentences.
     pub headline: String,
-    /// Whether the answer is settled and nothing disturbed what it stands on.
+    /// Good if the answer is settled and nothing disturbed its trials.
     pub(crate) weight: Weight,
-    /// What limits the answer, a sentence each. They stand right under it.
+    /// What limits the answer, a sentence each. They are shown right below it.
     pub caveats: Vec<String>,
-    /// The figures behind the answer, a sentence each.
+    /// The figures that support the answer, a sentence each.
     pub evidence: Vec<String>,
-    /// Lines to copy that carry it out.
+    /// Commands to copy that put the answer into effect.
     pub to_do: Vec<String>,
 }
 
@@ -98,12 +98,12 @@ impl From<Note> for DocumentAnswer {
 
 pub(crate) enum DocumentPart<'a> {
     Told(Vec<Note>),
-    /// A table, and how much each of its rows matters; none for rows that are alike.
+    /// A table, and the weight of each of its rows; no weights if all rows are alike.
     Table(ReportTable, Vec<Weight>),
     Plots(Plots<'a>),
-    /// How to read what stands above.
+    /// How to read the parts above.
     Remark(String),
-    /// Lines to copy, or to carry out.
+    /// Lines to copy or to run.
     Lines(Vec<String>),
 }
 
@@ -116,7 +116,7 @@ impl DocumentPart<'_> {
     }
 }
 
-/// Plots that are made when a page asks for them; no other form does.
+/// Plots that are made on demand, because only the HTML page shows them.
 pub(crate) struct Plots<'a> {
     make: Box<dyn Fn() -> Vec<Plot> + 'a>,
     made: OnceCell<Vec<Plot>>,
@@ -126,8 +126,7 @@ pub(crate) struct Plots<'a> {
 pub(crate) struct Section<'a> {
     pub title: String,
     pub parts: Vec<DocumentPart<'a>>,
-    /// Whether a reader has to ask for the section: a page has it folded, and a terminal shows it
-    /// with `-v`.
+    /// True if the section is shown on request only: folded on a page, with `-v` on a terminal.
     pub folded: bool,
 }
 
@@ -183,13 +182,13 @@ impl<'a> Section<'a> {
         self
     }
 
-    /// Whether a page has something to show of it.
+    /// True if a page has something to show of the section.
     pub(crate) fn has_content(&self) -> bool {
         let plots = self.parts.iter().flat_map(DocumentPart::plots);
         self.has_text() || plots.count() > 0
     }
 
-    /// Whether a terminal has something to show of it.
+    /// True if a terminal has something to show of the section.
     pub(crate) fn has_text(&self) -> bool {
         let is_text = |part: &DocumentPart<'_>| !matches!(part, DocumentPart::Plots(_));
         self.parts.iter().any(is_text)
@@ -199,7 +198,7 @@ impl<'a> Section<'a> {
 pub(crate) struct Facts {
     pub title: String,
     pub facts: Vec<Note>,
-    /// What they are of, for the line below the page's title.
+    /// The disks or the machine that the facts describe, for the line below the page's title.
     pub of: Vec<String>,
 }
 
@@ -224,19 +223,19 @@ impl<'a> Document<'a> {
         self.begun(started_unix_s)
     }
 
-    /// A run without draws.
+    /// Sets the start of a run without random numbers, which has no seed.
     pub(crate) fn begun(mut self, started_unix_s: u64) -> Self {
         self.started_unix_s = started_unix_s;
         self
     }
 
-    /// Says first that the run was stopped early, where it was.
+    /// Adds a first sentence that the run was stopped early, if it was.
     pub(crate) fn complete(self, is_complete: bool) -> Self {
         let message = "the run was stopped early; what is shown is valid, the rest is missing";
         self.missing((!is_complete).then(|| message.to_owned()))
     }
 
-    /// Says first what is missing, where something is.
+    /// Adds a first sentence on what is missing, if anything is.
     pub(crate) fn missing(mut self, words: Option<String>) -> Self {
         self.unfinished = words.map(|words| Note::bad("incomplete", words));
         self
@@ -288,7 +287,7 @@ impl<'a> Document<'a> {
         self.facts("Machine", facts, names)
     }
 
-    /// The doctor's checks, those that invalidate something first.
+    /// Adds the doctor's checks as facts; checks that invalidate something come first.
     pub(crate) fn checks(self, report: &DoctorReport) -> Self {
         if report.checks.is_empty() {
             return self;
@@ -296,7 +295,7 @@ impl<'a> Document<'a> {
         self.facts("Checks of the machine", facts::checks(report), Vec::new())
     }
 
-    /// `of` is what they are of, for the line below the page's title.
+    /// Adds facts. `of` names what they describe, for the line below the page's title.
     pub(crate) fn facts(mut self, title: &str, facts: Vec<Note>, of: Vec<String>) -> Self {
         let title = title.to_owned();
         self.facts.push(Facts { title, facts, of });
@@ -312,7 +311,7 @@ impl<'a> Document<'a> {
     /// The report as one HTML file that opens without a network.
     ///
     /// # Errors
-    /// A template could not be filled; its types leave no way for that.
+    /// Returns a fault if a template cannot be filled, which its types rule out.
     pub fn page(&self) -> Result<String, Fault> {
         crate::html::page(self)
     }

@@ -1,5 +1,5 @@
-//! Machine, target and calibration as names and values. A value that could not be read is shown as
-//! unknown.
+//! Machine, target and calibration as pairs of name and value. A value that could not be read is
+//! shown as `unknown`.
 
 use crate::document::check_verdict;
 use crate::label::ranges;
@@ -15,7 +15,7 @@ pub(crate) fn fact(name: &str, value: impl Into<String>) -> Note {
     Note::plain(name, value)
 }
 
-/// A fact whose value may be missing; it is shown as `unknown` then.
+/// A fact whose value may be missing; a missing one is shown as `unknown`.
 fn maybe(name: &str, value: Option<impl ToString>) -> Note {
     fact(name, value.map_or("unknown".to_owned(), |v| v.to_string()))
 }
@@ -49,7 +49,7 @@ pub(crate) fn machine(m: &Machine) -> Vec<Note> {
 
 pub(crate) fn target(t: &Target) -> Vec<Note> {
     let mut facts = vec![fact("Path", &t.path), fact("Kind", t.kind.text())];
-    // A controller that no kernel driver has tells no size.
+    // A controller that no kernel driver is bound to reports no size.
     facts.extend((t.size.0 > 0).then(|| fact("Size", size(t.size))));
     facts.extend(t.file_system.iter().map(|name| fact("File system", name)));
     match &t.device {
@@ -110,7 +110,7 @@ fn seen<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     some_listed(items).unwrap_or_else(|| NONE_SEEN.to_owned())
 }
 
-/// The doctor's checks: those that invalidate something first, those that pass last.
+/// The doctor's checks as facts: invalidating checks come first, passed ones last.
 pub(crate) fn checks(report: &DoctorReport) -> Vec<Note> {
     let mut checks: Vec<&Check> = report.checks.iter().collect();
     checks.sort_by_key(|check| match check.verdict {

@@ -14,17 +14,18 @@ use q2c_result::fs::{
 use std::collections::BTreeSet;
 use watched::{locks, profiles};
 
-/// Requests in flight up to which one counts as alone: small ones of the file system itself lie
-/// beside those of the jobs.
+/// The mean number of requests in flight up to which a point counts as one at a time. It exceeds 1
+/// because the file system adds small requests of its own to those of the jobs.
 const ALONE: f64 = 1.1;
-/// How many times as many requests jobs have in flight on files of their own, where they are
-/// served one at a time on one file. In the time that a job spends outside the device, none of its
-/// requests is in flight, so that one at a time is less than one on average.
+/// The factor by which private files must raise the number in flight, for jobs on one file to count
+/// as served one at a time. While a job works outside the device, none of its requests is in
+/// flight; so even one at a time has a mean below one.
 const TOGETHER: f64 = 1.5;
 
+/// The smallest number of trials whose interval says something about jobs served one at a time.
 const TRIALS: u32 = 3;
 
-/// The ratio of throughput below which jobs that share are slower for sure.
+/// If the ratio's interval lies at or below this, jobs on a shared file are surely slower.
 const SLOWER: f64 = 0.9;
 
 impl Reported for FsResult {
@@ -87,8 +88,8 @@ fn jobs_columns(result: &FsResult) -> impl Iterator<Item = (String, u32)> {
     jobs(result).into_iter().map(|n| (course::jobs(n), n))
 }
 
-/// A table of throughput for each kind of access, with its title: a row for each file system and
-/// level of sharing, a column for each number of jobs.
+/// Tables of throughput with their titles, one for each kind of access: a row for each file system
+/// and level of sharing, a column for each number of jobs.
 fn throughput(result: &FsResult) -> impl Iterator<Item = (String, ReportTable)> {
     let kinds = distinct(result.cells.iter().map(|cell| kind(&cell.point)));
     kinds.into_iter().map(move |access| {
@@ -133,7 +134,7 @@ fn ratios(result: &FsResult) -> ReportTable {
     ReportTable::grid("shared to private", jobs_columns(result), rows, at).legend(legend)
 }
 
-/// The point beside it with private files.
+/// The same point with private files.
 fn private(point: &FsPoint) -> FsPoint {
     FsPoint {
         sharing: Sharing::Private,
@@ -141,8 +142,8 @@ fn private(point: &FsPoint) -> FsPoint {
     }
 }
 
-/// Whether a point, or the one beside it with private files, has a single trial, so that nothing is
-/// known of the ratio's scatter.
+/// True if a point, or the same point with private files, has a single trial, so that the ratio's
+/// scatter is unknown.
 fn tried_once(result: &FsResult, point: &FsPoint) -> bool {
     let few = |cell: &&FsCell| cell.point == *point || cell.point == private(point);
     let mut cells = result.cells.iter().filter(few);
@@ -176,7 +177,7 @@ fn program_table(program: &FsProgram) -> (String, ReportTable) {
     (format!("{} of {command}", program.metric), table)
 }
 
-/// The CPUs of a program, or the tasks of the built-in mix.
+/// A number of CPUs for a program, or of tasks for the built-in mix.
 fn numbered(program: &FsProgram, n: u32) -> String {
     let is_command = program.command.is_some();
     counted(n, if is_command { "CPU" } else { "task" })
@@ -189,7 +190,7 @@ fn figure(cell: &ProgramCell) -> ReportField {
     ReportField::over(number(cell.value.median), range(&cell.value, 1.0))
 }
 
-/// The field of a point without a trial that went well.
+/// The field of a point without a successful trial.
 fn without(failures: &[String]) -> ReportField {
     let is_untried = failures.is_empty();
     ReportField::from(if is_untried { NOTHING } else { "failed" })
@@ -219,8 +220,8 @@ fn file_systems(result: &FsResult) -> impl Iterator<Item = Note> {
     }))
 }
 
-/// What disturbed the trials; where jobs on one file were served one at a time while jobs with
-/// files of their own were not; and the trials that failed.
+/// Notes on what disturbed the trials, on jobs that one file served one at a time while private
+/// files did not, and on trials that failed.
 fn findings(result: &FsResult) -> Vec<Note> {
     let caveats = invalid::caveats(&result.warnings);
     let mut said: Vec<Note> = Note::cautions("caveat", caveats).collect();
@@ -240,8 +241,8 @@ fn findings(result: &FsResult) -> Vec<Note> {
     said
 }
 
-/// Says so where the largest number of jobs was served one at a time on one file, and faster on
-/// files of their own.
+/// A note if the largest number of jobs was served one at a time on one file, and faster on
+/// private files.
 fn serial(result: &FsResult, cell: &FsCell) -> Option<Note> {
     let most = most_jobs(result);
     if cell.point.jobs != most || most < 2 || cell.point.sharing == Sharing::Private {
@@ -249,7 +250,7 @@ fn serial(result: &FsResult, cell: &FsCell) -> Option<Note> {
     }
     let alone = private(&cell.point);
     let alone = result.cells.iter().find(|cell| cell.point == alone)?;
-    // One or two trials have no interval to speak of.
+    // One or two trials give no useful interval.
     let is_known = cell.in_flight.trials.min(alone.in_flight.trials) >= TRIALS;
     let is_slower = |r: &SharedRatio| r.point == cell.point && r.shared_to_private.high <= SLOWER;
     let is_serial = is_known
@@ -310,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Four jobs whose private files have `private` in flight, and the shared one `shared`.
+    /// Four jobs, with `private` requests in flight on private files and `shared` on one file.
     pub(super) fn result(private: f64, shared: f64, ratio: f64, trials: u32) -> FsResult {
         let cells = vec![
             cell(Sharing::Private, 1000.0, private, trials),
@@ -363,11 +364,11 @@ mod tests {
             findings.iter().any(|said| said.what == "one at a time")
         };
         assert!(said(3.9, 1.0, 0.26, 5));
-        // More than one is in flight; the throughput is the same; one trial says nothing.
+        // Each line breaks one witness: more in flight, equal throughput, or a single trial.
         assert!(!said(3.9, 1.5, 0.26, 5));
         assert!(!said(3.9, 1.0, 0.99, 5));
         assert!(!said(3.9, 1.0, 0.26, 1));
-        // Private files have no more in flight: the device is too fast to show anything.
+        // Private files have no more in flight, as the device is too fast to show a difference.
         assert!(!said(1.0, 0.9, 0.5, 5));
     }
 

@@ -1,4 +1,4 @@
-//! Grids of throughput over the settings of a device, which terminal and page share.
+//! Grids of throughput over the device's settings, which terminal and page share.
 
 use crate::bench::{name, settings};
 use crate::phrase::distinct;
@@ -20,9 +20,9 @@ pub(crate) struct ThroughputGrid {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GridRow {
     pub value: u32,
-    /// KIOPS of each column; `None` where it was not measured.
+    /// KIOPS of each column; `None` if the point was not measured.
     pub kiops: Vec<Option<f64>>,
-    /// The number of jobs at which throughput collapses, where the columns are jobs.
+    /// The number of jobs at which throughput collapses; only known if the columns are jobs.
     pub collapse: Option<u32>,
 }
 
@@ -33,8 +33,8 @@ const QUEUES: ThroughputAxis = ("hardware queues", |p| p.hw_queues);
 const JOBS: ThroughputAxis = ("jobs", |p| Some(p.jobs));
 const REQUESTS: ThroughputAxis = ("nr_requests", |p| p.nr_requests);
 
-/// The grids of a result: hardware queues over jobs, `nr_requests` over hardware queues; none where
-/// an axis has fewer than two values.
+/// The grids of a result: hardware queues over jobs, and `nr_requests` over hardware queues. A grid
+/// with fewer than two values on an axis is left out.
 pub(crate) fn grids(result: &BenchResult) -> Vec<ThroughputGrid> {
     let mut grids = grids_over(result, QUEUES, JOBS, |p| (p.jobs, p.hw_queues) = (0, None));
     grids.extend(grids_over(result, REQUESTS, QUEUES, |p| {
@@ -105,7 +105,7 @@ fn grid(
 }
 
 impl ThroughputGrid {
-    /// The grid as a table, in KIOPS; over jobs with the collapse of each row.
+    /// The grid as a table in KIOPS; if the columns are jobs, with the collapse of each row.
     pub(crate) fn table(&self) -> ReportTable {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(at, column)| (column.to_string(), Some(at)));
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::said::ReportField;
 
-    /// A kept result, with points of two queues, two requests and two numbers of
-    /// jobs; the last one was not measured.
+    /// A stored result with points of two queues, two numbers of requests and two of jobs; the last
+    /// point was not measured.
     fn result() -> BenchResult {
         let text = include_str!("../../q2c/tests/kept/bench-5.json");
         let mut result: BenchResult = serde_json::from_str(text).unwrap();

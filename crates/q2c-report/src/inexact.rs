@@ -1,12 +1,12 @@
-//! What the figures of an analysis lack, in words: those that parts do not have, or have not
-//! exactly, and I/Os that were not wholly seen.
+//! What the figures of an analysis lack, in words: figures that are missing or inexact because the
+//! trace was analysed in parts, and I/Os that were seen only in part.
 
 use crate::phrase::{joined, listed, when};
 use crate::quantity::{count, percent};
 use crate::said::{Note, Weight};
 use q2c_result::analyze::{AnalyzeResult, Inexact, InexactFigure, InexactReason};
 
-/// A sentence for each reason, which names its figures; none after one pass.
+/// A sentence for each reason, which names its figures; none after an analysis in one pass.
 pub(crate) fn sentences(result: &AnalyzeResult) -> Vec<String> {
     let mut reasons: Vec<InexactReason> = result.inexact.iter().map(|mark| mark.reason).collect();
     reasons.sort_unstable();
@@ -53,7 +53,7 @@ fn name(figure: InexactFigure) -> &'static str {
     }
 }
 
-/// How many I/Os the percentiles lack, and why; `None` where the result does not say.
+/// The number of I/Os that the percentiles lack, and why; `None` if the result does not say.
 pub(crate) fn not_whole(result: &AnalyzeResult) -> Option<Note> {
     let lack = result.not_whole.as_ref()?;
     let total = count(lack.of);

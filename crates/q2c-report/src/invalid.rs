@@ -4,7 +4,7 @@ use crate::phrase::{listed, some_listed};
 use crate::said::Note;
 use q2c_result::{Check, CheckVerdict, DoctorReport, Warning};
 
-/// The mark behind the head of a column that a check invalidates.
+/// The dagger that follows the head of a column which a check invalidates.
 pub(crate) const MARK: &str = " \u{2020}";
 
 /// The checks that invalidate something, in the doctor's order.
@@ -13,13 +13,13 @@ pub(crate) fn checks(report: &DoctorReport) -> impl Iterator<Item = &Check> {
     checks.filter(|check| check.verdict == CheckVerdict::Invalidates)
 }
 
-/// Whether a check invalidates the measure of this name.
+/// True if a check invalidates the measure of this name.
 pub(crate) fn measure(report: &DoctorReport, name: &str) -> bool {
     report.checks.iter().any(|check| check.invalidates(name))
 }
 
-/// The names of the measures that a check invalidates: `iops, latency`. A check that names none
-/// gives its own explanation.
+/// The names of the measures that a check invalidates: `iops, latency`. If it names none, its own
+/// explanation takes their place.
 pub(crate) fn columns(check: &Check) -> String {
     some_listed(&check.columns).unwrap_or_else(|| check.means.clone())
 }
@@ -38,8 +38,8 @@ pub(crate) fn said(check: &Check) -> Note {
     Note::bad(&heading, format!("{what}: {}", check.found))
 }
 
-/// A caveat for each of `warnings` that says that something disturbed the trials. What to do about
-/// it stands with the warning.
+/// A caveat for each of `warnings` that reports a disturbance of the trials. What to do about it is
+/// in the warning itself.
 pub(crate) fn caveats<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
     let warnings = warnings.into_iter();
     let disturbances = warnings.filter(|warning| warning.is_of_disturbance());

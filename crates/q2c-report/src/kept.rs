@@ -1,5 +1,5 @@
-//! Results that were kept as JSON, one entry for each command that leaves one, and the forms in
-//! which they are drawn again.
+//! Stored results: reads the JSON of any command that writes some, for the forms in which a result
+//! is shown again.
 
 use crate::csv;
 use crate::document::{Document, Reported};
@@ -50,27 +50,27 @@ const KINDS: &[ResultKind] = &[
     reported::<reproduce::AllResult>(reproduce::ALL_SCHEMA),
 ];
 
-/// A text that is no result of this version. The message continues "read FILE: ".
+/// A text that is not a result of this version. The message continues "read FILE: ".
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NotKept {
-    /// It is no JSON, or has no schema.
+    /// It is not JSON, or has no schema.
     #[error(
         "expected a result of q2c, found no JSON of one ({0}); q2c runs lists the runs that are here"
     )]
     NoResult(#[source] serde_json::Error),
-    /// It has lines of a live view, and the last one is not its result.
+    /// It has lines of a live view, but its last line is not their summary.
     #[error(
         "expected a last line of kind `summary`, found none: the live view was ended before it wrote its result"
     )]
     NoSummary,
-    /// It has a schema that this version does not read.
+    /// Its schema is unknown to this version.
     #[error("expected schema {}, found `{}`; use the q2c that wrote it", schemas(), found.escape_debug())]
     Schema {
-        /// The schema.
+        /// The schema that was found.
         found: String,
     },
-    /// It has not the content that its schema promises.
+    /// Its content does not fit its schema.
     #[error("expected schema {schema}, found {source}")]
     Content {
         /// The schema.
@@ -80,7 +80,7 @@ pub enum NotKept {
     },
 }
 
-/// The result in a text. A live view leaves lines of intervals and its result as the last line.
+/// The JSON of the result in a text. A live view writes intervals, and its result as last line.
 fn result_in(text: &str) -> Result<&str, NotKept> {
     /// A line of a live view, whatever its schema.
     #[derive(Deserialize)]
@@ -103,7 +103,7 @@ fn result_in(text: &str) -> Result<&str, NotKept> {
 /// Reads a result from JSON, or from the lines of a live view.
 ///
 /// # Errors
-/// The text is no result of this version.
+/// Returns [`NotKept`] if the text is not a result of this version.
 pub fn read(text: &str) -> Result<Box<dyn StoredResult>, NotKept> {
     #[derive(Deserialize)]
     #[serde(expecting = "an object with the kind of the result")]
@@ -118,21 +118,21 @@ pub fn read(text: &str) -> Result<Box<dyn StoredResult>, NotKept> {
     (kind.read)(kind.schema, text).map_err(|source| NotKept::Content { schema, source })
 }
 
-/// The schemas of this version in words: `a, b or c`.
+/// The names of all schemas that this version reads: `a, b or c`.
 fn schemas() -> String {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.schema).collect();
     let (last, rest) = names.split_last().unwrap_or((&"", &[]));
     format!("{} or {last}", rest.join(", "))
 }
 
-/// A result, whatever its type.
+/// A result of any type that has a report and JSON.
 pub trait Shown: Send + Sync {
     /// Makes the content of its report.
     fn document(&self) -> Document<'_>;
     /// The result as JSON, as every command prints it.
     ///
     /// # Errors
-    /// It could not be written; its types leave no way for that.
+    /// Returns a fault if the JSON cannot be written, which the types rule out.
     fn json(&self) -> Result<String, Fault>;
 }
 
@@ -151,7 +151,7 @@ pub trait StoredResult: Shown {
     /// The CSV table.
     ///
     /// # Errors
-    /// Results of this kind have none, or it could not be made.
+    /// Returns a fault if results of this kind have no table, or if it cannot be written.
     fn csv(&self) -> Result<String, Fault>;
 }
 
@@ -159,7 +159,7 @@ trait Readable: Reported + Serialize + DeserializeOwned + Send + Sync + 'static 
 
 impl<T: Reported + Serialize + DeserializeOwned + Send + Sync + 'static> Readable for T {}
 
-/// A kind of result: this version's schema, and how a result is read from JSON.
+/// A kind of result: its schema in this version, and the function that reads it from JSON.
 struct ResultKind {
     schema: &'static str,
     read: fn(&'static str, &str) -> serde_json::Result<Box<dyn StoredResult>>,

@@ -32,7 +32,7 @@ fn about(result: &KernelTuneResult) -> String {
         "" => "under the load that ran".to_owned(),
         command => format!("under `{command}`"),
     };
-    // Classic polling runs before and after each trial, so it has more of them.
+    // Classic polling runs before and after each trial, so it has more trials than the others.
     let others = result.methods.iter().filter(|m| m.method != Method::POLL);
     format!(
         "the kernel's own polling {load} · {} of {} · took {}",
@@ -42,7 +42,7 @@ fn about(result: &KernelTuneResult) -> String {
     )
 }
 
-/// The method's name for a table: what the kernel does, and its rule.
+/// The method's name for a table: what the kernel does, and the method's rule.
 pub(crate) fn name(method: &Method) -> String {
     match method {
         Method::HybridKernel(KernelSleep::Own) => "hybrid, the kernel's own sleep".to_owned(),
@@ -87,7 +87,7 @@ fn methods(result: &KernelTuneResult) -> ReportTable {
 
 fn points(result: &KernelTuneResult) -> ReportTable {
     let row = |point: &KernelPoint| {
-        // A request that was not missed was complete after the sleep for a reason of its own.
+        // Without a miss, the sleep is not the reason why a wait ended late.
         let late = |ns| or_nothing((point.miss_rate >= 0.5).then(|| time(ns)));
         [
             time(point.asked_ns),

@@ -1,4 +1,4 @@
-//! Names of cells and methods, and whether a cell ran as it was asked to.
+//! Names of cells and methods, and sentences on cells that ran otherwise than asked.
 
 use crate::mode::{self, ModeMatch};
 use crate::phrase::{counted, distinct, joined, some_listed};
@@ -17,7 +17,7 @@ pub(crate) fn method(method: &Method) -> String {
     text.trim_end().to_owned()
 }
 
-/// What is best, as it is written in a sentence: `KIOPS/core`, `IOPS`, `CPU`.
+/// The objective as a sentence names it: `KIOPS/core`, `IOPS`, `CPU`.
 pub(crate) fn objective(name: &str) -> &str {
     match name {
         "kiops-per-core" => "KIOPS/core",
@@ -27,8 +27,8 @@ pub(crate) fn objective(name: &str) -> &str {
     }
 }
 
-/// What was measured on, for a title: the path, or of a scratch file, whose path is gone at the end
-/// of the run, its size and its disk.
+/// The measured file or device for a title: its path; for a scratch file, which is deleted at the
+/// end of the run, its size and its disk.
 pub(crate) fn target(target: &Target) -> String {
     let name = target.path.rsplit('/').next().unwrap_or_default();
     let numbers = name.strip_prefix("scratch-");
@@ -45,7 +45,7 @@ pub(crate) fn cell(cell: &Cell) -> String {
     method(&cell.method)
 }
 
-/// The block sizes of a result: those of the job, then those that only cells have.
+/// The block sizes of a result: first the job's, then any others of cells.
 pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let asked = result.job.block_sizes.iter().copied();
     distinct(asked.chain(result.cells.iter().map(|cell| cell.bs)))
@@ -67,8 +67,8 @@ pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
 }
 
-/// The late time of each cell that was to have one: the cell and a sentence for each finding, or
-/// why there is none. Cells that have none for the same reason share it.
+/// Late time of each cell that asked for it: the cell, then a sentence for each finding or the
+/// reason why there is none. Cells with the same reason share a line.
 pub(crate) fn late(result: &TuneResult) -> Vec<Vec<String>> {
     let sentences = |cell: &Cell| match cell.late.as_ref()? {
         LateTime::Unseen(why) => Some(vec![late::unseen(why)]),
@@ -81,11 +81,10 @@ fn with_size(tune_cell: &Cell) -> String {
     format!("{} {}", tune_cell.bs, cell(tune_cell))
 }
 
-/// A sentence for each cell that ran another method than was asked for, with the counts that prove
-/// it.
+/// A sentence for each cell that ran another method than asked, with the counts that prove it.
 pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
     let differs = result.cells.iter().filter(|cell| {
-        // A stopped run has cells that were not reached; the verdict names them.
+        // A stopped run has cells that never ran; the verdict names them.
         let reached = cell.effective_mode.was != WaitMode::from_kind(ModeKind::NotRun);
         reached && mode::kept(&cell.effective_mode) == ModeMatch::Differs
     });
@@ -93,7 +92,8 @@ pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
     differs.map(sentence).collect()
 }
 
-/// What was asked, what ran, and the proof: `asked poll, was interrupt (I/Os 1200)`.
+/// The mode that was asked, the mode that ran, and the proof.
+/// Example: `asked poll, was interrupt (I/Os 1200)`.
 pub(crate) fn fallback(mode: &EffectiveMode) -> String {
     let (was, proof) = (mode::words(&mode.was), mode::proof(&mode.proof));
     format!("asked {}, was {was} ({proof})", mode.asked)
@@ -122,7 +122,7 @@ pub(crate) fn job(result: &TuneResult) -> String {
     text + &format!(", {} of {trial} per cell", trials(result))
 }
 
-/// The think time of a job, between I/Os that are called `ios`: ` with 200 us between its I/Os`.
+/// The think time of a job as a suffix. `ios` names the I/Os: ` with 200 us between its I/Os`.
 pub(crate) fn think(job: &Job, ios: &str) -> String {
     let time = |ns| quantity::bare(&quantity::duration(ns));
     let suffix = |ns| format!(" with {} between {ios}", time(ns));
@@ -135,13 +135,13 @@ pub(crate) fn ranges(cpus: &[CpuId]) -> String {
     runs(&numbers, ",")
 }
 
-/// Numbers in ascending order, with neighbours as ranges: `0-3, 8`.
+/// Numbers in ascending order, with neighbours as ranges and `between` between them: `0-3, 8`.
 pub(crate) fn runs(numbers: &[u32], between: &str) -> String {
     let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
     joined(runs.map(|run| range(run[0], run[run.len() - 1])), between)
 }
 
-/// `4-7`, or `4` from 4 to 4.
+/// `4-7`, or `4` if both ends are 4.
 pub(crate) fn range<N: Copy + PartialEq + Display>(from: N, to: N) -> String {
     if from == to {
         from.to_string()
@@ -150,7 +150,7 @@ pub(crate) fn range<N: Copy + PartialEq + Display>(from: N, to: N) -> String {
     }
 }
 
-/// At most `most` names, and how many more there are: `a, b and 3 more`.
+/// The first `most` names, and how many more there are: `a, b and 3 more`.
 pub(crate) fn first_names(names: &[String], most: usize) -> String {
     let first = names[..names.len().min(most)].join(", ");
     match names.len().saturating_sub(most) {

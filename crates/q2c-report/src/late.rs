@@ -1,4 +1,4 @@
-//! Late time in words: where U2C goes, and whether late I/Os were late by the sleep or the device.
+//! Late time in words: the parts of U2C, and whether the sleep or the device made I/Os late.
 
 use crate::phrase::{joined, when};
 use crate::quantity::{NOTHING, count, duration, iops, number, percent, size, some_counted};
@@ -14,11 +14,10 @@ pub(crate) const PARTS: [&str; 6] = [
     "reap",
 ];
 
-/// A part that makes at least this share of what the slowest I/Os took longer is named as the
-/// reason.
+/// The smallest share of the slowest I/Os' extra time at which a part is named as the reason.
 const MAIN: f64 = 0.5;
 
-/// Late time of a cell in sentences, the most important first.
+/// The late time of a cell in sentences, the most important one first.
 pub(crate) fn sentences(late: &LateTime) -> Vec<String> {
     match late {
         LateTime::Unseen(why) => vec![unseen(why)],
@@ -32,7 +31,7 @@ pub(crate) fn sentences(late: &LateTime) -> Vec<String> {
     }
 }
 
-/// Why there is nothing of a run that the block layer was to be captured beside.
+/// The reason why a run has no late time although the block layer was to be captured.
 pub(crate) fn unseen(cause: &Unseen) -> String {
     let reason = match cause {
         Unseen::NoDevice => "no block device stands under the target",
@@ -48,7 +47,7 @@ pub(crate) fn unseen(cause: &Unseen) -> String {
     format!("none: {reason}")
 }
 
-/// The slowest I/Os, and the part that made most of what they took longer than the mean.
+/// The slowest I/Os, and the part that made most of their time beyond the mean.
 fn slowest(run: &LateRun) -> Option<String> {
     let Slowest { ios, parts } = run.slowest?;
     let mean = run.all.parts?;
@@ -99,7 +98,7 @@ fn captured(run: &LateRun) -> String {
     )
 }
 
-/// What a capture lacks, in words that follow others; empty where it lacks nothing.
+/// What a capture lacks, as words that follow a sentence; empty if it lacks nothing.
 fn lacks(lost: u64, not_kept: u64) -> String {
     let some = |ios: u64, what: &str, which: &str| {
         let clause = format!("; {what} {} I/O{}{which}", count(ios), when(ios != 1, "s"));
@@ -115,7 +114,7 @@ fn requests(on_device: OnDevice) -> String {
     format!("{} requests ({bytes})", number(on_device.requests))
 }
 
-/// The means of the parts; `no I/O was matched` without any.
+/// The means of the parts; without any, a sentence that no I/O was matched.
 pub(crate) fn numbers(numbers: &LateNumbers) -> String {
     let Some(parts) = numbers.parts else {
         return "no I/O was matched with the block layer's requests".to_owned();
@@ -129,7 +128,7 @@ fn sum(parts: &U2cParts<f64>) -> String {
     joined(parts, " + ")
 }
 
-/// I/Os that were not matched, by reason; `None` when all were.
+/// The numbers of I/Os that were not matched, by reason; `None` if all were matched.
 pub(crate) fn unmatched(numbers: &LateNumbers) -> Option<String> {
     let lacking = numbers.unmatched;
     let breakdown = some_counted(&[
@@ -218,8 +217,8 @@ mod tests {
         }
     }
 
-    /// The slowest took 400 us more than the mean: 300 in the device, in the sleep asked or in the
-    /// wake-up, or 200 in none of them.
+    /// The slowest I/Os took 400 us longer than the mean. 300 us of that are in the device, in the
+    /// sleep asked or in the wake-up; or no part has more than 200 us.
     #[test]
     fn sleep_and_device_are_told_apart() {
         for (slowest, wanted) in [

@@ -9,9 +9,9 @@ use q2c_model::stats::CLEAR_TRIALS;
 use q2c_result::bench::{BenchCell, BenchMeasure, BenchResult};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sentences on who leads at which points, among all interfaces and among the methods of each, in
-/// IOPS and in KIOPS/core; each is said once for all comparisons that share it. A comparison of
-/// less than two points has none, because the conclusion says the same.
+/// Sentences on who leads at which points, by IOPS and by KIOPS/core: among all interfaces, and
+/// among the methods of each. Comparisons with equal words share one sentence. A comparison of
+/// fewer than two points has none, because the conclusion says the same.
 pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
     let comparisons = comparisons(result);
     let mut lines = once(comparisons.iter().map(|c| (c.measure, &*c.of, words(c))));
@@ -19,7 +19,7 @@ pub(crate) fn leads(result: &BenchResult) -> Vec<String> {
     lines
 }
 
-/// What is said of a comparison: first where someone leads, then where none is told from the next.
+/// The words of a comparison: first the places with a clear leader, then those without.
 fn words(comparison: &LeadComparison) -> String {
     let standings = || comparison.standings.iter();
     let all_places: Vec<DepthAndJobs> = standings().map(|one| one.place).collect();
@@ -52,8 +52,8 @@ fn first_two(names: &[String]) -> String {
     }
 }
 
-/// `at every point`, or `at 1-4 jobs x depth 1 and 2 jobs x depth 8`. A run of numbers of jobs has
-/// every number in it that was compared.
+/// `at every point`, or `at 1-4 jobs x depth 1 and 2 jobs x depth 8`. A range such as `1-4` covers
+/// all numbers of jobs that were compared between its ends.
 fn points(places: &[DepthAndJobs], all: &[DepthAndJobs]) -> String {
     if places.len() == all.len() && all.len() > 1 {
         return "at every point".to_owned();
@@ -74,8 +74,8 @@ fn points(places: &[DepthAndJobs], all: &[DepthAndJobs]) -> String {
     format!("at {}", joined(depths.into_iter().map(at), " and "))
 }
 
-/// Comparisons that share their words are put together: first the measures of one, then those of
-/// the same measures. The order is that of the first of each.
+/// Joins comparisons that have the same words: first the measures of one scope, then the scopes
+/// with the same measures. The first of each group decides the order.
 fn once<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, String)>) -> Vec<String> {
     let rows = rows.into_iter();
     let measured = grouped(rows.map(|(by, scope, words)| ((scope, words), by))).into_iter();
@@ -104,29 +104,29 @@ type DepthAndJobs = (u16, u32);
 struct AtPlace {
     place: DepthAndJobs,
     standing: Standing,
-    /// The probability that the lead is chance, where it stands on few trials; 0 elsewhere.
+    /// The probability that the lead is chance, if it rests on few trials; else 0.
     chance: f64,
 }
 
 #[derive(PartialEq)]
 struct Standing {
     leader: String,
-    /// Those that the trials do not tell from the leader.
+    /// Names that the trials do not tell from the leader.
     rivals: Vec<String>,
-    /// Those that have no figure here that could be compared.
+    /// Names without a comparable figure at this place.
     missing: Vec<String>,
 }
 
-/// The standings by one measure of those who share everything but jobs, depth and name.
+/// The standings by one measure among points that differ only in jobs, depth and name.
 struct LeadComparison {
     measure: &'static str,
-    /// Whose: all interfaces, or the methods of one.
+    /// Who is compared: all interfaces, or the methods of one.
     of: String,
     standings: Vec<AtPlace>,
 }
 
-/// All comparisons of at least two points: of each place all interfaces, where there are several,
-/// then the methods of each.
+/// All comparisons with at least two places: for each group of sections first among all
+/// interfaces, if there are several, then among the methods of each.
 fn comparisons(result: &BenchResult) -> Vec<LeadComparison> {
     let sections = sections(result);
     let places = distinct(sections.iter().map(BenchSection::place));
@@ -186,8 +186,8 @@ fn standings(
     places.into_iter().filter_map(standing).collect()
 }
 
-/// Who leads among the points `compared`; `None` where less than two can be compared. `names` are
-/// those of all places.
+/// The leader among the points `compared` at one place; `None` if fewer than two can be compared.
+/// `names` has the names at all places, so that missing ones can be listed.
 fn standing(
     place: DepthAndJobs,
     mut compared: Vec<&BenchCell>,
@@ -197,7 +197,7 @@ fn standing(
 ) -> Option<AtPlace> {
     compared.retain(|c| c.is_comparable() && c.figure(measure).trials > 0);
     let median = |cell: &BenchCell| cell.figure(measure).median;
-    // The first of those that have most.
+    // On a tie, the first one leads.
     let leader = compared.iter();
     let leader = leader.rev().max_by(|a, b| median(a).total_cmp(&median(b)));
     let leader = *leader.filter(|_| compared.len() > 1)?;

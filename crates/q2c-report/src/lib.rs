@@ -1,17 +1,17 @@
-//! Makes reports from results and from nothing else: no device, no clock, no network.
+//! Makes reports from results alone: it uses no device, no clock and no network.
 //!
 //! - [`terminal`]: tables for the user who ran the command;
 //! - [`html`]: one self-contained page with charts, to keep and to hand on;
 //! - [`csv`]: the figures, for other programs;
 //! - [`kept`]: a result of any kind, read back from its JSON;
 //! - [`advice`]: a recommendation in words, the same in terminal and page;
-//! - [`cpu_trials`]: the trials of a target from several CPUs, in words;
+//! - [`cpu_trials`]: the short trials of a target from several CPUs, in words;
 //! - [`limits`]: judged limits, for systems that run builds;
-//! - [`program`]: a recorded program and the workload that copies it, in words.
+//! - [`program`]: a recorded program and the workload that copies it, in words;
 //! - [`prometheus`]: the totals of a live view, for Prometheus.
 //!
-//! Every string in a result may come from outside (device names, paths, file contents); each report
-//! makes it harmless in its own language: control characters for the terminal, markup for HTML.
+//! Any string in a result may come from outside (device names, paths, file contents). Each report
+//! makes it harmless: control characters for the terminal, markup for HTML.
 
 pub mod advice;
 mod analysis;

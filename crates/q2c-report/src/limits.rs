@@ -17,10 +17,10 @@ struct JunitCase {
     broken: Option<String>,
 }
 
-/// The limits as JUnit XML, a test case each. `suite` names the run.
+/// The limits as JUnit XML, one test case per limit. `suite` names the run.
 ///
 /// # Errors
-/// The template could not be filled; its types leave no way for that.
+/// Returns an error if the template cannot be filled, which its types rule out.
 pub fn junit(suite: &str, limits: &[JudgedLimit]) -> Result<String, askama::Error> {
     let cases = limits.iter().map(|limit| JunitCase {
         name: printable(&limit.asked),
@@ -35,12 +35,12 @@ pub fn junit(suite: &str, limits: &[JudgedLimit]) -> Result<String, askama::Erro
     suite.render()
 }
 
-/// XML has no way to write control characters.
+/// Removes control characters, because XML cannot hold them.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
-/// A line for each broken limit, as GitHub Actions take for an error of the step.
+/// A line for each broken limit, in the form that GitHub Actions shows as an error of the step.
 #[must_use]
 pub fn annotations(limits: &[JudgedLimit]) -> Vec<String> {
     let broken = limits.iter().filter(|limit| !limit.broken.is_empty());

@@ -6,18 +6,18 @@ use MetricSource::{OfSleep, Own, Paired};
 use q2c_model::stats::Interval;
 use q2c_result::tune::{Cell, Measured, Prediction, Relative};
 
-/// Where a column's numbers are in a cell.
+/// How a column reads its numbers from a cell.
 enum MetricSource {
     /// Figures of the cell alone.
     Own(fn(&Measured) -> &Interval),
-    /// Figures of the cell alone; empty for one that never sleeps.
+    /// Figures of the cell alone; not shown for a cell that never sleeps.
     OfSleep(fn(&Measured) -> &Interval),
-    /// Figures of the cell relative to polling beside it, which are shown with their interval.
+    /// Figures of the cell relative to polling beside it; shown with their interval.
     Paired(fn(&Relative) -> &Interval),
 }
 
 pub(crate) struct Metric {
-    /// Head of the column, and the unit of the numbers, after `scale`.
+    /// Head of the column, with the unit of the numbers as they are after scaling.
     pub head: &'static str,
     scale: f64,
     measured: MetricSource,
@@ -53,7 +53,8 @@ const fn column(head: &'static str, scale: f64, measured: MetricSource) -> Metri
     }
 }
 
-/// The columns of the table over numbers of jobs: those beside polling, and those with predictions.
+/// The columns of the table over numbers of jobs: those relative to polling, and those with
+/// predictions.
 pub(crate) fn over_jobs() -> impl Iterator<Item = &'static Metric> {
     let metrics = METRICS.iter();
     metrics.filter(|metric| metric.with_range() || metric.predicted.is_some())
@@ -67,19 +68,19 @@ impl Metric {
         }
     }
 
-    /// Whether the interval is shown beside the median.
+    /// True if the interval is shown beside the median.
     pub(crate) fn with_range(&self) -> bool {
         matches!(self.measured, Paired(_))
     }
 
-    /// The median over the trials; `-` when it was not measured or has no meaning for this cell.
+    /// The scaled median over the trials; `-` if not measured, or meaningless for this cell.
     pub(crate) fn median(&self, cell: &Cell) -> String {
         let interval = self.interval(cell).copied().unwrap_or_default();
         quantity::median(&interval, self.scale)
     }
 
-    /// `[min, max]` over the trials; empty with fewer than two trials, or without meaning for this
-    /// cell.
+    /// The scaled `[min, max]` over the trials; empty with fewer than two trials, or if the column
+    /// means nothing for this cell.
     pub(crate) fn range(&self, cell: &Cell) -> String {
         let interval = self.interval(cell).copied().unwrap_or_default();
         quantity::range(&interval, self.scale)
@@ -93,7 +94,7 @@ impl Metric {
         text.unwrap_or_default()
     }
 
-    /// The measured interval; `None` when the column has no meaning for this cell.
+    /// The measured interval; `None` if the column means nothing for this cell.
     fn interval<'a>(&self, cell: &'a Cell) -> Option<&'a Interval> {
         match self.measured {
             Own(get) => Some(get(&cell.measured)),

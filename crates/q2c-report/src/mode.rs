@@ -1,4 +1,4 @@
-//! What a method really was, in words.
+//! The mode in which a method really ran, in words.
 
 use crate::phrase::{joined, listed};
 use q2c_policy::method::Means;
@@ -52,11 +52,11 @@ fn kind(kind: ModeKind) -> &'static str {
     }
 }
 
-/// What a method was, as against what was asked.
+/// The mode that ran, compared with the mode that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModeMatch {
     AsAsked,
-    /// It ran as asked, in a way that is worth knowing: `poll` was `poll (ring)`.
+    /// As asked, in a way that is worth knowing: `poll` was `poll (ring)`.
     ByOtherMeans,
     Differs,
 }
@@ -71,7 +71,7 @@ pub(crate) fn kept(effective: &EffectiveMode) -> ModeMatch {
     }
 }
 
-/// What the brackets behind these modes say; nothing where they have none.
+/// Explains the brackets in the names of these modes; empty if none has brackets.
 pub(crate) fn legend<'a>(modes: impl Iterator<Item = &'a WaitMode>) -> String {
     let means: BTreeSet<Means> = modes.filter_map(|mode| mode.means).collect();
     let explanation = |means| format!("({means}): {}.", explained(means));

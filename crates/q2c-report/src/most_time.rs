@@ -1,4 +1,4 @@
-//! The stages in which I/Os spend most time, in words: of all, and before the device.
+//! The stages in which I/Os spend most time, in words: among all stages, and before the device.
 
 use crate::analysis::ORDER;
 use crate::phrase::when;
@@ -6,13 +6,13 @@ use crate::quantity::percent;
 use crate::said::Note;
 use q2c_result::analyze::Bottleneck;
 
-/// Stages of an I/O that the device does not have yet.
+/// Stages of an I/O before the device has it.
 const BEFORE_DEVICE: [&str; 6] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D"];
 
 type StageShare = (&'static str, f64);
 
-/// Where the time between Q and C goes, as headings with a sentence each: the stage that takes most
-/// of it and, where that is the device, the stage that takes most before the device.
+/// Where the time between Q and C goes, as headings with a sentence each: the stage that takes
+/// most. If that is the device, a second one names the largest stage before the device.
 pub(crate) fn findings(bottleneck: &Bottleneck) -> Vec<Note> {
     let (Some((most, share)), before) = largest(bottleneck) else {
         return Vec::new();
@@ -32,8 +32,8 @@ pub(crate) fn findings(bottleneck: &Bottleneck) -> Vec<Note> {
         .collect()
 }
 
-/// The stage that takes most time and, where it is another one, that which takes most before the
-/// device, in a few words: `D2C 66.0 %, before it I2D 32.4 %`.
+/// The stage that takes most time and, if it is another one, the largest before the device, in a
+/// few words: `D2C 66.0 %, before it I2D 32.4 %`.
 pub(crate) fn in_short(bottleneck: &Bottleneck) -> String {
     let with_share = |(stage, share): StageShare| format!("{stage} {}", percent(share));
     let (most, before) = largest(bottleneck);
@@ -41,8 +41,8 @@ pub(crate) fn in_short(bottleneck: &Bottleneck) -> String {
     most.map(with_share).unwrap_or_default() + &before.unwrap_or_default()
 }
 
-/// The stage that takes most time, and where it is another one, that which takes most before the
-/// device; `None` where no such stage took time.
+/// The stage that takes most time and, if it is another one, the largest before the device;
+/// `None` for one that took no time.
 fn largest(bottleneck: &Bottleneck) -> (Option<StageShare>, Option<StageShare>) {
     let share = |stage: &str| match bottleneck.shares.get(stage) {
         Some(share) => *share,
@@ -59,7 +59,7 @@ fn largest(bottleneck: &Bottleneck) -> (Option<StageShare>, Option<StageShare>) 
     (most, before.filter(|before| most != Some(*before)))
 }
 
-/// What happens to an I/O in a stage. The analysis explains the stage that it names itself.
+/// What happens to an I/O in a stage. For the bottleneck itself, the analysis has the words.
 fn meaning<'a>(found: &'a Bottleneck, stage: &str) -> &'a str {
     match stage {
         named if named == found.stage => &found.why,

@@ -2,11 +2,11 @@
 
 use q2c_result::analyze::{OffsetMap, OffsetWindow};
 
-/// The I/Os in each cell: rows from the lowest offset on, each over time; `None` where there is
-/// none.
+/// The number of I/Os in each cell: one row per range, the lowest offsets first, and in it one
+/// column per window of time. `None` is a cell without I/Os.
 pub(crate) type OffsetCounts = Vec<Vec<Option<u64>>>;
 
-/// The cells of a device's map.
+/// The cells of a device's map. `first_range` counts ranges from offset 0.
 pub(crate) struct OffsetGrid {
     /// The middle of the first window, seconds.
     pub first_s: f64,
@@ -16,20 +16,20 @@ pub(crate) struct OffsetGrid {
     rows: usize,
     /// Length of a range, bytes.
     pub range_bytes: f64,
-    /// `None` without any.
+    /// `None` if there were no reads; `writes` alike.
     pub reads: Option<OffsetCounts>,
     pub writes: Option<OffsetCounts>,
 }
 
-/// Where the windows and ranges of a map go: neighbours are put together until there are few.
+/// The cell of each window and range: neighbours are joined by powers of two until few are left.
 struct OffsetBinning {
-    /// End of the map's first window, ns, and the length of all others.
+    /// End of the map's first window, ns; `length` is the length of all other windows, ns.
     first_end: u64,
     length: u64,
-    /// log2 of the windows that make a column, and of the ranges that make a row.
+    /// log2 of the number of windows in a column, and log2 of the number of ranges in a row.
     joined: [u32; 2],
     columns: usize,
-    /// Number of the first range, in rows.
+    /// Index of the lowest row, counted in rows from offset 0.
     first: u64,
     rows: usize,
 }
@@ -98,12 +98,12 @@ impl OffsetGrid {
         }
     }
 
-    /// The middle of the first range, bytes.
+    /// The middle of the lowest range, bytes.
     pub(crate) fn first_offset(&self) -> f64 {
         (self.first_range as f64 + 0.5) * self.range_bytes
     }
 
-    /// The end of the last range, bytes.
+    /// The end of the highest range, bytes.
     pub(crate) fn end(&self) -> f64 {
         (self.first_range as f64 + self.rows as f64) * self.range_bytes
     }
@@ -113,7 +113,7 @@ impl OffsetGrid {
 mod tests {
     use super::*;
 
-    /// Windows of 8 ns, of which the first has 5, with the reads of one range.
+    /// Windows of 8 ns, the first one of 5 ns. Each read is (start of the window, range, I/Os).
     fn map(reads: &[(u64, u64, u64)]) -> OffsetMap {
         let window = |(start, range, ios): &(u64, u64, u64)| OffsetWindow {
             start_ns: *start,
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(grid.reads, Some(wanted));
         assert_eq!(grid.writes, None);
         assert_eq!((grid.window_ns, grid.range_bytes), (8.0, 4096.0));
-        // The first window ends at 5 and would begin at -3.
+        // The first window ends at 5 ns; with the full length it would begin at -3 ns.
         assert!((grid.first_s - 1e-9).abs() < 1e-18, "{}", grid.first_s);
         assert_eq!(
             (grid.first_offset(), grid.end()),

@@ -1,4 +1,4 @@
-//! Helps that put lists and alternatives into words.
+//! Helpers that put lists and alternatives into words.
 
 use serde::Serialize;
 use std::fmt::Display;
@@ -12,17 +12,17 @@ pub(crate) fn listed<T: ToString>(items: impl IntoIterator<Item = T>) -> String 
     joined(items, ", ")
 }
 
-/// The items with commas between them; `None` without any.
+/// The items joined by commas; `None` for no items.
 pub(crate) fn some_listed<T: ToString>(items: impl IntoIterator<Item = T>) -> Option<String> {
     Some(listed(items)).filter(|text| !text.is_empty())
 }
 
-/// `text` where `is_so`, else nothing.
+/// `text` if `is_so`, else an empty text.
 pub(crate) fn when(is_so: bool, text: &str) -> &str {
     if is_so { text } else { "" }
 }
 
-/// The word that a value without fields has in JSON, with spaces: `page cache`.
+/// The JSON name of an enum variant without fields, with blanks for `-` and `_`: `page cache`.
 pub(crate) fn words_of(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().replace(['-', '_'], " ")
@@ -38,7 +38,7 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str) -> Str
     format!("{n} {one}{s}")
 }
 
-/// The items without those that were there before.
+/// The items without repetitions, in the order of their first appearance.
 pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut unique = Vec::new();
     for item in items {
@@ -49,7 +49,7 @@ pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<
     unique
 }
 
-/// The values by their keys, in the order in which the keys first appear.
+/// The values grouped by key, in the order in which the keys first appear.
 pub(crate) fn grouped<K: PartialEq, V>(
     pairs: impl IntoIterator<Item = (K, V)>,
 ) -> Vec<(K, Vec<V>)> {

@@ -10,7 +10,7 @@ use q2c_result::place::{
     SpeedsFrom,
 };
 
-/// Slower by more than this than the best placement is worth a word, as a share of its time.
+/// The share of the best placement's time by which a slower one is named.
 const NEAR_BEST: f64 = 0.02;
 
 impl Reported for PlaceSimResult {
@@ -153,7 +153,7 @@ fn queues(queues: &Queues) -> String {
     joined(queues.iter().map(|core| core.join("|")), "  ")
 }
 
-/// Published figures beside the simulated ones; no rows without any.
+/// Published gains beside the simulated ones; an empty table if none was published.
 fn published(setup: &Setup) -> ReportTable {
     let row = |published: &PublishedGain| {
         let (gain, fitted) = (published.simulated, published.fitted);

@@ -107,7 +107,7 @@ fn gains(class: &ClassRun) -> ReportTable {
     ReportTable::headed(heads, class.gains.iter().map(row)).legend(legend)
 }
 
-/// The answer for a kind of C task: what the rules gain over the kernel's own balancer.
+/// The answer for one kind of C task: how much faster the rules are than the kernel's balancer.
 fn verdict(class: &ClassRun) -> Vec<Note> {
     let rules = (PolicyName::Proposed, PolicyName::Free);
     let mut gains = class.gains.iter();
@@ -130,7 +130,7 @@ fn verdict(class: &ClassRun) -> Vec<Note> {
     gain.into_iter().chain(failures).collect()
 }
 
-/// Only an interval that leaves out nothing tells a gain or a loss.
+/// Only an interval that excludes 0 shows a gain or a loss.
 fn task_gain(pct: &Interval) -> (Weight, &'static str) {
     match pct {
         one if one.trials < 2 => (Weight::Plain, "was tried once beside"),
@@ -140,7 +140,7 @@ fn task_gain(pct: &Interval) -> (Weight, &'static str) {
     }
 }
 
-/// What was left out, and how the shared pipeline showed.
+/// The placements that were left out, and the slowdown in a shared pipeline.
 fn notes(result: &PlaceRunResult) -> impl Iterator<Item = Note> {
     let own_kind = &result.beside_own_kind;
     let (speed, range) = (median(own_kind, 100.0), range(own_kind, 100.0));

@@ -1,9 +1,9 @@
-//! Plots as figures of plotly: views with axes, series of numbers and marks.
+//! Plots as figures of plotly: views that have axes, series of numbers, and marks.
 //!
 //! Every name and text is escaped here, because plotly reads markup in them. A text may have
-//! several lines. Colours are names of the page's style sheet (`@poll`), to which the page's script
-//! gives values for the light and the dark scheme, or fixed ones (`#e5484d`). Where plotly's own
-//! value is the wanted one, a figure leaves it out.
+//! several lines. A colour is fixed (`#e5484d`) or a name of the page's style sheet (`@poll`),
+//! whose value the page's script sets for the light and the dark scheme. Values that are plotly's
+//! defaults are left out of a figure.
 
 /// Writes functions such as `name(value) { field["key"] = expression }`, which take a value and
 /// return it with the field, or an entry of it, set.
@@ -36,15 +36,15 @@ pub(crate) use style::{Style, hue, styles};
 
 use serde_json::{Value, json};
 
-/// A plot with its caption. A reader switches between its views.
+/// A plot with its caption. A reader can switch between its views.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plot {
-    /// Unique on its page.
+    /// The id, unique on its page.
     pub id: String,
     pub title: String,
     /// How to read the plot.
     pub note: String,
-    /// In CSS pixels.
+    /// Height in CSS pixels.
     pub height: u32,
     pub wide: bool,
     pub views: Vec<View>,
@@ -67,7 +67,7 @@ impl Plot {
         narrow() { wide = false }
     }
 
-    /// The figure of each view.
+    /// The figures of all views, as a JSON list.
     pub(crate) fn figures(&self) -> Value {
         self.views.iter().map(View::figure).collect()
     }
@@ -86,23 +86,23 @@ impl Plot {
     }
 }
 
-/// The plots that have something to draw, with an id that tells them from those of other parts of
-/// the page.
+/// The plots that have something to draw. `suffix` makes their ids differ from those of other parts
+/// of the page.
 pub(crate) fn with_data(plots: impl IntoIterator<Item = Plot>, suffix: &str) -> Vec<Plot> {
     let mut plots: Vec<Plot> = plots.into_iter().filter(Plot::has_data).collect();
     plots.iter_mut().for_each(|plot| plot.id += suffix);
     plots
 }
 
-/// Where the panels of a view stand.
+/// How the panels of a view are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Arrangement {
     /// A high panel above a low one, over one x axis.
     #[default]
     Stacked,
-    /// Two panels of one height and one y axis above each other, over one x axis.
+    /// Two panels of equal height, one above the other, with one y scale and one x axis.
     Halves,
-    /// Beside each other, each with an x axis of its own.
+    /// Panels beside each other, each with an x axis of its own.
     Beside,
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct View {
     pub arrangement: Arrangement,
     pub series: Vec<PlotSeries>,
     pub marks: Vec<PlotMark>,
-    /// The colours of heat maps: of all panels, or of each.
+    /// The colours of the heat maps: one for all panels, or one for each.
     pub colours: Vec<Colours>,
     settings: Value,
 }
@@ -142,7 +142,7 @@ impl View {
         View::new(label, PlotAxis::over_time("time, s"), y)
     }
 
-    /// Adds a low panel, for the series that are [`PlotSeries::below`].
+    /// Adds a low panel for the series that are [`PlotSeries::below`].
     pub(crate) fn above(mut self, lower: PlotAxis) -> Self {
         self.panels.push(lower);
         self.hover_together()
@@ -154,7 +154,7 @@ impl View {
         self
     }
 
-    /// Replaces the panels by some that stand beside each other.
+    /// Replaces the panels by `panels`, which stand beside each other.
     pub(crate) fn side_by_side(mut self, panels: Vec<PlotAxis>) -> Self {
         (self.panels, self.arrangement) = (panels, Arrangement::Beside);
         self
@@ -176,11 +176,11 @@ impl View {
     }
 
     setters! {
-        /// Without it there is a legend where there are several names.
+        /// Without this setting, a legend is shown if several series have names.
         legend(is_shown: bool) { settings["showlegend"] = is_shown }
-        /// The hover text tells all series at one place on the x axis.
+        /// The hover text lists all series at one place of the x axis.
         hover_together() { settings["hovermode"] = "x unified" }
-        /// The part of the room that is left free between bars.
+        /// The share of the room that stays free between bars, 0 to 1.
         bar_gap(share: f64) { settings["bargap"] = share }
     }
 }

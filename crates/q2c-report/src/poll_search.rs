@@ -37,7 +37,7 @@ impl Reported for PollSearchResult {
     }
 }
 
-/// What was opened on the patterns held out, the least loss first.
+/// The contenders that were run on the patterns held out, the least loss first.
 fn contenders(result: &PollSearchResult) -> ReportTable {
     let row = |contender: &Contender| {
         let held_out = &contender.held_out;

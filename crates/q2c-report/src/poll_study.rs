@@ -51,7 +51,7 @@ pub(crate) fn counting(patterns: &[StudiedPattern]) -> usize {
     patterns.iter().filter(|p| p.own_best.is_some()).count()
 }
 
-/// A share as percent with one digit behind the point.
+/// A share as a percentage with one decimal, without the sign.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
@@ -77,7 +77,7 @@ fn pattern_table(result: &PollStudyResult) -> ReportTable {
     ReportTable::headed(heads, result.patterns.iter().map(row)).legend(legend)
 }
 
-/// The rules, the least loss on sources left out first, after the choice among all of them.
+/// The choice among all rules, then each rule, the least loss on sources left out first.
 fn rules(result: &PollStudyResult) -> ReportTable {
     let counted = counting(&result.patterns);
     let row = |score: &RuleScore| {
@@ -112,7 +112,7 @@ fn rules(result: &PollStudyResult) -> ReportTable {
     ReportTable::headed(heads, result.all.iter().chain(&result.rules).map(row)).legend(legend)
 }
 
-/// Loss by pattern of the best on average of each rule, patterns as rows.
+/// The loss on each pattern (row) of each rule's policy that is best on average (column).
 fn losses(result: &PollStudyResult) -> ReportTable {
     const MOST: usize = 8;
     let rules = result.rules.iter();

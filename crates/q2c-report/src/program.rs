@@ -1,5 +1,5 @@
-//! A recorded program as the workload of `q2c tune`, in words: what it did, what the workload has
-//! of that, how like the two are, and what the answer is worth to the program.
+//! A recorded program as the workload of `q2c tune`, in words: what it did, what the workload
+//! copies, how alike the two are, and what the answer is worth to the program.
 
 use crate::analysis::latency_name;
 use crate::label;
@@ -57,7 +57,7 @@ pub(crate) fn worth(program: &Program) -> Vec<Note> {
     said
 }
 
-/// Program and workload side by side, a row for each figure of each block size.
+/// Program and workload side by side, with a row for each figure of each block size.
 pub(crate) fn table(program: &Program) -> ReportTable {
     let rows = program.likeness.iter().flat_map(|like| {
         let row = move |likened: &Likened| figure_row(program, like, likened);

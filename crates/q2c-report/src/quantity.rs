@@ -1,13 +1,13 @@
-//! Writes numbers as text, with three significant digits.
+//! Writes numbers as text, mostly with three significant digits.
 
 use crate::phrase::{counted, some_listed};
 use q2c_model::Bytes;
 use q2c_model::stats::Interval;
 
-/// The text in place of a number that was not measured.
+/// The text that stands for a number that was not measured.
 pub(crate) const NOTHING: &str = "-";
 
-/// Number of decimals that gives three significant digits.
+/// The number of decimals that gives three significant digits, at most two.
 fn decimals(value: f64) -> usize {
     match value.abs() {
         v if v >= 99.95 => 0,
@@ -26,7 +26,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// The median of the trials, times `scale`; `-` without a trial.
+/// The median of the trials times `scale`; `-` without a trial.
 pub(crate) fn median(interval: &Interval, scale: f64) -> String {
     or_nothing((interval.trials > 0).then(|| number(interval.median * scale)))
 }
@@ -35,18 +35,18 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }
 
-/// The median, with the range if there is one: `98.4 [96.1, 101.3]`.
+/// The median times `scale`, with its range if it has one: `98.4 [96.1, 101.3]`.
 pub(crate) fn ranged(interval: &Interval, scale: f64) -> String {
     let text = format!("{} {}", median(interval, scale), range(interval, scale));
     text.trim_end().to_owned()
 }
 
-/// The text; `-` where there is none.
+/// The text, or `-` for `None`.
 pub(crate) fn or_nothing(text: Option<String>) -> String {
     text.unwrap_or_else(|| NOTHING.to_owned())
 }
 
-/// `[min, max]` with the median's decimals; empty with fewer than two trials.
+/// `[min, max]` times `scale`, with the median's decimals; empty with fewer than two trials.
 pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     if interval.trials < 2 {
         return String::new();
@@ -56,8 +56,8 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     format!("[{min:.places$}, {max:.places$}]")
 }
 
-/// The trials that were run, of those asked for: `5 trials`, `1 trial`, `2 of 3 trials`. `run` has
-/// a number for each point that was measured; points that were not tried do not count.
+/// The number of trials that ran, out of those asked for: `5 trials`, `1 trial`, `2 of 3 trials`.
+/// `run` has the number of each point; points without a trial do not count.
 pub(crate) fn trials(asked: u32, run: impl IntoIterator<Item = u32>) -> String {
     let run: Vec<u32> = run.into_iter().filter(|n| *n > 0).collect();
     let least = run.iter().copied().min().unwrap_or(0);
@@ -87,8 +87,8 @@ pub(crate) fn duration(ns: f64) -> String {
     }
 }
 
-/// Removes the decimal zeros of a quantity that was set and not measured, because they would
-/// promise precision: `10.0 s` becomes `10 s`.
+/// Removes trailing zeros after the decimal point. A quantity that was set, not measured, must not
+/// look precise: `10.0 s` becomes `10 s`.
 pub(crate) fn bare(quantity: &str) -> String {
     match quantity.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
@@ -99,7 +99,7 @@ pub(crate) fn bare(quantity: &str) -> String {
     }
 }
 
-/// Seconds as `8.20 s`, `12 min 4 s` or `2 h 3 min`.
+/// A duration in seconds as `8.20 s`, `12 min 4 s` or `2 h 3 min`.
 pub(crate) fn seconds(s: f64) -> String {
     if !s.is_finite() || s < 100.0 {
         return format!("{} s", number(s));
@@ -131,7 +131,7 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
-/// The counts that are not zero, each with what it counts: `3 failed, 2 without data`.
+/// The counts above 0, each with its description: `3 failed, 2 without data`.
 pub(crate) fn some_counted(counts: &[(u64, &str)]) -> Option<String> {
     let some = counts.iter().filter(|(n, _)| *n > 0);
     some_listed(some.map(|(n, what)| format!("{} {what}", count(*n))))

@@ -1,5 +1,4 @@
-//! How many I/Os and bytes a trace has in a second, and how many of them are reads and writes, in
-//! words.
+//! The I/Os and bytes per second of a trace, and the shares of reads and writes, in words.
 
 use crate::quantity::{duration, iops, number, percent};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
@@ -20,8 +19,8 @@ struct TrafficCount {
 }
 
 impl TrafficRates {
-    /// The rates of `ios` I/Os of any operation in `span_ns`; `ops` has the name, the I/Os and the
-    /// bytes of each operation.
+    /// The rates of `ios` I/Os of any operation in `span_ns`. `ops` has the name, the number of
+    /// I/Os and the bytes of each operation.
     pub(crate) fn from_ops<'a>(
         ops: impl Iterator<Item = (&'a str, u64, u64)>,
         ios: u64,
@@ -36,15 +35,15 @@ impl TrafficRates {
             match op {
                 "read" => rates.reads = TrafficCount { ios, bytes },
                 "write" => rates.writes = TrafficCount { ios, bytes },
-                // Other operations move no data: the length of a discard is none that was moved.
+                // Other operations move no data, even if they have a length, as a discard has.
                 _ => {}
             }
         }
         rates
     }
 
-    /// The rates as headings with a sentence each; none without an I/O. The facts of the trace tell
-    /// what was stated for all of its I/Os.
+    /// The rates as headings with a sentence each; none without an I/O. The trace's
+    /// `facts` tell what a user stated instead of the source.
     pub(crate) fn sentences(
         &self,
         facts: &BTreeMap<String, String>,

@@ -19,7 +19,7 @@ use q2c_result::reproduce::{
     ReproduceResult, ReproduceVerdict, StudyKind,
 };
 
-/// Rows of a chart's table at most.
+/// The largest number of rows in the table of a chart.
 const ROWS: usize = 24;
 
 impl Reported for ReproduceResult {
@@ -87,7 +87,7 @@ fn setting(result: &ReproduceResult) -> Vec<Note> {
     said
 }
 
-/// What a reader of figures about rules has to know.
+/// How a reader has to understand the figures of rules.
 const LOSS: &str = "how far the objective of a rule is below that of the pattern's own best, mean over the \
      patterns; a pattern on which the rule breaks a limit counts as 100 %";
 const TRIALS: &str = "the library itself, and sets of its sources drawn anew; q2c poll study shows the library, \
@@ -97,15 +97,15 @@ const TRIALS: &str = "the library itself, and sets of its sources drawn anew; q2
 fn judged_claims(result: &ReproduceResult) -> Vec<Note> {
     let said = |claim: &ClaimLine| {
         let mut here = figures(claim);
-        // Two bounds of one figure show it once.
+        // A figure with two bounds is shown once.
         here.dedup();
         judged_claim(claim, "", Some(or_nothing(some_joined(&here))))
     };
     line(result).claims.iter().map(said).collect()
 }
 
-/// A claim, what was published of it, its figures here, and the reason of its verdict, under the
-/// verdict with its basis where there are figures. `experiment` stands behind that.
+/// A note with the claim, its published figures, its figures here and the reason of the verdict.
+/// Its heading is the verdict, the basis if there are figures, and `experiment`.
 fn judged_claim(claim: &ClaimLine, experiment: &str, here: Option<String>) -> Note {
     let mut sentences = vec![claim.says.clone()];
     let published = claim.published.as_ref();
@@ -118,7 +118,7 @@ fn judged_claim(claim: &ClaimLine, experiment: &str, here: Option<String>) -> No
     Note::new(weight(claim.verdict), &what, sentences.join(". "))
 }
 
-/// The texts with semicolons between them; `None` without any.
+/// The texts joined by semicolons; `None` for no texts.
 fn some_joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("; "))
 }
@@ -180,7 +180,7 @@ pub(crate) fn unit_of(figure: &str) -> &'static str {
     }
 }
 
-/// What a figure is divided by for its unit.
+/// The factor by which a figure is divided to get this unit.
 pub(crate) fn factor_of(unit: &str) -> f64 {
     match unit {
         "KIOPS" | "us" => 1e3,
@@ -190,7 +190,7 @@ pub(crate) fn factor_of(unit: &str) -> f64 {
     }
 }
 
-/// The claims of an experiment as lines of the verdicts of all.
+/// The verdicts of one experiment, as a line in the list of all experiments.
 #[must_use]
 pub fn line(result: &ReproduceResult) -> ExperimentLine {
     ExperimentLine {

@@ -9,7 +9,7 @@ pub(crate) enum Weight {
     #[default]
     Plain,
     Good,
-    /// A finding that changes how the numbers are to be read.
+    /// A finding that changes how the numbers must be read.
     Caution,
     /// The numbers cannot be used, or some are missing.
     Bad,
@@ -25,7 +25,7 @@ impl Weight {
     }
 }
 
-/// A sentence with its heading, `what`.
+/// A sentence with its heading `what`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub weight: Weight,
@@ -58,7 +58,7 @@ impl Note {
         Self::new(Weight::Bad, what, words)
     }
 
-    /// A sentence for each of `words`, all under one heading.
+    /// A note for each of `words`, all with the same heading.
     pub(crate) fn each<W: Into<String>>(
         weight: Weight,
         what: &str,
@@ -115,7 +115,7 @@ impl<T: Into<String>> From<T> for ReportField {
     }
 }
 
-/// A row of a table, whose fields may be of several types.
+/// A row of a table. Its fields may have different types.
 macro_rules! row {
     ($($field:expr),* $(,)?) => {
         vec![$($crate::said::ReportField::from($field)),*]
@@ -123,13 +123,13 @@ macro_rules! row {
 }
 pub(crate) use row;
 
-/// Numbers with their units and ranges are not wider than this.
+/// The largest width of a number with its unit and range, in characters.
 const NUMBER: usize = 24;
 
 /// A table. The first field of a row is the row's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReportTable {
-    /// Heads of the columns; a line feed stands where a terminal breaks the head.
+    /// Heads of the columns. A line feed is where a terminal breaks a head.
     pub head: Vec<String>,
     pub rows: Vec<Vec<ReportField>>,
     /// How to read the table; may be empty.
@@ -157,8 +157,8 @@ impl ReportTable {
         ReportTable::from_rows(heads.split(" | "), rows)
     }
 
-    /// A table with a row for each of `rows` and a column for each of `columns`, both with their
-    /// heads; `-` where there is no field.
+    /// A table with a row for each of `rows` and a column for each of `columns`. A missing field
+    /// becomes `-`.
     pub(crate) fn grid<R, C, F: Into<ReportField>>(
         corner: &str,
         columns: impl IntoIterator<Item = (String, C)>,
@@ -180,25 +180,25 @@ impl ReportTable {
         ReportTable { legend, ..self }
     }
 
-    /// Whether a column has sentences, which are too wide to stand in one line.
+    /// True for a column of sentences, which are too wide for one line.
     pub(crate) fn is_of_words(&self, column: &usize) -> bool {
         let fields = self.rows.iter().filter_map(|row| row.get(*column));
         let mut long = fields.filter(|field| field.text.chars().count() > NUMBER);
         long.any(|field| field.text.contains(' '))
     }
 
-    /// Removes the first column, where it would tell rows that need no name.
+    /// Removes the first column, for rows that need no name.
     pub(crate) fn without_names(mut self) -> Self {
         self.keep(|column| column > 0);
         self
     }
 
-    /// Removes the columns in which no row has a text; the column of names stays.
+    /// Removes the columns that are empty in all rows, except for the first one.
     pub(crate) fn without_empty_columns(self) -> Self {
         self.without_columns_of("")
     }
 
-    /// Removes the columns in which all rows have this text; the column of names stays.
+    /// Removes the columns that have `text` in all rows, except for the first one.
     pub(crate) fn without_columns_of(mut self, text: &str) -> Self {
         let has = |column: usize| {
             let mut fields = self.rows.iter().filter_map(|row| row.get(column));

@@ -8,7 +8,7 @@ use crate::quantity::{iops, number, or_nothing};
 use crate::said::{Note, ReportTable};
 use q2c_result::scale::{Answer, CurvePoint, Parameters, Resource, ScaleResult, Value};
 
-/// Rows of the terminal's table: more of the curve are in the page and in CSV.
+/// The largest number of predicted rows in the terminal's table; page and CSV have the whole curve.
 const ROWS: usize = 16;
 
 impl Reported for ScaleResult {
@@ -119,7 +119,7 @@ fn words(result: &ScaleResult) -> Vec<Note> {
     said
 }
 
-/// The curve, thinned out where it has many points; every measured one is there.
+/// The curve, with all measured points and every n-th predicted one if there are many.
 fn curve(result: &ScaleResult) -> ReportTable {
     let predicted = result.curve.iter().filter(|p| !p.measured).count();
     let every = predicted.div_ceil(ROWS).max(1);

@@ -34,8 +34,8 @@ impl Reported for SimResult {
     }
 }
 
-/// The rule with the most KIOPS per core of those that keep classic polling's IOPS.
-/// `None` without polling.
+/// The rule with the most KIOPS per core among those that keep classic polling's IOPS. Returns
+/// `None` if polling was not simulated.
 fn answer(methods: &[SimMethod]) -> Option<Note> {
     let counting = || methods.iter().filter(|method| method.ios > 0);
     let poll = counting().find(|method| method.method == "poll")?;
@@ -55,8 +55,8 @@ fn answer(methods: &[SimMethod]) -> Option<Note> {
     Some(Note::caution("", format!("{none}. {nearest}")))
 }
 
-/// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
-/// gave one.
+/// The number of windows in which a formula gave no time, so that the rule polled; `None` if there
+/// is none.
 fn no_time(row: &SimMethod) -> Option<String> {
     let windows = row.windows?;
     let (negative, undefined, method) = (windows.negative, windows.undefined, &row.method);
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Of 100 K IOPS by polling, 97 K are the floor: `b` is under it, and the oracle is no rule.
+    /// The floor is 97 K, of 100 K IOPS by polling: `b` is below it, and the oracle is no rule.
     #[test]
     fn the_conclusion_is_the_best_rule_that_keeps_the_rate() {
         let mut methods = vec![

@@ -1,4 +1,4 @@
-//! Simulated machines and the recorded service times of simulated devices, in words.
+//! Simulated machines, and the recorded service times of simulated devices, in words.
 
 use crate::label;
 use crate::phrase::{counted, listed, when};
@@ -8,8 +8,8 @@ use q2c_model::{Bytes, Direction};
 use q2c_result::{Machine, Target};
 use q2c_service::{EmpiricalClass, RecordedFacts, SimMachine};
 
-/// What stands first in a report of a simulated run: `8 CPUs of q2c's own machine, in simulated
-/// time`. `None` for a run on a real machine.
+/// The first line of the report of a simulated run: `8 CPUs of q2c's own machine, in simulated
+/// time`. `None` for a real machine.
 pub(crate) fn headline(machine: &Machine) -> Option<String> {
     let SimMachine { cpus, name, .. } = machine.simulated.as_ref()?;
     let cpus = counted(*cpus, "CPU");
@@ -59,8 +59,8 @@ pub(crate) fn facts(machine: &Machine) -> Option<Vec<Note>> {
     ])
 }
 
-/// What a simulated device's recorded service times are: of how many I/Os, by direction and size,
-/// and what requests get that are unlike all of them.
+/// Describes a simulated device's recorded service times: the number of I/Os by direction and size,
+/// and which times requests of other kinds get.
 ///
 /// Example: `U2C of 1000 recorded I/Os: 1000 reads from 4 KiB below 8 KiB (median 31.2 us);
 /// requests of another direction or size take the times of the nearest`.
@@ -86,7 +86,7 @@ fn class(class: &EmpiricalClass) -> String {
         Direction::Write => "writes",
     };
     let from = class.from.bytes();
-    // The last of the kernel's eight size classes is open upwards.
+    // The last of the eight size classes has no upper end.
     let below = (class.from.0 < 128).then(|| format!(" below {}", Bytes(2 * from.0)));
     let below = below.unwrap_or_default();
     let chosen = format!(", {} of them chosen at random", class.kept);

@@ -12,8 +12,8 @@ pub(crate) fn table(rows: impl IntoIterator<Item = Vec<ReportField>>) -> ReportT
     ReportTable::headed(heads, rows).legend(legend)
 }
 
-/// The row of a method over so many I/Os. Without one that counts there are no figures, and some
-/// would divide by nothing.
+/// The row of a method that simulated `ios` I/Os. If none counts there are no figures, because some
+/// would be a division by zero.
 pub(crate) fn row(name: &str, ios: u64, gives: &SimulatedFigures) -> Vec<ReportField> {
     let known = |value: f64| ios > 0 && value.is_finite();
     let shown = |v: f64, decimals: usize| or_nothing(known(v).then(|| format!("{v:.decimals$}")));
@@ -38,7 +38,7 @@ pub(crate) fn row(name: &str, ios: u64, gives: &SimulatedFigures) -> Vec<ReportF
 mod tests {
     use super::*;
 
-    /// Without an I/O that counts no figure is known: neither 0 ns nor "NaN".
+    /// Without an I/O that counts, all figures are unknown: neither 0 ns nor "NaN".
     #[test]
     fn a_method_without_an_io_has_no_figures() {
         let mut gives = SimulatedFigures {

@@ -1,5 +1,5 @@
-//! The stages of a benchmark's points in the block layer: the table, and sentences on the
-//! bottleneck over the jobs, on the hardware queues, and on what the capture lacks.
+//! The block-layer stages of a benchmark's points: their table, and sentences on the bottleneck
+//! over the jobs, on the hardware queues, and on what a capture lacks.
 
 use crate::analysis::{self, ORDER, time};
 use crate::bench::{BenchSection, name};
@@ -14,8 +14,8 @@ use q2c_result::bench::{
 };
 use q2c_result::replay::CapturedBy;
 
-/// Captured I/Os may differ from those of the jobs by this share without a word: I/Os that are in
-/// flight at the edges of the time that counts.
+/// The share by which captured I/Os may differ from those of the jobs before a note says so. I/Os
+/// in flight at the start or the end of the counted time make such a difference.
 const EDGES: f64 = 0.01;
 
 pub(crate) type CellStages<'a> = (&'a BenchCell, &'a StageRun);
@@ -30,7 +30,7 @@ pub(crate) fn lines<'a>(seen: &[CellStages<'a>]) -> Vec<(String, Vec<CellStages<
     grouped(seen.iter().map(|point| (name(&point.0.point), *point)))
 }
 
-/// A row for each stage of each point. The point's name stands in its first row alone.
+/// A row for each stage of each point. Only a point's first row has its name.
 pub(crate) fn table(seen: &[CellStages<'_>]) -> ReportTable {
     let heads = "interface, method | jobs | stage | mean | p50 | p99 | of Q2C";
     let legend = "Stages in the block layer, from a run of each point with the capture \
@@ -41,7 +41,7 @@ pub(crate) fn table(seen: &[CellStages<'_>]) -> ReportTable {
 
 fn of_point((cell, run): &CellStages<'_>) -> Vec<[String; 7]> {
     let shares = run.bottleneck.as_ref().map(|bottleneck| &bottleneck.shares);
-    // The time between two I/Os of a device is no stage of an I/O.
+    // Q2Q, the time between two I/Os, is not a stage of one I/O.
     let stages = ORDER.into_iter().filter(|stage| *stage != "Q2Q");
     let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
     let row = |(nth, (stage, stats)): (usize, (&str, &StageStats))| {
@@ -73,8 +73,8 @@ pub(crate) fn sentences(result: &BenchResult, section: &BenchSection) -> Vec<Not
     said
 }
 
-/// The bottleneck over the number of jobs: the stages that take its place, in the order of the
-/// jobs.
+/// The bottleneck over the number of jobs: a clause for each stage that is the bottleneck, in the
+/// order of the jobs.
 fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let points = points.iter();
     let by_jobs =
@@ -89,7 +89,7 @@ fn bottleneck(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let groups: Vec<&[(u32, &Bottleneck)]> =
         by_jobs.chunk_by(|a, b| a.1.stage == b.1.stage).collect();
     let mut sentences: Vec<String> = groups.iter().map(|group| of_group(group)).collect();
-    // Each stage is explained once, by the last point of its first group.
+    // Each stage is explained once, by the last point of the first group that has it.
     let explained = grouped(groups.iter().filter_map(|group| {
         let (_, last) = group.last()?;
         Some((last.stage.as_str(), last.why.as_str()))
@@ -114,7 +114,7 @@ fn growth(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     Some(Note::plain(&what, message))
 }
 
-/// Sleeps for a request, per I/O, over the number of jobs.
+/// Sleeps of tasks that wait for a free request, per I/O, over the number of jobs.
 fn tag_waits(line: &str, points: &[CellStages<'_>]) -> Option<Note> {
     let mut by_jobs: Vec<String> = Vec::new();
     for (cell, run) in points {
@@ -156,7 +156,7 @@ fn tag_waits_of(run: &StageRun, queues: &[QueueTagWaits], lost: u64) -> String {
     )
 }
 
-/// The numbers of jobs at which one stage is the bottleneck, and its share there.
+/// The numbers of jobs at which one stage is the bottleneck, and its share of Q2C there.
 fn of_group(group: &[(u32, &Bottleneck)]) -> String {
     let at = listed(group.iter().map(|(jobs, _)| jobs));
     let shares = listed(group.iter().map(|(_, of)| number(of.share * 100.0)));
@@ -164,7 +164,7 @@ fn of_group(group: &[(u32, &Bottleneck)]) -> String {
     format!("{stage} at {at} job{s} ({shares} % of Q2C)")
 }
 
-/// The use of the hardware queues at one number of jobs.
+/// How the jobs of one point use the hardware queues.
 fn queues(line: &str, (cell, run): &CellStages<'_>) -> Vec<Note> {
     let at = |what: &str| format!("{line}, {}: {what}", jobs(cell.point.jobs));
     if run.queues.is_empty() {
@@ -215,15 +215,15 @@ fn lacks(line: &str, (cell, run): &CellStages<'_>) -> Option<Note> {
     (!sentence.is_empty()).then(|| Note::plain(&at, sentence))
 }
 
-/// Completed I/Os that lack an event before the completion: that of the queueing, of the hand-over,
-/// or of the request's allocation or the merge.
+/// The number of completed I/Os that lack an earlier event: the queueing, the hand-over to the
+/// driver, or the request's allocation or merge.
 fn partial(run: &StageRun) -> u64 {
     let n = |stage: &str| run.stages.get(stage).map_or(0, |stats| stats.n);
     let least = n("Q2C").min(n("D2C")).min(n("Q2G") + n("Q2M"));
     run.completed.saturating_sub(least)
 }
 
-/// The points of a section whose stages are not known, by reason.
+/// Notes on a section's points whose stages are not known, grouped by reason.
 fn unseen(result: &BenchResult, section: &BenchSection) -> impl Iterator<Item = Note> {
     let reasons = grouped(section.cells(result).filter_map(|cell| match &cell.stages {
         Some(PointStages::Unseen(reason)) => Some((late::unseen(reason), name(&cell.point))),

@@ -63,7 +63,7 @@ impl Reported for SweepResult {
     }
 }
 
-/// Adds what a sweep says of one trace. The verdict is the answer where it is the only one.
+/// Adds what a sweep says about one trace. If there is only one trace, its verdict is the answer.
 fn of_trace<'a>(
     mut document: Document<'a>,
     result: &'a SweepResult,
@@ -112,7 +112,7 @@ fn of_trace<'a>(
     )
 }
 
-/// The facts of a trace, and how long it was simulated.
+/// The facts of a trace, and for how long it was simulated.
 fn about_input(result: &SweepResult, index: usize) -> String {
     let input: &SweepInput = &result.inputs[index];
     let [least, p10, p50, p99, most] = input.latency_ns.map(duration);
@@ -137,9 +137,9 @@ fn about_input(result: &SweepResult, index: usize) -> String {
     about
 }
 
-/// The conclusions on one trace, the verdict first, with its caveats: whether a rule gains
-/// anything, the best rule that keeps the limits, those with the most KIOPS/core and the most IOPS,
-/// and what limits them.
+/// The conclusions on one trace, each with its caveats: the verdict whether any rule gains, the
+/// best rule within the limits, the rules with the most KIOPS/core and the most IOPS, and what
+/// limits them.
 fn conclusions(result: &SweepResult, answer: &SweepAnswer) -> Vec<Note> {
     let mut said: Vec<Note> = no_gain(result, answer).into_iter().collect();
     said.push(within_limits(result, answer));
@@ -177,7 +177,7 @@ fn over_all(result: &SweepResult) -> Vec<Note> {
     ]
 }
 
-/// Says that polling wins, where no rule has more KIOPS/core than it.
+/// A note that polling wins, if no rule has more KIOPS/core.
 fn no_gain(result: &SweepResult, answer: &SweepAnswer) -> Option<Note> {
     let most = result.cells.get(answer.most_kiops_per_core?)?;
     let (most, poll) = (most.gives.kiops_per_core, answer.poll.kiops_per_core);
@@ -211,7 +211,7 @@ fn within_limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
     Note::caution("no configuration keeps the limits", nearest)
 }
 
-/// Why this configuration was chosen, and how it compares with what else is known.
+/// The reasons to choose this configuration, and its comparison with other known methods.
 fn reasons(cell: &SimCell, answer: &SweepAnswer) -> impl Iterator<Item = Note> {
     let tied = "of all within 0.5 % of the best figure it misses least".to_owned();
     let interrupt = answer.interrupt.as_ref();
@@ -235,7 +235,7 @@ fn limits(result: &SweepResult, answer: &SweepAnswer) -> Note {
     Note::plain("limits", sentence)
 }
 
-/// A configuration that has the most of all, whether it keeps the limits or not.
+/// A configuration that has the most of a figure, and whether it breaks the limits.
 fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
     let breaks = match cell.keeps_limits {
         Some(false) if cell.gives.rates.iops < answer.floor_iops => ". It breaks the floor",
@@ -245,7 +245,7 @@ fn of_all(cell: &SimCell, answer: &SweepAnswer) -> String {
     with_figures(cell, answer) + breaks
 }
 
-/// A configuration, and how it compares with classic polling and with interrupts.
+/// A configuration, compared with classic polling and with interrupts.
 fn with_figures(cell: &SimCell, answer: &SweepAnswer) -> String {
     let polling = beside_polling(&cell.gives, &answer.poll);
     let mut sentence = format!("{}, {polling}", cell.policy);
@@ -269,7 +269,7 @@ fn compared_with(
 ) -> String {
     let iops = gives.rates.iops / other.rates.iops * 100.0;
     let ratio = gives.kiops_per_core / other.kiops_per_core;
-    // Where all oversleep, and the costs know of no other CPU.
+    // Infinite if every I/O oversleeps and the costs contain no CPU time besides polling.
     if !ratio.is_finite() {
         return format!("No CPU by these costs, at {iops:.1} % of the IOPS of {name}");
     }
@@ -277,8 +277,8 @@ fn compared_with(
     format!("{times} times the IOPS per core of {name} at {iops:.1} % of {whose} IOPS")
 }
 
-/// The CPU that the best configuration saves, over what the oracle saves. A rule that sleeps past
-/// the completions saves more than the oracle, and pays for it by latency.
+/// The CPU that the best configuration saves, as a share of the oracle's saving. A rule that sleeps
+/// past the completions saves more than the oracle, and pays with latency.
 fn of_oracle(share: Option<f64>, gives: &SimulatedFigures) -> String {
     match share {
         None => "The oracle saves no CPU here".to_owned(),
@@ -310,7 +310,7 @@ fn of_linux(answer: &SweepAnswer, gives: &SimulatedFigures) -> String {
     }
 }
 
-/// A trace's cells in the form in which `q2c tune` keeps a sweep, for the charts that both share.
+/// A trace's cells as a [`Sweep`], the form of `q2c tune`, because both share charts.
 pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     let cells = || result.cells.iter();
     let trace_cells = cells().filter(|cell| cell.input == answer.input);
@@ -336,7 +336,7 @@ pub(crate) fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     }
 }
 
-/// What the cells one step beside the best one give.
+/// The figures of the cells that are one step of a parameter away from the best one.
 fn neighbours(answer: &SweepAnswer) -> Option<Note> {
     let steps = answer.neighbours.iter().map(|n| {
         let change = (n.share - 1.0) * 100.0;
@@ -347,13 +347,12 @@ fn neighbours(answer: &SweepAnswer) -> Option<Note> {
     is_some.then(|| Note::plain("one step off", joined(steps, "; ")))
 }
 
-/// Up to this number all cells are shown.
+/// The largest number of cells at which all are shown.
 const FEW: usize = 40;
 
-/// Indices of the shown cells of one trace, best first, and how many are left out. All are shown
-/// when there are few; else one for each rule (the answer where it is of that rule, else the best
-/// by the objective among those that keep the limits, or among all where none does), and those that
-/// the conclusions name.
+/// Indices of the shown cells of one trace, best first, and the number of hidden ones. All cells
+/// are shown if there are few. Else each rule has one: the answer if it is of this rule, or the
+/// best by the objective, preferably within the limits. Cells that the conclusions name are too.
 fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     let of_trace = result.cells.iter().enumerate();
     let of_trace = of_trace.filter(|(_, cell)| cell.input == answer.input);
@@ -381,7 +380,7 @@ fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     (shown.into_iter().map(|(index, _)| index).collect(), hidden)
 }
 
-/// How the rows of a table are sorted, and where some are left out, which are shown.
+/// How the rows of a table are sorted and, if `some` are left out, which ones are shown.
 fn sorted(result: &SweepResult, some: bool) -> String {
     let by = match result.objective.as_str() {
         "cpu" => "least CPU first".to_owned(),
@@ -392,7 +391,7 @@ fn sorted(result: &SweepResult, some: bool) -> String {
     format!("Rules that keep the limits stand above those that do not; {by} in both.{which}")
 }
 
-/// Whether a cell keeps the limits. A cell that does not say so is judged by the IOPS floor alone.
+/// True if a cell keeps the limits. Without that fact, only the IOPS floor decides.
 fn keeps_limits(cell: &SimCell, answer: &SweepAnswer) -> bool {
     let floor = cell.gives.rates.iops >= answer.floor_iops;
     cell.keeps_limits.unwrap_or(floor)
@@ -411,8 +410,8 @@ mod tests {
     use super::*;
     use q2c_model::Rates;
 
-    /// A rule that misses nearly every completion sleeps longer than the oracle, so what it saves
-    /// is no share of what the oracle saves.
+    /// A rule that misses nearly every completion sleeps longer than the oracle, so its saving is
+    /// not a share of the oracle's.
     #[test]
     fn more_than_the_oracle_is_no_share_of_it() {
         let mut gives = SimulatedFigures::default();
@@ -479,7 +478,7 @@ mod tests {
         }
     }
 
-    /// The answer misses less than the cell of its rule with the most, which is 0.4 % ahead.
+    /// The answer represents its rule: it misses less than the rule's best cell, 0.4 % ahead.
     #[test]
     fn the_answer_stands_for_its_rule() {
         let mut cells: Vec<SimCell> = (0..=FEW).map(|n| cell("min", 50.0 + n as f64)).collect();

@@ -1,11 +1,11 @@
-//! What a simulation took a trace as, in words.
+//! How a simulation interpreted a trace, in words.
 
 use crate::phrase::{listed, some_listed, when};
 use crate::quantity::{count, duration};
 use q2c_model::{Assumed, DeviceTime, LanesBy, LeftOut, TakenAs};
 
-/// What was taken as what, what was left out, and what was assumed, one part each. There is none
-/// for a recording of q2c's own engine of which nothing is left out.
+/// What was interpreted as what, what was left out, and what was assumed, each as one part. A
+/// recording of q2c's own engine from which nothing is left out has none.
 pub(crate) fn words(taken: &TakenAs, lanes: usize) -> Vec<String> {
     let mut parts: Vec<String> = taken.format.iter().cloned().collect();
     parts.extend(taken.assumed.and_then(assumed));
@@ -85,7 +85,7 @@ fn dealt(taken: &TakenAs, lanes: usize) -> String {
     }
 }
 
-/// How the kernel learnt of the completions, because the device time contains it.
+/// How the kernel learned of the completions; the device time contains that delay.
 fn completion(taken: &TakenAs) -> String {
     const UNKNOWN: &str = "the trace does not tell which requests were polled for; of the others the device time contains the \
          delivery of the interrupt";
@@ -138,8 +138,8 @@ mod tests {
         }
     }
 
-    /// A recording of the engine needs no words. A program's own times from submission to reaping
-    /// say nothing of the time between them.
+    /// A recording of the engine needs no words. The times that a program measured itself say
+    /// nothing of what it did between reaping and submission.
     #[test]
     fn only_think_time_that_is_simulated_as_cpu_is_told_of_the_engines_layer() {
         let mut taken = TakenAs::default();

@@ -55,8 +55,8 @@ fn about(result: &TuneJobsResult) -> String {
     )
 }
 
-/// The cells that are told over the numbers of jobs: interrupts, classic polling, Linux's rule, and
-/// the methods that the answer names: the recommended one, or that of a trade-off.
+/// The cells that the tables over jobs show: interrupts, classic polling, Linux's rule, and the
+/// method that the answer names, recommended or as a trade-off.
 pub(crate) fn compared(run: &TuneResult, bs: Bytes) -> Vec<&Cell> {
     let roles = [Role::Baseline, Role::Linux].map(CellRole::Known);
     let recommendation = label::recommendation_of(run, bs);
@@ -91,8 +91,7 @@ fn table(result: &TuneJobsResult, bs: Bytes) -> ReportTable {
 }
 
 fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note {
-    // Where the same rule has other numbers at another number of jobs, its numbers stand in the
-    // table only.
+    // If the rule's parameters differ between numbers of jobs, only the table shows them.
     let name = |method: &Method| {
         let rule = || Some(method.lane()?.policy()?.rule().name);
         let mut alike = recommended.leaders.iter().map(|leader| &leader.method);
@@ -108,7 +107,7 @@ fn over_jobs(result: &TuneJobsResult, recommended: &RecommendedOverJobs) -> Note
     Note::new(weight, &recommended.bs.to_string(), sentence)
 }
 
-/// The answer of each number of jobs at one block size, each with its caveats right under it.
+/// The answer for each number of jobs at one block size, each followed by its caveats.
 fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = Note> {
     let answer = move |run: &TuneResult| {
         let mut advice = advice::words(run, label::recommendation_of(run, bs)?);
@@ -118,7 +117,7 @@ fn answers(result: &TuneJobsResult, bs: Bytes) -> impl Iterator<Item = Note> {
     result.runs.iter().filter_map(answer).flatten()
 }
 
-/// Background jobs, and where the runs of the numbers of jobs are told whole.
+/// Notes on background jobs and limits, and where the full result of each run is.
 fn notes(result: &TuneJobsResult) -> Vec<Note> {
     let mut said = in_each(result, |r| Note::plains("background", &r.job.background));
     said.extend(in_each(result, |r| Note::plains("limit", &r.job.limits)));
@@ -132,7 +131,7 @@ fn notes(result: &TuneJobsResult) -> Vec<Note> {
     said
 }
 
-/// What changes how the numbers are to be read: what is missing, methods that ran as another one,
+/// Notes that change how the numbers must be read: missing runs, methods that ran as another one,
 /// warnings, and the doctor's checks.
 fn cautions(result: &TuneJobsResult) -> Vec<Note> {
     let failed = result.failed.iter();
@@ -178,8 +177,8 @@ fn shared_cpus(run: &TuneResult) -> Option<Note> {
     })
 }
 
-/// The sentences that `get` returns for the runs, each once, with the numbers of jobs that it is
-/// true of.
+/// The notes that `get` returns for the runs. Equal ones appear once, with all numbers of jobs that
+/// they are true of.
 fn in_each<'a, S: IntoIterator<Item = Note>>(
     result: &'a TuneJobsResult,
     get: impl Fn(&'a TuneResult) -> S,
@@ -202,7 +201,7 @@ fn once(said: impl Iterator<Item = (Note, u32)>) -> Vec<Note> {
 mod tests {
     use super::*;
 
-    /// The warning of 1 and 4 jobs is told once, that of 2 jobs in other words apart.
+    /// 1 and 4 jobs share a warning, which is shown once; that of 2 jobs has other words and stays.
     #[test]
     fn what_several_runs_say_is_told_once() {
         let said = |words: &str| Note::plain("warning x", words);

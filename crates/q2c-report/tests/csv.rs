@@ -1,4 +1,4 @@
-//! Tests the CSV by reading it as other programs do.
+//! Tests the CSV by reading it as another program does.
 
 mod fixture;
 #[path = "fixture/tune_jobs.rs"]
@@ -17,12 +17,11 @@ fn rows(result: &impl Measures) -> Vec<CsvRow> {
     rows.expect("even rows")
 }
 
-/// The texts of some columns.
 fn texts<'a, const N: usize>(row: &'a CsvRow, names: [&str; N]) -> [&'a str; N] {
     names.map(|name| row[name].as_str())
 }
 
-/// Asserts that columns have these numbers, up to a share of them.
+/// Asserts that columns have these numbers, within a relative error.
 fn assert_numbers(row: &CsvRow, share: f64, expected: &[(&str, f64)]) {
     for (name, expected) in expected {
         let number: f64 = row[*name].parse().expect(name);
@@ -62,7 +61,7 @@ fn commas_quotes_and_line_feeds_stay_in_their_field() {
     assert_eq!(rows[5]["policy"], result.cells[5].method.detail());
 }
 
-/// Polling at 4 KiB has 12.31 KIOPS with 1 job, and twice as many with 4.
+/// At 4 KiB, polling reaches 12.31 KIOPS with 1 job and twice that with 4.
 #[test]
 fn rows_over_jobs_have_the_number_of_jobs_in_front() {
     let result = tune_jobs_fixture::over_jobs(&fixture::tune());

@@ -19,7 +19,7 @@ fn charts(result: &impl Reported) -> Map<String, Value> {
     figures::page_figures(&page(result))
 }
 
-/// Asserts that a page has three scripts (the data, the library, its own) and none of these texts.
+/// Asserts that a page has three scripts (the data, the library, its own) and none of `hostile`.
 fn assert_harmless(page: &str, hostile: &[&str]) {
     for text in hostile {
         assert!(!page.contains(text), "{text:?}");
@@ -62,7 +62,7 @@ fn the_name_of_a_program_is_only_text() {
     assert!(!page.contains(fixture::SCRIPT));
 }
 
-/// Think time is told with the job, with the workload and with what is compared.
+/// Think time is named with the job, with the workload and in the comparison.
 #[test]
 fn think_time_is_on_the_page() {
     let mut result = fixture::tune_program();
@@ -101,7 +101,7 @@ fn names(figures: &Map<String, Value>) -> Vec<&str> {
     figures.keys().map(String::as_str).collect()
 }
 
-/// Without intended times nothing is late. The sentences on them are in the kept outputs.
+/// Without intended times nothing is late. The sentences about them are in the kept outputs.
 #[test]
 fn a_chart_of_a_replay_without_data_is_left_out() {
     let timed = charts(&fixture::replay());
@@ -145,8 +145,7 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
     result.trial.completion_s = f64::NAN;
     result.trial.u2c_ns.curve = vec![(1.0, f64::INFINITY)];
     let figures = charts(&result);
-    // The first trace is the recording, the second the replay. Times are those of the windows'
-    // middles.
+    // Trace 0 is the recording, trace 1 the replay. Times are the middles of the windows.
     let replayed = &figures["in-flight"][0]["data"][1];
     assert_eq!(
         (&replayed["y"][3], &replayed["x"][4]),
@@ -155,8 +154,8 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
     assert_eq!(figures["latency"][0]["data"][0]["x"], json!([null]));
 }
 
-/// The fixture's 4 KiB row of the recommended rule has 12.11 KIOPS with 1 job; that of 2 jobs has
-/// 12.20 times 1.5, and interrupts, recommended with 4, have 10.42 times 2.
+/// At 4 KiB the recommended rule has 12.11 KIOPS with 1 job and 12.20 times 1.5 with 2. Interrupts,
+/// recommended with 4 jobs, have 10.42 times 2.
 #[test]
 fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     let figures = charts(&tune_jobs_fixture::over_jobs(&fixture::tune()));
@@ -166,13 +165,13 @@ fn a_page_over_jobs_draws_the_recommended_method_of_each_number() {
     assert_eq!(drawn, ["interrupt", "poll", "Linux's rule", "recommended"]);
     assert_eq!(iops[3]["x"], json!([1.0, 2.0, 4.0]));
     assert_eq!(iops[3]["y"], json!([12.11, 18.3, 20.84]));
-    // Methods without a sleep miss nothing, and are not drawn as if they had a miss rate of 0.
+    // Methods without a sleep have no miss rate, so they are not drawn at 0.
     let misses = figures["jobs-4096"][3]["data"].as_array().expect("traces");
     assert_eq!(misses.len(), 2);
     assert_eq!(misses[1]["x"], json!([1.0, 2.0]));
 }
 
-/// Numbers that look like chance and are the same in each run.
+/// Numbers that look random but are the same in each run.
 fn chance() -> impl FnMut(u64) -> u64 {
     let mut state = 1_u64;
     move |below: u64| {
@@ -181,9 +180,8 @@ fn chance() -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// The fixture's analysis with all that one may have: maps of eight devices without a free cell,
-/// every window with sixty classes of latency, 512 groups of each property, and a window of 4,096
-/// I/Os.
+/// The fixture's analysis at its largest: maps of eight devices without an empty cell, sixty
+/// classes of latency in every window, 512 groups of each property, and an excerpt of 4,096 I/Os.
 fn full_analysis() -> AnalyzeResult {
     let mut result = fixture::analyze();
     let mut random = chance();
@@ -261,7 +259,7 @@ fn the_page_of_a_full_analysis_has_its_limits() {
     assert!(page.contains("500 more groups"));
 }
 
-/// A recording without offsets has the other charts.
+/// A recording without offsets still has the other charts.
 #[test]
 fn an_analysis_without_maps_is_drawn() {
     let mut result = fixture::analyze();
@@ -281,7 +279,7 @@ fn an_analysis_without_maps_is_drawn() {
     assert_eq!(names(&charts(&read)), wanted);
 }
 
-/// Where the recording has no offsets, its sectors mean nothing.
+/// If a recording has no offsets, its sectors mean nothing and are not shown.
 #[test]
 fn stated_sectors_are_not_drawn() {
     let mut few = fixture::analyze_few();

@@ -16,7 +16,7 @@ use q2c_result::reproduce::ReproduceVerdict;
 use q2c_result::scale::Answer;
 use serde_json::{Value, json};
 
-/// The reports of results that have a string with markup.
+/// The reports of results that contain a string with markup.
 fn reports() -> [Box<dyn Reported>; 9] {
     [
         Box::new(poll_study()),
@@ -61,7 +61,7 @@ fn a_claim_is_told_with_the_share_of_the_sets() {
     assert!(text(&judged).contains("no answer"));
 }
 
-/// A broken limit is drawn as a loss of 100 %, and a pattern that does not count as a gap.
+/// A broken limit is drawn as a loss of 100 %; a pattern that does not count is a gap.
 #[test]
 fn the_map_of_a_study_shows_what_was_left_out() {
     let views = figure(&poll_study(), "poll-study");
@@ -71,7 +71,7 @@ fn the_map_of_a_study_shows_what_was_left_out() {
     );
 }
 
-/// An interval that holds zero is no win, and neither is a reference without losses.
+/// Neither an interval that contains zero nor a reference without losses is a win.
 #[test]
 fn what_is_not_told_apart_has_not_won() {
     let mut unsure = poll_search();
@@ -84,8 +84,8 @@ fn what_is_not_told_apart_has_not_won() {
     );
 }
 
-/// No prediction is drawn as a measurement: the measured points are one solid trace, everything
-/// else is dashed.
+/// Predictions are not drawn as measurements: the measured points are one solid trace, and
+/// everything else is dashed.
 #[test]
 fn a_prediction_is_dashed_and_a_measurement_is_solid() {
     let drawn = figure(&scale(), "scale");

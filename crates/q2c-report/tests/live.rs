@@ -1,4 +1,4 @@
-//! The view of a running capture: snapshots, and that it fits whatever the screen.
+//! The view of a running capture: snapshots, and a test that it fits any screen.
 
 use proptest::prelude::*;
 use q2c_model::stats::Histogram;
@@ -8,7 +8,7 @@ use q2c_result::live::{LatencyCounts, LiveInterval, ProcessIos};
 
 const TITLE: &str = "recording nvme0n1 (259:0), the whole disk of nvme0n1p1 by bpf; ctrl-c ends it";
 
-/// The interval number `n` of some with a load that rises and falls, a stage of each kind, and
+/// Interval number `n` of a load that rises and falls, with one stage of each kind and
 /// `processes` processes.
 fn interval(n: u64, processes: u64) -> LiveInterval {
     let load = 1 + n * 7 % 10;
@@ -105,8 +105,8 @@ fn a_capture_that_has_begun_or_is_idle() {
     }
 }
 
-/// The histogram's counts are those of the interval, and a wide terminal has more history. The
-/// words are in the kept views.
+/// The histogram has the counts of the interval, and a wide terminal shows more history. The kept
+/// views have the words.
 #[test]
 fn the_histogram_counts_all_ios() {
     let intervals: Vec<LiveInterval> = (0..200).map(|n| interval(n, 30)).collect();
@@ -126,8 +126,8 @@ fn the_histogram_counts_all_ios() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A line that is wrapped, or one too many, would break the display: it erases the view before
-    /// by its number of lines, and the cursor stands below.
+    /// A wrapped line, or one too many, would break the display. It erases the last view by its
+    /// number of lines, and the cursor stands below.
     #[test]
     fn every_view_fits_the_screen(
         intervals in 0u64..90,

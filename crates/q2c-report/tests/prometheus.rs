@@ -1,4 +1,4 @@
-//! The metrics of live views, read by an independent reader of the format.
+//! The metrics of live views, read by an independent parser of the format.
 
 use q2c_model::stats::Histogram;
 use q2c_report::prometheus::{KernelMetrics, LiveMetrics, Metrics, WatchMetrics};
@@ -8,7 +8,7 @@ use q2c_result::live::{LatencyCounts, LiveInterval};
 use q2c_result::watch::{WatchCounts, WatchInterval, WatchLine};
 use q2c_testkit::{Samples, strict_metrics};
 
-/// The latencies 700 ns, 1 023 ns, 1 024 ns, 3 ms and 60 s.
+/// A histogram of the latencies 700 ns, 1 023 ns, 1 024 ns, 3 ms and 60 s.
 fn latency() -> LatencyCounts {
     let mut histogram = Histogram::default();
     for ns in [700, 1_023, 1_024, 3_000_000, 60_000_000_000] {
@@ -17,8 +17,8 @@ fn latency() -> LatencyCounts {
     LatencyCounts::from(&histogram)
 }
 
-/// Checks the buckets of [`latency`], added `times`: each has the I/Os that its bound names, and
-/// not one more.
+/// Checks the buckets of [`latency`], which was added `times` times: each counts exactly the I/Os
+/// below its bound.
 #[track_caller]
 fn check_latency(page: &Samples, name: &str, times: f64) {
     let bucket = |le| page.value(&format!("{name}_bucket"), &[("le", le)]) / times;
@@ -64,7 +64,7 @@ fn a_capture_adds_up_in_seconds() {
         "q2c_bytes_total",
     ];
     assert_eq!(totals.map(value), [1.0, 10.0, 40_960.0]);
-    // These come from the capture as totals.
+    // These values are totals of the capture already.
     let of_capture = ["q2c_in_flight", "q2c_lost_total", "q2c_unqueued_total"].map(value);
     assert_eq!(of_capture, [3.0, 2.0, 1.0]);
     let d2c = [("stage", "D2C")];

@@ -12,7 +12,7 @@ fn screen(width: u16) -> Screen {
     Screen::new(width, false)
 }
 
-/// What is needed, how much of it, what is there, and whether that is enough.
+/// A need: its kind, the needed value, the present value, and whether that is enough.
 type NeedCase = (NeedKind, &'static str, &'static str, Option<bool>);
 
 fn listed(
@@ -42,7 +42,7 @@ fn listed(
     }
 }
 
-/// An experiment of each kind, with names and titles as long as those that are built in.
+/// An experiment of each kind. Names and titles are as long as those of the built-in ones.
 fn list() -> ListResult {
     const UNKNOWN: &str = "depends on the target";
     let (cpus, long) = (NeedKind::Cpus, Some(80.0));

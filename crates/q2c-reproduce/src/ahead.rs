@@ -1,4 +1,4 @@
-//! Claims judged by a made-up trial at each point: what takes a verdict away is the machine.
+//! Judges each claim on invented trials, in order to find out what this machine cannot judge.
 
 use crate::file::{Experiment, Needs};
 use crate::jobs::{AxisValues, STAGE_FIGURES, cpu_use};
@@ -12,26 +12,26 @@ use q2c_result::reproduce::{
 };
 use std::collections::BTreeMap;
 
-/// What is asked of the list.
+/// The conditions under which the experiments are listed.
 pub struct Ahead<'a> {
-    /// What the machine has, and the target where one was named.
+    /// What the machine has, and the target if one was named.
     pub present: &'a Present,
-    /// Whether a target was named; without one it is open what it has.
+    /// True if a target was named; without one, needs of the target stay open.
     pub target: bool,
-    /// Why the block layer cannot be captured; `None` where it can.
+    /// Why the block layer cannot be captured; `None` if it can.
     pub no_capture: Option<&'a str>,
     /// Factor of all times.
     pub scale: f64,
-    /// Trials of each point; `None` for those of the file.
+    /// Trials of each point; `None` for the number in the file.
     pub trials: Option<u32>,
 }
 
 impl Ahead<'_> {
-    /// An experiment as the list has it.
+    /// An experiment as an entry of the list.
     pub fn listed(&self, experiment: &Experiment) -> ListedExperiment {
         let needs = |claim: &JudgedClaim| self.needs(experiment, claim);
         let claims: Vec<_> = self.claims(experiment).iter().map(needs).collect();
-        // A claim can be judged here, cannot, or the target decides.
+        // A claim can be judged here, cannot be judged, or depends on the target.
         let verdict = |needs: &Vec<ListedNeed>| {
             let has = |met: Option<bool>| needs.iter().any(|need| need.met == met);
             if has(Some(false)) {
@@ -79,13 +79,13 @@ impl Ahead<'_> {
         judged(experiment, &about, points.collect()).claims
     }
 
-    /// Everything that a claim needs, beside that of its experiment.
+    /// Everything that a claim needs, including the needs of its experiment.
     fn needs(&self, experiment: &Experiment, claim: &JudgedClaim) -> Vec<ListedNeed> {
         let cpus = Needs {
             cpus: experiment.cpus(),
             ..Needs::default()
         };
-        // The jobs want these CPUs at some point; the claim may look at others.
+        // The jobs use this many CPUs at some point, but the claim may look at other points.
         let mut cpu_needs = self.present.meets(&Needs::default(), &cpus);
         cpu_needs.retain(|need| need.met);
         let claim_needs = claim.needs.iter().chain(&cpu_needs);
@@ -145,7 +145,7 @@ fn need_of_reason(reason: &Reason) -> Option<ListedNeed> {
     }
 }
 
-/// The needs of all claims, each once. Of numbers of the same thing the greatest stands for all.
+/// The needs of all claims, each once. Of several numbers of the same kind the largest is listed.
 fn merged(needs: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
     let mut merged_needs: Vec<ListedNeed> = Vec::new();
     for need in needs {
@@ -164,8 +164,8 @@ fn merged(needs: impl Iterator<Item = ListedNeed>) -> Vec<ListedNeed> {
     merged_needs
 }
 
-/// Makes up trials in which every job did I/O unless it rests. No two figures are alike: claims may
-/// divide by differences.
+/// Invents trials in which every job did I/O unless it rests. All figures differ, since a claim may
+/// divide by a difference.
 struct MadeUpTrials<'a> {
     experiment: &'a Experiment,
     scale: f64,
@@ -194,7 +194,7 @@ impl MadeUpTrials<'_> {
         }
     }
 
-    /// A number above 1 that was not there before.
+    /// A number above 1 that differs from all before.
     fn figure(&mut self) -> f64 {
         self.figures += 1;
         1.0 + f64::from(self.figures) / 1e3

@@ -1,4 +1,4 @@
-//! The result of an experiment: its points, and each claim judged.
+//! Makes the result of an experiment: its points, and each judged claim.
 
 use crate::claim::chart::curves;
 use crate::claim::judge::{Claim, JudgedRun, judge};
@@ -16,15 +16,15 @@ use q2c_result::reproduce::{
 use q2c_result::{Target, Warning};
 use q2c_run::runner::{End, Summary, Trial, TrialResult};
 
-/// What is known of a run beside its trials.
+/// Facts of a run other than its trials.
 pub struct About<'a> {
     /// What the machine has.
     pub present: &'a Present,
-    /// The user's target; `None` where the experiment uses none.
+    /// The user's target; `None` if the experiment uses none.
     pub target: Option<Target>,
     /// Factor of all times.
     pub scale: f64,
-    /// Trials of each point that were asked for.
+    /// Requested trials of each point.
     pub trials: u32,
     /// Seed of the run.
     pub seed: u64,
@@ -32,11 +32,11 @@ pub struct About<'a> {
     pub started_unix_s: u64,
     /// Wall time, seconds.
     pub seconds: f64,
-    /// CPUs that were busy before anything ran.
+    /// Number of CPUs that were busy before the run.
     pub idle_busy_cpus: f64,
 }
 
-/// The result of all trials, with the CPUs that each point wants, phase by phase.
+/// The result of all trials. `cpus` returns the CPUs that a point needs in each phase.
 pub fn answer(
     experiment: &Experiment,
     about: &About<'_>,
@@ -55,7 +55,7 @@ pub fn answer(
     let complete = matches!(summary.end, End::Complete);
     let result = judged(experiment, about, cells.collect());
     let mut warnings = result.warnings.clone();
-    // A simulated machine runs the jobs alone.
+    // A simulated machine runs nothing but the jobs.
     if !predicted && about.present.machine.simulated.is_none() {
         warnings.extend(others::warnings(&LoadEvidence {
             points: &result.points,
@@ -72,9 +72,9 @@ pub fn answer(
     }
 }
 
-/// The result of points that were seen elsewhere, or by the runner.
+/// The result of points measured by the runner, by another command, or by a simulator.
 pub fn judged(experiment: &Experiment, about: &About<'_>, points: Vec<Point>) -> ReproduceResult {
-    // Times of a simulation or of another command's result are not shortened.
+    // The times of a simulation or of another command's result are not scaled.
     let scale = match experiment.study() {
         StudyKind::Place | StudyKind::Compare | StudyKind::Rules => 1.0,
         StudyKind::Jobs | StudyKind::Stages => about.scale,

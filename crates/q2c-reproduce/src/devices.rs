@@ -1,4 +1,4 @@
-//! Devices that are made for a run, and gone when it ends.
+//! Devices that are created for a run, and removed at its end.
 
 use crate::file::{DeviceAsked, DeviceOf, RamDeviceSpec};
 use crate::jobs::AxisValues;
@@ -23,7 +23,7 @@ use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Makes devices.
+/// Creates devices.
 pub struct Maker {
     roots: Roots,
     folder: PathBuf,
@@ -31,9 +31,9 @@ pub struct Maker {
     simulated: SimDevices,
     /// Folder of the journal of changed settings and loaded modules.
     restore_dir: Option<PathBuf>,
-    /// Loop devices are kept for the whole run: their files take long to fill.
+    /// Loop devices stay for the whole run, since their files take long to fill.
     loops: RefCell<BTreeMap<u64, Rc<LoopMade>>>,
-    /// So are file systems.
+    /// File systems stay for the whole run, too.
     files: RefCell<BTreeMap<(FileSystem, u64), Rc<OneFile>>>,
 }
 
@@ -41,9 +41,9 @@ pub struct Maker {
 pub(crate) struct ExperimentDevice {
     pub medium: Medium,
     pub span: Bytes,
-    /// The engine that it is, where it is simulated.
+    /// The engine that simulates the device; `None` for a real device.
     pub engine: Option<EngineSpec>,
-    /// What goes when the device goes.
+    /// Whatever must be removed together with the device.
     _kept: Option<Rc<dyn Any>>,
 }
 
@@ -67,16 +67,16 @@ struct LoopMade {
     _file: Scratch,
 }
 
-/// A module that was loaded for its device. It is unloaded with this value; one that cannot go
-/// stays loaded, and the next trial says so. After SIGKILL `q2c restore` unloads it.
+/// A module that was loaded for its device. Dropping this value unloads the module. If that fails,
+/// it stays loaded, and the next trial reports it. After SIGKILL `q2c restore` unloads it.
 struct LoadedModule {
-    // The device must be closed before its module goes, so this stands first.
+    // The device must be closed before its module is unloaded, so this field comes first.
     _file: Arc<File>,
     _guard: Guard,
 }
 
 impl Maker {
-    /// A maker whose simulated devices are `simulated`, and whose files go into `folder`.
+    /// A maker with the simulated devices `simulated`, and `folder` for its files.
     pub fn new(
         roots: Roots,
         folder: PathBuf,
@@ -95,7 +95,7 @@ impl Maker {
         }
     }
 
-    /// The devices of a file at a point of its axes.
+    /// Creates the devices of an experiment file at one point of its axes.
     pub(crate) fn make(
         &self,
         devices: &[DeviceOf],
@@ -192,7 +192,7 @@ impl Maker {
             return Err(format!("load the module {module}: {}", said.trim()).into());
         }
         guard.module_is_loaded()?;
-        // Pages that were never written are not read from memory.
+        // The device does not read unwritten pages from memory, so they must be written first.
         fill(Path::new(path), ram.size, self.seed)
             .map_err(|e| format!("fill {path} with data: {e}"))?;
         let file = Arc::new(self.open(Path::new(path))?);
@@ -205,7 +205,7 @@ impl Maker {
     }
 }
 
-/// Returns what `made` has for the key, or makes it.
+/// Returns the entry of the key, or creates it.
 fn once<K: Ord, T>(
     made: &RefCell<BTreeMap<K, Rc<T>>>,
     key: K,

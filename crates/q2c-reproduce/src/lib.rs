@@ -1,4 +1,4 @@
-//! Published experiments from files: what they ran, what this machine gives, and verdicts.
+//! Published experiments as files: what they ran, what this machine measures, and verdicts.
 
 mod ahead;
 mod answer;
@@ -19,7 +19,7 @@ pub use settings::ReproduceSettings;
 
 use std::collections::BTreeMap;
 
-/// The figures that are finite numbers, by their names.
+/// The figures that are present and finite, by name.
 pub(crate) fn known<const N: usize>(all: [(&str, Option<f64>); N]) -> BTreeMap<String, f64> {
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
     let known = |(name, value): (&str, _)| Some((name.to_owned(), finite(value)?));

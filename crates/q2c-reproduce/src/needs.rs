@@ -1,4 +1,4 @@
-//! What claims need of the machine, beside what it has.
+//! The needs of claims, compared with what the machine has.
 
 use crate::file::{KernelBound, Needs};
 use itertools::Itertools;
@@ -15,7 +15,7 @@ use std::process::Command;
 
 const MODULES: [&str; 2] = ["ramdisk_mq", "null_blk"];
 
-/// What the machine has, as far as claims ask.
+/// What the machine has, as far as claims need it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Present {
     /// CPUs that this process may use.
@@ -24,18 +24,18 @@ pub struct Present {
     pub machine: Machine,
     /// Whether io_uring can poll the target's device; `None` without a target.
     pub poll_queues: Option<bool>,
-    /// Hardware queues of the target's device; `None` where it has none or they are not known.
+    /// Hardware queues of the target's device; `None` if it has none or they are unknown.
     pub hw_queues: Option<u32>,
-    /// Why SPDK cannot be used; `None` where it can.
+    /// Why SPDK cannot be used; `None` if it can.
     pub no_spdk: Option<String>,
     /// Names of modules that are loaded or can be loaded.
     pub modules: Vec<String>,
-    /// File systems of the kernel.
+    /// File systems that the kernel supports and that can be created here.
     pub file_systems: Vec<String>,
 }
 
 impl Present {
-    /// What this machine has, of which `cpus` CPUs are in use.
+    /// What this machine has; at most `cpus` CPUs count.
     pub fn here(cpus: usize, place: Option<(&Workbench, &Media)>) -> Self {
         let roots = Roots::live();
         let device = place.and_then(|(place, _)| place.target.device.as_ref());
@@ -132,7 +132,7 @@ impl Present {
 }
 
 impl Needs {
-    /// These needs and those of `other`, which go first where both say something.
+    /// Joins these needs with those of `other`, which win if both state a value.
     pub(crate) fn and(&self, other: &Needs) -> Needs {
         let file_systems = self.file_systems.iter().chain(&other.file_systems);
         Needs {
@@ -161,7 +161,7 @@ fn has_module(roots: &Roots, name: &str) -> bool {
     loaded || known().is_ok_and(|tried| tried.status.success())
 }
 
-/// The file systems that the kernel has and that something can make here.
+/// File systems that the kernel supports and for which a `mkfs` program exists.
 fn file_systems(roots: &Roots) -> Vec<String> {
     let text = fs::read_to_string(roots.proc("filesystems")).unwrap_or_default();
     let names = text.lines().filter_map(|line| line.split('\t').next_back());

@@ -1,4 +1,4 @@
-//! Warnings of other load: CPUs that were busy before the run, and beside its jobs.
+//! Warnings of other load: CPUs that were busy before the run, or during it beside its jobs.
 
 use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
 use q2c_result::Warning;
@@ -9,7 +9,7 @@ pub(crate) struct LoadEvidence<'a> {
     pub points: &'a [Point],
     pub phases: &'a [PhaseAsRun],
     pub captured: bool,
-    /// CPUs that were busy before anything ran.
+    /// Number of CPUs that were busy before the run.
     pub idle: f64,
 }
 
@@ -50,7 +50,7 @@ fn others_ran_warning(load: &LoadEvidence<'_>) -> Option<Warning> {
     ))
 }
 
-/// The phases of all trials in which others used more than a quiet machine's.
+/// The phases of all trials in which other programs used more CPU than on a quiet machine.
 fn disturbed_phases<'a>(load: &LoadEvidence<'a>) -> Vec<DisturbedPhase<'a>> {
     let mut loud = Vec::new();
     for point in load.points {
@@ -81,13 +81,13 @@ fn place(seen: &DisturbedPhase<'_>, load: &LoadEvidence<'_>) -> String {
     parts.join(", ")
 }
 
-/// CPUs that were busy for something else, and not at rest; `None` without counters.
+/// CPUs busy with other work beyond the load at rest; `None` without counters.
 fn others(phase: &PhaseTrial, idle: f64) -> Option<f64> {
     let used_by_jobs: f64 = phase.jobs.iter().map(own_cpus).sum();
     Some(phase.busy_cpus? - idle - used_by_jobs)
 }
 
-/// CPUs that a job's threads used, from the mean of each thread in each interval.
+/// CPUs that a job's threads used, from the mean over threads in each interval.
 fn own_cpus(job: &JobSeries) -> f64 {
     let (mut seconds, mut busy) = (0.0, 0.0);
     for tick in &job.ticks {
@@ -112,7 +112,7 @@ mod tests {
     use q2c_model::Rates;
     use q2c_result::reproduce::Tick;
 
-    /// A phase of two jobs: two threads of 40 %, and one of 10 % in one second and 30 % in another.
+    /// Two jobs: two threads at 40 %, and one at 10 % in one second and 30 % in another.
     fn phase(busy_cpus: Option<f64>) -> PhaseTrial {
         let job = |lanes: u32, cpu_pct: [f64; 2]| JobSeries {
             lanes,
@@ -168,7 +168,7 @@ mod tests {
                 .map(|warning| format!("{}: {}", warning.id, warning.found))
                 .collect()
         };
-        // The counters may be wrong by half a hundredth of a CPU over two seconds.
+        // Over two seconds, the counters may be off by half a hundredth of a CPU.
         assert_eq!(ids(&[1.0, 1.204], 0.0), Vec::<String>::new());
         let messages = ids(&[1.3, 1.0, 1.75], 0.0);
         assert_eq!(messages.len(), 1);

@@ -86,9 +86,9 @@ pub struct ReproduceSettings {
     pub machine: Option<SimMachine>,
 }
 
-/// The factor that `small` stands for.
+/// The scale that `--scale small` means.
 const SMALL: f64 = 0.02;
-/// Factors of times that the command line takes.
+/// Scales that the command line accepts.
 const SCALES: RangeInclusive<f64> = 0.001..=1.0;
 
 fn scale(text: &str) -> Result<f64, String> {
@@ -117,7 +117,7 @@ impl CheckedPlan for ReproduceSettings {
 }
 
 impl ReproduceSettings {
-    /// The plan of the experiment that was named, else of all, on this machine and target.
+    /// The plan of the named experiment, else of all experiments, on this target.
     pub fn plan(&self, experiments: &[Experiment], target: Option<String>) -> Self {
         let named = experiments.first().filter(|_| self.name.is_some());
         ReproduceSettings {
@@ -128,7 +128,7 @@ impl ReproduceSettings {
         }
     }
 
-    /// Whether the target is simulated.
+    /// True if the target is simulated.
     pub fn has_simulated_target(&self) -> bool {
         self.target
             .as_ref()
@@ -136,7 +136,7 @@ impl ReproduceSettings {
             .is_some_and(|engine| engine.simulates().is_some())
     }
 
-    /// The same plan on the scratch file, if there is one.
+    /// The same plan with the scratch file as its target, if there is one.
     pub fn on_scratch(self, scratch: Option<&Scratch>) -> Self {
         let path = scratch.map(|scratch| scratch.path().display().to_string());
         ReproduceSettings {
@@ -145,7 +145,7 @@ impl ReproduceSettings {
         }
     }
 
-    /// Whether the experiment runs on the simulated machine.
+    /// True if the experiment runs on the simulated machine.
     pub fn simulates(&self, experiment: &Experiment) -> bool {
         let target = self.has_simulated_target();
         self.machine.is_some() && experiment.needs_real_time(target).is_none()

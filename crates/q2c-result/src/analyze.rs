@@ -1,6 +1,6 @@
 //! The result of `q2c analyze`: schema `q2c.analyze/1`.
 //!
-//! Figures that an analysis made in parts does not have, or has not exactly.
+//! An analysis made in parts lacks some figures, or has them inexactly; [`Inexact`] names these.
 
 use crate::Warning;
 use q2c_model::Layer;
@@ -19,7 +19,7 @@ pub struct AnalyzeResult {
     pub version: String,
     /// Facts of the trace.
     pub input: AnalysisInput,
-    /// The layer in which its times were taken.
+    /// The layer in which the trace's times were taken.
     pub layer: Layer,
     /// I/Os of the trace.
     pub requests: u64,
@@ -35,13 +35,13 @@ pub struct AnalyzeResult {
     pub merged: u64,
     /// I/Os for each request that went to the driver; `None` when the trace has no D.
     pub merge_ratio: Option<f64>,
-    /// From the first start to the last completion, or to the last start when no I/O completes, ns.
+    /// From the first start to the last completion, ns; without a completion, to the last start.
     pub span_ns: u64,
     /// Events that the source lost.
     pub lost: u64,
-    /// Counts by reason: events that fit no I/O, I/Os without an end, lines left out.
+    /// Numbers of events that fit no I/O, of I/Os without an end, and of skipped lines, by reason.
     pub unmatched: BTreeMap<String, u64>,
-    /// I/Os that the latencies lack; `None` when none has Q and C, or outside the block layer.
+    /// I/Os that no latency includes; `None` if none has Q and C, or outside the block layer.
     pub not_whole: Option<NotWhole>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
@@ -49,11 +49,11 @@ pub struct AnalyzeResult {
     pub groups: BTreeMap<String, Vec<Group>>,
     /// I/Os in flight.
     pub in_flight: TraceInFlight,
-    /// Times with and without an I/O in flight; `None` where the parts of the trace cannot tell.
+    /// Times with and without an I/O in flight; `None` if a trace in parts cannot show it.
     pub activity: Option<TraceActivity>,
-    /// Distances between I/Os, by device in the order of their numbers.
+    /// Distances between I/Os on each device, in the order of the device numbers.
     pub seeks: Vec<Seeks>,
-    /// Requests of each hardware queue number; empty when the trace names no queues.
+    /// Requests of each hardware queue, by its number; empty when the trace names no queues.
     pub hctx: Vec<Hctx>,
     /// How evenly the queues that had requests are used; `None` when the trace names none.
     pub balance: Option<Balance>,
@@ -65,31 +65,31 @@ pub struct AnalyzeResult {
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
-    /// Reads and writes over time, apart from each other; empty without any.
+    /// Reads and writes over time, separately; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throughput: Vec<Throughput>,
-    /// Where reads and writes begin over time, for the 8 devices of the lowest numbers.
+    /// Where reads and writes start over time, for the 8 devices with the lowest numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offsets: Vec<OffsetMap>,
     /// Some I/Os one by one.
     pub excerpts: Vec<Excerpt>,
-    /// Figures that differ from those of one pass, as parts were analysed.
+    /// Figures that would differ in an analysis in one pass, because this one was made in parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inexact: Vec<Inexact>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// I/Os of which some event was seen, but not both Q and C: no latency has them.
+/// I/Os of which some event was seen, but not both Q and C; no latency includes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NotWhole {
-    /// Their number.
+    /// Number of these I/Os.
     pub ios: u64,
-    /// All I/Os: these, and those with Q and C.
+    /// Number of all I/Os: these, and those with Q and C.
     pub of: u64,
-    /// `ios` in `of`, 0 to 1.
+    /// `ios` / `of`, 0 to 1.
     pub share: f64,
-    /// Their number by reason; the reasons are also in `unmatched`.
+    /// Number of these I/Os by reason; `unmatched` has the reasons as well.
     pub reasons: BTreeMap<String, u64>,
 }
 
@@ -106,16 +106,16 @@ pub struct AnalysisInput {
     pub facts: BTreeMap<String, String>,
 }
 
-/// Latencies of one stage. Percentiles are exact to 0.8 % (`q2c_model::stats::Histogram::ERROR`).
+/// Latencies of one stage. Percentiles are within 0.8 % (`q2c_model::stats::Histogram::ERROR`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageStats {
     /// I/Os that have this stage.
     pub n: u64,
-    /// Smallest, exact.
+    /// Smallest latency, exact, ns.
     pub min_ns: u64,
-    /// Mean, exact.
+    /// Mean latency, exact, ns.
     pub mean_ns: f64,
-    /// Largest, exact.
+    /// Largest latency, exact, ns.
     pub max_ns: u64,
     /// Median.
     pub p50_ns: f64,
@@ -142,16 +142,16 @@ pub struct Group {
     pub stages: BTreeMap<String, StageStats>,
 }
 
-/// I/Os in flight from Q to C. The two sums are counted independently, and are equal.
+/// I/Os in flight from Q to C. The two sums are counted independently and must be equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceInFlight {
     /// Sum of all Q2C, ns.
     pub sum_q2c_ns: u128,
     /// Integral of the number in flight over time, ns.
     pub integral_ns: u128,
-    /// Mean number over the trace's time; `None` where no I/O has both Q and C.
+    /// Mean number over the trace's time; `None` if no I/O has both Q and C.
     pub mean: Option<f64>,
-    /// Most I/Os in flight at once; `None` without Q and C, or where parts cannot tell.
+    /// Most I/Os in flight at once; `None` without Q and C, or if parts cannot show it.
     pub most: Option<u64>,
 }
 
@@ -169,7 +169,7 @@ pub struct TraceActivity {
 }
 
 impl TraceActivity {
-    /// Least length of a pause that is counted, ns: 100 ms, as in btt.
+    /// Shortest pause that is counted, ns: 100 ms, as in btt.
     pub const PAUSE_NS: u64 = 100_000_000;
 }
 
@@ -180,11 +180,11 @@ pub struct Seeks {
     pub device: String,
     /// Number of distances.
     pub n: u64,
-    /// Distances of 0: the next I/O began where the one before it ended.
+    /// Distances of 0: the next I/O starts where the last one ended.
     pub sequential: u64,
-    /// Mean of the lengths, sectors of 512 B.
+    /// Mean absolute distance, sectors of 512 B.
     pub mean_sectors: f64,
-    /// Median of the lengths, sectors, within 0.8 %.
+    /// Median absolute distance, sectors of 512 B, within 0.8 %.
     pub median_sectors: f64,
 }
 
@@ -199,7 +199,7 @@ pub struct Hctx {
     pub share: f64,
     /// Requests by the CPU that submitted them.
     pub cpus: BTreeMap<u32, u64>,
-    /// Share of requests from CPUs that the device maps to the queue; `None` if not known.
+    /// Share of the requests that came from the CPUs of this queue in the map; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<f64>,
 }
@@ -224,18 +224,18 @@ pub struct DeviceQueues {
 pub struct QueueUse {
     /// Number of requests.
     pub requests: u64,
-    /// The queues by number; the unused ones too, where the number of queues is known.
+    /// The queues by number, with the unused ones if the number of queues is known.
     pub queues: Vec<Hctx>,
-    /// Unused queues of the sets that were used; `None` when their number is not known.
+    /// Unused queues of the sets that were used; `None` if the number of queues is unknown.
     pub unused: Option<Vec<u32>>,
     /// The sets of the device's queues, if several; each CPU has one queue in each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets: Vec<QueueSet>,
     /// How even the requests are over the queues that had any.
     pub used: Balance,
-    /// The same over all queues, or those of the one set that was used; `None` if not known.
+    /// As `used`, over all queues or those of the only set in use; `None` if they are unknown.
     pub even: Option<Balance>,
-    /// How far the requests are in the queues that their submitting CPUs are mapped to.
+    /// How well the requests' queues fit the map from submitting CPUs to queues; `None` if unknown.
     pub map: Option<MapFit>,
     /// Why `map` is not known although the device's map is; `None` otherwise.
     pub no_map: Option<NoMapFit>,
@@ -248,31 +248,31 @@ pub struct QueueSet {
     pub queues: Vec<u32>,
     /// Requests in them.
     pub requests: u64,
-    /// How even the requests are over them; `None` without any.
+    /// How even the requests are over these queues; `None` if there are none.
     pub even: Option<Balance>,
 }
 
-/// How far requests are in the queues to which the device maps their submitting CPUs.
+/// How well requests' queues fit the device's map from submitting CPUs to queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MapFit {
-    /// The least share of requests to move for each queue to have its expected share, 0..1.
+    /// The smallest share of requests to move until each queue has its expected share, 0..1.
     pub misplaced: f64,
-    /// Requests in another queue than that of the CPU that submitted them.
+    /// Requests in another queue than the map gives for the CPU that submitted them.
     pub off_map: u64,
     /// The verdict on `misplaced`.
     pub verdict: MapVerdict,
 }
 
-/// Whether requests are spread over the queues as the map from CPUs to queues has it.
+/// How closely the requests are spread as the map from CPUs to queues says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapVerdict {
     /// At most 1 % of the requests are misplaced.
     #[default]
     AsMapped,
-    /// At most 10 % are.
+    /// At most 10 % of the requests are misplaced.
     Nearly,
-    /// More are.
+    /// More than 10 % of the requests are misplaced.
     Otherwise,
 }
 
@@ -280,7 +280,7 @@ pub enum MapVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoMapFit {
-    /// Requests were submitted by CPUs that the trace does not tell or that the map does not have.
+    /// The trace does not name the submitting CPUs, or the map lacks them.
     UnknownCpus,
 }
 
@@ -299,7 +299,7 @@ pub struct Balance {
     pub verdict: String,
 }
 
-/// The stage between Q and C to look at: the largest before the driver from 20 % of Q2C, or D2C.
+/// The bottleneck: the largest stage before the driver if it has 20 % of Q2C, else D2C.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// Name of the stage.
@@ -312,7 +312,7 @@ pub struct Bottleneck {
     pub rule: String,
     /// Shares of all stages in the sum of Q2C, 0..1.
     pub shares: BTreeMap<String, f64>,
-    /// Shares by the I/Os in flight when one was queued; empty where parts cannot tell.
+    /// Shares by the I/Os in flight at an I/O's queueing; empty if parts cannot show it.
     pub over_load: Vec<LoadClass>,
     /// Shares over time.
     pub over_time: Vec<TimeWindow>,
@@ -321,9 +321,9 @@ pub struct Bottleneck {
 /// The I/Os that were queued under a similar load: with `from` to `to` I/Os in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadClass {
-    /// Least number in flight when the I/O was queued, the I/O included.
+    /// Smallest number in flight when the I/O was queued, including the I/O.
     pub from: u64,
-    /// Most number in flight when the I/O was queued, the I/O included.
+    /// Largest number in flight when the I/O was queued, including the I/O.
     pub to: u64,
     /// Number of I/Os.
     pub requests: u64,
@@ -338,10 +338,10 @@ pub struct LoadClass {
 /// The I/Os that were queued in a window of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeWindow {
-    /// Begin of the window, ns from the first start.
+    /// Start of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length of the window, ns. That of the first may be shorter than that of the others: windows
-    /// begin at multiples of their length on the trace's clock, and the first with the trace.
+    /// Length of the window, ns. Windows start at multiples of their length on the trace's clock;
+    /// the first one starts with the trace and so may be shorter.
     pub length_ns: u64,
     /// Number of I/Os.
     pub requests: u64,
@@ -371,31 +371,31 @@ pub struct Tags {
 /// Latency and load of the I/Os that were queued in a window of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Begin of the window, ns from the first start.
+    /// Start of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length of the window, ns. That of the first may be shorter than that of the others: windows
-    /// begin at multiples of their length on the trace's clock, and the first with the trace.
+    /// Length of the window, ns. Windows start at multiples of their length on the trace's clock;
+    /// the first one starts with the trace and so may be shorter.
     pub length_ns: u64,
     /// I/Os that were queued.
     pub requests: u64,
     /// I/Os in flight, mean over the window.
     pub in_flight: f64,
-    /// I/Os by class of latency: its lower end, ns, four to a doubling; and their number.
+    /// Pairs of a latency class, by its lower end in ns, four classes per doubling, and its I/Os.
     pub latencies: Vec<(u64, u64)>,
 }
 
 /// I/Os that were queued one after another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Excerpt {
-    /// `start`, `slowest` (around the I/O that took longest), or `window` (as asked).
+    /// `start`, `slowest` (around the slowest I/O), or `window` (as the user asked).
     pub what: String,
     /// The I/Os in the order in which they were queued.
     pub ios: Vec<ExcerptIo>,
-    /// Number of I/Os of the window that are left out for lack of room.
+    /// Number of I/Os of the window that are left out to keep the excerpt small.
     pub left_out: u64,
 }
 
-/// One I/O of an excerpt. Times are ns from the first start; `None` where the trace lacks them.
+/// One I/O of an excerpt. Times are ns from the first start; `None` if the trace lacks them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExcerptIo {
     /// Id of the I/O in the trace.
@@ -431,19 +431,19 @@ pub struct ExcerptIo {
 /// Some I/Os and the data that they move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// Their number.
+    /// Number of the I/Os.
     pub ios: u64,
-    /// Their bytes.
+    /// Bytes of the I/Os.
     pub bytes: u64,
 }
 
-/// The reads and the writes that began in a window of time. I/Os without data have no part in it.
+/// The reads and writes that started in a window of time. I/Os without data are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Begin of the window, ns from the first start.
+    /// Start of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length of the window, ns. That of the first may be shorter than that of the others: windows
-    /// begin at multiples of their length on the trace's clock, and the first with the trace.
+    /// Length of the window, ns. Windows start at multiples of their length on the trace's clock;
+    /// the first one starts with the trace and so may be shorter.
     pub length_ns: u64,
     /// Reads.
     pub reads: Moved,
@@ -451,32 +451,32 @@ pub struct Throughput {
     pub writes: Moved,
 }
 
-/// Where on a device reads and writes begin: I/Os by window of time and range of offsets.
+/// Where on a device reads and writes start: I/Os by window of time and range of offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffsetMap {
     /// The device, `major:minor`.
     pub device: String,
-    /// Bytes of a range, a power of two; range `n` begins at `n` times this.
+    /// Bytes of a range, a power of two; range `n` (from 0) starts at byte `n * range_bytes`.
     pub range_bytes: u64,
-    /// Windows in which a read or write began; all but the first have the same length.
+    /// Windows in which a read or write started; all but the first have the same length.
     pub windows: Vec<OffsetWindow>,
 }
 
-/// The reads and the writes of a device that began in a window of time.
+/// The reads and the writes of a device that started in a window of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffsetWindow {
-    /// Begin of the window, ns from the first start.
+    /// Start of the window, ns from the first start.
     pub start_ns: u64,
     /// Length of the window, ns.
     pub length_ns: u64,
-    /// The number of a range, and the reads that began in it.
+    /// Pairs of a range's number and the reads that started in the range.
     pub reads: Vec<(u64, u64)>,
-    /// The number of a range, and the writes that began in it.
+    /// Pairs of a range's number and the writes that started in the range.
     pub writes: Vec<(u64, u64)>,
 }
 
 impl OffsetMap {
-    /// Reads and writes of the map.
+    /// The number of reads and writes in the map.
     pub fn ios(&self) -> u64 {
         let window_ios = |window: &OffsetWindow| {
             let ranges = window.reads.iter().chain(&window.writes);
@@ -486,14 +486,14 @@ impl OffsetMap {
     }
 }
 
-/// A figure that would be another, or that would be there, had the trace been analysed in one pass.
+/// A figure that an analysis of the trace in one pass would have, or would have otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inexact {
     /// The figure.
     pub figure: InexactFigure,
-    /// Why it is not exact.
+    /// Why the figure is missing or inexact.
     pub reason: InexactReason,
-    /// How often parts were joined for which this holds.
+    /// Number of joins of two parts that had this effect.
     pub joins: u64,
 }
 
@@ -523,16 +523,16 @@ pub enum InexactFigure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InexactReason {
-    /// It needs all devices in order, which the parts were not: `in_flight.most`, `activity` and
-    /// `bottleneck.over_load` lack, and the slowest I/O's excerpt is of its part.
+    /// The parts were not in one order of time. `in_flight.most`, `activity` and
+    /// `bottleneck.over_load` are missing, and the excerpt of the slowest I/O covers its part only.
     Devices,
-    /// I/Os of an earlier part were in flight longer than the later part kept its first I/Os.
+    /// I/Os of an earlier part were in flight longer than the next part remembers its first I/Os.
     LongIo,
-    /// I/Os of a later part began before the last I/O of the earlier one.
+    /// I/Os of a later part started before the last I/O of the earlier one.
     Order,
-    /// There were more groups, devices or queues than are told apart.
+    /// There were more groups, devices or queues than an analysis keeps apart.
     Overflow,
-    /// The excerpt of a window has the I/Os of the first part alone.
+    /// The excerpt of a window has only the I/Os of the first part.
     Window,
 }
 
@@ -540,7 +540,7 @@ pub enum InexactReason {
 mod tests {
     use super::*;
 
-    /// What parts do not tell is null, and named.
+    /// A figure that parts do not have is null, and listed as inexact.
     #[test]
     fn what_parts_do_not_tell_is_null_and_named() {
         let mut result = AnalyzeResult::default();

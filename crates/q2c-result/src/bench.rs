@@ -30,9 +30,9 @@ pub struct BenchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// When, where and how long it ran.
+    /// When and where the run was made, and how long it took.
     pub provenance: Provenance,
-    /// False when the run was stopped early. The figures that it has are valid then.
+    /// False when the run was stopped early; the figures that it has are still valid.
     pub complete: bool,
     /// Settings that all trials had in common.
     pub job: BenchJob,
@@ -44,18 +44,18 @@ pub struct BenchResult {
     pub doctor: DoctorReport,
     /// Every point that exists here.
     pub cells: Vec<BenchCell>,
-    /// Points of the axes that do not exist here, with the reason.
+    /// Points of the axes that cannot run here, with the reason.
     pub left_out: Vec<LeftOutPoint>,
     /// Points that the search for knee and collapse did not need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<BenchPoint>,
-    /// Curves over jobs, where all else is equal and there are at least three numbers.
+    /// Curves over the jobs, each of points that differ in nothing else; at least three numbers.
     pub scaling: Vec<ThroughputCurve>,
-    /// Leading methods over jobs, where there are two methods at two numbers of jobs.
+    /// Leading methods over jobs, if two methods ran at two numbers of jobs.
     pub leads: Vec<Lead>,
-    /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
+    /// CPU time per I/O of the null engine while it records, ns: q2c's own cost.
     pub harness_floor_ns: f64,
-    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns.
+    /// CPU time per I/O of the null engine without records and timestamps, ns.
     pub harness_bare_ns: f64,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
@@ -66,7 +66,7 @@ pub struct BenchResult {
 pub struct BenchJob {
     /// Length of the measured part of a trial, seconds.
     pub trial_seconds: f64,
-    /// Most length of the warm-up, seconds.
+    /// Longest warm-up, seconds.
     pub warm_up_seconds: f64,
     /// Trials per point.
     pub trials: u32,
@@ -74,25 +74,25 @@ pub struct BenchJob {
     pub cpus: Vec<CpuId>,
     /// The order of the CPUs in words.
     pub cpu_order: String,
-    /// CPUs that were busy before anything was measured; KIOPS/core does not count them.
+    /// CPUs that were busy before any measurement; KIOPS/core leaves them out.
     pub idle_busy_cpus: f64,
-    /// Submissions of each job per second, as a Poisson process; `None` for a closed loop.
+    /// Submissions per second of each job, as a Poisson process; `None` for a closed loop.
     pub rate: Option<f64>,
     /// Part of the target in use, from its start; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
-    /// Whether the backgrounds are phases of one trial, through which the jobs run on.
+    /// True if the backgrounds are phases of one trial, in which the jobs never stop.
     pub phases: bool,
-    /// The methods that a run of `q2c tune` recommends; `None` where none was named.
+    /// The methods that a run of `q2c tune` recommends; `None` if the user named no such run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuned: Option<Tuned>,
-    /// Whether each point got a run with the block layer captured.
+    /// True if each point got an additional run with the block layer captured.
     pub stages: bool,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
 }
 
-/// The place of a point on the axes.
+/// A point: its value on each axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchPoint {
     /// Interface as asked: `io_uring`, `libaio`, `pvsync2`.
@@ -110,15 +110,15 @@ pub struct BenchPoint {
     /// The background jobs that run beside this point's jobs, as asked; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub background: String,
-    /// Hardware queues as asked; `None` for those that the device has.
+    /// Hardware queues as asked; `None` leaves the device's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hw_queues: Option<u32>,
-    /// `nr_requests` as asked; `None` for what the device has.
+    /// `nr_requests` as asked; `None` leaves the device's value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u32>,
 }
 
-/// A point that does not exist here.
+/// A point that cannot run here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOutPoint {
     /// The place of the point.
@@ -143,17 +143,17 @@ pub struct BenchCell {
     pub lat_ns: Latency,
     /// CPU time per second of wall time, CPUs.
     pub cpu: Cpu,
-    /// KIOPS per busy CPU, less CPUs busy while the jobs rest and their background runs.
+    /// KIOPS per busy CPU. CPUs that are busy with background jobs alone are subtracted.
     pub kiops_per_core: Interval,
-    /// Its CPU time: that of the jobs' threads where others were too busy to tell.
+    /// The CPU time in `kiops_per_core`: the threads' own if other programs were too busy.
     pub per_core: PerCore,
-    /// Misses over I/Os that a sleep rule handled, slept or not, 0..1; `None` without one.
+    /// Misses / I/Os that a sleep rule handled, 0..1; `None` without such an I/O.
     pub miss_rate: Option<Interval>,
-    /// I/Os that slept / I/Os that a sleep rule handled, 0..1, as a thread sleeps for its oldest
-    /// alone; `None` when none was.
+    /// I/Os that slept / I/Os that a sleep rule handled, 0..1; below 1 as a thread sleeps only for
+    /// its oldest I/O. `None` without such an I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_share: Option<Interval>,
-    /// Sleep asked per I/O that a rule of q2c's own threads handled, ns; `None` without one.
+    /// Mean sleep asked per I/O that a rule of q2c's own threads handled, ns; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_sleep_ns: Option<Interval>,
     /// Mean sleep from call to return, ns; `None` when none of q2c's own threads slept.
@@ -162,21 +162,21 @@ pub struct BenchCell {
     /// What ran beside the jobs; `None` without a background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_jobs: Option<BackgroundJobs>,
-    /// Each good trial over time with its warm-up, where backgrounds are phases.
+    /// The slices of each successful trial, with its warm-up, if the backgrounds are phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<Vec<Slice>>,
-    /// Time in the block layer, or why it is not known; `None` where not asked for.
+    /// The stages in the block layer, or why they are unknown; `None` if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<PointStages>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
     /// CPUs of the jobs, in the order of the jobs.
     pub cpus: Vec<CpuId>,
-    /// Whether there are more jobs and helper threads than CPUs.
+    /// True if there are more jobs and helper threads than CPUs.
     pub oversubscribed: bool,
-    /// IOPS above the rating, or far above other interfaces: a cache, hole or fault?
+    /// Why IOPS seem too high: above the device's rating, or far above other interfaces.
     pub too_good: Option<String>,
-    /// Number of trials whose throughput was not steady at the end of the warm-up.
+    /// Number of trials with unsteady throughput at the end of the warm-up.
     pub unsteady: u32,
     /// Reasons of trials that failed.
     pub failures: Vec<String>,
@@ -206,14 +206,14 @@ impl From<Latencies<Interval>> for Latency {
     }
 }
 
-/// CPU time by its users: CPU seconds per second of wall time, if nothing else is said.
+/// CPU time by its users: CPU seconds per second of wall time unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// Threads of the jobs.
     pub job_s: Interval,
     /// Kernel threads that work for the jobs (SQPOLL, io-wq).
     pub helper_s: Interval,
-    /// Interrupts and softirqs of the whole machine, as the kernel's tick accounting has them.
+    /// Interrupts and softirqs of the whole machine, by the kernel's tick accounting.
     pub softirq_s: Interval,
     /// All busy CPUs of the machine.
     pub busy_s: Interval,
@@ -229,24 +229,24 @@ pub struct ThroughputCurve {
     pub first: BenchPoint,
     /// The numbers of jobs, ascending.
     pub over: Vec<u32>,
-    /// Fewest jobs from which each further one adds less than a tenth of one job's throughput.
+    /// Fewest jobs from which every further job adds under a tenth of one job's throughput.
     pub knee: Option<u32>,
     /// Number of jobs with the highest throughput.
     pub peak: Option<u32>,
-    /// Smallest number of jobs beyond the peak at which throughput has fallen for sure.
+    /// Fewest jobs beyond the peak at which throughput has surely fallen.
     pub collapse: Option<u32>,
-    /// Steps, efficiency and shares; `None` where the curve has no shape.
+    /// Steps, efficiency and shares; `None` if the points give no shape.
     pub shape: Option<ScalingShape>,
-    /// The fit of the universal scalability law; `None` where it cannot be fitted.
+    /// The fit of the universal scalability law; `None` if it cannot be fitted.
     pub usl: Option<Fit>,
     /// Why the curve has no shape or no fit.
     pub refused: Option<String>,
     /// How an I/O's time in the block layer grows along the curve; `None` without `--stages`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub growth: Option<StageGrowth>,
-    /// Possible reasons of a bend, with their evidence, in words.
+    /// Possible reasons for the bend, with their evidence, in words.
     pub suspects: Vec<String>,
-    /// Names of the suspects for which evidence is missing.
+    /// Names of possible reasons for which no evidence was collected.
     pub not_looked_at: Vec<String>,
 }
 
@@ -268,11 +268,11 @@ pub struct BackgroundJobs {
 /// A slice of a trial's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Begin of the slice, seconds since the trial's jobs began.
+    /// Start of the slice, seconds since the trial's jobs started.
     pub begin_s: f64,
     /// Length of the slice, seconds.
     pub seconds: f64,
-    /// Whether the slice counts; else it is warm-up, or comes after the counted part.
+    /// True if the slice counts; false in the warm-up, or after the counted part.
     pub counted: bool,
     /// I/Os per second of all jobs.
     pub iops: f64,
@@ -280,23 +280,23 @@ pub struct Slice {
     pub background_iops: f64,
     /// CPU time of the jobs' threads per second, CPUs.
     pub job_cpus: f64,
-    /// Misses over I/Os that a sleep rule handled, 0..1; `None` when it handled none.
+    /// Misses / I/Os that a sleep rule handled, 0..1; `None` when it handled none.
     pub miss_rate: Option<f64>,
-    /// Sleep asked per I/O that a sleep rule handled, ns; `None` when it handled none.
+    /// Mean sleep asked per I/O that a sleep rule handled, ns; `None` when it handled none.
     pub effective_sleep_ns: Option<f64>,
 }
 
-/// The figure in which methods are compared. More is better.
+/// The figure by which methods are compared. More is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchMeasure {
     /// I/Os per second, all jobs.
     Iops,
-    /// Thousand I/Os per second and busy CPU.
+    /// Thousand I/Os per second and per busy CPU.
     KiopsPerCore,
 }
 
-/// Leaders in one figure, at points that differ in method and number of jobs alone.
+/// Leaders by one figure, at points that differ only in method and number of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lead {
     /// Interface of all points, as asked.
@@ -310,25 +310,25 @@ pub struct Lead {
     /// The background jobs, as asked; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub background: String,
-    /// Hardware queues as asked; `None` for those that the device has.
+    /// Hardware queues as asked; `None` leaves the device's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hw_queues: Option<u32>,
-    /// `nr_requests` as asked; `None` for what the device has.
+    /// `nr_requests` as asked; `None` leaves the device's value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u32>,
-    /// The figure in which the methods are compared.
+    /// The figure by which the methods are compared.
     pub measure: BenchMeasure,
     /// The leader at each number of jobs at which at least two methods have the figure; ascending.
     pub leaders: Vec<Leader>,
-    /// The changes of a clear leader, in the order of the number of jobs.
+    /// The changes of the clear leader, in ascending order of jobs.
     pub changes: Vec<LeadChange>,
-    /// Methods without a credible figure of their own at some number of jobs.
+    /// Methods that lack a credible figure at some number of jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<Method>,
 }
 
 impl BenchCell {
-    /// Whether the kernel did something else than what was asked, as far as that is known.
+    /// True if the kernel is known to have done something else than was asked.
     pub fn did_otherwise(&self) -> bool {
         let was = &self.effective_mode.was;
         let ignored = matches!(
@@ -338,7 +338,7 @@ impl BenchCell {
         ignored || was.kind == ModeKind::NotProved
     }
 
-    /// The run with the capture beside it, where there was one.
+    /// The run with the capture; `None` if there was none.
     pub fn stage_run(&self) -> Option<&StageRun> {
         match &self.stages {
             Some(PointStages::Seen(run)) => Some(run),
@@ -346,7 +346,7 @@ impl BenchCell {
         }
     }
 
-    /// Whether the point has figures, did what was asked, and is credible.
+    /// True if the point has figures, ran as asked, and is credible.
     pub fn is_comparable(&self) -> bool {
         self.iops.trials > 0 && !self.did_otherwise() && self.too_good.is_none()
     }
@@ -360,7 +360,7 @@ impl BenchCell {
     }
 }
 
-/// The stages of a point's I/Os, or why they are not known.
+/// The stages of a point's I/Os, or why they are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointStages {
@@ -370,68 +370,67 @@ pub enum PointStages {
     Unseen(Unseen),
 }
 
-/// A run of a point with the block layer captured. The capture costs CPU time at each I/O, so the
-/// speed of this run is not that of the trials.
+/// An additional run of a point with the block layer captured. The capture costs CPU time at each
+/// I/O, so the speed of this run is not that of the trials.
 ///
-/// Stages, bottleneck and queues are of the I/Os that the point's jobs queued in the counted part,
-/// which comes after the warm-up. They mean what they mean in
-/// [`AnalyzeResult`](crate::analyze::AnalyzeResult).
+/// Stages, bottleneck and queues cover the I/Os that the point's jobs queued after the warm-up.
+/// They mean the same as in [`AnalyzeResult`](crate::analyze::AnalyzeResult).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageRun {
-    /// Who captured the block layer.
+    /// The means by which the block layer was captured.
     pub captured_by: CapturedBy,
     /// Length of the counted part, seconds.
     pub seconds: f64,
     /// I/Os of all jobs in the counted part, as the jobs counted them when they reaped.
     pub ios: u64,
-    /// I/Os of the jobs that the capture saw; a split one is several, and one in a hole is none.
+    /// I/Os of the jobs that the capture saw; a split one counts several times, a hole not at all.
     pub captured: u64,
-    /// Those of them with a completion.
+    /// Captured I/Os of the jobs that have a completion.
     pub completed: u64,
-    /// I/Os of background jobs and other programs on these disks, left out.
+    /// I/Os of background jobs and other programs on these disks, which the stages leave out.
     pub others: u64,
     /// CPU time of the thread that read the capture, percent of one CPU.
     pub reader_cpu_pct: f64,
-    /// I/Os that the capture lost, of all threads, in the whole run; by tracefs, events.
+    /// I/Os that the capture lost in the whole run, of all threads; with tracefs, events.
     pub lost: u64,
-    /// I/Os of all threads for which there was no memory.
+    /// I/Os of all threads that were dropped for lack of memory.
     pub not_kept: u64,
-    /// I/Os and events of all threads in no stage, by reason, the lost ones included.
+    /// I/Os and events of all threads that are in no stage, by reason, including the lost ones.
     pub unmatched: BTreeMap<String, u64>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
     /// The stage that takes most time, without shares over time; `None` without an I/O.
     pub bottleneck: Option<Bottleneck>,
-    /// The hardware queues of each device; empty where the capture does not tell.
+    /// The hardware queues of each device; empty if the capture does not name them.
     pub queues: Vec<DeviceQueues>,
-    /// Sleeps of the jobs for a request; `None` where they were not watched.
+    /// Sleeps of the jobs while they wait for a request (tag); `None` if they were not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_waits: Option<TagWaits>,
 }
 
-/// Sleeps of a point's jobs for a request (tag), or why they are not known.
+/// Sleeps of a point's jobs while they wait for a request (tag), or why they are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagWaits {
     /// The kernel's sleeps were watched.
     Counted {
-        /// The hardware queues at which a job slept, by device and queue; empty where none did.
+        /// The hardware queues at which a job slept, by device and queue; empty if none did.
         queues: Vec<QueueTagWaits>,
         /// Sleeps of the whole run for which the probe had no room.
         lost: u64,
     },
-    /// They were not watched.
+    /// The sleeps were not watched.
     Unseen(Unseen),
 }
 
-/// Sleeps of a point's jobs at one hardware queue in the counted part of the run, to 10 ms.
+/// Sleeps of a point's jobs at one hardware queue in the counted part, which is exact to 10 ms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueTagWaits {
     /// The device, `major:minor`.
     pub device: String,
     /// The hardware queue.
     pub queue: u32,
-    /// Whether the requests in use were the I/O scheduler's, else the driver's.
+    /// True if the scarce requests were the I/O scheduler's, false if the driver's.
     pub of_scheduler: bool,
     /// Times that a job slept. One I/O may sleep several times.
     pub sleeps: u64,
@@ -440,7 +439,7 @@ pub struct QueueTagWaits {
 }
 
 impl TagWaits {
-    /// Sleeps at all queues and their sum, ns; `None` where they are not known.
+    /// Number of sleeps at all queues and their total time, ns; `None` if unknown.
     pub fn sum(&self) -> Option<(u64, u64)> {
         match self {
             TagWaits::Counted { queues, .. } => Some((
@@ -452,14 +451,14 @@ impl TagWaits {
     }
 }
 
-/// The methods that a run of `q2c tune` recommends, which are points of a benchmark.
+/// The methods that a run of `q2c tune` recommends, which a benchmark runs as points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuned {
-    /// The run's folder, or its `result.json`, as it was named.
+    /// The run's folder or its `result.json`, as the user gave it.
     pub run: String,
     /// The target that was tuned.
     pub target: String,
-    /// One for each block size; from a run over several numbers of jobs, for each of them.
+    /// One method per block size and, from a run over several numbers of jobs, per number of jobs.
     pub methods: Vec<TunedMethod>,
 }
 
@@ -468,7 +467,7 @@ pub struct Tuned {
 pub struct TunedMethod {
     /// Block size of the requests.
     pub bs: Bytes,
-    /// Its number of jobs; `None` for all, where the run tuned one number.
+    /// The number of jobs; `None` for all numbers, if the run tuned only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
     /// The recommended method.
@@ -476,14 +475,14 @@ pub struct TunedMethod {
 }
 
 impl Tuned {
-    /// The method for this block size and number of jobs; `None` where there is none.
+    /// The method for this block size and number of jobs; `None` if the run has no answer for them.
     pub fn method(&self, bs: Bytes, jobs: u32) -> Option<&Method> {
         let fits = |tuned: &&TunedMethod| tuned.bs == bs && tuned.jobs.is_none_or(|n| n == jobs);
         let tuned = self.methods.iter().find(fits);
         tuned.map(|tuned| &tuned.method)
     }
 
-    /// Whether `method` is recommended for this block size, at some number of jobs.
+    /// True if `method` is recommended for this block size, at any number of jobs.
     pub fn names(&self, bs: Bytes, method: &Method) -> bool {
         let mut methods = self.methods.iter();
         methods.any(|tuned| tuned.bs == bs && tuned.method == *method)

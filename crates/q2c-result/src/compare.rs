@@ -39,26 +39,26 @@ pub struct Comparison {
     pub job: ReplayJob,
     /// Facts of the trace.
     pub trace: TraceFacts,
-    /// The timed replay that gave the trace its completions; `None` when none was needed.
+    /// The timed replay that supplied the trace's missing completions; `None` if none was needed.
     pub profile: Option<Profile>,
     /// The devices, in the order given.
     pub devices: Vec<DeviceRun>,
-    /// The sum that is compared: of Q2C where every device has it, else of U2C.
+    /// The sum by which devices are compared: Q2C if every device has it, else U2C.
     pub sum: CompareMetric,
     /// Comparisons of every other device with the first, by each metric.
     pub separations: Vec<Separation>,
-    /// The answer, in the order in which it is told.
+    /// The answer, in the order in which reports print it.
     pub verdict: Vec<CompareFinding>,
 }
 
-/// A timed replay of a trace without completions, whose recording is replayed then.
+/// A timed replay of a trace without completions. Its recording is then replayed instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// The device that it ran on.
+    /// The device on which the profile ran.
     pub device: String,
-    /// Reasons why its times are not those of a faithful replay; empty when they are.
+    /// Reasons why the profile's times are not those of a faithful replay; empty if they are.
     pub invalid: Vec<Invalid>,
-    /// What it changed in requests of the trace, as in a trial.
+    /// The ways in which the profile changed requests of the trace, as in a trial.
     pub changed: Changes,
 }
 
@@ -73,11 +73,11 @@ pub struct DeviceRun {
     pub sum_u2c_s: Interval,
     /// Sum of U2C from the intended times, seconds.
     pub sum_u2c_intended_s: Interval,
-    /// Sum of Q2C, seconds; `None` where a valid trial lacks it.
+    /// Sum of Q2C, seconds; `None` if a valid trial lacks it.
     pub sum_q2c_s: Option<Interval>,
     /// Whether more than half of the valid trials found the device saturated.
     pub saturated: bool,
-    /// The trial with the median sum; `None` where no trial is valid.
+    /// The trial with the median sum; `None` if no trial is valid.
     pub shown: Option<ReplayTrial>,
     /// All trials, in the order in which they ran, without their windows and curves.
     pub trials: Vec<ReplayTrial>,
@@ -90,13 +90,13 @@ pub struct DeviceRun {
 pub struct Separation {
     /// Path of the device that is compared.
     pub device: String,
-    /// Path of the first device, which it is compared with.
+    /// Path of the first device, the base of the comparison.
     pub with: String,
     /// The metric: the completion time, or the sum.
     pub metric: CompareMetric,
-    /// Median over the first device's, 95 %; `None` when either has under two valid trials.
+    /// Median over the first device's, with a 95 % interval; `None` under two valid trials each.
     pub ratio: Option<Ratio>,
-    /// The interval leaves out 1, the medians differ by more than 1 %, and the work is alike.
+    /// True if the interval excludes 1, the medians differ by over 1 %, and the work is the same.
     pub separates: bool,
 }
 
@@ -114,24 +114,24 @@ pub enum CompareMetric {
     SumU2c,
 }
 
-/// A device against the first, counted over the comparisons by the sum that each has.
+/// One device compared with the first, counted over all comparisons by their sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overall {
     /// Path of the device.
     pub device: String,
-    /// Path of the first device, which it is compared with.
+    /// Path of the first device, the base of the comparisons.
     pub with: String,
     /// Comparisons in which the device has the smaller sum.
     pub better: u32,
     /// Comparisons in which the first device has the smaller sum.
     pub worse: u32,
-    /// Comparisons in which the sum does not tell them apart.
+    /// Comparisons in which the sums do not tell the two apart.
     pub alike: u32,
-    /// Comparisons without an answer: too few valid trials, or other work.
+    /// Comparisons without an answer: too few valid trials, or different work.
     pub unknown: u32,
-    /// Of all comparisons, those whose sum is of U2C, and not of Q2C.
+    /// Comparisons, of all these, whose sum is of U2C instead of Q2C.
     pub by_u2c: u32,
-    /// Of all comparisons, those of a trace whose writes were left out or read.
+    /// Comparisons, of all these, whose trace's writes were left out or read instead.
     pub reads_only: u32,
 }
 
@@ -223,41 +223,41 @@ pub enum CompareFinding {
         /// Share of the time in which `with` was idle, 0..1.
         with_idle: f64,
     },
-    /// An outstanding replay of a trace whose devices idle.
+    /// The replay was outstanding, and the trace's devices idle at times.
     TraceIdles {
-        /// Share of the trace's time in which its devices have nothing in flight, 0..1.
+        /// Share of the trace's time without a request in flight, 0..1.
         share: f64,
-        /// The replay's treatment of this time.
+        /// How the replay treated this time.
         idle: Idle,
     },
     /// The sums are of U2C, because not every device has a valid sum of Q2C.
     SumsOfU2c {
         /// Whether some device has a valid sum of Q2C.
         some_have_q2c: bool,
-        /// The reason why nothing was captured; `None` where something was.
+        /// The reason why nothing was captured; `None` if something was.
         not_captured: Option<NotCaptured>,
     },
-    /// The answer is on reads alone, although the trace has writes.
+    /// The answer covers only reads, although the trace has writes.
     ReadsOnly {
         /// Writes of the trace that were not written.
         writes: u64,
         /// What happened to them: they were left out, or read instead.
         treatment: Writes,
     },
-    /// The sum of Q2C of a device has not one Q2C for each request, by more than a hundredth.
+    /// A device's sum of Q2C has more or fewer terms than requests, by over 1 %.
     TermsDiffer {
         /// The device.
         device: String,
         /// Reads and writes that were submitted.
         requests: u64,
-        /// Reads and writes in the sum, less those submitted.
+        /// Reads and writes in the sum minus those submitted.
         excess: i64,
     },
     /// A device has no valid trial.
     NoValidTrial {
         /// The device.
         device: String,
-        /// The first reason.
+        /// The reason from the first trial.
         why: NoneValid,
     },
 }
@@ -271,15 +271,15 @@ pub struct WorkDone {
     pub bytes: u64,
 }
 
-/// Why a comparison has not captured Q2C.
+/// Why a comparison did not capture Q2C.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotCaptured {
-    /// It was switched off.
+    /// The capture was switched off.
     NotAsked,
-    /// A device is simulated, or has no disk to capture: no sum could be compared with its own.
+    /// A device is simulated or has no disk to capture, so its sum could not be compared.
     NoDisk(String),
-    /// It is refused: the error, in the words of the part that failed.
+    /// The capture was refused: the error, in the words of the part that failed.
     Refused(String),
 }
 

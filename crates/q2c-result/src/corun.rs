@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.place-calibrate/1";
 
-/// What a neighbour on the same core costs, measured.
+/// The measured cost of a neighbour on the same core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CalibrateResult {
     /// [`SCHEMA`].
@@ -33,22 +33,22 @@ pub struct CalibrateResult {
     pub target: Option<Target>,
     /// The pairs.
     pub pairs: Vec<Pair>,
-    /// For the simulator: means over classes of computing, and over kinds of polling.
+    /// Speeds for the simulator: means over the classes of computing and the kinds of polling.
     pub speeds: Speeds,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// A task, beside another one.
+/// A task and its neighbour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// The task that was measured.
     pub own: Work,
     /// The task on the other logical CPU of the core, or on the same one; `None` for no other.
     pub neighbour: Option<Work>,
-    /// Whether both had the same logical CPU: they share its time, and not the pipeline.
+    /// True if both ran on the same logical CPU: they share its time, but not the pipeline.
     pub same_cpu: bool,
-    /// Speed as a share of the speed alone.
+    /// Speed of the measured task as a share of its speed alone.
     pub speed: Interval,
 }
 
@@ -86,7 +86,7 @@ impl Work {
     /// The kinds of polling that need no device.
     pub const POLLING: [Work; 2] = [Work::PollPause, Work::Poll];
 
-    /// Whether it polls.
+    /// True if the task polls.
     pub fn polls(self) -> bool {
         !Work::COMPUTE.contains(&self)
     }

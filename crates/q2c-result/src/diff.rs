@@ -15,38 +15,38 @@ pub struct DiffResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// The kind of both: the schema of their results.
+    /// The kind of both results: their schema name.
     pub of: String,
-    /// The result that is compared with.
+    /// The base: the result that `b` is compared with.
     pub a: DiffSide,
     /// The result that is compared.
     pub b: DiffSide,
     /// The figures that both have, in the order of `a`.
     pub figures: Vec<ComparedFigure>,
-    /// Figures that only one of them has.
+    /// Things of which only one of the results has figures.
     pub unpaired: Vec<Unpaired>,
     /// Settings and facts that differ, in the order of their names.
     pub changed: Vec<ChangedFact>,
-    /// Conditions that differ, and may be the reason why figures do.
+    /// Conditions that differ and may explain the differences of figures.
     pub warnings: Vec<Warning>,
     /// The limits that were asked for, with the figures that break them.
     pub limits: Vec<JudgedLimit>,
 }
 
-/// One of the two results.
+/// One of the two compared results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffSide {
-    /// Where it was read.
+    /// Path of the file.
     pub path: String,
-    /// The version of q2c that made it.
+    /// The version of q2c that made the result.
     pub version: String,
-    /// Start of its run, Unix time in seconds; `None` for results without a run.
+    /// Start of the run, Unix time in seconds; `None` for results without a run.
     pub started_unix_s: Option<u64>,
-    /// Whether its run had all of its trials.
+    /// True if the run had all of its trials.
     pub complete: bool,
-    /// Whether its machine was simulated, in simulated time.
+    /// True if the machine was simulated, in simulated time.
     pub simulated: bool,
-    /// Its warnings.
+    /// The result's own warnings.
     pub warnings: Vec<Warning>,
 }
 
@@ -58,57 +58,57 @@ pub enum DiffSays {
     Better,
     /// The second is worse, in the same sense.
     Worse,
-    /// The second differs in the same sense, and which is better depends.
+    /// The second differs in the same sense, but the figure has no better direction.
     Differs,
-    /// The intervals leave no change open, or the medians differ by at most 1 %.
+    /// The trials exclude a change, or the medians differ by at most 1 %.
     Alike,
-    /// A side has a single value, which has no interval.
+    /// One of the results has a single value, without an interval.
     Single,
-    /// There is no ratio: a side has no value, or the first is 0.
+    /// There is no ratio: a value is missing, or the first is 0.
     Unknown,
 }
 
 /// A figure of both results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedFigure {
-    /// What it is of: `4 KiB poll`, `Q2C`.
+    /// The thing that has the figure: `4 KiB poll`, `Q2C`.
     pub of: String,
-    /// Its name: `p99`, `iops`.
+    /// Name of the figure: `p99`, `iops`.
     pub figure: String,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: FigureUnit,
-    /// In which direction it is better.
+    /// The direction in which the figure is better.
     pub better: Better,
-    /// The first result's trials.
+    /// The first result's median and range.
     pub a: Interval,
-    /// The second result's trials.
+    /// The second result's median and range.
     pub b: Interval,
-    /// The second median over the first; `None` where there is no ratio.
+    /// The second median over the first; `None` if there is no ratio.
     pub ratio: Option<f64>,
-    /// The least and largest ratio of a trial of the second to one of the first; `None` with a
-    /// single trial.
+    /// The smallest and the largest ratio of a trial of the second to one of the first; `None` if
+    /// either has a single trial.
     pub interval: Option<(f64, f64)>,
-    /// What that says.
+    /// What the trials say about the change.
     pub says: DiffSays,
 }
 
-/// A figure that only one of the results has.
+/// A thing of which only one of the results has figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpaired {
-    /// What it is of.
+    /// Name of the thing.
     pub of: String,
-    /// Whether the first has it, else the second.
+    /// True if the first result has it, false if the second has it.
     pub in_a: bool,
 }
 
 /// A setting or fact that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFact {
-    /// Its place in the result: `machine.kernel`.
+    /// Path of the fact in the result's JSON: `machine.kernel`.
     pub name: String,
-    /// The first result's; `None` where it has none.
+    /// The first result's value; `None` if it has none.
     pub a: Option<String>,
-    /// The second result's.
+    /// The second result's value; `None` if it has none.
     pub b: Option<String>,
 }
 
@@ -117,33 +117,33 @@ pub struct ChangedFact {
 pub struct JudgedLimit {
     /// The limit as asked: `p99>+5%`, `p99>200us`.
     pub asked: String,
-    /// How many figures of that name there are.
+    /// Number of figures that the limit covers.
     pub figures: usize,
-    /// The figures that break it.
+    /// The figures that break the limit.
     pub broken: Vec<BrokenFigure>,
 }
 
 /// A figure that breaks a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenFigure {
-    /// What it is of: `4 KiB poll`, `Q2C`.
+    /// The thing that has the figure: `4 KiB poll`, `Q2C`.
     pub of: String,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: FigureUnit,
-    /// Its trials.
+    /// The judged median and range.
     pub value: Interval,
-    /// What it was compared with; `None` for a limit on the value itself.
+    /// The change that broke the limit; `None` for a limit on the value itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<FigureChange>,
 }
 
-/// How far a figure is from another result's.
+/// The change of a figure from another result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigureChange {
-    /// The other result's trials.
+    /// The other result's median and range.
     pub baseline: Interval,
-    /// The median over the other result's.
+    /// This median over the other result's.
     pub ratio: f64,
-    /// As [`ComparedFigure::interval`].
+    /// Interval of the ratio, as [`ComparedFigure::interval`].
     pub interval: Option<(f64, f64)>,
 }

@@ -1,5 +1,5 @@
-//! The result of `q2c doctor`: checks of what the machine can and cannot do, for which use of q2c,
-//! and what `--fix` changes.
+//! The result of `q2c doctor`: checks of what the machine can and cannot do, by the use of q2c that
+//! they concern, and what `--fix` changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct Check {
     /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`,
     /// `record`, `spdk`, `fs`, `ramdisk`, `place`.
     pub group: String,
-    /// The uses of q2c that the check concerns. It stands under the first of them.
+    /// The uses of q2c that the check concerns. Reports list it under the first one.
     pub uses: Vec<Use>,
     /// Outcome of the check.
     pub verdict: CheckVerdict,
@@ -50,13 +50,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether it invalidates this column.
+    /// True if the check invalidates this column.
     pub fn invalidates(&self, column: &str) -> bool {
         self.verdict == CheckVerdict::Invalidates && self.columns.iter().any(|of| of == column)
     }
 }
 
-/// What q2c is used for, as far as it asks something of the machine.
+/// A use of q2c that needs something from the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
@@ -84,13 +84,13 @@ pub enum Use {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
-    /// Nothing stands in its way.
+    /// Nothing is missing.
     Ready,
-    /// It can be used, but for the columns of the checks that are named.
+    /// It is ready except for the columns that the named checks invalidate.
     Limited,
-    /// What it cannot do without is not known.
+    /// A fact that the use depends on could not be read.
     Unknown,
-    /// Something that it cannot do without is missing.
+    /// Something that the use cannot do without is missing.
     NotReady,
 }
 
@@ -104,7 +104,7 @@ pub struct UseState {
     pub ready: Ready,
     /// Names of the checks that decided it; empty when it is ready.
     pub by: Vec<String>,
-    /// Number of its checks with [`CheckVerdict::Warn`].
+    /// Number of the use's checks with [`CheckVerdict::Warn`].
     pub to_improve: u32,
 }
 
@@ -113,28 +113,28 @@ pub struct UseState {
 pub struct DoctorReport {
     /// Name of the schema: `q2c.doctor/1`.
     pub schema: String,
-    /// The state of each use; empty where the checks were made for one run alone.
+    /// The state of each use; empty if the checks were made for one run only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<UseState>,
     /// The checks, in the order of the groups.
     pub checks: Vec<Check>,
 }
 
-/// The settings that were to be changed, and what was left as it is.
+/// The settings that `--fix` should change, and the findings that it left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoctorFix {
     /// Name of the schema: `q2c.doctor-fix/1`.
     pub schema: String,
-    /// Whether nothing was to be changed (`--dry-run`).
+    /// True if nothing was to be written (`--dry-run`).
     pub dry_run: bool,
     /// The settings, in the order of their changes.
     pub changes: Vec<SettingChange>,
-    /// Findings that no change of a setting mends.
+    /// Findings that no change of a setting repairs.
     pub left: Vec<LeftAsIs>,
 }
 
 impl DoctorFix {
-    /// The changes that were refused, or would be.
+    /// The changes that were refused or, in a dry run, would be.
     pub fn refused(&self) -> impl Iterator<Item = &SettingChange> {
         let refused = |change: &&SettingChange| matches!(change.state, ChangeState::Refused { .. });
         self.changes.iter().filter(refused)
@@ -144,33 +144,33 @@ impl DoctorFix {
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
-    /// Name of the check that found it wanting.
+    /// Name of the check that asks for the change.
     pub check: String,
     /// The setting's file.
     pub file: String,
     /// The value that was found.
     pub old: String,
-    /// The value that it is to have.
+    /// The value that it should get.
     pub new: String,
-    /// What became of it.
+    /// What happened to the setting.
     #[serde(flatten)]
     pub state: ChangeState,
 }
 
-/// What became of a setting that was to be changed.
+/// What happened to a setting that should be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum ChangeState {
-    /// It may be written, and was not.
+    /// The file is writable, and was not written.
     Planned,
-    /// It has the new value.
+    /// The setting has the new value.
     Changed,
-    /// The kernel took the new value and made another of it.
+    /// The kernel accepted the new value, but stored a different one.
     Rounded {
         /// The value read back.
         now: String,
     },
-    /// It has its old value.
+    /// The setting still has its old value.
     Refused {
         /// The kind of reason.
         why: NotChanged,
@@ -183,9 +183,9 @@ pub enum ChangeState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotChanged {
-    /// This user may not write the file.
+    /// The user may not write the file.
     Permission,
-    /// Its file system is mounted read-only, as in a container.
+    /// The file system is mounted read-only, as in a container.
     ReadOnly,
     /// The kernel or the driver refused the value, or did not keep it.
     Kernel,
@@ -195,7 +195,7 @@ pub enum NotChanged {
     Pending,
 }
 
-/// A finding that no change of a setting mends.
+/// A finding that no change of a setting repairs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftAsIs {
     /// Name of the check.
@@ -212,9 +212,9 @@ pub struct LeftAsIs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyLeft {
-    /// It is an option of the kernel or of a driver, which counts when these are started.
+    /// An option of the kernel or of a driver, which takes effect only at their start.
     Boot,
-    /// A program changes it, no setting.
+    /// A program sets it; there is no setting to change.
     Program,
     /// The change would take memory, CPUs, protection or a device from others.
     Others,

@@ -21,7 +21,7 @@ pub struct FsResult {
     pub started_unix_s: u64,
     /// Wall time of the whole run, seconds.
     pub seconds: f64,
-    /// False when the run was stopped early. The figures that it has are valid then.
+    /// False when the run was stopped early; the figures that it has are still valid.
     pub complete: bool,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
@@ -29,18 +29,18 @@ pub struct FsResult {
     pub machine: Machine,
     /// The file systems that were made.
     pub file_systems: Vec<MadeFs>,
-    /// The file system beside which the others' ratios stand; `None` for none.
+    /// The file system whose ratios are shown beside all others; `None` for none.
     pub control: Option<FileSystem>,
     /// Settings that all trials had in common.
     pub job: FsJob,
     /// Every point that was measured.
     pub cells: Vec<FsCell>,
-    /// Throughput of jobs that share a file over that of jobs with a file each.
+    /// Throughput of jobs that share a file over that of jobs with private files.
     pub ratios: Vec<SharedRatio>,
     /// Figures of a program or the built-in mix; there are no cells and ratios then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<FsProgram>,
-    /// Points and file systems that do not exist here.
+    /// Points and file systems that cannot run here.
     pub left_out: Vec<FsLeftOut>,
     /// Conditions under which the figures mislead.
     pub warnings: Vec<Warning>,
@@ -62,14 +62,14 @@ words! {
 }
 
 words! {
-    /// How jobs share files; after FxMark's levels low, medium and high.
+    /// How jobs share files, after FxMark's levels low, medium and high.
     #[derive(PartialOrd, Ord)]
     pub enum Sharing, name {
         /// A file for each job.
         Private = "private",
-        /// One file, and blocks in it that are each job's own. Appending jobs share the file's end.
+        /// One file, in which each job has its own blocks. Appending jobs share the file's end.
         Blocks = "blocks",
-        /// The first block of one file.
+        /// One file, of which all jobs use the first block.
         Same = "same",
     }
 }
@@ -80,27 +80,27 @@ words! {
     pub enum Access, name {
         /// Reads of random blocks.
         Read = "read",
-        /// Reads of all blocks in order; a page cache has none of them when a pass begins.
+        /// Reads of all blocks in order. At the start of a pass the page cache has none of them.
         Scan = "scan",
         /// Writes over random blocks.
         Write = "write",
-        /// Writes behind the file's end (`O_APPEND`).
+        /// Writes after the file's end (`O_APPEND`).
         Append = "append",
     }
 }
 
 words! {
-    /// Whether I/O passes the page cache.
+    /// Whether I/O goes through the page cache.
     #[derive(PartialOrd, Ord)]
     pub enum Caching, name {
         /// Through the page cache.
         Buffered = "buffered",
-        /// Past it (`O_DIRECT`).
+        /// Around the page cache (`O_DIRECT`).
         Direct = "direct",
     }
 }
 
-/// Reads and writes the names of an axis.
+/// Implements `Display` and `FromStr` of an axis by its names.
 macro_rules! named {
     ($($of:ty),*) => {$(
         impl fmt::Display for $of {
@@ -127,18 +127,18 @@ named!(FileSystem, Sharing, Access, Caching);
 /// A file system that the run made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MadeFs {
-    /// Its kind.
+    /// Kind of the file system.
     pub fs: FileSystem,
     /// The block device that it was made on.
     pub device: String,
     /// Size of that device.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// Whether a loop device passes the page cache of the file below, as read back.
+    /// Whether the loop device bypasses the page cache of its file; `None` without a loop device.
     pub loop_direct: Option<bool>,
-    /// The program that made it, with its version where it tells one.
+    /// The program that made it, with its version if it prints one.
     pub made_by: String,
-    /// Its mount options, as they were read back.
+    /// Mount options, as they were read back.
     pub options: String,
 }
 
@@ -147,34 +147,34 @@ pub struct MadeFs {
 pub struct FsJob {
     /// Length of the counted part of a trial, seconds.
     pub trial_seconds: f64,
-    /// Length of the part before it that does not count, seconds.
+    /// Length of the warm-up before it, seconds.
     pub warm_up_seconds: f64,
     /// Trials of each point.
     pub trials: u32,
-    /// Bytes of a file, or of a part of the shared file, that each job uses.
+    /// Bytes that each job uses, of its own file or of the shared one.
     #[serde(rename = "file_bytes")]
     pub file: Bytes,
     /// The CPUs, in the order in which jobs take them.
     pub cpus: Vec<CpuId>,
 }
 
-/// A point: all jobs do the same.
+/// A point, whose jobs all do the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsPoint {
     /// The file system.
     pub fs: FileSystem,
     /// How files are shared.
     pub sharing: Sharing,
-    /// What is done.
+    /// What the jobs do.
     pub access: Access,
-    /// Whether the page cache is passed.
+    /// Whether the page cache is used.
     pub caching: Caching,
     /// Number of threads; each has one request in flight.
     pub jobs: u32,
     /// Bytes of a request.
     #[serde(rename = "bs_bytes")]
     pub bs: Bytes,
-    /// How far the kernel reads ahead; `None` as it was found, and where nothing is read ahead.
+    /// How far the kernel reads ahead; `None` leaves the setting, or nothing is read ahead.
     #[serde(rename = "readahead_bytes", default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readahead: Option<Bytes>,
@@ -188,12 +188,12 @@ pub struct FsCell {
     pub point: FsPoint,
     /// I/Os per second of all jobs.
     pub iops: Interval,
-    /// Mean requests in the device, small ones that the file system makes included.
+    /// Mean requests in the device, including small ones of the file system itself.
     pub in_flight: Interval,
-    /// Bytes that the device read for each byte that a cached scan read.
+    /// Bytes that the device read per byte that a buffered scan read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_device: Option<Interval>,
-    /// Waits for locks, from a run of its own; `None` where they were not asked for.
+    /// Waits for locks, from an additional run; `None` if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locks: Option<FsLocks>,
     /// Where in the kernel the jobs' CPU time went, from the same run.
@@ -204,11 +204,11 @@ pub struct FsCell {
     pub failures: Vec<String>,
 }
 
-/// What was watched in a run of its own.
+/// What an additional run observed, apart from the trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FsObservation<T> {
-    /// It was seen.
+    /// The observation.
     Seen(T),
     /// It could not be seen, for this reason.
     Unseen(String),
@@ -225,59 +225,59 @@ pub type FsLocks = FsObservation<SeenLocks>;
 /// Where the CPU time of the jobs went.
 pub type FsProfile = FsObservation<SeenProfile>;
 
-/// Waits for locks, by the kernel's tracepoints, which pass over a lock that is free.
+/// Waits for locks as the kernel's tracepoints report them, which is not at all for free locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenLocks {
     /// Time of all jobs together, seconds.
     pub thread_seconds: f64,
-    /// The code that waited, the longest wait first.
+    /// The waiting code, the longest total wait first.
     pub sites: Vec<LockSite>,
-    /// Waits that are not among them.
+    /// Waits that `sites` lacks.
     pub lost: u64,
 }
 
-/// Waits for locks that a function of the kernel wanted.
+/// Waits of one kernel function for locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LockSite {
-    /// The function: the first one below those of the lock itself.
+    /// The waiting function: the first caller above the lock's own functions.
     pub site: String,
-    /// The layer of the first function, from this one on, of which it is known.
+    /// The layer of the first function, from `site` upwards, whose layer is known.
     pub layer: LockLayer,
     /// Kind of the lock.
     pub kind: LockKind,
     /// Number of waits.
     pub waits: u64,
-    /// Their time, summed up over the jobs, ns.
+    /// Total wait of all jobs, ns.
     pub wait_ns: u64,
 }
 
 impl SeenLocks {
-    /// The share of the jobs' time that this code waited.
+    /// The share of the jobs' time that this code waited, 0..1.
     pub fn share(&self, site: &LockSite) -> f64 {
         site.wait_ns as f64 / 1e9 / self.thread_seconds
     }
 }
 
-/// Samples of where the jobs were.
+/// Samples of the code that the jobs ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeenProfile {
-    /// What the samples were taken by.
+    /// The source of the samples.
     pub by: ProfiledBy,
     /// Samples outside of the kernel.
     pub user: u64,
-    /// Samples in the kernel, by function, the most first.
+    /// Samples in the kernel by function, the most frequent first.
     pub functions: Vec<ProfiledFunction>,
-    /// Samples that are in neither.
+    /// Samples that are in neither `user` nor `functions`.
     pub lost: u64,
 }
 
-/// What samples are taken by.
+/// The event that triggers samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfiledBy {
     /// The processor's counter of cycles.
     Cycles,
-    /// The kernel's clock of each CPU, which does not tick in code that keeps interrupts off.
+    /// The kernel's clock of each CPU, which does not tick while interrupts are off.
     CpuClock,
 }
 
@@ -286,14 +286,14 @@ pub enum ProfiledBy {
 pub struct ProfiledFunction {
     /// The function itself, not those that it calls.
     pub function: String,
-    /// The layer of the first function, from this one on, of which it is known.
+    /// The layer of the first function, from `function` upwards, whose layer is known.
     pub layer: LockLayer,
     /// Number of samples.
     pub samples: u64,
 }
 
 impl SeenProfile {
-    /// All samples that were seen.
+    /// The number of samples in `user` and `functions`.
     pub fn samples(&self) -> u64 {
         self.user + self.functions.iter().map(|f| f.samples).sum::<u64>()
     }
@@ -311,9 +311,9 @@ pub enum LockLayer {
     Btrfs,
     /// F2FS.
     F2fs,
-    /// What file systems share (vfs, iomap).
+    /// Code that file systems share (vfs, iomap).
     Vfs,
-    /// The page cache and its writing back.
+    /// The page cache and its writeback.
     PageCache,
     /// The block layer.
     Block,
@@ -329,21 +329,21 @@ pub enum LockLayer {
 pub enum LockKind {
     /// A spin lock.
     Spinlock,
-    /// A spinning lock for many readers, wanted by one.
+    /// A spinning reader-writer lock, wanted by a reader.
     RwlockRead,
-    /// The same, wanted by a writer.
+    /// A spinning reader-writer lock, wanted by a writer.
     RwlockWrite,
     /// A mutex.
     Mutex,
-    /// A sleeping lock for many readers, wanted by one.
+    /// A sleeping reader-writer lock, wanted by a reader.
     RwsemRead,
-    /// The same, wanted by a writer.
+    /// A sleeping reader-writer lock, wanted by a writer.
     RwsemWrite,
-    /// A lock with a counter for each CPU.
+    /// A sleeping reader-writer lock with a counter for each CPU.
     PercpuRwsem,
-    /// A mutex that passes priorities on.
+    /// A mutex with priority inheritance.
     RtMutex,
-    /// A lock of which the kernel tells only that it sleeps.
+    /// A lock of which the kernel reports only that its waiters sleep.
     Sleeping,
 }
 
@@ -362,9 +362,9 @@ pub struct SharedRatio {
 /// A program that was run on each file system, under several numbers of CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsProgram {
-    /// The command, as a shell has it; `None` for the built-in mix.
+    /// The command, as a shell takes it; `None` for the built-in mix.
     pub command: Option<String>,
-    /// The regular expression of the figure in the output; the unit of the built-in mix.
+    /// The regular expression that finds the figure in the output; for the built-in mix its unit.
     pub metric: String,
     /// The figures.
     pub cells: Vec<ProgramCell>,
@@ -388,16 +388,16 @@ pub struct ProgramCell {
 pub struct ProgramPoint {
     /// The file system.
     pub fs: FileSystem,
-    /// CPUs on which the program may run; tasks of the built-in mix.
+    /// Number of CPUs that the program may use; for the built-in mix, of tasks.
     pub cpus: u32,
 }
 
-/// What does not exist here.
+/// A file system, or a part of its points, that cannot run here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FsLeftOut {
     /// The file system.
     pub fs: FileSystem,
-    /// What of it is left out; all of it where nothing is named.
+    /// The part that is left out; `None` for the whole file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     /// Why.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.kernel-tune/1";
 
-/// The rule that the kernel's own hybrid polling of a device should sleep by, with the evidence.
+/// The rule by which the kernel's hybrid polling of a device should sleep, with the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelTuneResult {
     /// [`SCHEMA`].
@@ -35,29 +35,29 @@ pub struct KernelTuneResult {
     pub recorded: SweepInput,
     /// The measured points of the calibration.
     pub points: Vec<KernelPoint>,
-    /// The cost model that was fitted to them.
+    /// The cost model that was fitted to the points.
     pub cost: CostModel,
     /// Number of rules that were simulated.
     pub simulated: u64,
     /// Number of rules that were left out because the kernel cannot follow them.
     pub not_followed: u64,
-    /// The best rule by simulation; `None`: none kept the limits, and the published one steered.
+    /// The best rule by simulation; `None` if none kept the limits, so the published one ran.
     pub best: Option<String>,
-    /// The methods that were verified in the kernel.
+    /// The methods that ran in the kernel.
     pub methods: Vec<KernelMethod>,
     /// The kind of answer.
     pub verdict: Verdict,
-    /// The method to use, in JSON in the two fields `method` and `policy`: `poll` is classic
-    /// polling, `hybrid-kernel` with a rule is steering, without a rule the kernel's own sleep.
+    /// The method to use; in JSON the fields `method` and `policy`. `poll` is classic polling,
+    /// `hybrid-kernel` with a rule is steering, and without a rule it is the kernel's own sleep.
     #[serde(flatten, with = "parts")]
     pub recommended: Method,
-    /// The floor: IOPS over those of classic polling.
+    /// The floor: the smallest share of classic polling's IOPS that a method must keep.
     pub floor: f64,
-    /// Completions that the probe could not record for want of room.
+    /// Completions that the probe could not record for lack of room.
     pub lost: u64,
     /// CPU time of q2c itself during the trials with steering, percent of one CPU.
     pub own_cpu_pct: f64,
-    /// Whether the setting was put back, in words; empty when nothing had been changed.
+    /// Whether the setting was restored, in words; empty if it was never changed.
     pub restored: String,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
@@ -66,7 +66,7 @@ pub struct KernelTuneResult {
 /// The settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelTuneJob {
-    /// The command that polled the device, word by word; empty for a load that ran already.
+    /// The command that polled the device, word by word; empty if the load ran already.
     pub command: Vec<String>,
     /// Length of the recording.
     pub record_ns: Nanos,
@@ -87,39 +87,39 @@ pub struct KernelTuneJob {
 pub struct KernelPoint {
     /// Sleep asked, ns.
     pub asked_ns: f64,
-    /// Polled requests.
+    /// Number of polled requests.
     pub ios: u64,
-    /// Share of them that were complete when the sleep ended, 0..1.
+    /// Share of the requests that were complete when the sleep ended, 0..1.
     pub miss_rate: f64,
-    /// Mean wake-up delay, ns: from timer start to the next poll, less the sleep asked.
+    /// Mean wake-up delay, ns: from the timer's start to the next poll, minus the sleep asked.
     pub delay_ns: f64,
-    /// Median lateness of the wake-up: time from the driver to the completion less the sleep, ns.
+    /// Median lateness, ns: time from the driver to the completion, minus the sleep asked.
     pub late_p50_ns: f64,
-    /// The same: 99th percentile, ns.
+    /// 99th percentile of the lateness, ns.
     pub late_p99_ns: f64,
     /// Thread CPU per request, ns.
     pub cpu_ns: f64,
 }
 
-/// One method, verified in the kernel.
+/// One method, as it ran in the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelMethod {
-    /// The method, in JSON in the two fields `method` and `policy`.
+    /// The method; in JSON the fields `method` and `policy`.
     #[serde(flatten, with = "parts")]
     pub method: Method,
     /// Why the method was tried.
     pub role: CellRole,
-    /// Mean over trials, simulated on classic polling before and after each.
+    /// Mean prediction of the trials, from classic polling before and after each of them.
     pub predicted: SimulatedFigures,
-    /// The same on the first recording: its difference is the drift of device and load.
+    /// The prediction from the first recording; it differs by the drift of device and load.
     pub predicted_first: SimulatedFigures,
     /// The figures of the trials.
     pub measured: KernelMeasured,
-    /// By trial: predicted / measured for IOPS and sleep, and the difference for CPU and misses.
+    /// Errors by trial: predicted / measured for IOPS and sleep, difference for CPU and misses.
     pub off: Rates<Interval>,
-    /// The figures of each trial over the mean of those of classic polling before and after it.
+    /// Each trial's figures over the mean of classic polling's before and after it.
     pub relative: Relative,
-    /// The figures by interval of the trial with the median IOPS.
+    /// The intervals of the trial with the median IOPS.
     pub series: Vec<KernelInterval>,
 }
 
@@ -133,11 +133,11 @@ pub struct KernelMeasured {
     pub slept_ns: Interval,
     /// Thousand polled requests per second and busy CPU.
     pub kiops_per_core: Interval,
-    /// The CPU time that `kiops_per_core` divides by.
+    /// The CPU time by which `kiops_per_core` divides.
     pub cores: PerCore,
     /// Time from the hand-over to the driver to the completion (D2C): median, ns.
     pub d2c_p50_ns: Interval,
-    /// The same: 99th percentile, ns.
+    /// 99th percentile of D2C, ns.
     pub d2c_p99_ns: Interval,
     /// Polled requests of all trials.
     pub polled: u64,

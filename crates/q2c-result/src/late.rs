@@ -1,5 +1,5 @@
-//! Late time: the parts of U2C of a method's I/Os, from a run with both views, that of the threads
-//! and that of the block layer. They tell a sleep that was too long from a device that was slow.
+//! Late time: the parts of U2C of a method's I/Os, from a run seen both by the threads and by the
+//! block layer. They tell a sleep that was too long from a slow device.
 
 use crate::replay::CapturedBy;
 use q2c_model::U2cParts;
@@ -9,77 +9,77 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LateTime {
-    /// Both views were had.
+    /// Both views were recorded.
     Seen(Box<LateRun>),
     /// There is no late time.
     Unseen(Unseen),
 }
 
-/// Why a run beside which the block layer was to be captured has nothing to show.
+/// Why a run with the block layer captured has nothing to show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unseen {
     /// No block device stands under the target.
     NoDevice,
-    /// The I/O passes by: NVMe commands, a user-space driver, or an engine without device.
+    /// The I/O bypasses the block layer: NVMe commands, a user-space driver, or no device at all.
     PastBlockLayer,
     /// The block layer could not be captured; the text is the error, after "failed to".
     Refused(String),
     /// The run itself failed; the text is the error, after "failed to".
     Failed(String),
-    /// The capture saw I/Os of others alone.
+    /// The capture saw only I/Os of other threads.
     NoIo {
         /// Number of these I/Os.
         others: u64,
     },
-    /// The run was stopped before.
+    /// The run was stopped before it had results.
     Stopped,
 }
 
-/// The capture beside a watched workload, or why there was none. The figures are in the intervals.
+/// The capture of a watched workload, or why there was none. The intervals have the figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LateWatch {
-    /// The block layer was captured to the end.
+    /// The block layer was captured until the end.
     Seen {
-        /// Who captured the block layer.
+        /// The means by which the block layer was captured.
         captured_by: CapturedBy,
         /// CPU time of the thread that read the capture, percent of one CPU.
         reader_cpu_pct: f64,
         /// I/Os that the capture lost, of all threads.
         lost: u64,
-        /// Requests of the device for which there was no memory.
+        /// Requests of the device that were dropped for lack of memory.
         not_kept: u64,
     },
-    /// There is no late time, or none to the end.
+    /// There is no late time, or it ends early.
     Unseen(Unseen),
 }
 
-/// A run with the block layer captured, which slows it: its speed is not the trials'.
+/// A run with the block layer captured. That slows it, so its speed is not the trials'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LateRun {
-    /// Who captured the block layer.
+    /// The means by which the block layer was captured.
     pub captured_by: CapturedBy,
     /// I/Os per second of this run, of all foreground lanes.
     pub iops: f64,
-    /// Mean U2C by the threads' clocks alone, ns; the parts' means add up to it if all matched.
+    /// Mean U2C by the threads' clocks, ns. If all I/Os matched, the parts' means add up to it.
     pub u2c_mean_ns: f64,
     /// CPU time of the thread that read the capture, percent of one CPU.
     pub reader_cpu_pct: f64,
     /// I/Os that the capture lost, of all threads.
     pub lost: u64,
-    /// Requests of the device for which there was no memory.
+    /// Requests of the device that were dropped for lack of memory.
     pub not_kept: u64,
     /// The figures of the run as a whole.
     #[serde(flatten)]
     pub all: LateNumbers,
-    /// Means over the slowest 1 % of the matched I/Os by U2C; `None` for fewer than 100 I/Os.
+    /// Means over the matched 1 % with the longest U2C; `None` for fewer than 100 I/Os.
     pub slowest: Option<Slowest>,
     /// Lateness of the misses; `None` without a miss.
     pub lateness_of_misses: Option<MissLateness>,
     /// The figures by interval, in the order of time.
     pub intervals: Vec<LateInterval>,
-    /// Misses one by one: all of them, or every n-th so that they are at most 2000.
+    /// Single misses: all, or every n-th so that there are at most 2000.
     pub misses_kept: Vec<Miss>,
 }
 
@@ -88,11 +88,11 @@ pub struct LateRun {
 pub struct Slowest {
     /// Number of I/Os.
     pub ios: u64,
-    /// Their mean parts.
+    /// Mean parts of these I/Os.
     pub parts: U2cParts<f64>,
 }
 
-/// The lateness of misses, ns: from the completion, or the later end of its call, to the wake-up.
+/// Lateness of misses, ns: to the wake-up from the completion or, if later, the call's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MissLateness {
     /// Mean.
@@ -105,21 +105,21 @@ pub struct MissLateness {
     pub max_ns: f64,
 }
 
-/// The misses of an interval, one by one.
+/// The misses of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LateMisses {
-    /// Their lateness.
+    /// Lateness of the misses.
     pub lateness: MissLateness,
-    /// All of them, or every n-th so that they are at most 100.
+    /// Single misses: all, or every n-th so that there are at most 100.
     pub kept: Vec<Miss>,
 }
 
 /// One interval of a [`LateRun`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LateInterval {
-    /// End of the interval, seconds from the begin.
+    /// End of the interval, seconds from the run's start.
     pub end_s: f64,
-    /// The figures of the I/Os that were reaped in it.
+    /// The figures of the I/Os that were reaped in the interval.
     #[serde(flatten)]
     pub numbers: LateNumbers,
 }
@@ -127,30 +127,30 @@ pub struct LateInterval {
 /// One miss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Miss {
-    /// Time of its completion, seconds from the run's begin.
+    /// Time of the completion, seconds from the run's start.
     pub t_s: f64,
-    /// Its oversleep, ns: what the rule asked for too much.
+    /// Oversleep, ns: how much of the sleep asked came after the completion.
     pub oversleep_ns: u64,
-    /// How much later its thread woke, ns.
+    /// Time to the wake-up from the latest of completion, call's end and end of the sleep, ns.
     pub wakeup_ns: u64,
-    /// Time from its hand-over to the driver to its completion, ns.
+    /// Time from the hand-over to the driver to the completion, ns.
     pub device_ns: u64,
-    /// Other requests that the device had at its completion.
+    /// Other requests that the device had at the completion.
     pub others: u64,
-    /// Their bytes.
+    /// Bytes of the other requests.
     pub other_bytes: u64,
 }
 
-/// The figures of some I/Os that were joined with the requests of the block layer.
+/// The figures of I/Os that were matched with requests of the block layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LateNumbers {
-    /// I/Os that were matched. All figures are of them.
+    /// I/Os that were matched. All other figures are of these.
     pub matched: u64,
-    /// I/Os that were not, by reason.
+    /// I/Os that were not matched, by reason.
     pub unmatched: Unmatched,
     /// Means of the parts; `None` when no I/O was matched.
     pub parts: Option<U2cParts<f64>>,
-    /// I/Os whose thread woke behind their completion.
+    /// I/Os whose thread woke after their completion.
     pub overslept: u64,
     /// Misses: I/Os whose first poll after the wake-up found the completion.
     pub misses: u64,
@@ -158,38 +158,38 @@ pub struct LateNumbers {
     pub misses_in_time: u64,
     /// Mean lateness of the misses (oversleep and wake-up), ns; `None` without a miss.
     pub miss_late_ns: Option<f64>,
-    /// What else the device had when a miss completed, on average; `None` without a miss.
+    /// Other requests on the device when a miss completed, mean; `None` without a miss.
     pub beside_misses: Option<OnDevice>,
-    /// What else the device had when any other I/O completed, on average; `None` without one.
+    /// Other requests on the device when any other I/O completed, mean; `None` without one.
     pub beside_others: Option<OnDevice>,
 }
 
-/// Requests in the driver or device, the completing I/O itself left out.
+/// Requests in the driver or device, without the completing I/O itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnDevice {
     /// Number of requests.
     pub requests: f64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: f64,
 }
 
-/// I/Os that could not be joined with requests of the block layer, by reason.
+/// I/Os that could not be matched with requests of the block layer, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmatched {
-    /// No request of the I/O's thread was queued: of another thread, or lost by the capture.
+    /// The I/O's thread queued no request: another thread did, or the capture lost it.
     pub no_request: u64,
-    /// The thread's requests moved other bytes than the I/O did.
+    /// The thread's requests moved a different number of bytes than the I/O.
     pub other_bytes: u64,
-    /// A request whose hand-over or completion was not seen.
+    /// The hand-over or the completion of a request was not seen.
     pub no_times: u64,
-    /// The hand-over was seen before the submission began, or the completion before the hand-over.
+    /// The hand-over was seen before the submission started, or after the completion.
     pub out_of_order: u64,
     /// The completion was seen after the reaping.
     pub completed_after_reap: u64,
 }
 
 impl LateNumbers {
-    /// The figures of several groups of I/Os as those of one group; `None` without a group.
+    /// Joins the figures of several groups of I/Os to those of one group; `None` without a group.
     pub fn together(groups: impl IntoIterator<Item = LateNumbers>) -> Option<LateNumbers> {
         groups.into_iter().reduce(LateNumbers::and)
     }
@@ -224,7 +224,7 @@ impl LateNumbers {
     }
 }
 
-/// The mean over two groups of these sizes from their means; `None` when both are empty.
+/// The mean over two groups of sizes `n` and `m`, from their means; `None` if both are empty.
 fn weighted(a: Option<f64>, b: Option<f64>, (n, m): (u64, u64)) -> Option<f64> {
     let sum = |mean: Option<f64>, count: u64| mean.unwrap_or(0.0) * count as f64;
     (n + m > 0).then(|| (sum(a, n) + sum(b, m)) / (n + m) as f64)
@@ -241,7 +241,7 @@ impl Unmatched {
         }
     }
 
-    /// Number of I/Os, of all reasons.
+    /// Number of unmatched I/Os for all reasons.
     pub fn total(&self) -> u64 {
         let seen_apart = self.no_times + self.out_of_order + self.completed_after_reap;
         self.no_request + self.other_bytes + seen_apart
@@ -252,7 +252,7 @@ impl Unmatched {
 mod tests {
     use super::*;
 
-    /// One I/O that is no miss, and three of which two are misses, by hand.
+    /// One I/O that is no miss, and three of which two are misses. Expected values are by hand.
     #[test]
     fn groups_are_joined_by_their_sizes() {
         let parts = |device_ns| U2cParts {

@@ -1,4 +1,4 @@
-//! The methods that lead over the number of jobs, and where the lead changes hands.
+//! The methods that lead over the number of jobs, and the numbers at which the lead changes.
 
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
@@ -8,30 +8,30 @@ use serde::{Deserialize, Serialize};
 pub struct Leader {
     /// Number of jobs.
     pub jobs: u32,
-    /// The method: highest median in a benchmark, ties by the plan; recommended in a tune run.
+    /// The method: in a benchmark the highest median (on a tie by the plan), else the recommended.
     pub method: Method,
-    /// Whether no other method may be the better one. In a benchmark the leader's `[min, max]` then
-    /// lies wholly above that of every other method; it is false where a method has fewer than four
-    /// trials, or has no figure at this number of jobs and at another one has. In a run of `q2c
-    /// tune` the run is complete, something that sleeps was tried, and no other answer is open.
+    /// True if no other method may be better. In a benchmark, the leader's `[min, max]` is above
+    /// that of every other method; it is false if a method has fewer than four trials, or has a
+    /// figure only at other numbers of jobs. In a run of `q2c tune`, the run is complete, something
+    /// that sleeps was tried, and no other answer is open.
     pub clear: bool,
 }
 
-/// The lead goes from one method to another: clear at both numbers, and nowhere between.
+/// A change of the lead: clear at `last` and at `first`, and at no number of jobs between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeadChange {
     /// The last number of jobs at which `from` leads clearly.
     pub last: u32,
     /// The first number of jobs at which `to` leads clearly.
     pub first: u32,
-    /// The method that leads until then.
+    /// The method that leads up to `last`.
     pub from: Method,
-    /// The method that leads from then on.
+    /// The method that leads from `first` on.
     pub to: Method,
 }
 
 impl LeadChange {
-    /// The changes between neighbours with a clear lead; `leaders` are ascending by jobs.
+    /// The changes between neighbours with a clear lead. `leaders` must be ascending by jobs.
     pub fn among(leaders: &[Leader], same: impl Fn(&Method, &Method) -> bool) -> Vec<LeadChange> {
         let clear: Vec<&Leader> = leaders.iter().filter(|leader| leader.clear).collect();
         let pairs = clear.windows(2);

@@ -1,9 +1,8 @@
-//! Result types: the versioned JSON that every run leaves and that every report is made from.
+//! Result types: the versioned JSON that every run writes and that every report is made from.
 //!
-//! Nothing in this crate measures or prints. A number has its unit in the name or in the doc of its
-//! field.
+//! Nothing in this crate measures or prints. A number's unit is in the field's name or in its doc.
 
-/// An enum of words that results hold: `$name` gives a variant's word.
+/// Defines an enum whose variants results store as words: `$name` gives a variant's word.
 macro_rules! words {
     ($(#[$of_enum:meta])* pub enum $kind:ident, $name:ident {
         $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+
@@ -15,10 +14,10 @@ macro_rules! words {
         }
 
         impl $kind {
-            /// All of them.
+            /// All variants.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// Its word in results.
+            /// The variant's word in results.
             pub const fn $name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -77,7 +76,7 @@ mod tests {
     use serde::{Serialize, de::DeserializeOwned};
     use std::fmt::Debug;
 
-    /// Checks that a value is written as this JSON, and read back from it.
+    /// Checks that a value is written as this JSON, and that it reads back as the same value.
     pub(crate) fn assert_json<T>(value: &T, json: &str)
     where
         T: Serialize + DeserializeOwned + PartialEq + Debug,

@@ -1,14 +1,14 @@
-//! The figures that live views show at intervals, and the lines that `--json` writes of them: one
-//! JSON object a line, `"kind": "interval"` for each interval and `"kind": "summary"` at the end.
+//! The figures that live views show at intervals, and the lines of `--json`: one JSON object per
+//! line, `"kind": "interval"` for each interval and `"kind": "summary"` at the end.
 //!
-//! Latencies as counts in buckets.
+//! Also latencies as counts in buckets.
 
 use crate::analyze::{Bottleneck, StageStats};
 use q2c_model::stats::{Histogram, HistogramStep, coarser};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The schema of the lines of `q2c analyze --live --json`, which hold a [`LiveInterval`].
+/// The schema of the lines of `q2c analyze --live --json`, each of which holds a [`LiveInterval`].
 pub const SCHEMA: &str = "q2c.live-interval/1";
 
 /// The I/Os that completed in an interval.
@@ -26,32 +26,32 @@ pub struct LiveInterval {
     pub iops: f64,
     /// Bytes of these I/Os, MiB per second.
     pub mib_s: f64,
-    /// Sum of Q2C over the length: mean I/Os in flight where these are short.
+    /// Sum of Q2C over the interval's length: the mean number in flight, if I/Os are short.
     pub in_flight_mean: f64,
-    /// I/Os in flight at the end of the interval, about.
+    /// Approximate number of I/Os in flight at the end of the interval.
     pub in_flight_now: u64,
-    /// Latencies (Q2C) of the I/Os that were seen queued and complete.
+    /// Latencies (Q2C) of the I/Os that were seen both queued and complete.
     pub latency: LatencyCounts,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
     /// The stage that takes most time; `None` without an I/O.
     pub bottleneck: Option<Bottleneck>,
-    /// The processes with most I/Os, the first with most; at most [`LiveInterval::PROCESSES`].
+    /// The processes with most I/Os, most first; at most [`LiveInterval::PROCESSES`].
     pub processes: Vec<ProcessIos>,
-    /// Number of processes that had I/Os, those that are not listed included.
+    /// Number of processes that had I/Os, including those that are not listed.
     pub processes_seen: u64,
     /// I/Os or events lost since the capture began.
     pub lost: u64,
-    /// I/Os since the capture began that completed and were not seen when they were queued.
+    /// I/Os since the capture started that completed but were not seen when they were queued.
     pub unqueued: u64,
 }
 
 impl LiveInterval {
-    /// Most processes of an interval that are listed.
+    /// Largest number of processes that an interval lists.
     pub const PROCESSES: usize = 16;
 }
 
-/// The I/Os of a process in an interval. Of I/Os that are written back, it is the kernel's thread.
+/// The I/Os of a process in an interval. Writeback counts for the kernel thread that does it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIos {
     /// Process id; `None` when it is not known.
@@ -70,7 +70,7 @@ pub struct ProcessIos {
 pub enum LineKind {
     /// An interval that has ended.
     Interval,
-    /// The result of the whole, which is the last line.
+    /// The result of the whole capture, in the last line.
     Summary,
 }
 
@@ -120,26 +120,26 @@ impl<T> SummaryLine<T> {
     }
 }
 
-/// I/Os whose latency is in a range of ns: `from_ns` is in it, `below_ns` is not.
+/// I/Os whose latency is in a range of ns that includes `from_ns` and excludes `below_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBucket {
-    /// The least latency in the bucket, ns.
+    /// Start of the range, ns, included.
     pub from_ns: u64,
-    /// The least latency above the bucket, ns.
+    /// End of the range, ns, excluded.
     pub below_ns: u64,
     /// I/Os with such a latency.
     pub ios: u64,
 }
 
-/// The latencies of some I/Os: their number, their sum, and how many lie in each quarter of an
-/// octave from 64 ns on.
+/// The latencies of some I/Os: their number, their sum, and the counts of buckets, which are
+/// quarters of an octave from 64 ns on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyCounts {
     /// I/Os whose latency is known.
     pub ios: u64,
     /// Sum of their latencies, ns.
     pub sum_ns: u64,
-    /// The buckets that are not empty, in rising order.
+    /// The buckets that are not empty, in ascending order.
     pub buckets: Vec<LatencyBucket>,
 }
 
@@ -159,7 +159,7 @@ impl From<&Histogram> for LatencyCounts {
 }
 
 impl LatencyCounts {
-    /// The counts in at most `most` (at least 2) adjacent ranges, as narrow as that allows.
+    /// The counts in at most `most` adjacent ranges, as narrow as possible. `most` is at least 2.
     pub fn rows(&self, most: usize) -> Vec<LatencyBucket> {
         let step =
             |bucket: &LatencyBucket| HistogramStep::that_begins_at(bucket.from_ns, bucket.ios);
@@ -172,7 +172,7 @@ impl LatencyCounts {
         coarser(&steps, most).into_iter().map(row).collect()
     }
 
-    /// Number of I/Os with a latency below a bound of the buckets.
+    /// Number of I/Os with a latency below `bound_ns`, which must be a bound of the buckets.
     pub fn below(&self, bound_ns: u64) -> u64 {
         let below = |bucket: &&LatencyBucket| bucket.below_ns <= bound_ns;
         self.buckets.iter().filter(below).map(|b| b.ios).sum()

@@ -5,7 +5,7 @@ use q2c_service::{RecordedFacts, SimMachine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Facts of the machine. A fact that could not be read is `None`; no fact is guessed.
+/// Facts of the machine. A fact that could not be read is `None`; none is guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Kernel release, as `uname -r`.
@@ -22,7 +22,7 @@ pub struct Machine {
     pub numa_nodes: Option<u32>,
     /// All memory of the machine.
     pub memory: Option<Bytes>,
-    /// Name of the hypervisor, when one is seen.
+    /// Name of the hypervisor, if there is a visible one.
     pub hypervisor: Option<String>,
     /// Frequency governor of the CPUs in use.
     pub governor: Option<String>,
@@ -66,7 +66,7 @@ pub struct Device {
     pub nr_requests: Option<u64>,
     /// Number of hardware queues.
     pub hw_queues: Option<u32>,
-    /// The largest request that is surely not split (`queue/max_sectors_kb`, `max_segments`).
+    /// The largest request that is surely not split, by `queue/max_sectors_kb` and `max_segments`.
     pub unsplit: Option<Bytes>,
     /// Whether the device can be polled (`queue/io_poll`).
     pub io_poll: Option<bool>,
@@ -74,7 +74,7 @@ pub struct Device {
     pub nomerges: Option<u64>,
     /// Setting of the write cache (`queue/write_cache`).
     pub write_cache: Option<String>,
-    /// CPUs that took the device's interrupts so far, the busiest first.
+    /// CPUs that have taken the device's interrupts since boot, the busiest first.
     pub irq_cpus: Vec<CpuId>,
 }
 
@@ -85,24 +85,24 @@ pub struct Target {
     pub path: String,
     /// The kind of the target.
     pub kind: TargetKind,
-    /// Size; 0 where it is not known.
+    /// Size in bytes; 0 if unknown.
     pub size: Bytes,
     /// Name of the file system, for a file.
     pub file_system: Option<String>,
     /// The disk under the target, when one could be found.
     pub device: Option<Device>,
-    /// Facts that could not be proved, as where the target is not on one disk (btrfs, dm).
+    /// Facts that could not be proved, for example if the target is not on one disk (btrfs, dm).
     pub unproved: Vec<String>,
     /// Recorded service times that a simulated device draws from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_times: Option<RecordedFacts>,
-    /// Short trials from several CPUs, by which q2c chose; empty where there was no choice.
+    /// Short trials from several CPUs, among which q2c chose; empty if there was no choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_trials: Vec<CpuTrial>,
 }
 
 impl Target {
-    /// The trial of the CPU that the first job got; `None` where there were no trials.
+    /// The trial of the CPU that the first job got; `None` if there were no trials.
     pub fn chosen_trial(&self) -> Option<&CpuTrial> {
         self.cpu_trials.iter().find(|trial| trial.chosen)
     }
@@ -117,12 +117,12 @@ pub struct CpuTrial {
     pub chosen: bool,
     /// IOPS when the job waits for interrupts.
     pub interrupt_iops: f64,
-    /// IOPS when the job polls; `None` where the engine of the trial cannot poll.
+    /// IOPS when the job polls; `None` if the trial's engine cannot poll.
     pub poll_iops: Option<f64>,
 }
 
 words! {
-    /// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...
+    /// The kind of a target; results hold it as a word: `file`, `block`, `nvme-generic`, ...
     #[derive(Default)]
     pub enum TargetKind, text {
         /// A file.
@@ -139,7 +139,7 @@ words! {
     }
 }
 
-/// When, where and how long a run was made, in which equal simulated runs differ alone.
+/// When and where a run was made, and how long it took. Equal simulated runs differ only in this.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Start, Unix time in seconds.
@@ -148,6 +148,6 @@ pub struct Provenance {
     pub seconds: f64,
     /// Path of the run folder; `None` for a result that has none.
     pub folder: Option<String>,
-    /// Host name and kernel of the machine; `None` where they could not be read.
+    /// Host name and kernel of the machine; `None` if they could not be read.
     pub host: Option<String>,
 }

@@ -1,5 +1,5 @@
 //! The effective mode: what the kernel really did when a method was asked for, with the counts that
-//! prove it. The report makes the words.
+//! prove it. `q2c-report` puts it into words.
 
 use crate::proof::Proof;
 use q2c_policy::method::Means;
@@ -24,14 +24,14 @@ pub struct EffectiveMode {
 pub struct WaitMode {
     /// The kind of waiting.
     pub kind: ModeKind,
-    /// Where completions were looked for; `None` where nothing looks, or it is not known.
+    /// Where the wait looked for completions; `None` if it does not look, or if that is unknown.
     pub means: Option<Means>,
     /// A fact about the mode that the kind and the means do not express.
     pub note: Option<ModeNote>,
 }
 
 words! {
-    /// A kind of waiting; its text is the name of the method that asks for it, if any.
+    /// A kind of waiting. Its text is the name of the method that asks for it, if there is one.
     #[derive(Default)]
     pub enum ModeKind, text {
         /// No trial has figures.
@@ -47,15 +47,15 @@ words! {
         Poll = "poll",
         /// The thread slept by a rule, then looked for the completion.
         Hybrid = "hybrid",
-        /// A kernel thread submitted.
+        /// A kernel thread submitted the I/Os.
         Sqpoll = "sqpoll",
-        /// A kernel thread submitted, and polled the device.
+        /// A kernel thread submitted the I/Os, and polled the device.
         SqpollIopoll = "sqpoll-iopoll",
         /// io_uring slept in the kernel, then polled the device.
         HybridUring = "hybrid-uring",
-        /// The kernel slept as `io_poll_delay` sets, then polled the device.
+        /// The kernel slept as `io_poll_delay` says, then polled the device.
         HybridKernel = "hybrid-kernel",
-        /// The kernel slept, then polled the device, by an option of the interface.
+        /// The kernel slept because of an option of the interface, then polled the device.
         HybridInKernel = "hybrid-in-kernel",
     }
 }
@@ -68,17 +68,17 @@ pub enum ModeNote {
     Failed(String),
     /// The kernel ignored the request to poll.
     PollIgnored,
-    /// Interrupts came although the device was to be polled by these means: this was ignored.
+    /// Interrupts came, so the request to poll the device by these means was ignored.
     Interrupted(Means),
     /// Neither polling nor interrupts can be proved.
     Neither,
-    /// Interrupts could not be read, and the thread left its CPU as it would for one.
+    /// Interrupts could not be counted, but the thread left its CPU as it does to wait for one.
     InterruptsUnread,
-    /// CPUs that each thread of an external program used; a thread that polls uses a whole one.
+    /// CPUs that each thread of an external program used. A thread that polls uses a whole CPU.
     CpusPerJob(f64),
     /// No I/O slept, although a sleep was asked for.
     NeverSlept,
-    /// No I/O slept: the sleep rule left this share of them, most, to the interrupt, 0..1.
+    /// No I/O slept: the sleep rule left this share of the I/Os (most) to the interrupt, 0..1.
     LeftToInterrupt(f64),
     /// Most sleeps, or most waits for an interrupt, ended before the thread left its CPU.
     StayedOnCpu,
@@ -87,7 +87,7 @@ pub enum ModeNote {
 }
 
 impl ModeKind {
-    /// The kind that runs when a method does what it was asked for.
+    /// The kind of waiting that a method asks for.
     pub fn asked_for(method: &Method) -> Self {
         match method {
             Method::Lane(LaneMethod::Interrupt) => ModeKind::Interrupt,
@@ -118,13 +118,13 @@ impl WaitMode {
         }
     }
 
-    /// The kind, and behind a colon the place where completions were looked for: `poll:ring`.
+    /// The kind and, after a colon, where completions were looked for: `poll:ring`.
     pub fn text(&self) -> String {
         let means = self.means.map(|means| format!(":{means}"));
         self.kind.text().to_owned() + &means.unwrap_or_default()
     }
 
-    /// The same mode with this note.
+    /// Returns the mode with this note.
     #[must_use]
     pub fn noted(self, note: ModeNote) -> Self {
         WaitMode {
@@ -134,8 +134,8 @@ impl WaitMode {
     }
 }
 
-/// The ways in which the methods of q2c's own threads looked for completions; more than one means
-/// figures of different paths to the device.
+/// Where the methods of q2c's own threads looked for completions. If there are several such means,
+/// the figures are of different paths to the device.
 pub fn paths<'a>(modes: impl IntoIterator<Item = &'a EffectiveMode>) -> BTreeSet<Means> {
     let by_threads = modes.into_iter().filter(|mode| mode.asked.lane().is_some());
     let looked =

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.place-sim/1";
 
-/// Placements of polling (P) and computing (C) tasks, simulated.
+/// Simulated placements of polling (P) and computing (C) tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceSimResult {
     /// [`SCHEMA`].
@@ -15,13 +15,13 @@ pub struct PlaceSimResult {
     pub version: String,
     /// Start, Unix time in seconds; 0 for the published set-ups, whose result is always the same.
     pub started_unix_s: u64,
-    /// Seed of the starts.
+    /// Seed of the random starts.
     pub seed: u64,
-    /// Starts of each policy that moves tasks.
+    /// Number of random starts of each policy that moves tasks.
     pub starts: u32,
     /// Share of its own speed that a task has beside each kind of neighbour.
     pub speeds: Speeds,
-    /// Where these figures are from.
+    /// The source of `speeds`.
     pub speeds_from: SpeedsFrom,
     /// The set-ups.
     pub setups: Vec<Setup>,
@@ -29,7 +29,7 @@ pub struct PlaceSimResult {
     pub warnings: Vec<Warning>,
 }
 
-/// Speed of a task beside another on its physical core, as a share of that alone.
+/// Speed of a task beside another on its physical core, as a share of its speed alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Speeds {
@@ -43,17 +43,17 @@ pub struct Speeds {
     pub polling_beside_polling: f64,
 }
 
-/// Where the speeds are from.
+/// The source of the speeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpeedsFrom {
-    /// From the published bunch and scatter figures; the speed of C beside C is assumed.
+    /// The published bunch and scatter figures; the speed of C beside C is assumed.
     Published,
     /// A file: written by hand or by a calibration.
     File(String),
 }
 
-/// A machine with tasks, under every policy.
+/// A machine with tasks, and its figures under every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// Short name: `2c2p-2x2`.
@@ -68,57 +68,57 @@ pub struct Setup {
     pub compute: u32,
     /// P tasks.
     pub polling: u32,
-    /// Run times over that of the best placement (where unknown, of a C task alone).
+    /// Run times over that of the best placement; if that is unknown, over that of a lone C task.
     pub c_time: CTimes,
-    /// What `c_time` is divided by, as a multiple of the run time of a C task alone.
+    /// The unit of `c_time`, as a multiple of the run time of a C task alone.
     pub c_time_unit: f64,
-    /// What the rules with the swap step gain over the free balancer.
+    /// The gain of the rules with the swap step over the free balancer.
     pub gain_over_free_pct: Gain,
-    /// What they gain over the worst placement; `None` where it is not known.
+    /// The gain of the same rules over the worst placement; `None` if that is unknown.
     pub gain_over_worst_pct: Option<Gain>,
-    /// Whether the speeds were fitted to this set-up's published figures; else it is predicted.
+    /// True if the speeds were fitted to this set-up's published figures, false if predicted.
     pub fitted: bool,
     /// Figures of each policy.
     pub policies: Vec<PolicyFigures>,
-    /// The best placement; `None` where there are too many to try.
+    /// The best placement; `None` if there are too many to try.
     pub best: Option<Queues>,
-    /// The worst placement, likewise.
+    /// The worst placement; `None` if there are too many to try.
     pub worst: Option<Queues>,
-    /// Placements with a name that are as bad as the worst.
+    /// Named placements that are as bad as the worst.
     pub worst_is: Vec<PolicyName>,
-    /// Published figures beside the simulated ones.
+    /// Published figures with the simulated ones.
     pub published: Vec<PublishedGain>,
 }
 
-/// The tasks of each logical CPU, by core: as many `P` and `C` as there are tasks.
+/// The tasks of each logical CPU, grouped by core. A CPU's text has a `P` or `C` for each task.
 pub type Queues = Vec<Vec<String>>;
 
 /// Run times of C tasks by policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CTimes {
-    /// A Linux-like balancer that is blind to polling: the mean over the starts.
+    /// A balancer like Linux's, which does not know of polling: the mean over the starts.
     pub free: f64,
     /// P tasks on both threads of as few cores as possible.
     pub bunch: f64,
-    /// P tasks even over the cores, wherever there is room on them.
+    /// P tasks even over the cores, on any CPUs of them.
     pub scatter: f64,
     /// P tasks even over the cores, on one logical CPU of each.
     pub colocate: f64,
     /// P tasks even over all logical CPUs.
     pub spread: f64,
-    /// The worst of all placements with nearly equal loads; `None` where there are too many.
+    /// The worst of all placements with nearly equal loads; `None` if there are too many to try.
     pub worst: Option<f64>,
-    /// The best of them.
+    /// The best of those placements; `None` if there are too many to try.
     pub best: Option<f64>,
-    /// The rules as daemon and scheduler run them: with the swap step, no CPU idle for nothing.
+    /// The rules as daemon and scheduler use them: with the swap step unless it leaves a CPU idle.
     pub proposed: f64,
-    /// The published rules alone.
+    /// The published rules without the swap step.
     pub proposed_literal: f64,
-    /// The rules with the swap step in any case.
+    /// The rules with the swap step in every case.
     pub proposed_swap: f64,
 }
 
-/// A gain in run time T' over T, both ways to put it, percent.
+/// A gain from run time T' to run time T, in both usual forms, percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// T' / T - 1.
@@ -128,7 +128,7 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// The gain of a run time over a longer one.
+    /// The gain of a shorter run time over a longer one.
     pub fn from_times(longer: f64, shorter: f64) -> Gain {
         Gain {
             t_over_t_minus_1: 100.0 * (longer / shorter - 1.0),
@@ -141,34 +141,34 @@ impl Gain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyName {
-    /// See [`CTimes`], as for all others.
+    /// The placement of [`CTimes::free`]; all others are named alike.
     Free,
-    /// Likewise.
+    /// See [`CTimes::bunch`].
     Bunch,
-    /// Likewise.
+    /// See [`CTimes::scatter`].
     Scatter,
-    /// Likewise.
+    /// See [`CTimes::colocate`].
     Colocate,
-    /// Likewise.
+    /// See [`CTimes::spread`].
     Spread,
-    /// Likewise.
+    /// See [`CTimes::proposed_literal`].
     ProposedLiteral,
-    /// Likewise.
+    /// See [`CTimes::proposed_swap`].
     ProposedSwap,
-    /// Likewise.
+    /// See [`CTimes::proposed`].
     Proposed,
 }
 
-/// What a policy does to the tasks.
+/// The figures of the tasks under a policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyFigures {
     /// The policy.
     pub policy: PolicyName,
-    /// Mean run time of the C tasks over the starts, as a multiple of a C task alone.
+    /// Mean run time of the C tasks over the starts, as a multiple of that of a lone C task.
     pub c_slowdown: f64,
-    /// The 2.5th percentile of the starts.
+    /// The 2.5th percentile of `c_slowdown` over the starts.
     pub c_slowdown_low: f64,
-    /// The 97.5th percentile of the starts.
+    /// The 97.5th percentile of `c_slowdown` over the starts.
     pub c_slowdown_high: f64,
     /// I/Os of a P task as a share of those of a P task alone.
     pub p_bandwidth: f64,
@@ -176,11 +176,11 @@ pub struct PolicyFigures {
     pub p_latency: Option<PollLatency>,
     /// Moves of tasks from one CPU to another, per start.
     pub migrations: f64,
-    /// Shares of time in which P tasks were where.
+    /// Shares of time by where the P tasks were.
     pub states: States,
 }
 
-/// Latencies of polled I/Os, us, as a task that may lose its CPU in between sees them.
+/// Latencies of polled I/Os, us, as seen by a task that may lose its CPU meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PollLatency {
     /// Mean.
@@ -191,7 +191,7 @@ pub struct PollLatency {
     pub p999_us: f64,
 }
 
-/// Shares of time by where the P tasks are. The four exclude each other and make up all time.
+/// Shares of time by where the P tasks are, 0..1. The four are exclusive and add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct States {
     /// Even over the cores (a difference of one at most), on one logical CPU of each.
@@ -204,7 +204,7 @@ pub struct States {
     pub heap: f64,
 }
 
-/// A published figure beside the simulated one.
+/// A published figure with the simulated one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedGain {
     /// What gains over what.
@@ -213,7 +213,7 @@ pub struct PublishedGain {
     pub published_pct: f64,
     /// The simulated gain.
     pub simulated: Gain,
-    /// Whether the speeds were fitted to it.
+    /// True if the speeds were fitted to this figure.
     pub fitted: bool,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.place-run/1";
 
-/// Computing (C) and polling (P) tasks on this machine's cores, in several placements, measured.
+/// Measured placements of computing (C) and polling (P) tasks on this machine's cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceRunResult {
     /// [`SCHEMA`].
@@ -19,13 +19,13 @@ pub struct PlaceRunResult {
     pub version: String,
     /// Start, Unix time in seconds.
     pub started_unix_s: u64,
-    /// Whether every trial that was asked for has run.
+    /// True if every trial that was asked for has run.
     pub complete: bool,
     /// Facts of the machine.
     pub machine: Machine,
     /// Physical cores that were used.
     pub cores: u32,
-    /// Logical CPUs of them.
+    /// Logical CPUs of these cores.
     pub cpus: u32,
     /// C tasks.
     pub compute: u32,
@@ -33,7 +33,7 @@ pub struct PlaceRunResult {
     pub polling: u32,
     /// What the P tasks do.
     pub polls: PollTask,
-    /// The target of the P tasks; `None` where they are programs.
+    /// The target of the P tasks; `None` if they are programs.
     pub target: Option<Target>,
     /// Trials of each placement.
     pub trials: u32,
@@ -43,13 +43,13 @@ pub struct PlaceRunResult {
     pub settle_s: f64,
     /// Seed of the trials' order.
     pub seed: u64,
-    /// Least speed of C beside C over C alone: it shows that the CPUs of a core share a pipeline.
+    /// Smallest speed of C beside C over C alone, which shows that a core's CPUs share a pipeline.
     pub beside_own_kind: Interval,
-    /// One P task with nothing beside it; `None` where the P tasks are programs.
+    /// A single P task without neighbours; `None` if the P tasks are programs.
     pub polling_alone: Option<PollFigures>,
     /// The kinds of C tasks, each in every placement.
     pub classes: Vec<ClassRun>,
-    /// Placements that could not be had.
+    /// Placements that could not be made.
     pub left_out: Vec<PlacementLeftOut>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
@@ -61,7 +61,7 @@ pub struct PlaceRunResult {
 pub enum ComputeTask {
     /// A class of q2c's own work.
     Own(Work),
-    /// A program of the user's; its command as a shell has it.
+    /// A program of the user's: its command, as a shell takes it.
     Program(String),
 }
 
@@ -76,7 +76,7 @@ pub enum PollTask {
         /// Bytes of an I/O.
         bs: q2c_model::Bytes,
     },
-    /// A program of the user's; its command as a shell has it.
+    /// A program of the user's: its command, as a shell takes it.
     Program(String),
 }
 
@@ -96,11 +96,11 @@ pub struct ClassRun {
 pub struct PlacementRun {
     /// The placement.
     pub policy: PolicyName,
-    /// Run time of a C task over that of one alone on a core in the same round, mean of the tasks.
+    /// Mean run time of the C tasks over that of one alone on a core in the same round.
     pub c_slowdown: Interval,
-    /// The P tasks; `None` where they are programs.
+    /// The P tasks; `None` if they are programs.
     pub polls: Option<PollFigures>,
-    /// Tasks that the daemon gave other CPUs, per trial; `None` in placements without it.
+    /// Tasks that the daemon moved to other CPUs, per trial; `None` if it did not run.
     pub moves: Option<Interval>,
     /// Reasons of the trials that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,26 +119,26 @@ pub struct PollFigures {
     pub latency: Latencies<Interval>,
 }
 
-/// What a placement gains over another in run time of the C tasks.
+/// What one placement gains over another in run time of the C tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlacementGain {
     /// The placement with the shorter published run time.
     pub of: PolicyName,
     /// The other placement.
     pub over: PolicyName,
-    /// T' / T - 1 in percent: T of the first, T' of the other, both of the same round.
+    /// T' / T - 1, percent: T is the run time under `of`, T' that under `over` in the same round.
     pub t_over_t_minus_1_pct: Interval,
     /// 1 - T / T' in percent.
     pub one_minus_pct: Interval,
-    /// The published figure, percent; `None` where none is published.
+    /// The published figure, percent; `None` if there is none.
     pub published_pct: Option<f64>,
 }
 
-/// A placement that could not be had.
+/// A placement that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacementLeftOut {
     /// The placement.
     pub policy: PolicyName,
-    /// Why, to be read after "left out:".
+    /// The reason, as words after "left out:".
     pub reason: String,
 }

@@ -23,13 +23,13 @@ pub struct PlaceWatchResult {
     pub detector: Detector,
     /// Share of its own speed that a task has beside each kind of neighbour.
     pub speeds: Speeds,
-    /// Where these figures are from.
+    /// The source of `speeds`.
     pub speeds_from: SpeedsFrom,
     /// The cores, with their active tasks.
     pub cores: Vec<WatchedCore>,
-    /// Mean run time of computing tasks over that alone; `None` when nothing computes.
+    /// Mean run time of computing tasks over that of a lone one; `None` when nothing computes.
     pub c_slowdown: Option<f64>,
-    /// The same after the moves.
+    /// `c_slowdown` as predicted after the moves.
     pub c_slowdown_after: Option<f64>,
     /// The moves that the rules ask for, in order.
     pub moves: Vec<AdvisedMove>,
@@ -42,25 +42,25 @@ pub struct PlaceWatchResult {
 pub struct Detector {
     /// Functions of the kernel that are watched.
     pub functions: Vec<String>,
-    /// Why none is watched, so that tasks are known by hints and names; `None` when some are.
+    /// Why no function is watched, so that only hints and names show polling; `None` if some are.
     pub missing: Option<String>,
 }
 
 /// A physical core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatchedCore {
-    /// Its logical CPUs.
+    /// The core's logical CPUs.
     pub cpus: Vec<WatchedCpu>,
 }
 
 /// A logical CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatchedCpu {
-    /// Its number.
+    /// Number of the CPU.
     pub cpu: CpuId,
-    /// Tasks that were active and had this CPU last.
+    /// Tasks that were active and last ran on this CPU.
     pub tasks: Vec<WatchedTask>,
-    /// Run time of a computing task here as a multiple of one alone; `None` without one.
+    /// Run time of a computing task here over that of one alone; `None` without a computing task.
     pub c_slowdown: Option<f64>,
 }
 
@@ -73,29 +73,29 @@ pub struct WatchedTask {
     pub tid: u32,
     /// The thread's name.
     pub name: String,
-    /// Whether it polls.
+    /// True if the task polls.
     pub polls: bool,
-    /// How that is known.
+    /// The evidence that the task polls.
     pub by: SeenBy,
     /// CPU that it used, percent of one.
     pub cpu_pct: f64,
-    /// Why it must stay on its CPUs; `None` when it may be moved.
+    /// Why the task must stay on its CPUs; `None` when it may be moved.
     pub stays: Option<Stays>,
 }
 
-/// How it is known that a task polls.
+/// The evidence that a task polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeenBy {
     /// A hint of the user's.
     Hint,
-    /// It called the kernel's poll functions.
+    /// The task called the kernel's poll functions.
     Kernel,
-    /// It is a submission thread of io_uring (SQPOLL), by its name.
+    /// The task has the name of a submission thread of io_uring (SQPOLL).
     SubmissionThread,
-    /// It has the name of a well-known poller.
+    /// The task has the name of a well-known polling program.
     Name,
-    /// Nothing says that it polls.
+    /// There is no evidence that it polls.
     Nothing,
 }
 
@@ -107,9 +107,9 @@ pub enum Stays {
     PerCpu,
     /// Another kernel thread.
     Kernel,
-    /// It has a real-time or deadline policy.
+    /// The task has a real-time or deadline policy.
     RealTime,
-    /// Somebody gave it fewer CPUs than its control group has.
+    /// The task's affinity has fewer CPUs than its control group.
     Pinned,
     /// A hint says so.
     Hint,
@@ -126,13 +126,13 @@ pub struct AdvisedMove {
     pub tid: u32,
     /// The thread's name.
     pub name: String,
-    /// Whether it polls.
+    /// True if the task polls.
     pub polls: bool,
-    /// Its CPU.
+    /// The CPU on which the task runs now.
     pub from: CpuId,
     /// The CPU that it should be on.
     pub to: CpuId,
-    /// The reason.
+    /// Why the task should move.
     pub why: MoveReason,
 }
 
@@ -140,12 +140,12 @@ pub struct AdvisedMove {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MoveReason {
-    /// Its CPU has more tasks than the other.
+    /// The task's CPU has more tasks than the other CPU.
     Load,
-    /// Its core has more polling tasks than the other.
+    /// The task's core has more polling tasks than the other core.
     Scatter,
-    /// It joins the polling tasks of its core on one CPU.
+    /// The task joins the polling tasks of its core on one CPU.
     Colocate,
-    /// It makes room for a polling task that comes to its CPU.
+    /// The task makes room for a polling task that comes to its CPU.
     Room,
 }

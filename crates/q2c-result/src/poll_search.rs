@@ -1,5 +1,5 @@
-//! The result of `q2c poll search`: families of rules that were searched on some patterns, and
-//! their best set against known rules on patterns of sources that had been held out.
+//! The result of `q2c poll search`: families of rules were searched on some patterns, and the best
+//! were compared with known rules on patterns of sources that had been held out.
 //!
 //! Patterns, sources and losses are those of [`poll_study`](crate::poll_study).
 
@@ -22,27 +22,27 @@ pub struct PollSearchResult {
     pub cost: String,
     /// `closed` (recorded think time) or `open` (recorded arrivals).
     pub arrival: String,
-    /// Simulated time that is dropped at the start.
+    /// Simulated time at the start that does not count.
     pub warm_up_ns: Nanos,
     /// Seed of the wake-up delays, of the points that were tried, and of the resampled sets.
     pub seed: u64,
     /// The figure that is compared: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
-    /// Limits beside the floor on IOPS, in words.
+    /// Limits besides the floor on IOPS, in words.
     pub limits: Vec<String>,
     /// The patterns that were searched on.
     pub searched: Vec<StudiedPattern>,
-    /// The patterns of the sources that were held out, opened once.
+    /// The patterns of the sources that were held out, used only once, after the search.
     pub held_out: Vec<StudiedPattern>,
-    /// Rounds of the search: points anywhere, then points near the best.
+    /// Rounds of the search. The first tries points anywhere, later ones try points near the best.
     pub rounds: u32,
-    /// Configurations that were simulated on the searched patterns, the standard grid among them.
+    /// Configurations that were simulated on the searched patterns, including the standard grid.
     pub configurations: usize,
-    /// The families, the least loss on sources left out of the searched ones first.
+    /// The families, sorted by their loss on searched sources that were left out, least first.
     pub families: Vec<SearchedFamily>,
-    /// What was opened on the patterns held out: finalists, references, the other families' best.
+    /// The rules that were run on the patterns held out, in their roles.
     pub contenders: Vec<Contender>,
-    /// Rules with fewer misses and less CPU than Linux's, by pattern: searched, then held out.
+    /// Rules with fewer misses and less CPU than Linux's, by pattern: searched ones, then held out.
     pub both: Vec<Both>,
     /// Wall time of the simulations, seconds.
     pub seconds: f64,
@@ -53,90 +53,90 @@ pub struct PollSearchResult {
 /// A family of rules that was searched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchedFamily {
-    /// The policy with letters in place of numbers.
+    /// The policy's text, with letters in place of its numbers.
     pub family: String,
-    /// Configurations of it that were tried.
+    /// Number of configurations of the family that were tried.
     pub configurations: usize,
     /// The configuration with the least mean loss on the searched patterns.
     pub best: ScoredPolicy,
-    /// Mean loss with each searched source left out in turn; `None` with a single source.
+    /// Mean loss on each searched source when the others chose; `None` with a single source.
     pub left_out_loss: Option<f64>,
 }
 
-/// A rule that was opened on the patterns held out.
+/// A rule that was run on the patterns held out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Contender {
     /// The policy in full.
     pub policy: String,
-    /// Why it was opened.
+    /// Why the rule was run there.
     pub role: ContenderRole,
-    /// Its losses on the searched patterns; `None` for a reference that was not simulated there.
+    /// Losses on the searched patterns; `None` for a reference that was not simulated there.
     pub searched: Option<ScoredPolicy>,
-    /// Its losses on the patterns held out.
+    /// Losses on the patterns held out.
     pub held_out: ScoredPolicy,
-    /// A finalist against each reference, on the patterns held out.
+    /// Comparisons with each reference on the patterns held out; empty unless this is a finalist.
     pub against: Vec<Against>,
 }
 
-/// Why a rule was opened on the patterns held out.
+/// Why a rule was run on the patterns held out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContenderRole {
-    /// The best of one of the best families: it may win.
+    /// The best rule of one of the best families, which may win.
     Finalist,
-    /// A known rule, which a finalist has to beat.
+    /// A known rule, which a finalist must beat.
     Reference,
-    /// The best of another family, for comparison alone.
+    /// The best rule of another family, for comparison only.
     #[default]
     Other,
 }
 
-/// A finalist against a reference.
+/// A finalist compared with a reference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Against {
     /// The reference's policy.
     pub reference: String,
     /// Patterns on which the finalist loses less.
     pub better: usize,
-    /// Patterns that count.
+    /// Number of patterns that count.
     pub of: usize,
-    /// The reference's loss less the finalist's, mean over the patterns.
+    /// The reference's loss minus the finalist's, mean over patterns; above 0 the finalist wins.
     pub gain: f64,
-    /// 2.5th and 97.5th percentile of the gain over resampled sets of the sources held out.
+    /// 2.5th percentile of the gain over resampled sets of the sources held out.
     pub low: f64,
-    /// See [`Against::low`].
+    /// 97.5th percentile of the gain over the same sets.
     pub high: f64,
 }
 
 impl Against {
-    /// Whether the finalist loses less in nearly all resampled sets.
+    /// True if the finalist loses less in nearly all resampled sets.
     pub fn won(&self) -> bool {
         self.low > 0.0
     }
 }
 
 impl Contender {
-    /// Whether a finalist beats every reference.
+    /// True for a finalist that beats every reference.
     pub fn won(&self) -> bool {
         let finalist = self.role == ContenderRole::Finalist;
         finalist && !self.against.is_empty() && self.against.iter().all(Against::won)
     }
 }
 
-/// Misses and CPU together, on one pattern.
+/// Rules that beat Linux's in misses and CPU at once, on one pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Both {
     /// Name of the pattern.
     pub pattern: String,
-    /// Whether its source was held out.
+    /// True if the pattern's source was held out.
     pub held_out: bool,
-    /// Configurations that were simulated on it, and are ranked.
+    /// Number of ranked configurations that were simulated on the pattern.
     pub tried: usize,
     /// Figures of Linux's rule.
     pub linux: SimulatedFigures,
-    /// Configurations that keep the limits, miss less and take less CPU than Linux's rule.
+    /// Number of these that keep the limits, miss less and use less CPU than Linux's rule.
     pub configurations: usize,
-    /// The one of them with the least CPU.
+    /// The one among these with the least CPU; `None` if there is none.
     pub least: Option<Figures>,
 }
 
@@ -145,7 +145,7 @@ pub struct Both {
 pub struct Figures {
     /// The policy in full.
     pub policy: String,
-    /// Its figures.
+    /// The simulated figures.
     #[serde(flatten)]
     pub gives: SimulatedFigures,
 }

@@ -3,8 +3,8 @@
 //!
 //! A **pattern** is a recording. Its **source** is the device or distribution that it came from. A
 //! **loss** is the share by which the objective of a configuration stays below that of the
-//! pattern's own best; a configuration that breaks a limit on a pattern has no objective there, and
-//! counts as a loss of 1.
+//! pattern's own best, 0..1. A configuration that breaks a limit on a pattern has a loss of 1
+//! there.
 
 use crate::Warning;
 use crate::reproduce::ReproduceVerdict;
@@ -29,23 +29,23 @@ pub struct PollStudyResult {
     pub cost: String,
     /// `closed` (recorded think time) or `open` (recorded arrivals).
     pub arrival: String,
-    /// Simulated time that is dropped at the start.
+    /// Simulated time at the start that does not count.
     pub warm_up_ns: Nanos,
-    /// Seed of the drawn wake-up delays.
+    /// Seed of the random wake-up delays.
     pub seed: u64,
     /// The figure that is compared: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
-    /// Limits beside the floor on IOPS, in words.
+    /// Limits besides the floor on IOPS, in words.
     pub limits: Vec<String>,
     /// Every ranked configuration, in the order of the grid.
     pub configurations: Vec<ScoredPolicy>,
     /// Rules that are not ranked.
     pub not_ranked: Vec<NotRanked>,
-    /// The choice among all ranked configurations; `None` when no pattern has a best one.
+    /// The choice among all ranked configurations; `None` if no pattern has a best configuration.
     pub all: Option<RuleScore>,
-    /// Each rule, the least loss on sources left out first. A formula is a rule of its own.
+    /// Each rule, sorted by its loss on sources left out, least first. A formula counts as a rule.
     pub rules: Vec<RuleScore>,
-    /// The published conclusion beside this result.
+    /// The published conclusion, judged by this result.
     pub published: Published,
     /// Speed of the simulation.
     pub speed: Speed,
@@ -56,11 +56,11 @@ pub struct PollStudyResult {
 /// One pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StudiedPattern {
-    /// Name: that of the file, without its ending.
+    /// Name of the file, without its ending.
     pub name: String,
-    /// The fact `pattern.source` of the trace; without it the pattern's name.
+    /// The fact `pattern.source` of the trace; without such a fact, the pattern's name.
     pub source: String,
-    /// The facts of the trace that describe the pattern, without their prefix `pattern.`.
+    /// Those facts of the trace that describe the pattern, without their prefix `pattern.`.
     pub facts: BTreeMap<String, String>,
     /// Facts of the recording.
     #[serde(flatten)]
@@ -71,11 +71,11 @@ pub struct StudiedPattern {
     pub poll: SimulatedFigures,
     /// Figures of the oracle, which knows every latency.
     pub oracle: SimulatedFigures,
-    /// The floor, IOPS.
+    /// The smallest IOPS that a rule must keep.
     pub floor_iops: f64,
     /// Where the floor comes from, in words.
     pub floor: String,
-    /// The best configuration within the limits; `None`: the pattern then counts for nothing.
+    /// The best configuration within the limits; `None` means that the pattern does not count.
     pub own_best: Option<OwnBest>,
 }
 
@@ -84,9 +84,9 @@ pub struct StudiedPattern {
 pub struct OwnBest {
     /// The policy in full.
     pub policy: String,
-    /// Its figures.
+    /// The configuration's figures.
     pub gives: SimulatedFigures,
-    /// The oracle's objective over its own; below 1 it sleeps past completions, unlike the oracle.
+    /// The oracle's objective over this one's; below 1 if this rule sleeps past completions.
     pub oracle_over: f64,
 }
 
@@ -97,39 +97,39 @@ pub struct ScoredPolicy {
     pub policy: String,
     /// Mean loss over the patterns that count.
     pub mean_loss: f64,
-    /// Greatest loss.
+    /// Largest loss on a pattern.
     pub worst_loss: f64,
-    /// Patterns on which it keeps the limits.
+    /// Number of patterns on which the configuration keeps the limits.
     pub kept: usize,
-    /// Loss by pattern; `None` where a limit is broken, and on patterns that do not count.
+    /// Loss by pattern; `None` if a limit is broken, or if the pattern does not count.
     pub losses: Vec<Option<f64>>,
 }
 
-/// A rule with its parameters free: the best on all patterns, and its worth on left-out ones.
+/// A rule with free parameters: its best on all patterns, and its loss on patterns left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleScore {
-    /// Name of the rule, or the formula; empty for the choice among all of them.
+    /// Name of the rule, or the formula; empty for the choice among all rules.
     pub rule: String,
-    /// Number of its configurations.
+    /// Number of the rule's configurations.
     pub configurations: usize,
     /// The configuration with the least mean loss.
     pub on_average: ScoredPolicy,
-    /// The configuration with the least greatest loss.
+    /// The configuration whose largest loss is the smallest.
     pub worst_case: ScoredPolicy,
-    /// Each pattern left out in turn.
+    /// The losses if each pattern is left out in turn.
     pub patterns_left_out: LeftOutLosses,
-    /// Each source left out in turn, with all of its patterns; `None` with a single source.
+    /// The losses if each source is left out with all its patterns; `None` with a single source.
     pub sources_left_out: Option<LeftOutLosses>,
 }
 
-/// Losses on left-out patterns, each by the best configuration on average over the others.
+/// Losses on left-out patterns, each of the configuration that is best on average on the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeftOutLosses {
     /// Mean loss over the patterns that were left out.
     pub mean_loss: f64,
-    /// Greatest of these losses.
+    /// Largest of these losses.
     pub worst_loss: f64,
-    /// Patterns on which what was chosen without them keeps the limits.
+    /// Number of patterns on which the configuration chosen without them keeps the limits.
     pub kept: usize,
     /// Each pattern that was left out.
     pub each: Vec<LeftOutPattern>,
@@ -142,7 +142,7 @@ pub struct LeftOutPattern {
     pub pattern: usize,
     /// The policy that was chosen without it.
     pub policy: String,
-    /// Its loss on the pattern; `None` where a limit is broken.
+    /// The policy's loss on the pattern; `None` if it breaks a limit there.
     pub loss: Option<f64>,
 }
 
@@ -159,27 +159,26 @@ pub struct NotRanked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyNotRanked {
-    /// Its sleep does not follow the device, so it cannot be carried from pattern to pattern.
+    /// The sleep does not follow the device, so it cannot be compared over several patterns.
     DoesNotFollow,
-    /// It takes interrupts, and where the floor lets one through no sleep takes as little CPU.
+    /// The rule uses interrupts; if they keep the floor, no sleep uses as little CPU.
     TakesInterrupts,
-    /// It takes interrupts, whose cost a constant wake-up delay does not tell.
+    /// The rule uses interrupts, whose cost a constant wake-up delay does not model.
     FreeInterrupts,
 }
 
-/// The published conclusion (`min` with 70 to 90 % is best on average) beside this result.
+/// The published conclusion (`min` with 70 to 90 % is best on average), judged by this result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// The best on average of `min` with 70 to 90 %; `None` when none was ranked.
+    /// The best on average among `min` with 70 to 90 %; `None` when none was ranked.
     pub named: Option<ScoredPolicy>,
-    /// The best on average of everything else; `None` when nothing else was ranked.
+    /// The best on average among all others; `None` when no other was ranked.
     pub others: Option<ScoredPolicy>,
-    /// Sets of as many sources, drawn with repetition: patterns of one source are alike.
+    /// Resampled sets of as many sources, drawn with repetition, as a source's patterns are alike.
     pub resamples: u32,
-    /// Share of these sets in which the best on average is one of `min` with 70 to 90 %.
+    /// Share of these sets in which the best on average is a `min` with 70 to 90 %, 0..1.
     pub share: f64,
-    /// It holds in at least 97.5 % of the resampled sets, and does not in at most 2.5 % of them.
-    /// It cannot be judged where one of the two sides was not ranked, or fewer than three sources
-    /// count.
+    /// `Holds` if the share is at least 97.5 %, `DoesNotHold` if it is at most 2.5 %. It cannot be
+    /// judged if one of the two sides was not ranked, or if fewer than three sources count.
     pub verdict: ReproduceVerdict,
 }

@@ -4,7 +4,7 @@
 use q2c_policy::method::Means;
 use serde::{Deserialize, Serialize};
 
-/// The proof of an effective mode: one entry for each thing that was seen.
+/// The proof of an effective mode: one entry for each observation.
 pub type Proof = Vec<Evidence>;
 
 /// A count or a fact that shows how I/Os were waited for. Counts are over all trials of a method.
@@ -17,12 +17,12 @@ pub enum Evidence {
     Slept(u64),
     /// Sleeps in the kernel's hybrid polling, counted by a probe in a run of its own.
     SleptByProbe {
-        /// Requests that a thread slept for.
+        /// Requests for which a thread slept.
         slept: u64,
-        /// Requests that were polled for.
+        /// Requests that were polled.
         polled: u64,
     },
-    /// Why the probe did not see the kernel's sleeps.
+    /// Why the probe could not observe the kernel's sleeps.
     SleptUnseen(String),
     /// Interrupts of the device; `None` when they could not be read.
     Interrupts(Option<u64>),
@@ -32,9 +32,9 @@ pub enum Evidence {
     RingFlags(String),
     /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     SwitchesPerWait(f64),
-    /// Name of the engine, which says interface and means.
+    /// Name of the engine, which implies interface and means.
     Engine(String),
-    /// The way that I/Os took past the block layer; absent when they went through it.
+    /// The way that I/Os took around the block layer; absent when they went through it.
     Through(String),
     /// Interrupts of the device per I/O; `None` when they could not be read.
     InterruptsPerIo(Option<f64>),
@@ -52,12 +52,12 @@ pub enum Evidence {
     EngineFlags(String),
     /// Kernel threads that submitted for the jobs.
     SqpollThreads(u32),
-    /// Kernel threads that did I/Os which could not be submitted without waiting.
+    /// Kernel threads that executed I/Os which could not be submitted without waiting.
     IoWorkers(u32),
     /// CPUs that each job of an external program used.
     CpusPerJob(f64),
-    /// The program had no warm-up, and its throughput was not looked at for a trend.
+    /// The program had no warm-up, and its throughput was not checked for a trend.
     NoWarmUp,
-    /// The percentiles are those of the worst job, as the program does not tell those of all I/Os.
+    /// The percentiles are those of the worst job, because the program prints none over all I/Os.
     WorstJobsPercentiles,
 }

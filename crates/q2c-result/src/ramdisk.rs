@@ -1,4 +1,4 @@
-//! The RAM devices of a machine.
+//! The result of `q2c ramdisk`: the RAM devices of a machine.
 
 use q2c_model::Bytes;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ pub struct RamDevices {
     pub devices: Vec<RamDevice>,
 }
 
-/// What makes a RAM device.
+/// The maker of a RAM device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Via {
     /// The kernel module `ramdisk_mq`.
     Module,
-    /// A server of q2c, by ublk.
+    /// A server process of q2c, through ublk.
     Ublk,
 }
 
@@ -29,11 +29,11 @@ pub enum Via {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It does.
+    /// The device answers.
     Served,
-    /// Its server has ended: requests wait, and its data can be had again.
+    /// The server has ended: requests wait, and a new server can recover the data.
     Recoverable,
-    /// Its server and its data are gone: requests wait until it is deleted.
+    /// The server and the data are gone: requests wait until the device is deleted.
     Lost,
 }
 
@@ -42,7 +42,7 @@ pub enum State {
 pub struct RamDevice {
     /// Name of the block device.
     pub name: String,
-    /// What makes it.
+    /// The maker of the device.
     pub via: Via,
     /// Capacity.
     #[serde(rename = "size_bytes")]
@@ -50,16 +50,16 @@ pub struct RamDevice {
     /// Logical block.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
-    /// Hardware queues that end requests by themselves.
+    /// Hardware queues that complete requests without polling.
     pub queues: u32,
-    /// Hardware queues whose requests end when somebody polls.
+    /// Hardware queues that complete requests only when they are polled.
     pub poll_queues: u32,
     /// Requests per hardware queue.
     pub depth: u32,
-    /// Service times as they were asked for.
+    /// Service times as asked for; `None` if none were.
     pub service: Option<String>,
-    /// Process of the server.
+    /// Process id of the server; `None` without a server.
     pub server: Option<u32>,
-    /// Whether it answers.
+    /// Whether the device answers.
     pub state: State,
 }

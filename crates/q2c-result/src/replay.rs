@@ -23,7 +23,7 @@ pub struct ReplayResult {
     pub started_unix_s: u64,
     /// Wall time of the whole run, seconds.
     pub seconds: f64,
-    /// False when the run was stopped early. The figures that it has are valid then.
+    /// False when the run was stopped early; the figures that it has are still valid.
     pub complete: bool,
     /// How the trace was replayed.
     pub job: ReplayJob,
@@ -59,7 +59,7 @@ pub struct TraceFacts {
     pub bytes: u64,
     /// Length of the largest request.
     pub largest: Bytes,
-    /// End of the last sector that is asked for on any device of the trace.
+    /// End of the last sector that a request names on any device, as bytes from the device's start.
     pub span: Bytes,
     /// From the first request to the last one, seconds.
     pub length_s: f64,
@@ -67,11 +67,11 @@ pub struct TraceFacts {
     pub completed: u64,
     /// Share of time with nothing in flight, 0..1; `None` without completions.
     pub idle_share: Option<f64>,
-    /// Requests whose time lies before that of the request before them.
+    /// Requests with a time before that of the previous request.
     pub back_in_time: u64,
-    /// Sum of the recorded latencies, seconds; `None` where too few requests have a completion.
+    /// Sum of the recorded latencies, seconds; `None` if too few requests have a completion.
     pub sum_latency_s: Option<f64>,
-    /// The layer that the recorded latencies are of; `None` where they are of both.
+    /// The layer of the recorded latencies; `None` if they are of both layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<Layer>,
 }
@@ -87,28 +87,28 @@ pub struct ReplayTrial {
     pub sum_u2c_intended_s: f64,
     /// Sum of Q2C in the block layer, seconds; `None` without capture.
     pub sum_q2c_s: Option<f64>,
-    /// The means of the capture; `None` without capture.
+    /// The means of the capture; `None` without one.
     pub q2c_source: Option<CapturedBy>,
-    /// I/Os in the sum of Q2C, as they were queued, before they were split.
+    /// I/Os in the sum of Q2C, counted as they were queued, before splits.
     pub q2c_ios: u64,
-    /// The same I/Os with the parts of split ones counted each.
+    /// The same I/Os, with every part of a split one counted.
     pub q2c_parts: u64,
-    /// Reads and writes among `q2c_ios`, less those that were submitted: above 0, some were several
-    /// I/Os before they were queued; below 0, I/Os are missing.
+    /// Reads and writes among `q2c_ios` minus those submitted. Above 0, some became several I/Os
+    /// before they were queued; below 0, I/Os are missing.
     pub q2c_excess: i64,
     /// I/Os that are known to be missing from the sum of Q2C.
     pub q2c_lost: u64,
-    /// Whether the device could not take the trace: by requests in flight, submissions or its end.
+    /// Whether the device was too slow for the trace, by requests in flight, submissions or end.
     pub saturated: bool,
-    /// Requests that were held up by the cap of requests in flight, or by a submission that slept.
+    /// Requests that waited for the cap of requests in flight, or for a submission that slept.
     pub stalled: u64,
     /// Sum of the lateness of these requests, seconds.
     pub stalled_s: f64,
     /// Lateness of all requests, ns.
     pub lateness_ns: Lateness,
-    /// Own lateness, ns: without time in submissions and the requests in `stalled`.
+    /// Own lateness, ns: without the time in submissions, and without the requests in `stalled`.
     pub own_lateness_ns: Lateness,
-    /// Lateness of the last submission, ns; 0 where no time is intended.
+    /// Lateness of the last submission, ns; 0 in modes without intended times.
     pub end_drift_ns: i64,
     /// Requests submitted.
     pub issued: u64,
@@ -120,9 +120,9 @@ pub struct ReplayTrial {
     pub bytes: u64,
     /// Whether the trial can be compared with other trials.
     pub valid: bool,
-    /// Reasons why it cannot; empty when it can.
+    /// Reasons why the trial cannot be compared; empty when it can.
     pub invalid: Vec<Invalid>,
-    /// False when the trial was stopped before the trace's end.
+    /// False when the trial was stopped before the end of the trace.
     pub whole: bool,
     /// Distribution of U2C from the submission, ns.
     pub u2c_ns: Spread,
@@ -134,17 +134,17 @@ pub struct ReplayTrial {
     pub idle_share: f64,
     /// Requests in flight, compared with the recording.
     pub in_flight: InFlight,
-    /// Requests submitted before an overlapping one that precedes them in the trace.
+    /// Requests that were submitted before an earlier request of the trace that they overlap.
     pub order_inversions: u64,
-    /// Requests not done as recorded, by kind; one may count under several.
+    /// Requests that were changed, by kind of change; one request may count under several.
     pub changed: Changes,
-    /// Time of all threads in submissions, seconds; near completion time they limit the replay.
+    /// Time of all threads in submissions, seconds; if near completion time, they limit the replay.
     pub submission_s: f64,
     /// CPU time of the submitting threads, seconds.
     pub submitter_cpu_s: f64,
     /// CPU time of reading the trace, recording and capturing, seconds.
     pub reader_cpu_s: f64,
-    /// The trial in equal parts of its time.
+    /// The trial, divided in parts of equal time.
     pub windows: Vec<ReplayWindow>,
 }
 
@@ -203,7 +203,7 @@ pub struct Spread {
     pub p999: f64,
     /// Largest.
     pub max: f64,
-    /// A share of the requests, 0..1, and the latency that they do not exceed.
+    /// Pairs of a share of the requests, 0..1, and the latency that this share does not exceed, ns.
     pub curve: Vec<(f64, f64)>,
 }
 
@@ -214,31 +214,31 @@ pub struct InFlight {
     pub mean: f64,
     /// Most requests of one device in flight at a submission, the new request included.
     pub most: u64,
-    /// Mean over the recording's time; `None` where too few requests have a completion.
+    /// Mean over the recording's time; `None` if too few requests have a completion.
     pub recorded_mean: Option<f64>,
-    /// As `most`, of the recording; `None` where too few requests have a completion.
+    /// `most` of the recording; `None` if too few requests have a completion.
     pub recorded_most: Option<u64>,
-    /// Sum of |in flight before a request here - in the recording| over that of the recording;
-    /// `None` where it is unknown or 0.
+    /// Sum over the requests of |number in flight before it here - in the recording|, divided by
+    /// the recording's sum; `None` if that is unknown or 0.
     pub error: Option<f64>,
 }
 
 /// A part of a trial's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayWindow {
-    /// Begin of the window, seconds from the schedule's start.
+    /// Start of the window, seconds from the schedule's start.
     pub from_s: f64,
     /// Length of the window, seconds.
     pub length_s: f64,
-    /// Requests of the recording in it; `None` in modes without recorded times.
+    /// Requests of the recording in this window; `None` in modes without recorded times.
     pub recorded_ios: Option<u64>,
     /// Requests submitted in the window.
     pub ios: u64,
-    /// Mean in flight in the recording; `None` without completions or recorded times.
+    /// Mean number in flight in the recording; `None` without completions or recorded times.
     pub recorded_in_flight: Option<f64>,
-    /// Requests in flight, mean.
+    /// Mean number of requests in flight.
     pub in_flight: f64,
-    /// Largest lateness, ns.
+    /// Largest lateness of a submission, ns.
     pub latest_ns: u64,
     /// Sum of U2C of the requests submitted in the window, seconds.
     pub sum_u2c_s: f64,
@@ -254,7 +254,7 @@ pub struct ReplayJob {
     pub engine: String,
     /// Number of submitting threads of each target.
     pub submitters: u32,
-    /// How requests are shared out among the threads.
+    /// How requests are divided among the threads.
     pub by: ShareBy,
     /// CPUs of the submitting threads, taken in turn; empty when the kernel chooses.
     pub cpus: Vec<CpuId>,
@@ -262,7 +262,7 @@ pub struct ReplayJob {
     pub spin: bool,
     /// Most requests in flight of each submitting thread.
     pub in_flight_cap: u32,
-    /// How offsets that the target does not have are changed.
+    /// What happens to offsets that the target does not have.
     pub offsets: Fit,
     /// Treatment of writes.
     pub writes: Writes,
@@ -274,23 +274,23 @@ pub struct ReplayJob {
     pub on_error: OnError,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// How the targets were written before each trial; `None` when they were not.
+    /// How the targets are written before each trial; `None` when they are not.
     pub precondition: Option<String>,
-    /// Trials asked for.
+    /// Number of trials asked for.
     pub trials: u32,
     /// Seed of simulated devices and of the order of trials.
     pub seed: u64,
-    /// The process whose requests were replayed, by name or number; `None` for those of all.
+    /// Name or number of the process whose requests were replayed; `None` for all processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
 }
 
-/// A reason why a trial cannot be compared with others; as a text its `id`.
+/// A reason why a trial cannot be compared with others. Its text is its `id`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Invalid {
-    /// It was stopped before the trace's end.
+    /// The trial was stopped before the end of the trace.
     Stopped,
     /// Requests failed.
     Failed {
@@ -299,11 +299,11 @@ pub enum Invalid {
         /// The first error, in the system's words.
         first: String,
     },
-    /// Always busy with far less in flight than the trace: its own speed was measured.
+    /// The replayer was always busy with far less in flight than the trace: it was the limit.
     ReplayerBound,
-    /// The capture saw fewer I/Os than were submitted, so its sum is of something else.
+    /// The capture saw fewer I/Os than were submitted, so its sum lacks some.
     PartlyCaptured {
-        /// I/Os that the capture saw, those that it lost included.
+        /// I/Os that the capture saw, including those that it then lost.
         seen: u64,
         /// I/Os that it should have seen.
         expected: u64,
@@ -312,13 +312,13 @@ pub enum Invalid {
     Late {
         /// Own lateness at the 99th percentile, ns.
         p99_ns: f64,
-        /// Own lateness up to which the trial would be valid.
+        /// Largest own lateness with which the trial would be valid.
         allowed: Nanos,
         /// Whether there were more CPUs than submitting threads.
         spare_cpus: bool,
         /// Whether the submitting threads spun.
         spin: bool,
-        /// CPUs busy with other work before the run, where more than on a quiet machine.
+        /// CPUs busy with other work before the run; `None` if no more than on a quiet machine.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         busy_cpus: Option<f64>,
     },

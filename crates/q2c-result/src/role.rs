@@ -1,11 +1,11 @@
-//! Why `tune` tried a method.
+//! The reasons for which `tune` tries a method.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 words! {
-    /// Why a method was tried first, which does not rate it (docs/how-tune-works.md#roles).
-    /// Journals hold the joined word (`below-floor`), results the [`text`](Role::text).
+    /// Why a method was tried first. A role does not rate it (docs/how-tune-works.md#roles).
+    /// Journals store a word without blanks (`below-floor`), results the [`text`](Role::text).
     pub enum Role, journal_word {
         /// Interrupts and classic polling: tried in every run.
         Baseline = "baseline",
@@ -13,19 +13,19 @@ words! {
         Linux = "linux",
         /// The rule that the published study found best: tried in every run.
         Published = "published",
-        /// The kernel's own hybrid polling. The referee never orders it; a study adds it.
+        /// The kernel's own hybrid polling. `tune` never chooses it by itself; a study adds it.
         Kernel = "kernel",
         /// A rule that the user wrote or named.
         User = "user",
-        /// The highest robust objective by simulation.
+        /// The rule with the highest robust objective by simulation.
         Robust = "robust",
-        /// The highest objective of rules that simulation puts 0.8 standard errors above the floor.
+        /// The highest objective among rules simulated to be 0.8 standard errors above the floor.
         Safe = "safe",
-        /// The highest objective of rules that simulation puts at or above the floor on average.
+        /// The highest objective among rules that simulation puts at or above the floor on average.
         Sharp = "sharp",
         /// The highest robust objective among the rules of one name.
         Family = "family",
-        /// The best robust objective among rules simulated up to 8 % below the floor.
+        /// The highest robust objective among rules that are simulated up to 8 % below the floor.
         BelowFloor = "below-floor",
         /// One of up to three rules spread over the simulated Pareto front of IOPS against CPU.
         Front = "front",
@@ -33,7 +33,7 @@ words! {
 }
 
 impl Role {
-    /// Its text in results and tables.
+    /// The role's text in results and tables.
     pub fn text(self) -> &'static str {
         match self {
             Role::BelowFloor => "below floor",
@@ -54,12 +54,12 @@ impl fmt::Display for Role {
 pub enum CellRole {
     /// A role that this version knows.
     Known(Role),
-    /// The word of another version.
+    /// A word that only another version knows.
     Other(String),
 }
 
 impl CellRole {
-    /// Its text in results and tables.
+    /// The role's text in results and tables.
     pub fn text(&self) -> &str {
         match self {
             CellRole::Known(role) => role.text(),

@@ -1,4 +1,4 @@
-//! The runs that lie in a folder.
+//! The result of `q2c runs`: the runs in a folder.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,34 +16,34 @@ pub struct RunsResult {
     pub runs: Vec<ListedRun>,
 }
 
-/// How far a run came.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {
-    /// A process works on it now.
+    /// A process works on the run at this moment.
     Running,
-    /// It has all of its trials, and its result.
+    /// The run has all of its trials and its result.
     Complete,
-    /// It was stopped early, and can be gone on with.
+    /// The run was stopped early and can be continued.
     Interrupted,
-    /// Its process was killed, and it can be gone on with.
+    /// The run's process was killed; the run can be continued.
     Crashed,
-    /// Its folder cannot be read.
+    /// The run's folder cannot be read.
     Unreadable,
 }
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedRun {
-    /// Its folder.
+    /// Path of the run's folder.
     pub path: String,
-    /// Its name: the command, as `tune`; `None` where the folder cannot be read.
+    /// Name of the command, such as `tune`; `None` if the folder cannot be read.
     pub name: Option<String>,
-    /// What it ran on, where it was on something.
+    /// The target; `None` if the run has none.
     pub target: Option<String>,
     /// Start, Unix time in seconds.
     pub started_unix_s: Option<u64>,
-    /// How far it came.
+    /// State of the run.
     pub end: RunEnd,
     /// Why the folder cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,33 +17,33 @@ pub struct ScaleResult {
     pub version: String,
     /// Start, Unix time in seconds.
     pub started_unix_s: u64,
-    /// The measured run; `None` when all is from a file of parameters.
+    /// The measured run; `None` when all parameters are from a file.
     pub run: Option<MeasuredCurve>,
     /// The file of parameters as the user named it; `None` without one.
     pub parameters_file: Option<String>,
-    /// Cores up to which jobs get a core of their own.
+    /// Largest number of jobs of which each gets a core of its own.
     pub cores: u32,
-    /// Most jobs of the prediction.
+    /// Largest number of jobs in the prediction.
     pub jobs: u32,
-    /// What was predicted with.
+    /// The parameters of the prediction.
     pub parameters: Parameters,
     /// Throughput over the number of jobs, ascending.
     pub curve: Vec<CurvePoint>,
-    /// Most jobs up to which each one adds a tenth of the first's throughput; `None` for no end.
+    /// Most jobs of which each adds a tenth of the first job's throughput; `None` for no end.
     pub ends_at: Option<u32>,
-    /// Ends of the interval of `ends_at`, `None` if unknown; the upper one also beyond the curve.
+    /// Interval of `ends_at`; `None` if unknown. An upper end of `None` lies beyond the curve.
     pub ends_between: Option<(u32, Option<u32>)>,
-    /// What limits the throughput there; `None` where nothing is known of an end.
+    /// What limits the throughput there; `None` if no limit is known.
     pub resource: Option<Resource>,
-    /// Number of jobs with the highest predicted throughput, when it falls behind it for sure.
+    /// Number of jobs with the highest predicted throughput, if it surely falls beyond that number.
     pub peak: Option<u32>,
     /// Whether the evidence suffices for an answer.
     pub answer: Answer,
-    /// Throughput that would be added behind the end if a resource had no limit, the largest first.
+    /// Throughput gained beyond the end if a resource had no limit, the largest gain first.
     pub what_if: Vec<WhatIf>,
-    /// Mean error when each measured point is predicted from the others, percent.
+    /// Mean error of predicting each measured point from the others, percent.
     pub leave_out_error_pct: Option<f64>,
-    /// Resampled predictions behind the intervals.
+    /// Number of resampled predictions that give the intervals.
     pub resamples: u32,
     /// Seed of the resampling.
     pub seed: u64,
@@ -51,7 +51,7 @@ pub struct ScaleResult {
     pub warnings: Vec<Warning>,
 }
 
-/// The measured curve that a prediction begins with.
+/// The measured curve that a prediction starts from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredCurve {
     /// Path of the run as the user gave it.
@@ -68,7 +68,7 @@ pub struct MeasuredCurve {
     pub rw: String,
     /// Physical cores of the machine that it was measured on.
     pub physical_cores: u32,
-    /// Most jobs that the parameters follow from; 0 when all are from a file.
+    /// Most jobs of a point that the parameters were fitted to; 0 when all are from a file.
     pub fitted_up_to: u32,
     /// Facts of that machine.
     pub machine: Machine,
@@ -87,22 +87,22 @@ words! {
         CacheLine = "cache_line",
         /// Requests (tags) of the hardware queues.
         Tags = "tags",
-        /// What the device serves at once.
+        /// The number of requests that the device serves at once.
         Device = "device",
     }
 }
 
-/// How much the evidence says.
+/// What the evidence allows to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Scaling ends within the curve.
     Ends,
-    /// A limit is known, and lies beyond the curve.
+    /// A limit is known, but lies beyond the curve.
     Beyond,
-    /// A limit shows, but may end scaling anywhere in a wide range: no `ends_at`.
+    /// A limit is visible, but scaling may end anywhere in a wide range, so `ends_at` is `None`.
     Uncertain,
-    /// The measured points show no limit: where scaling ends cannot be predicted.
+    /// The measured points show no limit, so the end of scaling cannot be predicted.
     NothingSeen,
 }
 
@@ -113,22 +113,22 @@ pub struct CurvePoint {
     pub jobs: u32,
     /// I/Os per second: the median of the trials, or the prediction.
     pub iops: f64,
-    /// Lower end: the smallest trial, or the 2.5th percentile of resampled predictions.
+    /// Lower end of the interval: the smallest trial, or the 2.5th percentile of the predictions.
     pub low: f64,
-    /// Upper end, likewise.
+    /// Upper end of the interval: the largest trial, or the 97.5th percentile of the predictions.
     pub high: f64,
-    /// Whether this was measured. Everything else is a prediction.
+    /// True if the point was measured, false if it is a prediction.
     pub measured: bool,
 }
 
-/// The gain of a resource without a limit.
+/// The gain if a resource had no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
     /// The resource.
     pub resource: Resource,
     /// Number of jobs at which the throughputs are compared.
     pub jobs: u32,
-    /// Throughput that is added, percent.
+    /// Additional throughput, percent.
     pub gain_pct: f64,
 }
 
@@ -139,31 +139,31 @@ pub struct Parameters {
     pub depth: u32,
     /// Time of an I/O on its core, without the lock.
     pub cpu_ns: Value,
-    /// Time in which an I/O needs nothing that others share.
+    /// Time in which an I/O uses no shared resource.
     pub rest_ns: Value,
-    /// What each further core adds to an I/O by a shared cache line; 0 without one.
+    /// Time that each further core adds to an I/O through a shared cache line; 0 without one.
     pub line_ns: Value,
     /// Time for which a lock is held when nobody waits; 0 without one.
     pub lock_ns: Value,
-    /// What each waiter adds to that time, as a share of it.
+    /// What each waiter adds to that time, as a share of `lock_ns`.
     pub lock_growth: Value,
-    /// Standard deviation of the lock's time over its mean.
+    /// Standard deviation of the lock's time divided by its mean.
     pub lock_cv: f64,
-    /// Hardware queues; `None` where requests have no limit.
+    /// Hardware queues; `None` if requests have no limit.
     pub queues: Option<u32>,
-    /// Requests of each queue; `None` where they have no limit.
+    /// Requests of each queue; `None` if they have no limit.
     pub tags: Option<u32>,
     /// Time of a request in the device when it does not wait.
     pub device_ns: Value,
-    /// Standard deviation of that time over its mean.
+    /// Standard deviation of `device_ns` divided by its mean.
     pub device_cv: f64,
     /// Requests that the device serves at once; `None` when no limit is known.
     pub device_parallel: Option<Value>,
-    /// The block layer's stage that shows lock or cache line; `None` without a measured one.
+    /// The block-layer stage that shows the lock or cache line; `None` if none was measured.
     pub shared_stage: Option<String>,
 }
 
-/// A parameter and its interval.
+/// A parameter with its interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// The value.

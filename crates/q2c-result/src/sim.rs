@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.poll-sim/1";
 
-/// What was simulated, on which trace and at which costs, and the outcomes.
+/// The trace, the costs, and the outcome of each method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimResult {
     /// [`SCHEMA`].
@@ -20,15 +20,15 @@ pub struct SimResult {
     pub lanes: usize,
     /// I/Os of all lanes.
     pub ios: u64,
-    /// What the trace was taken as, what was left out, and what was assumed.
+    /// How the trace was interpreted, what was left out, and what was assumed.
     pub taken_as: TakenAs,
     /// The costs that were simulated with, in words.
     pub cost: String,
-    /// Simulated time that is dropped at the start.
+    /// Simulated time at the start that does not count.
     pub warm_up_ns: Nanos,
     /// Simulated time that counts.
     pub measure_ns: Nanos,
-    /// Seed of the drawn wake-up delays.
+    /// Seed of the random wake-up delays.
     pub seed: u64,
     /// Classic polling, the oracle, and the rules in the order given.
     pub methods: Vec<SimMethod>,
@@ -37,29 +37,29 @@ pub struct SimResult {
     pub warnings: Vec<Warning>,
 }
 
-/// One method and its outcome.
+/// One method with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimMethod {
     /// Name of the method: `poll`, `oracle`, or `hybrid:` and the rule with its parameters.
     pub method: String,
-    /// I/Os counted.
+    /// Number of I/Os that count.
     pub ios: u64,
-    /// The figures of these I/Os.
+    /// The figures of the I/Os that count.
     #[serde(flatten)]
     pub gives: SimulatedFigures,
-    /// The windows of a rule with a formula; `None` for other rules.
+    /// The windows of a rule with a formula; `None` for any other rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<FormulaWindows>,
 }
 
-/// Windows that a formula saw, those of the warm-up included.
+/// Windows that a formula saw, including those of the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormulaWindows {
     /// All windows.
     pub all: u64,
-    /// Those with a negative time.
+    /// Windows in which the formula gave a negative time.
     pub negative: u64,
-    /// Those without a number.
+    /// Windows in which the formula gave no number.
     pub undefined: u64,
 }
 

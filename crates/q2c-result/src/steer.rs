@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.steer/1";
 
-/// The result of steering the kernel's own hybrid polling of a device.
+/// The outcome of steering the kernel's own hybrid polling of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteerResult {
     /// [`SCHEMA`].
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// How it ended: `asked` (its time was over) or `signal`.
+    /// Why it ended: `asked` (its time was over) or `signal`.
     pub ended: String,
     /// Facts of the device.
     pub device: Device,
@@ -23,9 +23,9 @@ pub struct SteerResult {
     pub seconds: f64,
     /// Completions that the rule saw.
     pub completions: u64,
-    /// Completions that the rule did not see, because the buffers were full.
+    /// Lost completions, which the rule did not see because the buffers were full.
     pub lost: u64,
-    /// Reads and writes that nobody polled for: the rule is not made from them.
+    /// Reads and writes that nobody polled for; the rule does not learn from them.
     pub unpolled: u64,
     /// Number of values written to `io_poll_delay`.
     pub writes: u64,
@@ -33,8 +33,8 @@ pub struct SteerResult {
     pub last_delay: i64,
     /// Whether requests of several sizes or directions shared the one value.
     pub mixed: bool,
-    /// CPU of q2c, percent of one; the probe's is part of the requests'.
+    /// CPU of q2c, percent of one CPU; the probe's CPU time counts for the requests' threads.
     pub own_cpu_pct: f64,
-    /// Whether the setting was put back, in words.
+    /// Whether the setting was restored, in words.
     pub restored: String,
 }

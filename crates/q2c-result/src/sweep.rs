@@ -22,31 +22,31 @@ pub struct SweepResult {
     pub cost: String,
     /// `closed` (recorded think time) or `open` (recorded arrivals).
     pub arrival: String,
-    /// Simulated time that is dropped at the start.
+    /// Simulated time at the start that does not count.
     pub warm_up_ns: Nanos,
-    /// Simulated time that counts, as it was asked for.
+    /// Simulated time that counts, as asked for; `None` takes each trace's length.
     pub measure_ns: Option<Nanos>,
-    /// Simulated time that counted, by trace.
+    /// Simulated time that counted, one for each trace.
     pub measured_ns: Vec<Nanos>,
-    /// Seed of the drawn wake-up delays.
+    /// Seed of the random wake-up delays.
     pub seed: u64,
     /// The figure that "best" refers to: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
     /// Limits in words.
     pub limits: Vec<String>,
-    /// Every configuration on every trace: trace by trace, in the same order on each.
+    /// Every configuration on every trace: trace by trace, the configurations always in one order.
     pub cells: Vec<SimCell>,
     /// The answer of each trace.
     pub answers: Vec<SweepAnswer>,
     /// The best configuration on average over all traces; `None` when none keeps the limits.
     pub best: Option<Best>,
-    /// The configuration whose lowest share of a trace's best is highest; `None` with one trace.
+    /// The configuration with the highest smallest share of a trace's best; `None` with one trace.
     pub best_worst_case: Option<Best>,
-    /// Indices into `cells`: each trace's Pareto front of IOPS against CPU.
+    /// Indices into `cells` of each trace's Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
-    /// The bound of a rule that knows each latency: of the only trace, or the mean over all.
+    /// The bound by a rule that knows each latency: on the only trace, or the mean over all.
     pub oracle: SimulatedFigures,
-    /// The time line of one configuration, when it was made.
+    /// The time line of one configuration; `None` if none was made.
     pub timeline: Option<Timeline>,
     /// Speed of the sweep.
     pub speed: Speed,
@@ -59,7 +59,7 @@ pub struct SweepResult {
 pub struct SweepInput {
     /// Path as the user gave it.
     pub path: String,
-    /// What the trace was taken as, what was left out, and what was assumed.
+    /// How the trace was interpreted, what was left out, and what was assumed.
     pub taken_as: TakenAs,
     /// Number of lanes.
     pub lanes: usize,
@@ -67,9 +67,9 @@ pub struct SweepInput {
     pub ios: u64,
     /// Block sizes that occur.
     pub sizes: Vec<Bytes>,
-    /// Length of the trace in classic polling.
+    /// Length of the trace under classic polling.
     pub span_ns: Nanos,
-    /// From the submission's return to the reaping, ns: least, 10 %, 50 %, 99 %, largest.
+    /// Times from the submission's return to the reaping, ns: minimum, p10, p50, p99, maximum.
     pub latency_ns: [f64; 5],
 }
 
@@ -86,10 +86,10 @@ pub struct SimCell {
     pub params: BTreeMap<String, f64>,
     /// Largest block size of the trace.
     pub bs: Bytes,
-    /// Whether it keeps floor and limits; `None` where only the floor is known.
+    /// Whether it keeps floor and limits; `None` if only the floor is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
-    /// The objective over that of the trace's best; `None` where it may not be chosen.
+    /// The objective over that of the trace's best; `None` if the cell may not be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// The simulated figures.
@@ -104,7 +104,7 @@ pub struct Best {
     pub policy: String,
     /// Indices of the configuration's cells, one per trace.
     pub cells: Vec<usize>,
-    /// The objective over that of each trace's best: the mean, or the least for the worst case.
+    /// The objective over each trace's best: the mean, or for the worst case the minimum.
     pub share: f64,
 }
 
@@ -115,44 +115,44 @@ pub struct SweepAnswer {
     pub input: usize,
     /// Figures of classic polling.
     pub poll: SimulatedFigures,
-    /// Figures of the rule of Linux until 6.3, whether it was in the sweep or not.
+    /// Figures of the rule of Linux up to 6.3, even if it was not in the sweep.
     pub linux: SimulatedFigures,
     /// Figures of the oracle, which no rule can beat.
     pub oracle: SimulatedFigures,
-    /// Figures of interrupts; `None` where the costs do not have theirs.
+    /// Figures of interrupts; `None` if the costs lack them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt: Option<SimulatedFigures>,
-    /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
+    /// Index into `cells` of the best configuration; `None` when none keeps the limits.
     pub best: Option<usize>,
-    /// Index of the one with the most KIOPS/core of those that may be chosen, limits or not.
+    /// Index of the choosable cell with the most KIOPS/core, even if it breaks the limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_kiops_per_core: Option<usize>,
-    /// The same for the most IOPS.
+    /// Index of the choosable cell with the most IOPS, even if it breaks the limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_iops: Option<usize>,
-    /// Where no configuration keeps the limits, index of the one that is nearest to them.
+    /// If no configuration keeps the limits, index of the one that comes nearest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<usize>,
-    /// The IOPS floor and where it comes from, in words.
+    /// The IOPS floor and its origin, in words.
     pub floor: String,
     /// The floor, IOPS.
     pub floor_iops: f64,
-    /// CPU per I/O that the best configuration saves over what the oracle saves (above 1 it sleeps
-    /// past completions); `None` without a best one, or where the oracle saves none.
+    /// CPU per I/O that the best configuration saves, divided by the oracle's saving (above 1 it
+    /// sleeps past completions); `None` without a best one, or if the oracle saves none.
     pub of_oracle: Option<f64>,
-    /// KIOPS/core of the best over that of Linux's rule; `None` where there is no such ratio.
+    /// KIOPS/core of the best over that of Linux's rule; `None` if there is no such ratio.
     pub of_linux: Option<f64>,
-    /// Indices into `cells`: the Pareto front of IOPS against CPU.
+    /// Indices into `cells` of the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
     /// The neighbours of the best configuration in the grid.
     pub neighbours: Vec<Neighbour>,
-    /// Whether the best can recover from oversleep, in words; empty when it can or has no bound.
+    /// Whether the best can recover from oversleep, in words; empty if it can or has no bound.
     pub stability: String,
     /// Remarks about rules on this trace.
     pub notes: Vec<String>,
 }
 
-/// A configuration one step beside the best one in the grid.
+/// A configuration one step of a parameter away from the best one in the grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// The parameter that differs.
@@ -172,17 +172,17 @@ pub struct Timeline {
     pub policy: String,
     /// Index of the trace in `inputs`.
     pub input: usize,
-    /// When each submission returned, ns from the trace's start.
+    /// Times at which the submissions returned, ns from the trace's start.
     pub at_ns: Vec<f64>,
-    /// Latency of the device, ns.
+    /// Latencies of the device, ns.
     pub latency_ns: Vec<f64>,
-    /// Sleep asked, ns; 0 when the I/O did not sleep.
+    /// Sleeps asked, ns; 0 when the I/O did not sleep.
     pub asked_ns: Vec<f64>,
-    /// From the submission's return to the reaping, ns.
+    /// Times from the submission's return to the reaping, ns.
     pub woke_ns: Vec<f64>,
-    /// Whether the I/O was complete when its sleep ended.
+    /// True for each I/O that was complete when its sleep ended.
     pub missed: Vec<bool>,
-    /// I/Os of the lane that are not shown.
+    /// Number of the lane's I/Os that are not shown.
     pub left_out: u64,
 }
 

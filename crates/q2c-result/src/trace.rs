@@ -1,9 +1,9 @@
-//! The result of `q2c trace info`, and of the commands that make a trace.
+//! The results of `q2c trace info` and `q2c trace columns`, and of commands that make a trace.
 
 use q2c_model::{TraceMeta, TraceSummary};
 use serde::{Deserialize, Serialize};
 
-/// A trace's own description, and what was counted in its records.
+/// A trace's own description, and counts over its records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceInfo {
     /// Path of the trace as the user gave it.
@@ -16,7 +16,7 @@ pub struct TraceInfo {
     pub summary: TraceSummary,
 }
 
-/// The result of `q2c trace columns`: those of a trace file, and what CSV may have of them.
+/// The result of `q2c trace columns`: the columns of a trace file, and the fields of CSV files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceColumns {
     /// Version of the trace file's columns.
@@ -30,27 +30,27 @@ pub struct TraceColumns {
 /// A column of a trace file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceColumn {
-    /// Its name in the file.
+    /// Name of the column in the file.
     pub name: String,
-    /// Type of its cells: `uint64`, `uint32`, `int32`, `bool` or `string`.
+    /// Type of the cells: `uint64`, `uint32`, `int32`, `bool` or `string`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Unit of its cells; empty for names and plain numbers.
+    /// Unit of the cells; empty for names and plain numbers.
     pub unit: String,
-    /// Whether cells are null where the source does not tell the value.
+    /// True if cells are null when the source lacks the value.
     pub optional: bool,
-    /// What its cells hold.
+    /// What the cells hold.
     pub meaning: String,
 }
 
 /// A field that a column of a CSV file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CsvColumn {
-    /// Its name in a column map.
+    /// Name of the field in a column map.
     pub name: String,
-    /// What its cells hold; `None` for a field that has the name of a trace's column.
+    /// What the cells hold; `None` for a field with the name of a trace's column.
     pub meaning: Option<String>,
-    /// Headers that are taken as this field without a map.
+    /// CSV headers that mean this field when there is no column map.
     pub headers: Vec<String>,
 }
 

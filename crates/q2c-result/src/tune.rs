@@ -22,9 +22,9 @@ pub struct TuneResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// When, where and how long it ran.
+    /// When and where the run was made, and how long it took.
     pub provenance: Provenance,
-    /// False when the run was stopped early. The figures that it has are valid then.
+    /// False when the run was stopped early; the figures that it has are still valid.
     pub complete: bool,
     /// The job that was measured.
     pub job: Job,
@@ -46,13 +46,13 @@ pub struct TuneResult {
     pub lessons: Vec<Lesson>,
     /// Errors of the predictions, over sleeping cells.
     pub fidelity: Fidelity,
-    /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
+    /// CPU time per I/O of the null engine while it records, ns: q2c's own cost.
     pub harness_floor_ns: f64,
-    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns.
+    /// CPU time per I/O of the null engine without records and timestamps, ns.
     pub harness_bare_ns: f64,
-    /// Methods that do not exist here, with their reasons.
+    /// Methods that cannot run here, with their reasons.
     pub unavailable: Vec<Unavailable>,
-    /// The program that the workload copies; `None` for a workload that was named.
+    /// The program that the workload copies; `None` for a workload that the user described.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
     /// Conditions under which this result misleads.
@@ -62,7 +62,7 @@ pub struct TuneResult {
 /// A method that could not be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// The method that does not exist here.
+    /// The method that cannot run here.
     pub method: Method,
     /// The reason in words.
     pub reason: String,
@@ -75,12 +75,12 @@ pub struct Job {
     pub engine: String,
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
-    /// Sleep of a foreground thread between I/Os, ns; `None` where it submits at once.
+    /// Sleep of a foreground thread between I/Os, ns; `None` if it submits at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_ns: Option<f64>,
     /// Block sizes, in the order measured.
     pub block_sizes: Vec<Bytes>,
-    /// Number of foreground threads, with depth 1 each.
+    /// Number of foreground threads, each with depth 1.
     pub jobs: u32,
     /// CPUs of the foreground threads.
     pub cpus: Vec<CpuId>,
@@ -88,7 +88,7 @@ pub struct Job {
     pub background: Vec<String>,
     /// Length of a trial, seconds.
     pub trial_seconds: f64,
-    /// Trials that an answer needs. Methods that lost early have fewer.
+    /// Number of trials that an answer needs. Methods that lost early have fewer.
     pub trials: u32,
     /// The figure that "best" refers to: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
@@ -103,27 +103,27 @@ pub struct Job {
 pub struct Cell {
     /// Block size of the requests.
     pub bs: Bytes,
-    /// The method, in two fields of the JSON: `method` and `policy`, the sleep rule with its
-    /// parameters (of `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's
-    /// own).
+    /// The method; in JSON the fields `method` and `policy`, which is the sleep rule with its
+    /// parameters. For `hybrid-kernel` it is the fixed sleep, such as `57us`, or empty for the
+    /// kernel's own.
     #[serde(flatten, with = "parts")]
     pub method: Method,
     /// Why the method was tried first.
     pub role: CellRole,
     /// Whether the method sleeps before it polls.
     pub sleeping: bool,
-    /// Medians over the trials, predicted from their polled slices; `None` for poll and the kernel.
+    /// Mean prediction over the trials from their polled slices; `None` for poll and the kernel.
     pub predicted: Option<Prediction>,
-    /// The prediction from the first recording; the device's drift is between the two.
+    /// The prediction from the first recording; it differs by the device's drift.
     pub predicted_first: Option<Prediction>,
     /// The figures of the trials.
     pub measured: Measured,
-    /// The figures of each trial over those of its polled slices, or of the kernel's classic
-    /// polling before and after it; verdicts stand on them. `None` without trials.
+    /// Each trial's figures over its polled slices (for the kernel's methods, over classic polling
+    /// before and after it). Verdicts use these. `None` without trials.
     pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
-    /// Figures by interval of one trial, the median one by IOPS.
+    /// Figures by interval of the trial with the median IOPS.
     pub series: Series,
     /// Distribution of the latency (U2C) over all trials: pairs of quantile (0..1) and nanoseconds.
     pub latency_quantiles: Vec<(f64, f64)>,
@@ -138,9 +138,9 @@ pub struct Prediction {
     /// Speed, cost and sleeps of all foreground jobs.
     #[serde(flatten)]
     pub rates: Rates<f64>,
-    /// Thousand I/Os per second and busy CPU of the machine, less the idle baseline.
+    /// Thousand I/Os per second per busy CPU of the machine; the idle baseline is subtracted.
     pub kiops_per_core: f64,
-    /// Latency (U2C): 99th percentile, ns.
+    /// 99th percentile latency (U2C), ns.
     pub p99_ns: f64,
 }
 
@@ -160,14 +160,14 @@ pub struct Measured {
     /// Speed, cost and sleeps of all foreground jobs.
     #[serde(flatten)]
     pub rates: Rates<Interval>,
-    /// Thousand I/Os per second and busy CPU of the machine.
+    /// Thousand I/Os per second per busy CPU of the machine.
     pub kiops_per_core: Interval,
     /// Mean sleep from call to return over the I/Os that slept, ns.
     pub slept_ns: Interval,
     /// Latencies (U2C).
     #[serde(flatten)]
     pub latencies: Latencies<Interval>,
-    /// Busy CPUs of the whole machine, less the idle baseline.
+    /// Busy CPUs of the whole machine; the idle baseline is subtracted.
     pub busy_cpus: Interval,
     /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: Interval,
@@ -182,14 +182,14 @@ pub struct Series {
     pub interval_s: f64,
     /// End of each interval, seconds from the trial's start.
     pub t_s: Vec<f64>,
-    /// Speed, cost and sleeps of all lanes; `None` where an interval has no reading.
+    /// Speed, cost and sleeps of all lanes; `None` if an interval has no reading.
     #[serde(flatten)]
     pub rates: Rates<Vec<Option<f64>>>,
     /// Mean sleep from call to return, ns.
     pub slept_ns: Vec<f64>,
-    /// Latency (U2C): mean, ns.
+    /// Mean latency (U2C), ns.
     pub mean_ns: Vec<f64>,
-    /// Latency (U2C): 99th percentile, ns.
+    /// 99th percentile latency (U2C), ns.
     pub p99_ns: Vec<f64>,
 }
 
@@ -200,9 +200,9 @@ pub struct Calibration {
     pub bs: Bytes,
     /// CPU that the calibration ran on.
     pub cpu: CpuId,
-    /// CPU that took most of the device's interrupts meanwhile; `None` when it could not be seen.
+    /// CPU that took most of the device's interrupts during it; `None` if that could not be seen.
     pub irq_cpu: Option<CpuId>,
-    /// Whether this is a stored calibration of an earlier run.
+    /// True if this is the stored calibration of an earlier run.
     pub reused: bool,
     /// Length of the calibration, seconds.
     pub seconds: f64,
@@ -221,13 +221,13 @@ pub struct CalibrationPoint {
     pub ios: u64,
     /// Share of the I/Os that were complete when the sleep ended, 0..1.
     pub miss_rate: f64,
-    /// Wake delay (slept - asked): median, ns.
+    /// Median wake delay (slept - asked), ns.
     pub delay_p50_ns: f64,
-    /// Wake delay: 99th percentile, ns.
+    /// 99th percentile wake delay, ns.
     pub delay_p99_ns: f64,
     /// Thread CPU per I/O, ns.
     pub cpu_ns: f64,
-    /// Median latency from the submission's return, ns.
+    /// Median wait, from the submission's return to the reaping, ns.
     pub wait_p50_ns: f64,
 }
 
@@ -240,7 +240,7 @@ pub struct Sweep {
     pub ios: u64,
     /// Every simulated configuration.
     pub cells: Vec<SweepCell>,
-    /// Indices into `cells`: the Pareto front of IOPS against CPU.
+    /// Indices into `cells` of the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
     /// Index of the best cell by the objective; `None` when no cell keeps the limits.
     pub best: Option<usize>,
@@ -248,7 +248,7 @@ pub struct Sweep {
     pub oracle: Prediction,
     /// Figures of classic polling, simulated on the same recording.
     pub poll: Prediction,
-    /// The IOPS floor and where it comes from, in words.
+    /// The IOPS floor and its origin, in words.
     pub floor: String,
     /// The floor, IOPS.
     pub floor_iops: f64,
@@ -263,7 +263,7 @@ pub struct SweepCell {
     pub policy: String,
     /// Numeric parameters by name (ratio as a fraction, durations in ns), for heat maps.
     pub params: BTreeMap<String, f64>,
-    /// Whether it keeps floor and limits; `None` where only the floor is known.
+    /// Whether it keeps floor and limits; `None` if only the floor is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_limits: Option<bool>,
     /// The simulated figures.
@@ -271,32 +271,32 @@ pub struct SweepCell {
     pub gives: Prediction,
 }
 
-/// The standard floor, over classic polling's IOPS; where every sleep costs more: trade-off.
+/// The standard floor as a share of polling's IOPS; if every sleep costs more, it is a trade-off.
 pub const FLOOR: f64 = 0.97;
-/// Least KIOPS/core over polling's at which a method pays.
+/// Smallest ratio to polling's KIOPS/core at which a method pays.
 pub const WORTH: f64 = 1.1;
-/// Most thread CPU, percent of one CPU, at which a rule has left the CPU.
+/// Largest CPU use per thread, percent of one CPU, at which a rule has left the CPU.
 pub const SAVING: f64 = 97.0;
 
 /// The figures of a method's trials over those of their polled slices. Ratios; 1 is polling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
-    /// I/Os per second, over polling's.
+    /// Ratio of I/Os per second.
     pub iops: Interval,
-    /// Thousand I/Os per second and busy CPU, over polling's.
+    /// Ratio of thousand I/Os per second per busy CPU.
     pub kiops_per_core: Interval,
-    /// The CPU time that KIOPS/core divides by.
+    /// The CPU time by which KIOPS/core divides.
     pub cores: PerCore,
 }
 
-/// The CPU time that KIOPS/core divides by.
+/// The CPU time by which KIOPS/core divides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PerCore {
     /// All busy CPUs of the machine, interrupts included.
     #[default]
     Machine,
-    /// That of the submitting threads: the machine's is unknown, or was less than theirs.
+    /// The submitting threads' own, if the machine's is unknown or was less than theirs.
     Threads,
 }
 
@@ -318,40 +318,40 @@ pub enum Verdict {
     Unverified,
 }
 
-/// Something that the trials of a block size do not say.
+/// A question about a block size that its trials leave open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undecided {
-    /// The answer stands on single trials, which have no interval.
+    /// The answer rests on single trials, which have no interval.
     SingleTrials {
-        /// Methods with one trial.
+        /// Number of methods with one trial.
         single: u32,
-        /// Methods with a trial.
+        /// Number of methods with at least one trial.
         tried: u32,
     },
     /// Planned methods without a comparable trial: the run was stopped, or all failed.
     Untried(Vec<MethodName>),
     /// The floor lies within the interval of the recommended method's relative IOPS.
     FloorWithin {
-        /// The smallest of its trials.
+        /// Smallest relative IOPS of a trial.
         min: f64,
-        /// The largest of its trials.
+        /// Largest relative IOPS of a trial.
         max: f64,
     },
 }
 
-/// A method that kept the floor only in the states that the device had in its own trials.
+/// A method that kept the floor only in the device states that its own trials happened to meet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Elsewhere {
     /// The method.
     pub method: MethodName,
-    /// Median of its trials.
+    /// Median relative IOPS of its trials.
     pub iops: f64,
-    /// The same over all states of the run, by the simulation's ratio for each trial.
+    /// Relative IOPS over all device states of the run, by the simulation's ratio for each trial.
     pub iops_over_run: f64,
 }
 
-/// A method, in JSON in the two fields `method` and `policy` of [`Cell`].
+/// A method; in JSON the fields `method` and `policy` of [`Cell`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MethodName(#[serde(with = "parts")] pub Method);
@@ -363,36 +363,36 @@ pub struct Recommendation {
     pub bs: Bytes,
     /// The kind of answer.
     pub verdict: Verdict,
-    /// Method to use, in JSON in the two fields `method` and `policy`.
+    /// The method to use; in JSON the fields `method` and `policy`.
     #[serde(flatten, with = "parts")]
     pub method: Method,
-    /// The floor: IOPS over those of polling beside a trial.
+    /// The floor, as a share of the IOPS of polling beside a trial.
     pub floor: f64,
     /// The floor as asked (`93%`, `9300`); empty for the standard floor.
     pub floor_asked: String,
-    /// The rule, or interrupts, that a trade-off names; `None` for other verdicts.
+    /// The rule or interrupts, whichever a trade-off names; `None` for other verdicts.
     pub nearest: Option<MethodName>,
     /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.
     pub follows: bool,
-    /// The best rule above the floor that follows the device, where the recommended does not.
+    /// The best rule above the floor that follows the device, if the recommended one does not.
     pub following: Option<MethodName>,
-    /// The best of the kernel's own ways to sleep by the objective, over its classic polling, among
-    /// those that pay and keep floor and limits.
+    /// The best of the kernel's own ways to sleep by the objective, relative to its classic
+    /// polling, among those that pay and keep floor and limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<MethodName>,
-    /// Methods that more trials might still make the answer, maybe the recommended one among them;
-    /// none when the answer is clear.
+    /// Methods that more trials might still make the answer, which can include the recommended one;
+    /// empty when the answer is clear.
     pub open: Vec<MethodName>,
-    /// What the trials do not say about the answer, beside `open`.
+    /// What the trials leave open about the answer, besides `open`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<Undecided>,
-    /// The best method by its own trials that loses too many IOPS in other device states.
+    /// The best method by its own trials, if it loses too many IOPS in other device states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
-    /// Scatter of the relative IOPS of single trials of one method, pooled over all: standard
-    /// deviation, percent, with 4 % assumed as one deviation more.
+    /// Standard deviation of the relative IOPS of single trials of one method, percent, pooled over
+    /// all methods. An assumed 4 % is included like one more deviation.
     pub noise_pct: f64,
-    /// Measured KIOPS/core of the recommended rule over Linux's rule; `None` without either.
+    /// KIOPS/core of the recommended rule over Linux's rule, measured; `None` without either.
     pub over_linux: Option<Ratio>,
 }
 
@@ -417,7 +417,7 @@ impl Recommendation {
         }
     }
 
-    /// Whether the trials leave nothing open.
+    /// True if the trials leave nothing open.
     pub fn is_settled(&self) -> bool {
         self.open.is_empty() && self.undecided.is_empty() && self.verdict != Verdict::Unverified
     }
@@ -428,21 +428,21 @@ impl Recommendation {
 pub struct Lesson {
     /// Block size of the requests.
     pub bs: Bytes,
-    /// Rounds of trials.
+    /// Number of rounds of trials.
     pub rounds: u32,
-    /// Trials of methods that sleep: the correction was fitted to them.
+    /// Number of trials of sleeping methods, to which the correction was fitted.
     pub trials: u32,
-    /// Added to the latency of an I/O that slept, ns.
+    /// Time added to the latency of an I/O that slept, ns.
     pub latency_ns: f64,
-    /// Added to it for each ns of sleep asked; negative: faster while the CPU sleeps.
+    /// Time added to it per ns of sleep asked; below 0 the device is faster while the CPU sleeps.
     pub latency_per_sleep: f64,
-    /// Added to the delay of each wake-up, ns.
+    /// Time added to the delay of each wake-up, ns.
     pub wake_ns: f64,
-    /// Thread CPU of a sleep over the calibrated one.
+    /// Thread CPU of a sleep, as a multiple of the calibrated one.
     pub sleep_cpu: f64,
 }
 
-/// Absolute errors of paired predictions over sleeping cells, first rounds alone.
+/// Absolute errors of paired predictions over sleeping cells, from first rounds only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Sleeping cells that were compared.
@@ -459,11 +459,11 @@ pub struct Fidelity {
     pub miss_points_median: f64,
     /// Miss rate: largest difference, percentage points.
     pub miss_points_max: f64,
-    /// Cells that are not compared, because most of their sleeps ended without leaving the CPU.
+    /// Number of cells left out, because most of their sleeps ended without leaving the CPU.
     pub never_slept: u32,
     /// Device drift: median of |first prediction - paired prediction| / paired, IOPS, percent.
     pub drift_pct: f64,
-    /// The errors by block size, as each verdict is about one.
+    /// The errors by block size, because each verdict is about one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_block_size: Vec<SizeFidelity>,
 }

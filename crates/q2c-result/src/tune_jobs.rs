@@ -18,18 +18,18 @@ pub struct TuneJobsResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// First start, sum of the wall times, host; the folder is that of the whole run.
+    /// First start, sum of the wall times, host; the folder of the whole run.
     pub provenance: Provenance,
-    /// False when a number of jobs is missing or was stopped early; its figures are valid.
+    /// False when a number of jobs is missing or was stopped early; the figures are still valid.
     pub complete: bool,
     /// The numbers of jobs that were asked for, ascending.
     pub jobs: Vec<u32>,
     /// The recommended methods over the number of jobs, one entry per block size.
     pub recommended: Vec<RecommendedOverJobs>,
-    /// The number of jobs that could not be tuned, for which the run ended.
+    /// The number of jobs that could not be tuned, which ended the run; `None` if all could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedJobs>,
-    /// The run of each number of jobs that was begun, ascending, kept in [`folder`].
+    /// The run of each number of jobs that was started, ascending, stored in [`folder`].
     pub runs: Vec<TuneResult>,
 }
 
@@ -40,8 +40,8 @@ pub struct RecommendedOverJobs {
     pub bs: Bytes,
     /// The recommended method at each number of jobs; ascending.
     pub leaders: Vec<Leader>,
-    /// The changes of a clear recommendation by number of jobs, but to a method that is
-    /// [`alike`](Method::alike).
+    /// The changes of the clear recommendation, ascending by jobs. A change to a method that is
+    /// [`alike`](Method::alike) does not count.
     pub changes: Vec<LeadChange>,
 }
 
@@ -54,13 +54,13 @@ pub struct FailedJobs {
     pub reason: String,
 }
 
-/// Name of the folder, within that of the whole run, which holds the run of one number of jobs.
+/// Name of the folder for the run of one number of jobs, within the folder of the whole run.
 pub fn folder(jobs: u32) -> String {
     format!("jobs-{jobs}")
 }
 
 impl TuneJobsResult {
-    /// Puts the runs together that were made for some of the numbers `jobs`.
+    /// Joins the runs that were made for some of the numbers `jobs`.
     pub fn new(jobs: &[u32], mut runs: Vec<TuneResult>, failed: Option<FailedJobs>) -> Self {
         let mut jobs = jobs.to_vec();
         jobs.sort_unstable();
@@ -78,13 +78,13 @@ impl TuneJobsResult {
         }
     }
 
-    /// The run with this number of jobs; `None` where it was not begun.
+    /// The run with this number of jobs; `None` if it was not started.
     pub fn run(&self, jobs: u32) -> Option<&TuneResult> {
         self.runs.iter().find(|run| run.job.jobs == jobs)
     }
 }
 
-/// The provenance of the whole, in whose folder those of `runs` lie.
+/// The provenance of the whole run, whose folder contains those of `runs`.
 fn provenance(runs: &[TuneResult]) -> Provenance {
     let parts = || runs.iter().map(|run| &run.provenance);
     let folder = parts().find_map(|part| Path::new(part.folder.as_deref()?).parent());
@@ -96,7 +96,7 @@ fn provenance(runs: &[TuneResult]) -> Provenance {
     }
 }
 
-/// The recommended methods over `runs`, which must be in ascending order of the number of jobs.
+/// The recommended methods over `runs`, which must be ascending by the number of jobs.
 fn recommended(runs: &[TuneResult]) -> Vec<RecommendedOverJobs> {
     let mut sizes: Vec<Bytes> = Vec::new();
     for answer in runs.iter().flat_map(|run| &run.recommendation) {

@@ -1,16 +1,16 @@
-//! The result of a sweep in parts: the outcomes of configurations over one volume or many, and the
-//! configurations that are best over several of them.
+//! The results of sweeps in parts: the outcome of each configuration over one or several volumes,
+//! and the configurations that are best over several results.
 
 use q2c_model::{Nanos, SimulatedFigures};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// This version's schema name of [`VolumesResult`].
+/// Schema name of [`VolumesResult`] in this version.
 pub const SCHEMA: &str = "q2c.sweep-volumes/1";
-/// This version's schema name of [`VolumesChoice`].
+/// Schema name of [`VolumesChoice`] in this version.
 pub const CHOICE_SCHEMA: &str = "q2c.sweep-choice/1";
 
-/// Configurations over the I/Os of volumes, all volumes together.
+/// Configurations, each over the I/Os of all volumes together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumesResult {
     /// [`SCHEMA`].
@@ -19,17 +19,17 @@ pub struct VolumesResult {
     pub version: String,
     /// The names of the volumes.
     pub volumes: Vec<String>,
-    /// I/Os of all volumes, those of the warm-up included.
+    /// I/Os of all volumes, including those of the warm-up.
     pub ios: u64,
-    /// Simulated time that is dropped at the start of each volume.
+    /// Simulated time at the start of each volume that does not count.
     pub warm_up_ns: Nanos,
-    /// Simulated time that counts on each volume; `None` counts to its last I/O.
+    /// Simulated time that counts on each volume; `None` goes up to the last I/O.
     pub measure_ns: Option<Nanos>,
-    /// Seed of the drawn wake-up delays.
+    /// Seed of the random wake-up delays.
     pub seed: u64,
-    /// I/Os counted of classic polling.
+    /// I/Os that count under classic polling.
     pub poll_ios: u64,
-    /// Classic polling.
+    /// Figures of classic polling.
     pub poll: SimulatedFigures,
     /// The configurations in the order in which they were given.
     pub cells: Vec<VolumesCell>,
@@ -47,7 +47,7 @@ pub struct VolumesCell {
     pub policy: String,
     /// Numeric parameters by name: ratios as fractions, durations in ns.
     pub params: BTreeMap<String, f64>,
-    /// I/Os counted.
+    /// Number of I/Os that count.
     pub ios: u64,
     /// The simulated figures.
     #[serde(flatten)]
@@ -63,7 +63,7 @@ pub struct WithoutFigures {
     pub reason: String,
 }
 
-/// The best configuration of each of several results over volumes, and those over all of them.
+/// The best configuration of each result over volumes, and the best over all these results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumesChoice {
     /// [`CHOICE_SCHEMA`].
@@ -72,11 +72,11 @@ pub struct VolumesChoice {
     pub objective: String,
     /// The limits of the user, in words.
     pub limits: Vec<String>,
-    /// The best of each result, in their order.
+    /// The best of each result, in the order of the results.
     pub best: Vec<BestOfVolumes>,
     /// The configuration with the highest mean share; `None` when none keeps the limits everywhere.
     pub on_average: Option<OverAll>,
-    /// The configuration whose least share is the highest.
+    /// The configuration with the highest smallest share; `None` when none keeps the limits.
     pub worst_case: Option<OverAll>,
 }
 
@@ -87,9 +87,9 @@ pub struct BestOfVolumes {
     pub volumes: Vec<String>,
     /// The policy; `None` when none keeps the limits.
     pub policy: Option<String>,
-    /// The floor on IOPS that was applied.
+    /// The smallest IOPS that the configuration must keep.
     pub floor_iops: f64,
-    /// Where the floor came from.
+    /// The origin of the floor, in words.
     pub floor: String,
 }
 
@@ -98,8 +98,8 @@ pub struct BestOfVolumes {
 pub struct OverAll {
     /// The policy in full.
     pub policy: String,
-    /// The mean or the least of its shares of each result's best.
+    /// The mean or the smallest of the configuration's shares of each result's best.
     pub share: f64,
-    /// The most that it loses on one result: 1 less its least share.
+    /// The largest loss on one result: 1 minus the smallest share.
     pub regret: f64,
 }

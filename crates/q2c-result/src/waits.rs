@@ -1,12 +1,12 @@
-//! Counts that show how I/Os were really waited for. From them the effective mode of a method is
-//! told, and they are its proof.
+//! Counts that show how I/Os were really waited for. They decide the effective mode of a method,
+//! and are its proof.
 
 mod judge;
 
 use crate::proof::{Evidence, Proof};
 use q2c_policy::method::Means;
 
-/// Counts of the I/Os of one method: of all its trials together, or of an interval of time.
+/// Counts over the I/Os of one method, from all its trials together or from an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitCounts {
     /// I/Os done.
@@ -21,30 +21,30 @@ pub struct WaitCounts {
     pub interrupts: Option<u64>,
     /// Requests that the device completed; `None` when its counters could not be read.
     pub requests: Option<u64>,
-    /// Whether interrupts and requests are also those of background jobs.
+    /// True if interrupts and requests include those of background jobs.
     pub others: bool,
     /// Voluntary context switches.
     pub switches: Switches,
-    /// Where the engine looked for completions; `None` when it is not known.
+    /// Where the engine looked for completions; `None` if unknown.
     pub polls_by: Option<Means>,
     /// Flags that the engine was set up with; empty for none.
     pub flags: String,
-    /// Kernel threads that were seen to submit for the jobs.
+    /// Number of kernel threads that were seen to submit for the jobs.
     pub sqpoll_threads: u32,
-    /// Kernel threads that were seen to do I/Os which could not be submitted without waiting.
+    /// Number of kernel threads that executed I/Os which could not be submitted at once.
     pub io_workers: u32,
-    /// Whether the engine's options ask for a kernel thread that submits.
+    /// True if the engine's options ask for a kernel thread that submits.
     pub wants_sqpoll_thread: bool,
-    /// Whether a method that makes the kernel poll is checked by interrupts and switches.
+    /// True if interrupts and switches must prove that the kernel polls as a method asks.
     pub checks_kernel: bool,
 }
 
-/// Voluntary context switches, by what they are counted.
+/// Voluntary context switches, with what they are divided by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Switches {
     /// Per I/O that slept, or per I/O when none slept.
     PerWait(f64),
-    /// Per I/O.
+    /// Per I/O, slept or not.
     PerIo(f64),
 }
 
@@ -74,7 +74,7 @@ impl WaitCounts {
         count as f64 / self.ios.max(1) as f64
     }
 
-    /// The proof of `tune`: sums over trials; `slept` is by the source that knows it.
+    /// The proof for `tune`, with sums over trials. `slept` is the evidence of sleeps.
     pub fn proof_by_sums(&self, slept: Evidence) -> Proof {
         let mut proof = vec![
             Evidence::Ios(self.ios),
@@ -93,7 +93,7 @@ impl WaitCounts {
         (left > 0).then_some(Evidence::LeftToInterrupt(left))
     }
 
-    /// The proof of `bench`, per I/O; `through` is the way past the block layer.
+    /// The proof for `bench`, per I/O. `through` is the way around the block layer, if any.
     pub fn proof_per_io(&self, engine: String, through: Option<String>) -> Proof {
         let per_io = |count: u64| self.per_io(count);
         let mut proof = vec![Evidence::Engine(engine)];

@@ -15,7 +15,7 @@ pub struct Warning {
     pub todo: String,
 }
 
-/// Names of the warnings that say that something disturbed the trials of a run.
+/// Ids of the warnings that report a disturbance of a run's trials.
 const DISTURBED: [&str; 15] = [
     "busy-at-rest",
     "busy-cpus-unknown",
@@ -35,7 +35,7 @@ const DISTURBED: [&str; 15] = [
 ];
 
 impl Warning {
-    /// A warning. The fields say what each text is.
+    /// Creates a warning. See the fields for what each text says.
     pub fn new(id: &str, found: String, means: &str, todo: &str) -> Self {
         Warning {
             id: id.to_owned(),
@@ -45,7 +45,7 @@ impl Warning {
         }
     }
 
-    /// Whether it tells of a disturbance, which limits what a verdict is worth.
+    /// True if the warning reports a disturbance, which limits the worth of a verdict.
     pub fn is_of_disturbance(&self) -> bool {
         DISTURBED.contains(&self.id.as_str())
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.watch/2";
-/// The schema of its lines before the summary, which hold a [`WatchLine`].
+/// The schema of the lines before the summary, each of which holds a [`WatchLine`].
 pub const LINE_SCHEMA: &str = "q2c.watch-interval/1";
 
 /// The figures of a workload that was watched while it ran.
@@ -20,7 +20,7 @@ pub struct WatchResult {
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// `asked` (by a key, or its time was over), `signal`, or `fault: ...` with the failed I/O.
+    /// Why it ended: `asked` (by a key or after its time), `signal`, or `fault: ` and the error.
     pub ended: String,
     /// The job that ran.
     pub job: WatchJob,
@@ -28,13 +28,13 @@ pub struct WatchResult {
     pub machine: Machine,
     /// Target facts.
     pub target: Target,
-    /// The methods in order of first use; with the background on and off they are two entries.
+    /// The methods in order of first use. With the background on and off they are separate entries.
     pub methods: Vec<WatchMethod>,
     /// The intervals in order of time.
     pub intervals: Vec<WatchInterval>,
-    /// Earlier intervals that were not kept; `methods` lacks them, too.
+    /// Number of early intervals that were dropped; `methods` leaves them out, too.
     pub not_kept: u64,
-    /// The capture of the block layer; `None` where none was asked for.
+    /// The capture of the block layer; `None` if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateWatch>,
 }
@@ -46,7 +46,7 @@ pub struct WatchJob {
     pub rw: String,
     /// Block size of the requests.
     pub bs: Bytes,
-    /// CPUs of the foreground threads, which have depth 1 each.
+    /// CPUs of the foreground threads, each with depth 1.
     pub cpus: Vec<CpuId>,
     /// Background jobs in words, one entry each; empty for none.
     pub background: Vec<String>,
@@ -56,7 +56,7 @@ pub struct WatchJob {
     pub seed: u64,
 }
 
-/// One method with the background on or off: medians over its settled intervals.
+/// One method with the background on or off; its figures are medians over settled intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatchMethod {
     /// The method that was asked for.
@@ -67,14 +67,14 @@ pub struct WatchMethod {
     pub was: Option<WaitMode>,
     /// Number of intervals that count.
     pub intervals: u64,
-    /// Number of intervals in which the rule had not settled. They do not count.
+    /// Number of intervals before the rule had settled, which do not count.
     pub settling: u64,
-    /// Medians over the counting intervals; `late` has means over their I/Os.
+    /// Medians over the intervals that count; `late` has means over their I/Os.
     pub median: Option<WatchNumbers>,
 }
 
 impl WatchMethod {
-    /// A method without an interval that counts.
+    /// A method without an interval that counts yet.
     pub fn new(method: Method, background: bool) -> Self {
         WatchMethod {
             method,
@@ -92,32 +92,32 @@ impl WatchMethod {
 pub struct WatchInterval {
     /// End of the interval, seconds from the start.
     pub end_s: f64,
-    /// Length, seconds: shorter where the method changed, longer where an I/O lasted beyond it.
+    /// Length, seconds; shorter at a change of the method, longer if an I/O outlasted the interval.
     pub length_s: f64,
-    /// Index of the method in the result's `methods`; `None` where the threads had different ones.
+    /// Index of the method in the result's `methods`; `None` if threads had different ones.
     pub method: Option<usize>,
-    /// Whether the method had settled: it began at least 250 ms and two periods of its windows ago.
+    /// Whether the method had settled: it started at least 250 ms and two window periods ago.
     pub settled: bool,
     /// The mode that really ran.
     pub was: Option<WaitMode>,
-    /// I/Os of the foreground for whose latencies there was no memory.
+    /// Foreground I/Os whose latencies were dropped for lack of memory.
     pub unrecorded: u64,
     /// The figures of the interval.
     #[serde(flatten)]
     pub numbers: WatchNumbers,
-    /// The misses one by one; `None` without a capture of the block layer, and without a miss.
+    /// The misses; `None` without a capture of the block layer, or without a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses: Option<LateMisses>,
 }
 
-/// An interval as it is told when it has ended, with what the result keeps for no interval.
+/// An ended interval as printed, with facts that the result does not keep per interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchLine {
-    /// The method in force; `None` where the threads had different ones.
+    /// The method in force; `None` if threads had different ones.
     pub method_name: Option<Method>,
-    /// Whether the background should work; `None` also where there is none.
+    /// Whether the background should run; `None` also if there is none.
     pub background: Option<bool>,
-    /// What the figures are made of.
+    /// The counts from which the figures are computed.
     pub counts: WatchCounts,
     /// Latencies (U2C) of the foreground.
     pub latency: LatencyCounts,
@@ -126,10 +126,10 @@ pub struct WatchLine {
     pub interval: WatchInterval,
 }
 
-/// Counts of an interval, all foreground threads together.
+/// Counts of an interval over all foreground threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchCounts {
-    /// I/Os that were reaped. The other counts of I/Os, and the latencies, lack the `unrecorded`.
+    /// I/Os that were reaped. Other counts of I/Os, and the latencies, leave out `unrecorded`.
     pub ios: u64,
     /// I/Os that hybrid polling handled.
     pub handled: u64,
@@ -143,13 +143,13 @@ pub struct WatchCounts {
     pub slept_ns: u64,
     /// CPU time of the threads, ns.
     pub cpu_ns: u64,
-    /// The device's, those for the background included; `None` when they could not be read.
+    /// Interrupts of the device, including the background's; `None` when they could not be read.
     pub interrupts: Option<u64>,
     /// I/Os of the background; `None` without background jobs.
     pub background_ios: Option<u64>,
 }
 
-/// The figures of an interval, all foreground threads together.
+/// The figures of an interval over all foreground threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchNumbers {
     /// Miss rate and effective sleep are `None` when hybrid polling handled no I/O.
@@ -157,17 +157,17 @@ pub struct WatchNumbers {
     pub rates: Rates<Option<f64>>,
     /// Mean sleep from call to return over the I/Os that slept, ns; `None` when none did.
     pub slept_ns: Option<f64>,
-    /// Latency (U2C): median, ns; `None` when no I/O ended.
+    /// Median latency (U2C), ns; `None` when no I/O ended.
     pub p50_ns: Option<f64>,
-    /// Latency (U2C): 99th percentile, ns; `None` when no I/O ended.
+    /// 99th percentile latency (U2C), ns; `None` when no I/O ended.
     pub p99_ns: Option<f64>,
-    /// Voluntary context switches per I/O that slept, or per I/O when none did.
+    /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: f64,
-    /// The device's interrupts, the background's included, per foreground I/O.
+    /// Interrupts of the device, including the background's, per foreground I/O.
     pub interrupts_per_io: Option<f64>,
     /// I/Os per second of the background; `None` without background jobs.
     pub background_iops: Option<f64>,
-    /// The parts of U2C, where captured; of several intervals over all I/Os.
+    /// The parts of U2C if captured; over several intervals, the mean over all their I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateNumbers>,
 }

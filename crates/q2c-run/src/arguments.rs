@@ -30,7 +30,7 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// These arguments in a run that goes on, which keeps its seed.
+    /// Returns these arguments with the seed of a stored run, which a resumed run must keep.
     #[must_use]
     pub fn with_seed_of(&self, stored: &RunArgs) -> RunArgs {
         RunArgs {
@@ -39,7 +39,7 @@ impl RunArgs {
         }
     }
 
-    /// Checks the seed of a plan that is read back.
+    /// Checks the seed of a plan that was read back from a file.
     pub fn check(&self) -> Result<(), PlanFault> {
         PlanFault::within("seed", &self.seed, 0..=(1 << 62) - 1)
     }
@@ -62,21 +62,21 @@ pub struct LimitArgs {
     pub baseline: Option<PathBuf>,
 }
 
-/// The arguments that these words ask for, which stand behind a command, split at blanks.
+/// Parses arguments from `words`, the text after a command's name, split at whitespace.
 pub fn from_words<T: Args>(words: &str) -> Result<T, clap::Error> {
     let command = T::augment_args(Command::new("q2c").no_binary_name(true));
     T::from_arg_matches(&command.try_get_matches_from(words.split_whitespace())?)
 }
 
-/// The names of the arguments that were typed. They win over whatever else fills the arguments.
+/// The names of the arguments that were typed. They win over values from any other source.
 ///
-/// It is a field of the arguments that takes none itself. It must be the first field: the parser
-/// takes out of the matches what it gives to a field.
+/// This is a field of an arguments struct, but takes no argument itself. It must be the first
+/// field: the parser removes from the matches what it gives to an earlier field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Typed(Vec<String>);
 
 impl Typed {
-    /// Whether the argument of this name was typed.
+    /// True if the argument of this name was typed.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|typed| typed == name)

@@ -1,6 +1,6 @@
-//! The configuration file `q2c.toml`: found upwards from a folder, with names for targets and
-//! defaults for the options of commands. Which tables and keys there are, the caller says; whether
-//! a value fits its option, the caller finds out.
+//! The configuration file `q2c.toml`. It is searched for in a folder and those above it. It gives
+//! names to targets and defaults to the options of commands. The caller says which tables and keys
+//! may appear, and checks that each value fits its option.
 
 mod names;
 mod parse;
@@ -16,22 +16,22 @@ use toml::Value;
 /// A configuration file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Path of the file as it was found. Paths in its settings count from its folder.
+    /// Path of the file as it was found. Relative paths in its settings start at its folder.
     pub path: PathBuf,
-    /// The targets by their names, without `@`; empty where the file has none.
+    /// The targets by their names, without `@`; may be empty.
     pub targets: BTreeMap<String, String>,
-    /// The settings of all tables, in the order of the file; empty where it has none.
+    /// The settings of all tables, in the order of the file; may be empty.
     pub settings: Vec<Setting>,
 }
 
-/// A key with its values.
+/// A key with its values, in one table of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The table that it stands in: `defaults`, or the name of a command.
+    /// The table of the setting: `defaults`, or the name of a command.
     pub table: String,
     /// The key: the long name of an option.
     pub key: String,
-    /// The values, as they would be typed: several of a list. Paths lie in the file's folder.
+    /// The values as they would be typed; a list has several. Paths include the file's folder.
     pub values: Vec<ConfigValue>,
 }
 
@@ -40,24 +40,24 @@ pub struct Setting {
 pub struct ConfigValue {
     /// The value as it would be typed.
     pub text: String,
-    /// Where it begins in the file.
+    /// Where the value begins in the file.
     pub place: TextPlace,
 }
 
 impl Setting {
-    /// The whole name: `tune.seconds`.
+    /// The full name, such as `tune.seconds`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.table, self.key)
     }
 
-    /// The values' texts.
+    /// The texts of the values.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(|value| value.text.as_str())
     }
 }
 
 impl Config {
-    /// A key's setting in the command's own table, else, if `shared`, in that for all commands.
+    /// Finds the setting of a key in the command's table, else, if `shared`, in `defaults`.
     pub fn setting(&self, table: &str, key: &str, shared: bool) -> Option<&Setting> {
         let within = |table: &str| {
             let mut settings = self.settings.iter();
@@ -70,13 +70,13 @@ impl Config {
 /// The name of the file.
 pub const FILE: &str = "q2c.toml";
 
-/// The file in this folder, or in the nearest one above it that has one.
+/// Finds `q2c.toml` in this folder, or in the nearest folder above it.
 pub fn find(folder: &Path) -> Option<PathBuf> {
     let mut files = folder.ancestors().map(|folder| folder.join(FILE));
     files.find(|file| file.is_file())
 }
 
-/// A place in a file, as editors count.
+/// A place in a file, counted as editors count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextPlace {
     /// The line, from 1.
@@ -86,7 +86,7 @@ pub struct TextPlace {
 }
 
 impl TextPlace {
-    /// The place of a byte of the text.
+    /// Converts a byte offset of the text to a line and column.
     pub(crate) fn at_byte(text: &str, byte: usize) -> Self {
         let before = text.get(..byte.min(text.len())).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -103,7 +103,7 @@ impl fmt::Display for TextPlace {
     }
 }
 
-/// What a command took from the file, as a configuration file that gives it again.
+/// Writes what a command took from the file, as a configuration file with the same settings.
 pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setting]) -> String {
     let mut tables: BTreeMap<&str, toml::Table> = BTreeMap::new();
     for (name, target) in targets {
@@ -126,7 +126,7 @@ pub fn taken(file: &Path, targets: &BTreeMap<String, String>, settings: &[&Setti
     text
 }
 
-/// A path without what would end a comment.
+/// The path with control characters replaced, since a newline would end the comment.
 fn one_line(path: &Path) -> String {
     path.display().to_string().replace(char::is_control, "?")
 }
@@ -147,7 +147,7 @@ mod tests {
         let near = root.path().join("a/b").join(FILE);
         fs::write(&near, "").unwrap();
         assert_eq!(find(&deep), Some(near));
-        // A folder of that name is no file.
+        // A folder with the name of the file does not count.
         fs::create_dir(deep.join(FILE)).unwrap();
         assert_eq!(find(&deep), Some(root.path().join("a/b").join(FILE)));
     }

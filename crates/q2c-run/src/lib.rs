@@ -1,6 +1,6 @@
 //! Run folders, and the runner of trials. Every measured study (tune, bench, compare, reproduce) is
-//! a plan that the runner runs, and each run is kept in a folder of its own. Files that are read as
-//! a whole are read by one module.
+//! a plan that the runner runs. Each run has a folder of its own. The module [`whole_file`] reads
+//! files that are loaded completely.
 
 pub mod arguments;
 pub mod config;

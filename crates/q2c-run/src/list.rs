@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 pub struct FoundRun {
     /// The run's folder.
     pub path: PathBuf,
-    /// What its `state.json` says and its state as it really is, or why that cannot be told.
+    /// The content of `state.json` and the run's real state, or the error that hides them.
     pub told: Result<(RunRecord, Status), RunDirError>,
 }
 
-/// The runs in the folder `root`, the latest first; runs that cannot be read come last. Folders of
-/// other things are left out.
+/// The runs in the folder `root`, the latest first; runs that cannot be read come last. Folders
+/// that are not runs are left out.
 pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
     let mut runs = Vec::new();
     for entry in fs::read_dir(root)? {
@@ -30,7 +30,7 @@ pub fn runs(root: &Path) -> io::Result<Vec<FoundRun>> {
         Ok((record, _)) => record.started_unix_s,
         Err(_) => 0,
     };
-    // Runs of one second have numbers at the end of their names.
+    // Runs that started in the same second have numbers at the end of their names.
     runs.sort_by(|a, b| (age(b), &b.path).cmp(&(age(a), &a.path)));
     Ok(runs)
 }

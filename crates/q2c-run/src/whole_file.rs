@@ -1,5 +1,5 @@
-//! Files that are read as a whole. A file that is none, or that is too large, is refused before it
-//! takes time or memory.
+//! Reads files completely. A file that is not a regular file, or is too large, is refused before it
+//! costs time or memory.
 
 use q2c_model::{Exit, Fault};
 use rustix::fs::OFlags;
@@ -8,15 +8,15 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a result or of a run's journal; those of a bench of very many points have some
-/// hundreds of MB.
+/// Most bytes of a result or a run's journal. A bench with very many points has some hundreds of
+/// MB.
 pub const RESULT: u64 = 1 << 30;
 /// Most bytes of the other files that q2c writes: plans, states, calibrations.
 pub const SMALL: u64 = 1 << 26;
-/// Most bytes of a file that somebody wrote by hand.
+/// Most bytes of a file that a user wrote by hand.
 pub const BY_HAND: u64 = 1 << 20;
 
-/// Reads a regular file of up to `most` bytes: a pipe could block for ever, a device has no end.
+/// Reads a regular file of up to `most` bytes. A pipe could block forever, and a device has no end.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // The open of a pipe without a writer must not wait.
     let without_wait = OFlags::NONBLOCK.bits() as i32;
@@ -31,18 +31,18 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// As [`read`], for text.
+/// Reads a text file of up to `most` bytes, like [`read`].
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text(read(path, most)?)
 }
 
 /// Reads up to `most` bytes of a file that the user names on the command line. It may be a pipe,
-/// such as that of `<(command)`; until it has an end this waits, as every reader of a pipe does.
+/// such as that of `<(command)`; the call waits for its end, as every reader of a pipe does.
 pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     up_to(File::open(path)?, most)
 }
 
-/// As [`read_named`], for text.
+/// Reads a text file that the user names, like [`read_named`].
 pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
     text(read_named(path, most)?)
 }

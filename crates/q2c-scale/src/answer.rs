@@ -1,4 +1,4 @@
-//! The result of a prediction, with what qualifies it.
+//! The result of a prediction, with its warnings.
 
 use crate::evidence::CurveEvidence;
 use crate::machine::{Lock, MachineModel};
@@ -13,26 +13,27 @@ use q2c_result::scale::{
     Answer, CurvePoint, MeasuredCurve, Parameters, Resource, SCHEMA, ScaleResult, Value,
 };
 
-/// Beyond so many times the measured jobs the model was not tested.
+/// The model was tested up to this many times the measured jobs.
 const TESTED: u32 = 8;
 
 /// What to predict.
 #[derive(Clone, Debug)]
 pub struct ScaleRequest<'a> {
-    /// A run of `q2c bench` with its path.
+    /// A run of `q2c bench`, with its path.
     pub run: Option<(&'a BenchResult, &'a str)>,
-    /// Parameters from a file with its path.
+    /// Parameters from a file, with its path.
     pub parameters: Option<(Parameters, &'a str)>,
-    /// Which curve of the run.
+    /// The curve of the run to use.
     pub pick: Pick,
-    /// How far.
+    /// How far to predict.
     pub range: Range,
 }
 
-/// Predicts.
+/// Predicts throughput, from the parameters if there are any, else from the run.
 ///
 /// # Errors
-/// The run does not suffice, and there are no parameters.
+/// Fails if `pick` does not select exactly one curve of the run. Without parameters, also fails if
+/// there is no run, or if the run does not suffice.
 pub fn predict(request: &ScaleRequest<'_>) -> Result<ScaleResult, Fault> {
     let curve_of = |(result, path)| BenchCurve::from_result(result, &request.pick, path);
     let curve = request.run.map(curve_of).transpose()?;
@@ -126,7 +127,7 @@ fn facts(
     }
 }
 
-/// The fitted machine's, with the 2.5th and 97.5th percentile of what other measurements give.
+/// The fitted machine's parameters, each with the 2.5th and 97.5th percentile over the resamples.
 fn fitted(prediction: &CurvePrediction) -> Parameters {
     let machine = &prediction.machine;
     let value = |value: f64, figure: &dyn Fn(&MachineModel) -> Option<f64>| {

@@ -1,34 +1,34 @@
-//! What was measured: the points from which a machine is fitted.
+//! The measured points to which a machine is fitted.
 
 use crate::machine::QueueTags;
 use q2c_model::stats::{Interval, Rng};
 use q2c_result::analyze::StageStats;
 use std::collections::BTreeMap;
 
-/// Where a lock or a cache line of the block layer shows: between queueing and the driver.
+/// The stages between queueing and driver, in which a lock or cache line of the block layer shows.
 pub(crate) const SHARED_STAGES: [&str; 4] = ["Q2G", "G2I", "I2D", "G2D"];
 
-/// Everything that is known of a curve.
+/// Everything that is known about a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveEvidence {
-    /// Requests in flight of each job.
+    /// Requests in flight per job.
     pub depth: u32,
-    /// Hardware queues and their requests; `None` where they are not known.
+    /// Hardware queues and their tags; `None` if unknown.
     pub tags: Option<QueueTags>,
-    /// The points, by ascending number of jobs, each job on a core of its own.
+    /// The points in rising order of the number of jobs. Each job has its own core.
     pub points: Vec<EvidencePoint>,
 }
 
-/// One point.
+/// One measured point of the curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvidencePoint {
     /// Number of jobs.
     pub jobs: u32,
-    /// I/Os per second of the trials.
+    /// I/Os per second over the trials.
     pub iops: Interval,
-    /// CPU time per I/O of the jobs, ns.
+    /// CPU time of the jobs per I/O, ns.
     pub cpu_ns: f64,
-    /// Latencies by stage of the block layer.
+    /// Latencies by stage of the block layer, such as `D2C`.
     pub stages: BTreeMap<String, StageStats>,
 }
 
@@ -47,9 +47,9 @@ impl CurveEvidence {
         })
     }
 
-    /// Of the stage's time where fewest jobs are, ns, from its 50th and 90th percentile as if
-    /// normal: rare long times are left out; of an exponential distribution it is 1.26 times too
-    /// much.
+    /// Standard deviation of a stage's time at the fewest jobs, ns, from its 50th and 90th
+    /// percentile as if it were normal. So rare long times do not count. For an exponential
+    /// distribution, it is 1.26 times too large.
     pub(crate) fn deviation_ns(&self, stage: &str) -> f64 {
         /// The 90th percentile of a standard normal distribution.
         const P90: f64 = 1.281_551_565_544_6;
@@ -57,7 +57,7 @@ impl CurveEvidence {
         stats.map_or(0.0, |stats| (stats.p90_ns - stats.p50_ns).max(0.0) / P90)
     }
 
-    /// Variation of a request's time in the device, as a share of its mean, where fewest are.
+    /// Standard deviation / mean of a request's time in the device at the fewest jobs, at most 1.
     pub(crate) fn device_cv(&self) -> f64 {
         let mean = self.points.first().and_then(|p| p.mean_ns("D2C"));
         mean.map_or(1.0, |mean| (self.deviation_ns("D2C") / mean).min(1.0))
@@ -74,8 +74,8 @@ impl CurveEvidence {
         self.points.iter().map(row).collect()
     }
 
-    /// As [`rows`](Evidence::rows) of another measurement: throughput varies as trials do, stages
-    /// by `noise`.
+    /// The [`rows`](CurveEvidence::rows) of a resampled measurement: throughput varies as the
+    /// trials do, and stages vary by `noise`.
     pub(crate) fn drawn(
         &self,
         shared: Option<&str>,
@@ -109,20 +109,20 @@ pub(crate) struct StageNoise {
     pub shared: f64,
 }
 
-/// Mean range of n normal values over their standard deviation, for n = 2 to 10 (Tippett 1925).
+/// Mean range of n normal values / standard deviation, for n = 2 to 10 (Tippett 1925).
 const RANGES: [f64; 9] = [
     1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078,
 ];
-/// Of a point of one trial, without a range: the usual drift within minutes is larger.
+/// Relative error of a point with a single trial: more than the usual drift within minutes.
 const ONE_TRIAL: f64 = 0.05;
 
-/// As a share of the median. The trials are not in a result; their range is.
+/// Relative standard error of the median. Results have only the range of the trials, not each one.
 fn error_of_median(iops: &Interval) -> f64 {
     let n = iops.trials as usize;
     if n < 2 {
         return ONE_TRIAL;
     }
     let sigma = (iops.max - iops.min) / RANGES[(n - 2).min(RANGES.len() - 1)];
-    // The median's variance is pi / 2 of the mean's.
+    // The median's variance is pi / 2 times the mean's.
     (std::f64::consts::FRAC_PI_2 / n as f64).sqrt() * sigma / iops.median
 }

@@ -1,13 +1,13 @@
-//! From measured points to a machine.
+//! Fits a machine to measured points.
 //!
-//! Each part of the machine is fitted to the stage that shows it, with the rest of an I/O's way as
-//! a delay of the measured length:
+//! Each part of the machine is fitted to the stage that shows it. The rest of an I/O's time is a
+//! delay of the measured length:
 //!
-//! - the device to D2C: its service time from the points at which nobody waits, what it serves at
-//!   once from the growth of D2C with the requests in it;
+//! - the device to D2C: its service time from points without waits, the number of requests served
+//!   at once from the growth of D2C with the requests in the device;
 //! - a lock or a cache line to the stage between Q and D that grows most;
-//! - requests (tags) are facts of the device;
-//! - the rest from the throughput.
+//! - tags: they are facts of the device, and not fitted;
+//! - the rest to the throughput.
 
 mod device;
 mod shared;
@@ -42,7 +42,7 @@ impl Structure {
         self.shared.as_ref().map(|(stage, _)| stage.as_str())
     }
 
-    /// The limits that could hide in the noise of points that show none.
+    /// The limits that noise could hide if the points show none.
     pub(crate) fn hidden(evidence: &CurveEvidence) -> Structure {
         let stage = shared::growing(evidence).map(|stage| (stage.to_owned(), ContentionKind::Lock));
         Structure {
@@ -56,8 +56,8 @@ impl Structure {
     }
 }
 
-/// Fits a machine of this structure to `rows` of `evidence` or drawn from it, beginning at `near`,
-/// which was fitted to much the same.
+/// Fits a machine of this structure to `rows`, which are those of `evidence` or drawn from it. The
+/// search starts at `near`, the fit of similar rows.
 pub(crate) fn fit(
     evidence: &CurveEvidence,
     rows: &[EvidenceRow],
@@ -98,7 +98,7 @@ pub(crate) fn fit(
     }
 }
 
-/// A stage is not known better than this, whatever the fit says.
+/// Least noise of a stage, as a share, even if a fit claims less.
 const LEAST_NOISE: f64 = 0.003;
 
 fn on_core(rows: &[EvidenceRow], lock: Option<Lock>, line_ns: f64) -> f64 {
@@ -109,8 +109,9 @@ fn on_core(rows: &[EvidenceRow], lock: Option<Lock>, line_ns: f64) -> f64 {
 
 const HALVINGS: u32 = 20;
 
-/// The rest of an I/O's way is what the throughput asks for, on median. Where points are faster
-/// without any, the time on the core is shorter; that of a polling job contains the device's time.
+/// Sets the rest of an I/O's time such that the throughput fits, as the median over the points. If
+/// points are faster even without a rest, shortens the time on the core instead: that of a polling
+/// job contains the device's time.
 fn with_rest(machine: &MachineModel, rows: &[EvidenceRow]) -> MachineModel {
     let solved = |set: &dyn Fn(f64) -> MachineModel, most: f64| {
         let solutions = rows.iter().map(|row| {
@@ -145,14 +146,14 @@ fn with_rest(machine: &MachineModel, rows: &[EvidenceRow]) -> MachineModel {
     }
 }
 
-/// Of a sum of squares by a parameter more, against what is left; there are `n` points.
+/// Decrease of the sum of squares by one more parameter / variance that is left, over `n` points.
 fn gain(before: f64, after: f64, n: usize, parameters: usize) -> f64 {
     let left = after.max(1e-12) / n.saturating_sub(parameters).max(1) as f64;
     (before - after) / left
 }
 
-/// A [`gain`] from which growth counts as seen: by chance below 2 % from six points on (F
-/// distribution).
+/// A [`gain`] from which growth counts as seen. Chance gives it in less than 2 % of cases, from six
+/// points on (F distribution).
 const SEEN: f64 = 12.0;
 
 fn deviation(squares: f64, n: usize, parameters: usize) -> f64 {

@@ -1,11 +1,10 @@
-//! A lock that is handed on in the order of arrival, whose time grows with the jobs that wait when
-//! it is handed on.
+//! A lock that is handed on in the order of arrival. Its time grows with the number of jobs that
+//! wait at the hand-over.
 //!
-//! The chain of the numbers of jobs at the lock, each taken when it is given up, is solved exactly
-//! for jobs that are elsewhere for exponential times between two visits. The time for which it is
-//! held may vary by any share of itself: it is taken at the five nodes of a log-normal
-//! distribution. A product form needs exponential times, with which twice as many wait for a lock
-//! that is little used as wait for one whose times are constant.
+//! The chain of the numbers of jobs at the lock, observed at each release, is solved exactly. Jobs
+//! are elsewhere for exponential times between two visits. The time for which the lock is held may
+//! vary: it has the five nodes of a log-normal distribution. A product form needs exponential
+//! times. With these, twice as many jobs wait for a rarely used lock as with constant times.
 
 /// Gauss-Hermite quadrature of five points for a standard normal distribution: nodes and weights
 /// (Abramowitz and Stegun, table 25.10).
@@ -16,21 +15,22 @@ const NODES: [(f64, f64); 5] = [
     (1.355_626_179_974_266, 0.222_075_922_005_612_6),
     (2.856_970_013_872_806, 0.011_257_411_327_720_7),
 ];
+/// Probability below which further arrivals are ignored.
 const NEGLIGIBLE: f64 = 1e-13;
 
 /// A lock that is handed on in the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lock {
-    /// Time for which it is held when nobody waits.
+    /// Time for which it is held if nobody waits, ns.
     pub hold_ns: f64,
-    /// What each waiter adds to that time, as a share of it.
+    /// Share of `hold_ns` that each waiting job adds to it.
     pub growth: f64,
-    /// Standard deviation over mean of the time.
+    /// Standard deviation / mean of the time for which it is held.
     pub cv: f64,
 }
 
 impl Lock {
-    /// Times per ns that `jobs` jobs take the lock, being elsewhere for `other_ns` on average.
+    /// How often `jobs` jobs take the lock, per ns, if each is elsewhere for `other_ns` on average.
     pub fn rate(&self, jobs: usize, other_ns: f64) -> f64 {
         let sigma = self.cv.powi(2).ln_1p().sqrt();
         let nodes = NODES.map(|(z, weight)| ((sigma * z - sigma * sigma / 2.0).exp(), weight));
@@ -66,7 +66,7 @@ struct Chain {
 
 impl Chain {
     fn rate(&self, lock: &Lock) -> f64 {
-        // left[i]: relative frequency of i jobs at the lock when it is given up, by the flow over
+        // left[i]: relative frequency of releases that leave i jobs at the lock, from the flow over
         // each border between i and i + 1.
         let mut left = vec![0.0; self.jobs];
         let mut up = vec![0.0; self.jobs];
@@ -98,12 +98,12 @@ impl Chain {
         let mut arrivals = self.arrivals(lock, i);
         for arrived in 0..=self.jobs - at {
             beyond -= arrivals.next(arrived);
-            // at - 1 + arrived jobs are there then, or more.
+            // Then at - 1 + arrived or more jobs are there.
             let border = at - 1 + arrived;
             if beyond < NEGLIGIBLE || border + 1 >= self.jobs {
                 return;
             }
-            // What ends below the state itself crosses no border upwards.
+            // A change to a number below the state itself crosses no border upwards.
             if border >= i {
                 up[border] += share * beyond;
             }
@@ -124,11 +124,11 @@ impl Chain {
     }
 }
 
-/// Probabilities that 0, 1, 2, ... of the others arrive during a hold: binomial for each node.
+/// Probabilities that 0, 1, 2, ... of the other jobs arrive during a hold: binomial for each node.
 struct Arrivals<'a> {
     chain: &'a Chain,
     outside: usize,
-    /// Logarithm of the probability that one of them stays away, for each node.
+    /// Logarithm of the probability that one of the other jobs stays away, for each node.
     stays: [f64; 5],
     now: [f64; 5],
 }
@@ -160,5 +160,5 @@ impl Arrivals<'_> {
     }
 }
 
-/// The logarithm of numbers so small that their products are not exact.
+/// Logarithm of the smallest probability whose products are still exact.
 const LEAST_LOG: f64 = -600.0;

@@ -1,13 +1,13 @@
-//! A model beyond this machine: throughput at more cores than were measured, where scaling ends,
-//! and by which resource.
+//! A model beyond this machine: the throughput with more cores than were measured, and where and by
+//! which resource scaling ends.
 //!
-//! A [machine](machine::Machine) is a closed queueing network: jobs on cores, a lock or a cache
-//! line that all jobs share, hardware queues with a limited number of requests, and a device. Its
-//! parameters follow from [a measured curve](run) and the stages of its I/Os, or are
-//! [given](parameters). The network is [solved exactly](network) where its times are exponential;
-//! a [lock](handover) that takes longer the more jobs wait for it makes throughput fall.
+//! A [machine](machine::MachineModel) is a closed queueing network: jobs on cores, a lock or a
+//! cache line shared by all jobs, hardware queues with a limited number of requests, and a device.
+//! Its parameters come from [a measured curve](run) and the stages of its I/Os, or are
+//! [given](parameters). The network is [solved exactly](network) if its times are exponential. A
+//! [lock](handover) that takes longer with each waiting job makes throughput fall.
 //!
-//! What the measured points do not show is not guessed: see [`Answer`](q2c_result::scale::Answer).
+//! Nothing is guessed beyond what the points show: see [`Answer`](q2c_result::scale::Answer).
 
 mod answer;
 pub mod evidence;

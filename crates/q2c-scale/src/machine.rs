@@ -1,61 +1,61 @@
-//! A machine as the model sees it, and the throughput that follows.
+//! A machine as the model sees it, and the throughput that it gives.
 
 pub use crate::handover::Lock;
 use crate::network::{Station, between};
 use q2c_result::scale::Resource;
 
-/// Up to so many in flight two parts behind each other are solved exactly where jobs have several
-/// requests; beyond, the slower one counts.
+/// Up to this many requests in flight, two successive parts are solved exactly if jobs have several
+/// requests. With more, the slower part counts.
 const EXACT_IN_FLIGHT: usize = 96;
 
-/// The times of an I/O that is alone, ns, and what it shares with others.
+/// The times of an I/O that is alone, ns, and the resources that it shares with others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineModel {
-    /// Requests in flight of each job.
+    /// Requests in flight per job.
     pub depth: u32,
-    /// Cores. Jobs beyond them wait for one.
+    /// Number of cores. Further jobs wait for a core.
     pub cores: u32,
-    /// Time of an I/O on its core, without what follows.
+    /// Time of an I/O on its core, ns, without the parts below.
     pub cpu_ns: f64,
-    /// Time in which an I/O needs nothing that others share: interrupt, wake-up.
+    /// Time in which an I/O uses nothing shared, ns: interrupt, wake-up.
     pub rest_ns: f64,
-    /// What each further core adds to the time on the core, by a shared cache line.
+    /// Time that each further core adds to the time on the core, ns, by a shared cache line.
     pub line_ns: f64,
     /// A lock that all jobs take for each I/O.
     pub lock: Option<Lock>,
-    /// Hardware queues and their requests; `None` for requests without an end.
+    /// Hardware queues and their tags; `None` if tags are unlimited.
     pub tags: Option<QueueTags>,
     /// The device.
     pub device: DeviceModel,
 }
 
-/// Hardware queues and the requests of each.
+/// Hardware queues, and the requests (tags) that each can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueTags {
-    /// Hardware queues.
+    /// Number of hardware queues.
     pub queues: u32,
-    /// Requests of each queue.
+    /// Requests (tags) of each queue.
     pub per_queue: u32,
 }
 
 /// A device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceModel {
-    /// Time of a request that does not wait.
+    /// Time of a request that does not wait, ns.
     pub service_ns: f64,
-    /// Requests that it serves at once; `None` for all.
+    /// Number of requests served at once; `None` for any number.
     pub parallel: Option<f64>,
-    /// Standard deviation over mean of the time.
+    /// Standard deviation / mean of the service time.
     pub cv: f64,
 }
 
 impl QueueTags {
-    /// Requests that `jobs` jobs can have, which are spread evenly over the queues.
+    /// Most requests that `jobs` jobs can have in total, if they are spread evenly over the queues.
     pub(crate) fn within_reach(&self, jobs: u32) -> u64 {
         u64::from(self.queues.min(jobs)) * u64::from(self.per_queue)
     }
 
-    /// When `waiting` I/Os of `jobs` jobs want one: some queues have a job more than others.
+    /// Requests in use if `waiting` I/Os of `jobs` jobs want one. Some queues have one job more.
     fn in_use(&self, waiting: f64, jobs: u32) -> f64 {
         let (jobs_each, more) = (jobs / self.queues, jobs % self.queues);
         let queue = |queue_jobs: u32| {
@@ -66,8 +66,8 @@ impl QueueTags {
 }
 
 impl DeviceModel {
-    /// Where it is `exponential` with exponential times: a request that is met in service has less
-    /// to go (Pollaczek and Khinchine).
+    /// The wait, given the wait `exponential` with exponential times. With less variation, a
+    /// request in service has less time left (Pollaczek and Khinchine).
     pub(crate) fn wait(&self, exponential: f64) -> f64 {
         exponential * (1.0 + self.cv.min(1.0).powi(2)) / 2.0
     }
@@ -78,13 +78,13 @@ impl DeviceModel {
 }
 
 impl MachineModel {
-    /// I/Os per second of `jobs` jobs, from 1.
+    /// I/Os per second with `jobs` jobs, at least 1.
     pub fn iops(&self, jobs: u32) -> f64 {
         let solved = self.product_form(jobs);
         if self.device.cv >= 1.0 || self.device.parallel.is_none() || !self.outside_waits(jobs) {
             return 1e9 * solved;
         }
-        // A product form waits as exponential times do.
+        // A product form computes waits as for exponential times.
         let free = self.without(Resource::Device).product_form(jobs);
         let requests = f64::from(jobs) * f64::from(self.depth);
         let waits = requests / solved - requests / free;
@@ -99,7 +99,7 @@ impl MachineModel {
         }
     }
 
-    /// As if `resource` had no limit; what it costs an I/O alone stays.
+    /// The machine as if `resource` had no limit. Its cost for an I/O alone remains.
     pub(crate) fn without(&self, resource: Resource) -> MachineModel {
         let mut free = self.clone();
         match resource {
@@ -116,7 +116,8 @@ impl MachineModel {
         self.cpu_ns + self.line_ns * f64::from(jobs.min(self.cores) - 1)
     }
 
-    /// Job and request are one customer: solved exactly, but for the lock's variation.
+    /// A job and its request are one customer. The solution is exact, except for the lock's
+    /// variation.
     fn one_request_each(&self, jobs: u32) -> f64 {
         let n = jobs as usize;
         let (mut delay, mut queues) = (self.rest_ns, Vec::new());
@@ -141,13 +142,13 @@ impl MachineModel {
         let Some(lock) = self.lock else {
             return combined.closed_with(&last, n);
         };
-        // Without the lock's queue its time is a delay.
+        // Without its queue, the lock's time is a delay.
         let whole = self.round_ns(jobs);
         let throughput = combined.and(&lock_station(lock, n)).closed_with(&last, n);
         throughput * varied(lock, n, whole)
     }
 
-    /// Time of an I/O that waits for nothing, without the lock.
+    /// Time of an I/O that never waits, ns, without the lock.
     fn round_ns(&self, jobs: u32) -> f64 {
         self.on_core_ns(jobs) + self.rest_ns + self.device.service_ns
     }
@@ -172,14 +173,15 @@ impl MachineModel {
         Station::of_rates(n, |j| self.outside_rate(jobs, j as f64))
     }
 
-    /// Jobs are served one request at a time. Threads contend for cores and lock; requests go
-    /// around between them and what is behind.
+    /// Jobs submit one request at a time. Threads compete for cores and lock; requests circulate
+    /// between the threads and the parts after them.
     fn several_requests_each(&self, jobs: u32) -> f64 {
         let depth = self.depth as usize;
         let (threads, requests) = (jobs as usize, jobs as usize * depth);
         let host = self.threads(jobs);
         let there = |k: usize| {
-            // Of all the requests k are at the threads, by chance: so many threads have one.
+            // On average, k of all requests are at the threads, at random; this many threads have
+            // one.
             let idle = (1.0 - k as f64 / requests as f64).powi(self.depth as i32);
             interpolated(&host, threads as f64 * (1.0 - idle))
         };
@@ -216,7 +218,8 @@ fn lock_station(lock: Lock, n: usize) -> Station {
     Station::of_rates(n, |j| 1.0 / lock.held_ns(j - 1))
 }
 
-/// With all its properties over that in a product form, `n` jobs being elsewhere for `other_ns`.
+/// Factor by which the lock's real variation changes a product form's throughput, if `n` jobs are
+/// elsewhere for `other_ns`.
 fn varied(lock: Lock, n: usize, other_ns: f64) -> f64 {
     let product_form = Station::delay(other_ns, n).closed_with(&lock_station(lock, n), n);
     lock.rate(n, other_ns) / product_form

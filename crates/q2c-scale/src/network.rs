@@ -1,23 +1,24 @@
-//! Closed queueing networks whose stations have rates that depend on the number of customers there.
+//! Closed queueing networks whose stations' rates depend on the number of customers at the station.
 //!
-//! The solution is that of product-form networks by convolution (Buzen 1973; load-dependent rates:
-//! Reiser and Kobayashi 1975). It is exact where times at queues are exponential. At a delay, where
-//! nobody waits, any distribution gives the same throughput.
+//! The solution is that of product-form networks, by convolution (Buzen 1973; load-dependent rates:
+//! Reiser and Kobayashi 1975). It is exact if times at queues are exponential. At a delay, where
+//! nobody waits, the throughput is the same for any distribution.
 //!
-//! All factors are kept as logarithms: with hundreds of customers they leave the range of a
-//! floating-point number.
+//! All factors are logarithms, because with hundreds of customers they leave the range of
+//! floating-point numbers.
 
-/// Logarithms of the factor for each number of customers, from 0 to the population.
+/// One station: the logarithm of its factor for each number of customers, from 0 to the population.
 #[derive(Clone, Debug)]
 pub struct Station(Vec<f64>);
 
 impl Station {
-    /// A station at which nobody waits: each customer stays for `time` on average, in any unit.
+    /// A station where nobody waits: each customer stays for `time` on average, in any unit.
     pub fn delay(time: f64, population: usize) -> Station {
         Station::of_rates(population, |j| j as f64 / time)
     }
 
-    /// A station that serves at `rate(j)` while `j` customers are there, from 1 to `population`.
+    /// A station that serves at `rate(j)` while `j` customers are there, for j from 1 to
+    /// `population`.
     pub fn of_rates(population: usize, rate: impl Fn(usize) -> f64) -> Station {
         let mut log = 0.0;
         let behind = (1..=population).map(|j| {
@@ -27,18 +28,19 @@ impl Station {
         Station(std::iter::once(0.0).chain(behind).collect())
     }
 
-    /// Both stations, one after the other, as one.
+    /// Joins both stations in sequence to one.
     pub fn and(&self, other: &Station) -> Station {
         let population = self.population().min(other.population());
         Station((0..=population).map(|n| self.joint(other, n)).collect())
     }
 
-    /// Passages per unit of time when `n` customers go from its end to its beginning at once.
+    /// Throughput with `n` customers who return from the end to the start at once, per unit of
+    /// time.
     pub fn closed(&self, n: usize) -> f64 {
         (self.0[n - 1] - self.0[n]).exp()
     }
 
-    /// As `self.and(other).closed(n)`, without the other populations.
+    /// As `self.and(other).closed(n)`, but without the work for other populations.
     pub fn closed_with(&self, other: &Station, n: usize) -> f64 {
         (self.joint(other, n - 1) - self.joint(other, n)).exp()
     }
@@ -58,8 +60,9 @@ impl Station {
     }
 }
 
-/// Throughput of `n` customers between two parts, each standing as its rate over the customers in
-/// it: a flow-equivalent server (Chandy, Herzog and Woo 1975).
+/// Throughput of `n` customers that go around between two parts. A customer leaves the first part
+/// at the rate `there(k)` if k are in it, and the second at `back(j)` if j are in it. Each part
+/// acts as a flow-equivalent server (Chandy, Herzog and Woo 1975).
 pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f64) -> f64 {
     // The states are those of a birth-death process: k customers are in the first part.
     let mut logs = Vec::with_capacity(n + 1);
@@ -81,7 +84,7 @@ pub fn between(n: usize, there: impl Fn(usize) -> f64, back: impl Fn(usize) -> f
     passed / all
 }
 
-/// Mean stay of each of `n` customers that spend `other` elsewhere without waiting there.
+/// Mean stay of each of `n` customers at a station with these rates, between delays of `other`.
 pub(crate) fn stay(n: usize, other: f64, rate: impl Fn(usize) -> f64) -> f64 {
     let there = Station::of_rates(n, rate);
     n as f64 / Station::delay(other, n).closed_with(&there, n) - other

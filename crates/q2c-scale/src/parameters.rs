@@ -1,4 +1,4 @@
-//! Parameters from a file, in TOML: for machines on which nothing can be measured.
+//! Parameters from a TOML file, for machines on which nothing can be measured.
 
 use crate::machine::{DeviceModel, Lock, MachineModel, QueueTags};
 use q2c_model::Fault;
@@ -6,7 +6,7 @@ use q2c_model::stats::Rng;
 use q2c_result::scale::{Parameters, Value};
 use serde::Deserialize;
 
-/// Most requests in flight of a job.
+/// Most requests in flight per job.
 pub(crate) const MOST_DEPTH: u32 = 1_024;
 /// Longest time, ns: 1,000 s.
 const LONGEST_NS: f64 = 1e12;
@@ -28,7 +28,7 @@ struct ParameterFile {
     device_cv: Option<f64>,
 }
 
-/// A number, or a number with its interval.
+/// A number, alone or with its interval.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Number {
@@ -45,10 +45,11 @@ impl Number {
     }
 }
 
-/// Reads a file of parameters.
+/// Reads the parameters from the text of a TOML file.
 ///
 /// # Errors
-/// It is not TOML, has keys that are none of these, or a value that is out of its range.
+/// Fails if the text is not TOML, lacks `cpu_ns`, or has unknown keys, values out of range, or only
+/// one of `queues` and `tags`.
 pub fn read(text: &str) -> Result<Parameters, Fault> {
     let file: ParameterFile = toml::from_str(text).map_err(|error| syntax(text, &error))?;
     let or_zero = |number: Option<Number>| number.map_or(Value::default(), Number::value);
@@ -104,7 +105,7 @@ fn within(key: &'static str, value: Value, least: f64, most: f64) -> Result<Valu
 }
 
 fn cv(key: &'static str, value: Option<f64>) -> Result<f64, Fault> {
-    // Without a statement the time varies as an exponential one.
+    // Without a value, the time varies like an exponential one.
     within(key, Value::exact(value.unwrap_or(1.0)), 0.0, 1.0).map(|value| value.value)
 }
 
@@ -136,7 +137,7 @@ fn machine_by(
     }
 }
 
-/// The machine of these parameters on so many cores.
+/// The machine with these parameters and `cores` cores.
 pub(crate) fn machine(parameters: &Parameters, cores: u32) -> MachineModel {
     machine_by(parameters, cores, |value| value.value)
 }

@@ -1,4 +1,4 @@
-//! The answer: the curve beyond the measured points, where and by what it ends, and how sure.
+//! The prediction: the curve beyond the measured points, where and why it ends, and how surely.
 
 use crate::evidence::CurveEvidence;
 use crate::fit::{Structure, fit};
@@ -7,64 +7,65 @@ use q2c_model::stats::scaling::{KNEE_SHARE, ScalingPoint, ScalingShape};
 use q2c_model::stats::{ResampledRange, Rng};
 use q2c_result::scale::{Answer, CurvePoint, Resource, WhatIf};
 
-/// Resampled predictions.
+/// Number of resampled predictions.
 pub(crate) const RESAMPLES: u32 = 200;
-/// Least measured points of a fit.
+/// Fewest measured points for a fit.
 pub(crate) const LEAST_POINTS: usize = 4;
-/// Numbers of jobs beyond this one are not all on the curve: a step is a thirty-second of them.
+/// Steps between the numbers of jobs on the curve are this part of the number, at least 1.
 const EVERY: u32 = 32;
-/// An interval of the end whose upper end is more than so many times the lower one is no answer.
+/// If the end's upper bound is more than this many times the lower one, the end is uncertain.
 const WIDE: f64 = 1.6;
-/// Times that vary by less than this share of their mean are regular.
+/// Times are regular if their standard deviation is less than this share of their mean.
 pub(crate) const REGULAR: f64 = 0.4;
-/// The part of the predicted end by a regular lock at or behind which it was
+/// With a regular lock, the true end was at this share of the predicted end or later
 /// (docs/journal/2026-11-24-scale-predict.md).
 const TOO_LATE: f64 = 0.65;
-/// Of the solved network on simulated machines, beside the noise of the points (same entry).
+/// Relative error of the solved network on simulated machines, besides noise (same entry).
 const MODEL_ERROR: f64 = 0.08;
+/// More jobs must pay over a step of this part of their number: an eighth.
 const STEP: f64 = 8.0;
-/// What is compared with the resources' limits away: the throughput at so many times the end.
+/// The what-if gains are computed at this many times the jobs of the end.
 const BEHIND: f64 = 1.3;
 
-/// A prediction.
+/// A predicted curve, with its end and the certainty.
 #[derive(Clone, Debug)]
 pub struct CurvePrediction {
-    /// The machine that it was made with.
+    /// The machine on which the prediction is based.
     pub machine: MachineModel,
-    /// Machines that other measurements might have given.
+    /// Machines that repeated measurements might have given.
     pub drawn: Vec<MachineModel>,
-    /// The predicted curve, also where points were measured.
+    /// The predicted curve, including the numbers of jobs that were measured.
     pub curve: Vec<CurvePoint>,
-    /// The last number of jobs that paid.
+    /// The last number of jobs at which more jobs still pay; `None` if scaling does not end.
     pub ends_at: Option<u32>,
-    /// The interval of that number; the upper end is `None` where it is beyond the curve.
+    /// The interval of that number; its upper bound is `None` if it is beyond the curve.
     pub ends_between: Option<(u32, Option<u32>)>,
-    /// What ends it.
+    /// The resource that ends scaling.
     pub resource: Option<Resource>,
-    /// The peak, where the curve falls for sure behind it.
+    /// The peak, if the curve surely falls after it.
     pub peak: Option<u32>,
-    /// Whether the evidence suffices.
+    /// Whether the evidence suffices for an answer.
     pub answer: Answer,
-    /// What each resource costs behind the end.
+    /// For each resource, the gain after the end if it had no limit.
     pub what_if: Vec<WhatIf>,
-    /// Mean error of the points left out, percent.
+    /// Mean error of points predicted from the other points, percent.
     pub leave_out_error_pct: Option<f64>,
-    /// The stage that shows the shared section.
+    /// The block-layer stage in which the lock or cache line shows.
     pub shared_stage: Option<String>,
 }
 
-/// How far to predict.
+/// How far to predict, and the seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// Cores; jobs beyond them have to share.
+    /// Number of cores; further jobs share them.
     pub cores: u32,
-    /// Most jobs.
+    /// Largest number of jobs on the curve.
     pub jobs: u32,
     /// Seed of the resampling.
     pub seed: u64,
 }
 
-/// Predicts from measured points, of which there are at least [`LEAST_POINTS`].
+/// Predicts from measured points; there must be at least [`LEAST_POINTS`].
 pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction {
     let structure = Structure::from_evidence(evidence);
     let on = |mut machine: MachineModel| {
@@ -73,7 +74,7 @@ pub fn from_evidence(evidence: &CurveEvidence, range: Range) -> CurvePrediction 
     };
     let rows = evidence.rows(structure.stage());
     let fitted = fit(evidence, &rows, &structure, None);
-    // Where nothing shows, the lower end of the curve is that of a limit which noise could hide.
+    // If nothing shows, the curve's lower bound is that of a limit which noise could hide.
     let bounded = evidence.tags.is_some() && !evidence.tags_suffice(range.jobs);
     let possible = if structure.shows_any() || bounded {
         structure.clone()
@@ -113,14 +114,15 @@ fn wide(prediction: &CurvePrediction) -> bool {
         .is_some_and(|(low, high)| high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low)))
 }
 
-/// Hardly varying times of a lock, or of the device between two visits. Jobs fall in step then and
-/// fewer meet than in the model, where they come at random: it puts the end too late.
+/// True if the times of a lock, or of the device between two visits, hardly vary. Jobs then fall
+/// into step and meet less than in the model, which assumes random arrivals and puts the end too
+/// late.
 fn regular(evidence: &CurveEvidence, prediction: &CurvePrediction) -> bool {
     let lock = prediction.machine.lock.map_or(1.0, |lock| lock.cv);
     prediction.resource == Some(Resource::Lock) && lock.min(evidence.device_cv()) < REGULAR
 }
 
-/// From a known machine; `drawn` are others that it might be, `error_pct` widens both sides.
+/// Predicts for a known machine. `drawn` are its possible variants; `error_pct` widens both bounds.
 pub fn from_machine(
     machine: &MachineModel,
     drawn: Vec<MachineModel>,
@@ -160,9 +162,9 @@ fn numbers(most: u32) -> Vec<u32> {
     counts
 }
 
-/// Up to which more jobs pay: an eighth more adds less than [`KNEE_SHARE`] of the first job's
-/// throughput for each. Jobs dealt out to queues in turn pay unevenly, so single ones do not
-/// decide.
+/// The last number of jobs at which more pay. They stop paying if an eighth more add less than
+/// [`KNEE_SHARE`] of one job's throughput per job. Single jobs pay unevenly, because they are dealt
+/// to queues in turn, so they do not decide.
 fn last_that_paid(over: &[u32], iops: &[f64]) -> Option<u32> {
     let one = iops[0] / f64::from(over[0]);
     let at = |n: f64| {
@@ -197,7 +199,7 @@ fn ends_between(end: u32, over: &[u32], others: &[Vec<f64>]) -> (u32, Option<u32
     (low.floor().max(1.0) as u32, high)
 }
 
-/// A percentile without interpolation, which infinite values do not have.
+/// A percentile without interpolation, which infinite values do not allow.
 fn nearest(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     sorted.get((share * last as f64).round() as usize).copied()

@@ -1,4 +1,4 @@
-//! The evidence in a run of `q2c bench --stages`.
+//! Extracts the evidence from a run of `q2c bench --stages`.
 
 use crate::evidence::{CurveEvidence, EvidencePoint};
 use crate::machine::QueueTags;
@@ -8,21 +8,21 @@ use q2c_policy::Method;
 use q2c_result::Machine;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, PointStages};
 
-/// Least physical cores of a machine whose runs are predicted from.
+/// Fewest physical cores of a measured machine; runs on fewer show no contention.
 pub(crate) const LEAST_CORES: u32 = 4;
 
-/// Which curve of a run; `None` for any.
+/// Selects curves of a run; `None` accepts any value.
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
-    /// Interface.
+    /// The engine.
     pub engine: Option<String>,
-    /// Method.
+    /// The method.
     pub method: Option<Method>,
-    /// Requests in flight of each job.
+    /// Requests in flight per job.
     pub depth: Option<u16>,
-    /// Bytes per request.
+    /// Bytes of a request.
     pub bs: Option<Bytes>,
-    /// Pattern of access.
+    /// The access pattern, such as `randread`.
     pub rw: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Pick {
     }
 }
 
-/// A curve of a run: its points by ascending number of jobs.
+/// A curve of a run: its points in rising order of the number of jobs.
 #[derive(Clone, Debug)]
 pub(crate) struct BenchCurve<'a> {
     /// The points that have trials.
@@ -46,7 +46,7 @@ pub(crate) struct BenchCurve<'a> {
     pub physical_cores: u32,
 }
 
-/// Physical cores of a machine. Where its threads per core are not known each CPU counts as one.
+/// Number of physical cores of a machine. If its threads per core are unknown, each CPU counts.
 pub(crate) fn physical_cores(machine: &Machine) -> u32 {
     machine.cpus_online.len() as u32 / machine.threads_per_core.unwrap_or(1).max(1)
 }
@@ -92,10 +92,11 @@ fn no_curve(run: &str, found: &str) -> Fault {
 }
 
 impl<'a> BenchCurve<'a> {
-    /// The one curve of `result` that `pick` takes, or that can be predicted from.
+    /// Returns the only curve of `result` that `pick` accepts. Curves that suffice for a fit go
+    /// first.
     ///
     /// # Errors
-    /// There is none, or several.
+    /// Fails if there is no such curve, or more than one.
     pub(crate) fn from_result(
         result: &'a BenchResult,
         pick: &Pick,
@@ -120,7 +121,7 @@ impl<'a> BenchCurve<'a> {
         }
     }
 
-    /// Cells whose stages are known and whose jobs have a core each.
+    /// The points whose stages are known and whose jobs have one core each.
     fn fitted(&self) -> Vec<&'a BenchCell> {
         let good = |cell: &&&BenchCell| {
             let cores = cell.point.jobs <= self.physical_cores && !cell.oversubscribed;
@@ -129,10 +130,10 @@ impl<'a> BenchCurve<'a> {
         self.cells.iter().filter(good).copied().collect()
     }
 
-    /// What the curve shows.
+    /// Returns the measured points for a fit.
     ///
     /// # Errors
-    /// The machine has too few cores, or the curve too few points with stages.
+    /// Fails if the machine has too few cores, or the curve too few points with stages.
     pub(crate) fn evidence(&self, result: &BenchResult, run: &str) -> Result<CurveEvidence, Fault> {
         if self.physical_cores < LEAST_CORES {
             let text = format!(

@@ -1,5 +1,5 @@
-//! Published shapes. Of the RAM disk on 120 cores only the ends are published, so one parameter is
-//! fixed on one end, the others are assumed over wide ranges, and the remaining ends are predicted.
+//! Published curves. For the RAM disk on 120 cores, only the ends are published. One parameter is
+//! fixed by one end, others are assumed in wide ranges, and the remaining ends are predicted.
 
 use q2c_model::stats::Interval;
 use q2c_result::analyze::StageStats;
@@ -15,7 +15,7 @@ const CORES: Range = Range {
     jobs: 120,
     seed: 1,
 };
-/// Cores at which scaling ends with about 20 hardware queues, and with 9 or fewer.
+/// Published cores at which scaling ends, with about 20 hardware queues and with 9 or fewer.
 const PUBLISHED: (f64, f64) = (75.0, 80.0);
 
 fn machine(depth: u32, cpu_ns: f64, lock: Lock, queues: u32, per_queue: u32) -> MachineModel {
@@ -58,7 +58,7 @@ fn fixed(depth: u32, cpu_ns: f64, growth: f64) -> Lock {
     lock(high)
 }
 
-/// 7 % before the published 80, where it ends with 20 queues, with any number of requests.
+/// The published end is 80; with 20 queues scaling ends 7 % earlier, for any number of tags.
 #[test]
 fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     for (depth, cpu_ns, growth) in [
@@ -81,7 +81,7 @@ fn few_queues_of_the_ram_disk_end_near_the_published_number() {
     }
 }
 
-/// That curve is straight up to 10 jobs; the fall to less than a half at 14 is not guessed.
+/// This curve is straight up to 10 jobs. The fall to less than a half at 14 is not predicted.
 #[test]
 fn a_collapse_without_a_sign_is_not_predicted() {
     let stage = |mean_ns| StageStats {

@@ -1,12 +1,12 @@
-//! The solver against closed forms and enumerations that were written apart from it.
+//! The solver against closed forms and enumerations that do not use its code.
 
 use proptest::prelude::*;
 use q2c_scale::handover::Lock;
 use q2c_scale::machine::{DeviceModel, MachineModel, QueueTags};
 use q2c_scale::network::{Station, between};
 
-/// Machine repair, M/M/1//N: the probability that nothing is broken is the inverse of the sum of N!
-/// / (N - k)! r^k, r being the repair time over the running time.
+/// Machine repair, M/M/1//N: the probability that no machine is broken is the inverse of the sum of
+/// N! / (N - k)! r^k, where r is the repair time / the running time.
 fn machine_repair(machines: u32, running: f64, repair: f64) -> f64 {
     let mut term = 1.0;
     let mut sum = 1.0;
@@ -17,7 +17,7 @@ fn machine_repair(machines: u32, running: f64, repair: f64) -> f64 {
     (1.0 - 1.0 / sum) / repair
 }
 
-/// All ways to put `n` customers into the stations, weighted as by Gordon and Newell.
+/// Sums over all ways to put `n` customers into the stations, weighted as by Gordon and Newell.
 fn enumerated(n: usize, rates: &[Vec<f64>]) -> f64 {
     let Some((first, rest)) = rates.split_first() else {
         return if n == 0 { 1.0 } else { 0.0 };
@@ -56,11 +56,11 @@ proptest! {
         close(combined.closed(n), enumerated(n - 1, &rates) / enumerated(n, &rates));
     }
 
-    /// With constant times the other job comes during a hold with probability 1 - exp(-hold /
+    /// With constant times, the other job comes during a hold with probability 1 - exp(-hold /
     /// other).
     #[test]
     fn two_jobs_at_a_constant_lock(hold in 0.1_f64..10.0, other in 0.1_f64..100.0) {
-        // p: the other waits; else both are away, and the first comes after half the time of one.
+        // p: the other job waits. Else both are away, and the first one comes after `other` / 2.
         let p = 1.0 - (-hold / other).exp();
         let cycle = hold + (1.0 - p) * other / 2.0;
         let lock = Lock { hold_ns: hold, growth: 0.0, cv: 0.0 };
@@ -78,7 +78,7 @@ proptest! {
     }
 }
 
-/// A lock whose time varies as an exponential one.
+/// A lock whose time varies like an exponential one.
 fn lock(hold_ns: f64, growth: f64) -> Lock {
     Lock {
         hold_ns,
@@ -87,7 +87,7 @@ fn lock(hold_ns: f64, growth: f64) -> Lock {
     }
 }
 
-/// Within a half percent for a lock whose time varies as an exponential one.
+/// The rate is within 0.5 % of machine repair if the lock's time varies like an exponential one.
 #[test]
 fn a_varied_lock_is_near_machine_repair() {
     for n in [1, 2, 5, 10, 20, 40, 80] {
@@ -140,7 +140,7 @@ fn jobs_beyond_the_cores_share_them() {
         cores: 4,
         ..machine()
     };
-    // 4 cores with 2 us each are 2 M; 64 jobs keep them busy.
+    // 4 cores at 2 us per I/O give 2 M I/Os per second; 64 jobs keep them busy.
     let most = few.iops(64);
     assert!((most / 2e6 - 1.0).abs() < 1e-3, "{most}");
 }

@@ -15,8 +15,8 @@ const CHOICE_SEED: u64 = 0x5e1e_c7ed;
 
 /// Recorded service times by the classes in which Linux keeps its statistics of polling: direction
 /// and size ([`bucket_of`]). A request gets one of the times of its class at random. If its class
-/// has none, it gets one of the nearest class that has some: of its own direction where there is
-/// one, with the fewest size classes between them, and of two equally near ones the smaller.
+/// has none, the nearest class that has times is used: if possible of the same direction, then with
+/// the fewest size classes between them. On a tie, the smaller class wins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Empirical {
     measure: Measure,
@@ -45,16 +45,16 @@ pub struct RecordedFacts {
 /// The recorded times of one direction and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmpiricalClass {
-    /// Direction of the requests. A recording is asked for reads and writes alone.
+    /// Direction of the requests; only reads and writes have classes.
     pub direction: Direction,
     /// Length of the shortest requests of the class. Those of the next class are twice as long.
     #[serde(rename = "from_sectors")]
     pub from: Sectors,
     /// Number of times in the recording.
     pub recorded: u64,
-    /// Number of them that are drawn from, at most [`MOST_TIMES`].
+    /// Number of times that are kept to draw from, at most [`MOST_TIMES`].
     pub kept: usize,
-    /// Median of those.
+    /// Median of the kept times.
     #[serde(rename = "median_ns")]
     pub median: Nanos,
 }
@@ -66,7 +66,7 @@ pub struct EmpiricalClass {
     wanted(*measure)
 )]
 pub struct NoTimes {
-    /// The measure that was asked for.
+    /// The requested measure; `None` for any.
     pub measure: Option<Measure>,
     /// Number of records that were looked at.
     pub requests: u64,
@@ -88,7 +88,7 @@ impl Empirical {
         Nanos(times[rng.below(times.len() as u64) as usize])
     }
 
-    /// What is known about the times.
+    /// The facts about the times, for results.
     pub fn facts(&self) -> RecordedFacts {
         RecordedFacts {
             measure: self.measure,
@@ -184,7 +184,7 @@ impl TimeReservoir {
     }
 }
 
-/// Makes an [`Empirical`] of records, which come in parts.
+/// Makes an [`Empirical`] from records, which come in parts.
 #[derive(Clone, Debug)]
 pub struct EmpiricalBuilder {
     asked: Option<Measure>,
@@ -234,7 +234,7 @@ impl EmpiricalBuilder {
         }
     }
 
-    /// The times taken.
+    /// Returns the times taken; the error means that no record had the measure.
     pub fn finish(self) -> Result<Empirical, NoTimes> {
         let EmpiricalBuilder {
             asked,
@@ -290,8 +290,8 @@ pub struct RecordedTimes {
     /// The time that is taken of each request. `None` takes D2C where the recording has it, else
     /// U2C.
     pub measure: Option<Measure>,
-    /// Unit of the times of a source that does not tell it, such as a list of latencies: `ns`,
-    /// `us`, `ms` or `s`.
+    /// Unit of the times of a source that has none, such as a list of latencies: `ns`, `us`, `ms`
+    /// or `s`.
     pub unit: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Service times and server queues of simulated devices, and the machine ([`SimMachine`]) that
-//! simulated lanes run on. There is no clock and no device here: who
-//! simulates one brings the time at which a request arrives, and waits until it is complete.
+//! simulated lanes run on. The crate has neither a clock nor a device: the caller passes the time
+//! at which a request arrives, and waits until it is complete.
 //!
 //! [`ServiceTimes`] says how long a server works on a request, by its direction and length.
 //! [`Draws`] are the times of one submitter's requests. [`Servers`] is the queue: it makes a

@@ -33,12 +33,12 @@ pub struct SimMachine {
     pub switch_ns: u64,
     /// CPU of a timer's interrupt.
     pub timer_ns: u64,
-    /// From the end of a timed sleep until the thread runs, timer and switch included.
+    /// Time from the end of a timed sleep until the thread runs, timer and switch included.
     pub wake_delay_ns: u64,
     /// CPU of the device's interrupt, on the CPU of the thread that waits.
     pub interrupt_ns: u64,
-    /// From the device's completion until the waiting thread has reaped it, interrupt and switch
-    /// included.
+    /// Time from the device's completion until the waiting thread has reaped it, interrupt and
+    /// switch included.
     pub interrupt_delay_ns: u64,
 }
 

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Threads share it without a lock.
 ///
 /// Requests come in the order in which [`Servers::arrive`] takes effect. A thread may be held up
-/// between its reading of the clock and that call. Its request is then served behind those that
-/// overtook it, although its arrival time is earlier, and no request that has its completion time
-/// already is moved.
+/// between its reading of the clock and that call. Its request is then served after those that
+/// overtook it, although its arrival time is earlier. A completion time, once given, never moves.
 #[derive(Debug)]
 pub struct Servers {
     /// Time at which each server is free again, ns.
@@ -19,7 +18,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Idle servers, this many of them, at least one.
+    /// Makes this many idle servers, at least one.
     pub fn new(servers: usize) -> Self {
         let idle = (0..servers.max(1)).map(|_| AtomicU64::new(0));
         Servers {
@@ -34,7 +33,7 @@ impl Servers {
         loop {
             let (server, free_at) = self.first_free();
             let end = at.0.max(free_at).saturating_add(service.0);
-            // Times only grow. So if this server has the time still, it is the first to be free,
+            // Times only grow. So if this server still has the time, it is the first to be free,
             // even if the times of others were read before they grew. Each time stands for itself
             // and orders no other memory.
             let taken =
@@ -53,7 +52,7 @@ impl Servers {
     }
 
     /// Makes all servers idle, as if no request had come so far. No other thread may put requests
-    /// on them meanwhile: whether the servers keep those is not defined.
+    /// on them meanwhile: whether such a request is kept is not defined.
     pub fn clear(&self) {
         let servers = self.free_at.iter();
         servers.for_each(|server| server.store(0, Ordering::Relaxed));

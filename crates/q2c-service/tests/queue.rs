@@ -121,8 +121,8 @@ proptest! {
         prop_assert_eq!(complete, by_events(servers, &requests));
     }
 
-    /// Arrival times that are out of order serve nobody before he came, and never more requests at
-    /// once than there are servers.
+    /// With arrival times out of order, no request is served before it arrives, and never more
+    /// requests at once than there are servers.
     #[test]
     fn times_out_of_order_keep_the_number_of_servers(
         servers in 1usize..4,

@@ -70,8 +70,8 @@ fn model(records: &[IoRecord]) -> ServiceTimes {
     ServiceTimes::Empirical(Arc::new(built(None, records)))
 }
 
-/// Of a lognormal variable the mean is median * exp(sigma^2 / 2), and the share of values below
-/// median * exp(z * sigma) is that of a normal variable below z.
+/// The mean of a lognormal variable is median * exp(sigma^2 / 2). Its share of values below median
+/// * exp(z * sigma) is that of a normal variable below z.
 #[test]
 fn lognormal_times_have_the_mean_and_the_quantiles_of_the_closed_form() {
     const N: usize = 200_000;

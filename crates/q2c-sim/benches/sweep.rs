@@ -54,7 +54,7 @@ fn curve(x: &[f64], y: impl Fn(f64) -> f64) -> Curve {
     }
 }
 
-/// With as many corners as `q2c calibrate` finds: ten over
+/// A cost model with as many corner points as `q2c calibrate` finds, about ten per curve.
 fn calibrated() -> CostModel {
     let sleeps = [1e3, 2e3, 5e3, 8e3, 12e3, 17e3, 25e3, 35e3, 50e3, 100e3];
     let over = |base: f64, rise: f64| curve(&sleeps, |x| base + rise * (x / 25e3).min(1.3));
@@ -98,7 +98,7 @@ fn rules(texts: impl Iterator<Item = String>) -> Vec<PolicySpec> {
 }
 
 const STANDARD: [u32; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
-/// Periods from the one that was published as best to beyond that of Linux, ms.
+/// Window periods, ms, from the one published as best to beyond that of Linux.
 const LONG: [u32; 8] = [10, 15, 20, 30, 50, 70, 100, 200];
 
 fn windowed(periods: [u32; 8]) -> Vec<PolicySpec> {

@@ -1,19 +1,19 @@
-//! Answers that need several cells: how safe a choice is, what neighbours lose, several traces.
+//! Answers that need several cells: robust choices, sensitivity to parameters, stability.
 
 use q2c_policy::PolicySpec;
 
 /// The best configuration over several traces, in two senses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
-    /// The configuration with the highest mean of its shares, and that mean.
+    /// The index of the configuration with the highest mean share, and that mean.
     pub on_average: (usize, f64),
     /// Index of the configuration whose lowest share over the traces is highest, and that share.
     pub worst_case: (usize, f64),
 }
 
-/// The best configuration over several traces; `scores[trace][configuration]` is positive, `None`
-/// beyond the limits. A share is the score over the trace's best score. Only configurations within
-/// the limits on every trace count; ties go to the first.
+/// Finds the best configuration over several traces. `scores[trace][configuration]` is positive;
+/// `None` means beyond the limits. A share is the score over the trace's best score. Only
+/// configurations within the limits on every trace count; on a tie, the first wins.
 pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
     let highest = |scores: &Vec<Option<f64>>| {
         let scores = scores.iter().flatten().copied();
@@ -54,7 +54,7 @@ pub struct GridNeighbour {
     pub share: f64,
 }
 
-/// Cells of the same rule with one parameter one step of the grid off, the lower first.
+/// Neighbours of `policies[center]` with one parameter one grid step lower or higher, lower first.
 pub fn sensitivity(
     policies: &[PolicySpec],
     center: usize,
@@ -84,21 +84,21 @@ fn differs_only_in(a: &PolicySpec, b: &PolicySpec, k: usize) -> bool {
         && (0..x.len()).all(|i| (x[i].1 == y[i].1) != (i == k))
 }
 
-/// From this share of the latency on, `d / (1 - r)` counts as near the bound.
+/// From this share of the latency on, `d / (1 - r)` counts as near the bound of [`Stability`].
 const NEAR: f64 = 0.7;
 
 /// Whether a rule recovers once every I/O has overslept.
 ///
 /// A rule that sleeps `r` times a statistic of *observed* times learns from its own oversleep. Once
 /// every I/O of a window oversleeps, the next sleep is `r (s + d)`, with `s` the sleep and `d` the
-/// wake-up delay; its fixed point is `r d / (1 - r)`. Where `d / (1 - r) >= L`, with `L` the
-/// device's latency, the rule never recovers. This is an own derivation for the closed loop,
-/// checked against the simulator.
+/// wake-up delay; its fixed point is `r d / (1 - r)`. If `d / (1 - r) >= L`, with `L` the device's
+/// latency, the rule never recovers. This bound was derived here for the closed loop, and checked
+/// against the simulator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stability {
     /// The rule recovers, with a margin.
     Safe,
-    /// It recovers, but not with a device a little faster or a delay a little longer.
+    /// The rule recovers now, but not on a slightly faster device or with a slightly longer delay.
     Near {
         /// `d / (1 - r)` over the latency.
         share: f64,
@@ -110,7 +110,7 @@ pub enum Stability {
     },
 }
 
-/// Of a rule of this ratio on a device of `latency` (ns) where wake-ups are `delay` (ns) late.
+/// The stability of a rule of this ratio, for a wake-up `delay` and a device `latency` in ns.
 pub fn stability(ratio: f64, delay: f64, latency: f64) -> Stability {
     let share = if ratio < 1.0 {
         delay / (1.0 - ratio) / latency
@@ -140,7 +140,7 @@ mod tests {
             vec![Some(5.0), Some(7.0), Some(10.0), Some(5.6)],
         ];
         let winners = robust(&scores).unwrap();
-        // Means: a 0.75, b 0.7, d (0.95 + 0.56) / 2 = 0.755. Least: a 0.5, b 0.7, d 0.56.
+        // Mean shares: a 0.75, b 0.7, d (0.95 + 0.56) / 2 = 0.755. Lowest: a 0.5, b 0.7, d 0.56.
         assert_eq!(winners.on_average.0, 3);
         assert!((winners.on_average.1 - 0.755).abs() < 1e-12);
         assert_eq!(winners.worst_case, (1, 0.7));

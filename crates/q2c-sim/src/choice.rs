@@ -47,7 +47,7 @@ impl fmt::Display for Objective {
 pub enum MinIops {
     /// I/Os per second.
     Iops(f64),
-    /// A share of the IOPS of classic polling: 1 is all of them, 0 the least that is allowed.
+    /// A share of the IOPS of classic polling, from 0 to 1.
     OfPolling(f64),
 }
 
@@ -103,10 +103,10 @@ impl MinIops {
     }
 }
 
-/// The limits that a choice must keep; `None` in a field sets no limit of the user's.
+/// The limits that a choice must keep. `None` in a field means that the user set no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// The smallest IOPS; `None` takes the standard floor.
+    /// The smallest IOPS; `None` stands for the standard floor.
     pub min_iops: Option<MinIops>,
     /// The largest U2C p99, ns.
     pub max_p99_ns: Option<f64>,
@@ -115,7 +115,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether a cell keeps the limits. `floor_iops` takes the place of `min_iops`.
+    /// True if a cell keeps the limits. `floor_iops` replaces `min_iops`.
     pub fn kept_by(&self, cell: &SimOutcome, floor_iops: f64) -> bool {
         let (rates, p99) = (&cell.gives.rates, cell.gives.latencies.p99_ns);
         rates.iops >= floor_iops
@@ -123,7 +123,7 @@ impl Limits {
             && self.max_cpu_pct.is_none_or(|most| rates.cpu_pct <= most)
     }
 
-    /// The largest excess of a figure over its limit; at most 1 for a cell that keeps them.
+    /// The largest ratio of a figure to its limit; at most 1 for a cell that keeps the limits.
     fn excess(&self, cell: &SimOutcome, floor_iops: f64) -> f64 {
         let gives = &cell.gives;
         let over = |figure: f64, limit: Option<f64>| limit.map_or(0.0, |most| figure / most);
@@ -143,11 +143,11 @@ impl Limits {
     }
 }
 
-/// The standard floor: a share of the IOPS of the best clean sleep, else of polling.
+/// The standard floor as a share of the IOPS of the best clean sleep; without one, of polling.
 const FLOOR_SHARE: f64 = 0.97;
 /// The largest miss rate of a clean sleep.
 const CLEAN_MISS: f64 = 0.001;
-/// Cells this near to the best count as equal; the report of a sweep names this share.
+/// Cells within this share of the best count as equal; the report of a sweep names it.
 const EQUAL: f64 = 0.005;
 
 /// The result of [`choose`].
@@ -161,7 +161,7 @@ pub struct Choice {
     pub floor: String,
 }
 
-/// The best of the `cells` that are `eligible`; `poll` is classic polling on the same recording.
+/// Chooses the best `eligible` cell within the limits; `poll` is polling on the same recording.
 pub fn choose(
     cells: &[SimOutcome],
     eligible: &[bool],
@@ -190,7 +190,7 @@ pub fn choose(
     }
 }
 
-/// The eligible cell with most of the objective, limits or not; then fewest misses, then IOPS.
+/// The eligible cell with the best score, limits or not; on a tie, fewest misses, then IOPS.
 pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Option<usize> {
     let rank_key = |&i: &usize| {
         let rates = &cells[i].gives.rates;
@@ -204,7 +204,7 @@ pub fn most(cells: &[SimOutcome], eligible: &[bool], objective: Objective) -> Op
     })
 }
 
-/// The eligible cell nearest to the limits; `floor_iops` takes the place of `min_iops`.
+/// The index of the eligible cell nearest to the limits; `floor_iops` replaces `min_iops`.
 pub fn nearest(
     cells: &[SimOutcome],
     eligible: &[bool],
@@ -216,8 +216,8 @@ pub fn nearest(
     may_be.min_by(|a, b| excess(a).total_cmp(&excess(b)))
 }
 
-/// The objective as a number, larger for a better cell, never below 0. It is finite where a rule
-/// takes no CPU (all I/Os oversleep), so that its share of the best is one.
+/// The objective as a number: larger is better, never below 0. It stays finite for a rule that
+/// takes no CPU (all I/Os oversleep), so that shares of the best score are defined.
 pub fn score(cell: &SimOutcome, objective: Objective) -> f64 {
     let gives = &cell.gives;
     match objective {
@@ -228,8 +228,8 @@ pub fn score(cell: &SimOutcome, objective: Objective) -> f64 {
     }
 }
 
-/// The objective of each cell that is eligible and keeps the limits; `floor_iops` takes the place
-/// of `min_iops`.
+/// The score of each eligible cell that keeps the limits, else `None`; `floor_iops` replaces
+/// `min_iops`.
 pub fn scores(
     cells: &[SimOutcome],
     eligible: &[bool],
@@ -274,14 +274,14 @@ fn floor(
     (FLOOR_SHARE * iops, format!("{share:.0} % of {reference}"))
 }
 
-/// [`pareto_front`] of the outcomes.
+/// The [`pareto_front`] of these outcomes.
 pub fn pareto_front_of(outcomes: &[SimOutcome]) -> Vec<usize> {
     let rates = outcomes.iter().map(|outcome| &outcome.gives.rates);
     let points: Vec<(f64, f64)> = rates.map(|rates| (rates.iops, rates.cpu_pct)).collect();
     pareto_front(&points)
 }
 
-/// Indices of the points (IOPS, CPU) that no other beats, ascending by CPU; the first of equals.
+/// Indices of the points (IOPS, CPU) that no other beats, by rising CPU; the first of equals.
 pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| {

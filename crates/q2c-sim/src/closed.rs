@@ -1,5 +1,5 @@
-//! The reference simulator. In a closed loop the next submission comes the recorded think time
-//! after the completion was observed; in an open loop it comes when it came in the recording.
+//! The reference simulator. In a closed loop the next submission follows the observed completion
+//! after the recorded think time; in an open loop it comes at its recorded time.
 
 use crate::outcome::{SimOutcome, SimTally};
 use crate::recording::{LaneRecording, RecordingColumns, unpack};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drive {
-    /// Simulated time before anything counts, for the rule to warm up.
+    /// Simulated time before anything counts, in which the rule can warm up.
     pub warm_up: Nanos,
     /// Simulated time that counts; [`Drive::ONE_PASS`] replays each recording once instead.
     pub measure: Nanos,
@@ -22,14 +22,15 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// When counting begins and ends, ns of simulated time.
+    /// Simulated times at which counting begins and ends, ns; the end is exclusive.
     pub(crate) fn counts(&self) -> (i64, i64) {
         let [warm_up, measure] =
             [self.warm_up, self.measure].map(|time| i64::try_from(time.0).unwrap_or(i64::MAX));
         (warm_up, warm_up.saturating_add(measure))
     }
 
-    /// For [`measure`](Drive::measure): each recording is replayed once; rates are over that time.
+    /// A value for [`measure`](Drive::measure): replay each recording once; rates are over that
+    /// time.
     pub const ONE_PASS: Nanos = Nanos(u64::MAX);
 
     /// Replays each recording once and counts all of it.
@@ -42,9 +43,9 @@ impl Drive {
     }
 }
 
-/// Draws, used in a cycle; a prime, so that it does not fall in step with a recording.
+/// Number of draws, used in a cycle; a prime does not fall in step with a recording.
 const DRAWS: usize = 8191;
-/// Draws taken in a row as measured (a block bootstrap), so that bursts stay bursts.
+/// Number of draws taken in a row as measured (a block bootstrap), so that bursts stay bursts.
 const BLOCK: usize = 64;
 
 /// When the next submission comes.
@@ -53,12 +54,12 @@ pub enum Arrival {
     /// Closed loop: the recorded think time after the completion was observed.
     #[default]
     Think,
-    /// Open loop: when it came in the recording, or as soon as the lane (of depth 1) is free if it
-    /// is busy then. Latencies count from the intended time; think time costs no CPU.
+    /// Open loop: at the recorded time, or as soon as the lane (of depth 1) is free if it is busy
+    /// then. Latencies count from the intended time; think time costs no CPU.
     Recorded,
 }
 
-/// [`simulate_with`] in a closed loop, with its panics.
+/// Runs [`simulate_with`] in a closed loop; it panics likewise.
 pub fn simulate(
     lanes: &[LaneRecording],
     cost: &CostModel,
@@ -68,9 +69,9 @@ pub fn simulate(
     simulate_with(Arrival::Think, lanes, cost, waiting, drive)
 }
 
-/// Replays the lanes through a method, the recordings repeated as long as needed or once
-/// ([`Drive::ONE_PASS`]). Empty without a lane, or with one that has no I/O that takes time. Panics
-/// when `waiting` has methods for fewer lanes than there are.
+/// Replays the lanes through a method. The recordings repeat as long as needed, or run once with
+/// [`Drive::ONE_PASS`]. The outcome is empty without lanes, or if a lane's I/Os take no time.
+/// Panics if `waiting` has methods for fewer lanes than there are.
 pub fn simulate_with(
     arrival: Arrival,
     lanes: &[LaneRecording],
@@ -128,7 +129,7 @@ pub fn simulate_with(
     machine.tally.outcome(wall, lanes.len())
 }
 
-/// Its lane would never reach the end of the simulated time.
+/// True if a lane with this recording would never reach the end of the simulated time.
 pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
     let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
     let columns = [&recording.submit, &recording.wait, &recording.gap];
@@ -136,13 +137,13 @@ pub(crate) fn takes_no_time(recording: &LaneRecording) -> bool {
 }
 
 /// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
-/// rule that they share never learns of a completion before its time.
+/// shared rule never learns of a completion before its time.
 struct LaneClock<'a> {
     lane: usize,
     recording: RecordingColumns<'a>,
     due: f64,
     start: f64,
-    /// The next event: the return of the submission or, with an I/O in flight, the completion.
+    /// The next event: the submission's return or, with an I/O in flight, the completion.
     event: f64,
     io: usize,
     draw: usize,
@@ -204,7 +205,7 @@ struct IoEnd {
     missed: bool,
 }
 
-/// The costs of one sleep length, ns, kept until it changes, as windowed rules keep it.
+/// The costs of one sleep length, ns, kept until the length changes.
 #[derive(Default)]
 struct SleepCosts {
     asked: f64,
@@ -328,15 +329,16 @@ impl<'a> SimulatedMachine<'a> {
     }
 }
 
-/// For each I/O deviations of a clear and a hit wake-up, the same for every configuration.
+/// Deviations of a clear and a hit wake-up for each I/O, the same for every configuration.
 pub(crate) struct WakeDraws {
     all: Vec<(f64, f64)>,
-    /// Of clear and of hit wake-ups, with the first ones once more behind the last.
+    /// The draws of clear and of hit wake-ups; the first [`AT_ONCE`] are repeated after the last.
     rings: [Vec<f32>; 2],
 }
 
+/// Number of draws that are read at once, one for each of sixteen I/Os.
 const AT_ONCE: usize = 16;
-/// Lanes draw apart, as threads sleep apart; none depends on the pace of the others.
+/// Distance between the first draws of two lanes: each lane has its own, as each thread does.
 const APART: usize = 1009;
 
 impl WakeDraws {
@@ -358,12 +360,12 @@ impl WakeDraws {
         lane * APART % DRAWS
     }
 
-    /// The place of the draws of the first lane's I/O `io`.
+    /// The index of the draws for I/O `io` of the first lane.
     pub(crate) fn of_io(io: u64) -> usize {
         (io % DRAWS as u64) as usize
     }
 
-    /// The place `n` I/Os, at most [`DRAWS`], after `place`.
+    /// The index `n` I/Os after `place`; `n` is at most [`DRAWS`].
     #[inline]
     pub(crate) fn later(place: usize, n: usize) -> usize {
         let later = place + n;
@@ -375,7 +377,7 @@ impl WakeDraws {
         (self.rings[0][place], self.rings[1][place])
     }
 
-    /// The draws of sixteen I/Os from a place on, for clear and for hit wake-ups.
+    /// The draws of sixteen I/Os from index `place` on, for clear and for hit wake-ups.
     #[inline(always)]
     pub(crate) fn sixteen(&self, place: usize) -> (&[f32], &[f32]) {
         let from_ring = |ring: usize| &self.rings[ring][place..place + AT_ONCE];
@@ -383,7 +385,7 @@ impl WakeDraws {
     }
 }
 
-/// [`DRAWS`] draws: blocks of a measured ring from random starts; zeros without any.
+/// Takes [`DRAWS`] draws in blocks from random starts of a measured ring; zeros if it is empty.
 fn in_blocks(measured: &[f64], rng: &mut Rng) -> Vec<f64> {
     if measured.is_empty() {
         return vec![0.0; DRAWS];
@@ -408,7 +410,7 @@ fn polled(cost: &CostModel, latency: f64) -> IoEnd {
     }
 }
 
-/// The model's CPU of an interrupt-driven I/O has the submission, which the caller adds.
+/// In the model, the CPU of an interrupt-driven I/O includes the submission; the caller adds that.
 fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> IoEnd {
     IoEnd {
         observed: latency + cost.interrupt_latency_ns,
@@ -419,7 +421,7 @@ fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> IoEnd {
 }
 
 fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> IoEnd {
-    // A gain that was measured on longer latencies does not turn a short one negative.
+    // The gain was measured on longer latencies; it must not turn a short one negative.
     let latency = (latency + sleep.added_latency).max(0.0);
     let (least, most) = sleep.bounds;
     let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).min(most).max(least);
@@ -447,7 +449,7 @@ fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -
     }
 }
 
-/// Wakes just before the completion if that saves CPU; else polls.
+/// Wakes just before the completion if that saves CPU; polls otherwise.
 fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     let mut asked = latency;
     // Delay and length depend on each other: a few rounds are enough.
@@ -457,7 +459,7 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     if asked <= 0.0 {
         return polled(cost, latency);
     }
-    // Not paid: the latency that a sleep adds, since a shorter one might not have added it.
+    // The latency that a sleep adds is not charged: a shorter sleep might not have added it.
     let sleep = SleepCosts {
         added_latency: 0.0,
         ..SleepCosts::for_sleep(cost, asked)
@@ -470,26 +472,26 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     }
 }
 
-/// How completions are waited for, made ready for each lane.
+/// How completions are waited for, prepared for each lane.
 pub enum Waiting {
-    /// By a method of q2c's own threads, one entry per lane.
+    /// A method of q2c's own threads, one entry per lane.
     Lanes(Vec<Wait>),
-    /// The bound: it knows each latency and wake delay, and sleeps whenever that saves CPU.
+    /// The upper bound: it knows each latency and wake delay, and sleeps whenever that saves CPU.
     Oracle,
 }
 
 impl Waiting {
-    /// A method on so many lanes, each on a CPU of its own.
+    /// A method on this many lanes, each on a CPU of its own.
     pub fn from_method(method: &LaneMethod, lanes: usize) -> Self {
         Waiting::Lanes(method.build(lanes))
     }
 
-    /// Classic polling on so many lanes.
+    /// Classic polling on this many lanes.
     pub fn poll(lanes: usize) -> Self {
         Waiting::from_method(&LaneMethod::Poll, lanes)
     }
 
-    /// Interrupts on so many lanes.
+    /// Interrupts on this many lanes.
     pub fn interrupt(lanes: usize) -> Self {
         Waiting::from_method(&LaneMethod::Interrupt, lanes)
     }
@@ -499,7 +501,7 @@ impl Waiting {
         Waiting::Lanes(handles.into_iter().map(Wait::Hybrid).collect())
     }
 
-    /// `None` is the oracle.
+    /// The lane's method; `None` for the oracle.
     pub(crate) fn of_lane(&mut self, lane: usize) -> Option<&mut Wait> {
         match self {
             Waiting::Lanes(waits) => Some(&mut waits[lane]),

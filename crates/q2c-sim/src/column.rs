@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Values that are kept elsewhere, for instance in a mapped file.
+/// Values stored elsewhere, for instance in a mapped file.
 pub type ExternalValues<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 
-/// One value per I/O, in memory of its own, or [`ExternalValues`] elsewhere until it is changed.
+/// One value per I/O: in its own memory, or as [`ExternalValues`], which are copied when changed.
 #[derive(Clone)]
 pub struct IoColumn<T>(Storage<T>);
 
@@ -28,7 +28,7 @@ impl<T: Copy> IoColumn<T> {
         self.own().extend_from_slice(values);
     }
 
-    /// Removes all values but the last `keep` and returns them.
+    /// Removes all values except the last `keep` and returns the removed ones.
     pub(crate) fn take(&mut self, keep: usize) -> Vec<T> {
         let values = self.own();
         let rest = values.split_off(values.len().saturating_sub(keep));

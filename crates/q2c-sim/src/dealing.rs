@@ -5,12 +5,12 @@ use q2c_policy::Io;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// Whether requests were handed to a driver; the two never share a lane.
+/// Whether requests were handed to a driver; the two groups never share a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RequestGroup {
-    /// The requests have a D.
+    /// The requests have a D event.
     Driven,
-    /// No D: stacked devices, and formats that tell only the beginning and the end.
+    /// No D event: stacked devices, and formats that record only the begin and the end.
     Queued,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct DealtRequest {
     pub device: DevId,
     pub polled: bool,
     thread: u32,
-    /// The first time that the record has; all times in ns.
+    /// The first time in the record; all times in ns.
     pub begin: u64,
     pub device_begin: u64,
     pub end: u64,
@@ -30,7 +30,7 @@ pub(crate) struct DealtRequest {
 }
 
 impl DealtRequest {
-    /// `Err` says why it is not simulated. Without `asked` the device time is D2C, else Q2C.
+    /// `Err` says why it is left out. With `asked` of `None` the device time is D2C, else Q2C.
     pub(crate) fn from_record(
         record: &IoRecord,
         asked: Option<DeviceTime>,
@@ -75,13 +75,13 @@ fn first(record: &IoRecord) -> Option<Nanos> {
     times.into_iter().flatten().next().or(record.issue_ns)
 }
 
-/// Requests in the order of their beginnings, held until no other I/O can be merged into them any
-/// more: until the trace has come to the time of their hand-over.
+/// Requests in the order of their begins. Each is held until the trace has reached its hand-over
+/// time, after which no other I/O can be merged into it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenRequests {
     pub requests: VecDeque<DealtRequest>,
     last: u64,
-    /// Id of the first request that begins before the one in front of it.
+    /// Id of the first request that begins before an earlier one in the trace.
     pub unsorted: Option<u64>,
 }
 
@@ -102,7 +102,7 @@ impl OpenRequests {
         }
     }
 
-    /// The next request that is whole when the trace has come so far; with `all` any is.
+    /// The next request into which no more I/Os can be merged; with `all`, any request.
     pub(crate) fn pop(&mut self, all: bool) -> Option<DealtRequest> {
         let whole = |request: &&DealtRequest| all || request.open_until < self.last;
         self.requests.front().filter(whole)?;
@@ -110,8 +110,8 @@ impl OpenRequests {
     }
 }
 
-/// Lanes of depth 1 for the requests of a thread or a device: each gets the lowest lane that is
-/// free when it begins, else a new one. A lane is free from its last completion on.
+/// Lanes of depth 1 for the requests of a thread or a device. A request gets the lowest free lane
+/// at its begin, else a new one. A lane is free from its last completion on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dealing {
     pub by: LanesBy,
@@ -126,7 +126,7 @@ pub(crate) struct LaneOwner {
 
 pub(crate) struct Dealt {
     pub lane: Option<usize>,
-    /// Whether other requests of the thread or device were in flight.
+    /// True if other requests of the thread or device were in flight.
     pub overlaps: bool,
 }
 
@@ -140,7 +140,7 @@ impl Dealing {
         self.owners.entry((request.group, number)).or_default()
     }
 
-    /// The lane of `request`; a new one, which the caller opens, has the index `new`.
+    /// Chooses a lane for `request`; `new` is the index of the lane to open if none is free.
     pub(crate) fn deal(&mut self, request: &DealtRequest, new: usize) -> Dealt {
         let owner = self.owner(request);
         while let Some(Reverse((end, lane))) = owner.busy.peek().copied() {

@@ -1,14 +1,14 @@
 //! The polling simulator: closed and open loop, calibrated costs, sweeps, the Pareto front and the
 //! oracle.
 //!
-//! A rule sees only the observed time, `max(latency, sleep + wake delay)`, as it would live; the
-//! device's own time is known to the [`Oracle`](Waiting::Oracle) alone. Recordings of the user
-//! layer must come from classic polling, because those of sleeping methods contain their own
-//! oversleep; traces of the block layer become lanes of depth 1 by [`Recordings`].
+//! A rule sees only the observed time, `max(latency, sleep + wake delay)`, as in live runs; only
+//! the [`Oracle`](Waiting::Oracle) knows the device's own time. User-layer recordings must come
+//! from classic polling, because those of sleeping methods contain their own oversleep. Traces of
+//! the block layer become lanes of depth 1 through [`Recordings`].
 //!
 //! # Example
-//! A device that takes 50 us, and a rule that always sleeps 30 us on a machine whose wake-ups are
-//! 5 us late: no sleep outlives its I/O.
+//! On a device that takes 50 us, a rule always sleeps 30 us, and wake-ups are 5 us late: no sleep
+//! outlives its I/O.
 //! ```
 //! use q2c_model::{CostModel, Direction, Nanos};
 //! use q2c_policy::{Io, LaneMethod};

@@ -3,7 +3,7 @@
 use q2c_model::stats::Histogram;
 use q2c_model::{Latencies, Rates, SimulatedFigures};
 
-/// Up to this number percentiles are exact; with more, middles of classes 1.6 % wide.
+/// Up to this number of latencies percentiles are exact; above, they are middles of 1.6 % classes.
 const EXACT: usize = 1 << 22;
 
 /// Rates and shares over the measured part of a simulation, all lanes together.
@@ -18,13 +18,13 @@ pub struct SimOutcome {
 #[derive(Debug, Default)]
 pub(crate) struct SimTally {
     latencies: Vec<f32>,
-    /// All latencies in classes, once there are [`EXACT`] of them.
+    /// All latencies in classes, once their number has reached [`EXACT`].
     classes: Option<Histogram>,
     sum: f64,
     pub sums: OutcomeSums,
 }
 
-/// Over the I/Os that count: their number, that of the misses, and times, ns.
+/// Sums over the I/Os that count: their number, the misses, and times in ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeSums {
     pub ios: f64,
@@ -38,7 +38,7 @@ pub(crate) struct OutcomeSums {
 }
 
 impl OutcomeSums {
-    /// In `wall` ns of `lanes` lanes; `latencies` is asked only where I/Os count.
+    /// The outcome of `lanes` lanes over `wall` ns. `latencies` is called only if I/Os count.
     pub(crate) fn outcome(
         &self,
         wall: f64,
@@ -94,7 +94,7 @@ impl SimTally {
         })
     }
 
-    /// The nearest-rank percentile, ns, by selection instead of a full sort.
+    /// The nearest-rank percentile for the share `q`, ns, by selection instead of a full sort.
     fn rank(&mut self, q: f64) -> f64 {
         if let Some(classes) = &self.classes {
             return classes.percentile(q);

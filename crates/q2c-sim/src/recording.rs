@@ -1,4 +1,4 @@
-//! Recordings, which the simulator replays: one lane's submissions, latencies and think times.
+//! Recordings that the simulator replays: the submissions, latencies and think times of one lane.
 
 use crate::column::IoColumn;
 use crate::recordings::Recordings;
@@ -22,17 +22,17 @@ pub struct LaneRecording {
     pub gap: IoColumn<f32>,
     /// Time before the lane's first submission, in each repetition of the recording.
     pub first_at: f64,
-    /// The most CPU time that the thread takes in each think time; `None` where it runs through all
-    /// of it. A trace of the block layer does not tell, so this is 0 there.
+    /// The most CPU time that the thread takes in one think time; `None` if it runs all the time. A
+    /// trace of the block layer does not say, so the value is 0 there.
     pub gap_cpu: Option<Nanos>,
 }
 
-/// Direction (top bit, set for a write) and length in bytes, below 2 GiB as the kernel's.
+/// Direction (top bit, set for a write) and length in bytes, which is below 2 GiB in the kernel.
 pub type PackedIo = u32;
 
 const WRITE: PackedIo = 1 << 31;
 
-/// Packs an I/O into one word. A length from 2 GiB on becomes the greatest that fits.
+/// Packs an I/O into one word. A length of 2 GiB or more becomes the largest that fits.
 pub(crate) fn pack(io: Io) -> PackedIo {
     u32::from(io.direction == Direction::Write) << 31 | io.bytes.min(!WRITE)
 }
@@ -50,7 +50,7 @@ pub fn unpack(word: PackedIo) -> Io {
     }
 }
 
-/// Slices, so that the place of kept values is looked up once.
+/// Borrowed columns, so that the location of stored values is looked up once.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordingColumns<'a> {
     pub ios: &'a [PackedIo],
@@ -76,7 +76,7 @@ impl RecordingColumns<'_> {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// No request is complete: of this many records.
+    /// No request is complete, among this many records.
     #[error(
         "simulate this trace: none of its {0} records has a completion (user layer: times of submission and reaping, block \
          layer: a C); record one with completions, by `q2c trace record`, by blktrace without a mask, or by classic polling"
@@ -87,42 +87,42 @@ pub enum RecordingError {
         "simulate this trace: expected reads or writes that are complete, found none: {0}; q2c trace info tells what a trace holds"
     )]
     NothingLeft(Counted),
-    /// No record has the time at which the device time that was asked for begins.
+    /// No record has the time at which the requested device time begins.
     #[error(
         "simulate this trace with its {asked} as device time: {lacking} reads and writes are complete, none of them has the \
          time at which {asked} begins; {}",
         other_time(others)
     )]
     NoDeviceTime {
-        /// What was asked for.
+        /// The requested device time.
         asked: DeviceTime,
-        /// Complete reads and writes without it.
+        /// Number of complete reads and writes that lack it.
         lacking: u64,
         /// The device times that they have instead.
         others: BTreeSet<DeviceTime>,
     },
-    /// A device time of the block layer was asked for, and the trace has no record of that layer.
+    /// A device time of the block layer was requested, but the trace has no record of that layer.
     #[error(
         "simulate this trace with {asked} as device time: expected records of the block layer, found the user layer alone; \
          leave --latency out"
     )]
     NotBlockLayer {
-        /// What was asked for.
+        /// The requested device time.
         asked: DeviceTime,
     },
-    /// Lanes by device were asked for, and the trace has the lanes of its program.
+    /// Lanes by device were requested, but the trace has the lanes of its program.
     #[error(
         "simulate this trace with lanes by device: expected records of the block layer, found the user layer, whose lanes are \
          its threads; leave --lanes out"
     )]
     NoLanesByDevice,
-    /// The recording method slept: in this number of I/Os.
+    /// The recording method slept in this many I/Os.
     #[error(
         "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling: the \
          trace-BS.parquet of a run of q2c tune is such a recording"
     )]
     Slept(u64),
-    /// I/Os of the lane with this number overlap, or are not in the order of their submission.
+    /// I/Os of the lane with this number overlap, or are not sorted by submission.
     #[error(
         "simulate this trace: lane {0} submits before its last I/O was reaped; a lane has one I/O in flight at a time; \
          record the block layer, whose requests are dealt to lanes: q2c trace record DISK --seconds 10"
@@ -168,7 +168,7 @@ impl LaneRecording {
         self.gap.push(gap);
     }
 
-    /// A copy of the I/Os in `range`; the time before the first I/O stays with it.
+    /// A copy of the I/Os in `range`; the time before the lane's first I/O goes with that I/O.
     pub fn part(&self, range: Range<usize>) -> LaneRecording {
         LaneRecording {
             ios: self.ios[range.clone()].to_vec().into(),
@@ -190,7 +190,7 @@ impl LaneRecording {
         self.wait.is_empty()
     }
 
-    /// Appends another recording, of the same lane.
+    /// Appends a later recording of the same lane.
     pub fn extend(&mut self, other: &LaneRecording) {
         self.ios.extend(&other.ios);
         self.submit.extend(&other.submit);
@@ -220,10 +220,10 @@ impl LaneRecording {
         }
     }
 
-    /// The lanes of a trace, as [`Recordings`] takes it without options.
+    /// The lanes of a trace, as [`Recordings`] collects them without options.
     ///
     /// # Errors
-    /// Those of [`Recordings::close`].
+    /// Fails as [`Recordings::close`] does.
     pub fn from_records(records: &[IoRecord]) -> Result<Vec<LaneRecording>, RecordingError> {
         let mut lanes = Recordings::default();
         lanes.take(records);

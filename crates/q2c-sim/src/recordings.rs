@@ -10,26 +10,27 @@ use q2c_model::{DevId, DeviceTime, IoRecord, LanesBy, Layer, LeftOut, Nanos};
 use q2c_policy::Io;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What to take of a trace, and as what.
+/// Which part of a trace to take, and how to read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taking {
-    /// The block layer's interval taken as device time; `None`: the user layer's, else D2C, else
-    /// Q2C.
+    /// The interval of the block layer that is the device time. `None` means the wait of the user
+    /// layer, else D2C, else Q2C.
     pub latency: Option<DeviceTime>,
-    /// Whose requests form the lanes of a block-layer trace; `None` for its threads.
+    /// What the lanes of a block-layer trace are formed by; `None` for its threads.
     pub lanes: Option<LanesBy>,
-    /// The only device whose requests are taken; `None` for all.
+    /// The only device whose requests are taken; `None` for all devices.
     pub device: Option<DevId>,
 }
 
-/// Collects the lanes of a trace while it is read: those of the program, or for a trace of the
-/// block layer as many lanes of depth 1 as a thread or device had requests in flight. There the
-/// time before the device time is the submission, and that from a completion to the lane's next
-/// request idle think time. A lane begins with its first request, and all last as long as the
-/// trace.
+/// Collects the lanes of a trace while it is read. A user-layer trace has the lanes of its program;
+/// for the block layer, each thread or device gets as many lanes of depth 1 as it had requests in
+/// flight. There the time before the device time is the submission, and the time from a completion
+/// to the lane's next request is idle think time. A lane begins with its first request; all end
+/// with the trace.
 ///
-/// Call [`take`](Self::take) for the records in order, with [`give`](Self::give) between for a
-/// trace larger than memory, then [`finish`](Self::finish), or [`close`](Self::close) and `give`.
+/// Call [`take`](Self::take) for the records in order, then [`finish`](Self::finish). For a trace
+/// larger than memory, call [`give`](Self::give) in between, then [`close`](Self::close) and
+/// `give`.
 #[derive(Clone, Debug, Default)]
 pub struct Recordings {
     taking: Taking,
@@ -46,7 +47,7 @@ pub struct Recordings {
 
 #[derive(Clone, Debug, Default)]
 struct UserLanes {
-    /// Any number may come, so memory goes by the lanes that occur.
+    /// Index of each lane by its number. Numbers may be any, so memory grows with those that occur.
     places: HashMap<u32, usize>,
     lately: Option<(u32, usize)>,
     slept: u64,
@@ -54,7 +55,7 @@ struct UserLanes {
 }
 
 impl Recordings {
-    /// Collects what `taking` asks for.
+    /// Collects the lanes that `taking` asks for.
     pub fn new(taking: Taking) -> Self {
         Recordings {
             taking,
@@ -102,7 +103,8 @@ impl Recordings {
         if record.is_untimed() {
             return Err(LeftOut::Disordered);
         }
-        // Where the source knows no end of the submission, the latency counts from its start.
+        // If the source has no end of the submission, the latency counts from the submission's
+        // start.
         let end = record.submit_end_ns.unwrap_or(submit);
         let place = self.user_lane(record.lane, submit.0);
         let lane = &mut self.lanes[place];
@@ -169,9 +171,8 @@ impl Recordings {
         lanes.sum::<usize>() + self.open.requests.len()
     }
 
-    /// Gives the I/Os held to `to`, lane by lane with the lane's index, for a trace that is larger
-    /// than memory. The last I/O of each lane stays, since its think time is not known before the
-    /// next; with `all` it is given too.
+    /// Passes the I/Os held to `to`, with the index of their lane. The last I/O of each lane stays,
+    /// because its think time is not known before the next one; with `all` it is passed too.
     ///
     /// # Errors
     /// Whatever error `to` returns.
@@ -211,7 +212,7 @@ struct HeldLane {
     pub recording: LaneRecording,
     pub group: LaneGroup,
     pub number: u32,
-    /// When the first I/O began and the last one was complete or reaped, ns.
+    /// The begin of the first I/O and the completion or reaping of the last, ns.
     pub first: u64,
     pub done: u64,
 }
@@ -227,7 +228,7 @@ impl HeldLane {
         }
     }
 
-    /// Adds an I/O: its begin, the begin of its device time, and its end, ns.
+    /// Adds an I/O by its times: begin, begin of the device time, end, ns.
     pub(crate) fn push(&mut self, io: Io, [begin, device, end]: [u64; 3]) {
         if let Some(gap) = self.recording.gap.last_mut() {
             *gap = begin.saturating_sub(self.done) as f32;
@@ -237,7 +238,7 @@ impl HeldLane {
         self.done = end;
     }
 
-    /// Sets the time before and after, so that the lane lasts from `first` to `last`.
+    /// Sets the times before and after the I/Os, so that the lane lasts from `first` to `last`.
     pub(crate) fn fit(&mut self, first: u64, last: u64) {
         self.recording.first_at = (self.first - first) as f64;
         self.recording.gap_cpu = Some(Nanos::ZERO);
@@ -253,11 +254,11 @@ struct GroupTally {
     pub overlapping: u64,
     pub polled: u64,
     pub submission: u128,
-    /// When the first I/O began and the last one ended, ns.
+    /// The begin of the first I/O and the end of the last, ns.
     pub span: Option<(u64, u64)>,
     pub sizes: BTreeSet<u32>,
     pub devices: BTreeMap<DevId, u64>,
-    /// The device of the last I/O, whose `lately` I/Os are not in `devices` yet.
+    /// The device of the last I/O, whose latest `lately` I/Os are not in `devices` yet.
     pub device: DevId,
     pub lately: u64,
 }

@@ -16,7 +16,7 @@ const RATIOS: std::ops::RangeInclusive<u32> = 1..=19;
 const PERIODS_MS: [u64; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /// The standard grid: `mean` and `min` over ratios of 5 to 95 % and periods of 1 to 200 ms, `pas`,
-/// `uring`, and ten fixed sleeps up to the median latency `p50`.
+/// `uring`, and ten fixed sleeps in tenths of the median latency `p50`.
 pub fn standard_grid(p50: Nanos) -> Vec<PolicySpec> {
     let windowed = ["mean", "min"].iter().flat_map(|rule| {
         PERIODS_MS.iter().flat_map(move |period| {
@@ -41,17 +41,17 @@ pub struct Configuration<'a> {
     pub arrival: Arrival,
 }
 
-/// The outcomes between which those of all rules lie.
+/// The outcomes of the two bounds between which the outcomes of all rules lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Of classic polling.
+    /// The outcome of classic polling.
     pub poll: SimOutcome,
-    /// Of the oracle, which knows every latency.
+    /// The outcome of the oracle, which knows every latency.
     pub oracle: SimOutcome,
 }
 
 impl<'a> Configuration<'a> {
-    /// In a closed loop.
+    /// A configuration that is replayed in a closed loop.
     pub fn closed(lanes: &'a [LaneRecording], cost: &'a CostModel, drive: Drive) -> Self {
         let arrival = Arrival::Think;
         Configuration {
@@ -72,23 +72,22 @@ impl<'a> Configuration<'a> {
         Bounds { poll, oracle }
     }
 
-    /// Simulates interrupts; `None` where the costs do not have theirs.
+    /// Simulates interrupts; `None` if the costs of interrupts are not known.
     pub fn interrupts(&self) -> Option<SimOutcome> {
         let known = self.cost.interrupt_cpu_ns > 0.0;
         known.then(|| self.simulate(Waiting::interrupt(self.lanes.len())))
     }
 
-    /// Simulates one way of waiting by the reference simulator, with the panics of
-    /// [`simulate_with`].
+    /// Simulates one way of waiting with the reference simulator. Panics as [`simulate_with`] does.
     pub fn simulate(&self, waiting: Waiting) -> SimOutcome {
         simulate_with(self.arrival, self.lanes, self.cost, waiting, self.drive)
     }
 }
 
-/// The outcomes of all policies in their order, whatever the number of cores. In a closed loop,
-/// policies go through the trace by the [`Batch`] where it holds enough of them, else each alone,
-/// sixteen I/Os at a time; times are whole nanoseconds, percentiles the middles of classes 1.6 %
-/// wide. The reference simulator takes the rest.
+/// Simulates all policies; the outcomes are in their order and do not depend on the number of
+/// cores. In a closed loop, the [`Batch`] takes the policies if it can hold enough of them; else
+/// each runs alone, sixteen I/Os at a time. Times are then whole nanoseconds, percentiles the
+/// middles of classes 1.6 % wide. The reference simulator takes the rest.
 pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<SimOutcome> {
     let in_step = in_step(policies, on);
     let policies_where = |which: bool| -> Vec<&PolicySpec> {
@@ -113,6 +112,7 @@ pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<SimOutcome>
     policies.par_iter().zip(known).map(one).collect()
 }
 
+/// Fewest configurations for which a [`Batch`] is used; its groups hold sixteen.
 const ENOUGH: usize = 8;
 
 fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
@@ -129,7 +129,7 @@ fn in_step(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<bool> {
     vec![false; policies.len()]
 }
 
-/// Sleeps computed from the latencies may come near the longest that a [`Batch`] holds.
+/// True if sleeps computed from these latencies may come near the longest of a [`Batch`].
 fn may_sleep_long(lane: &LaneRecording) -> bool {
     let far = (LONGEST / 2) as f32;
     lane.wait.iter().any(|&wait| wait > far)
@@ -140,7 +140,7 @@ fn is_plain_loop(on: &Configuration<'_>) -> bool {
     ends && on.arrival == Arrival::Think
 }
 
-/// `None` when the recording has times that are too long for a batch.
+/// Returns `None` if the recording has times that are too long for a batch.
 fn together(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<SimOutcome>> {
     let lane = on.lanes.first().filter(|_| !policies.is_empty())?;
     let policies: Vec<PolicySpec> = policies.iter().copied().cloned().collect();
@@ -161,7 +161,7 @@ fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Option<
     Some(machine.simulate(policies))
 }
 
-/// The machine gave no threads to simulate on.
+/// The threads that simulate could not be started.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "start the threads that simulate, one for each CPU: {0}; end other programs, raise the limit of tasks (ulimit -u, \
@@ -169,15 +169,15 @@ fn apart(policies: &[&PolicySpec], on: &Configuration<'_>) -> Option<Vec<Option<
 )]
 pub struct ThreadsError(String);
 
-/// Starts the threads, which all simulations of the process share. Without this call the first
-/// sweep starts them, and panics where the machine gives none.
+/// Starts the threads that all simulations of the process share. Without this call the first sweep
+/// starts them, and panics if the system refuses.
 ///
 /// # Errors
-/// The machine gives none.
+/// Fails if the system refuses to start the threads.
 pub fn start_threads() -> Result<(), ThreadsError> {
     static STARTED: OnceLock<Result<(), ThreadsError>> = OnceLock::new();
     let start = || match ThreadPoolBuilder::new().build_global() {
-        // An error of the system has a source. Any other says that the threads are there already.
+        // Errors of the system have a source. Any other error says that the threads exist already.
         Err(error) if error.source().is_some() => Err(ThreadsError(error.to_string())),
         _ => Ok(()),
     };

@@ -1,4 +1,4 @@
-//! One configuration I/O by I/O: the sleep that the rule asked, and how the I/O ended.
+//! One configuration I/O by I/O: the sleep that the rule asked for, and how the I/O ended.
 
 use crate::closed::{Arrival, Drive, Waiting, simulate_with};
 use crate::recording::LaneRecording;
@@ -6,22 +6,22 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use std::sync::{Arc, Mutex};
 
-/// One I/O of a time line. Times in ns.
+/// One I/O of a time line; all times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimelineIo {
-    /// When the submission returned, from the start.
+    /// Time of the submission's return, counted from the start of the simulation.
     pub at: f64,
     /// The device's latency.
     pub latency: f64,
     /// The sleep asked; 0 when the I/O did not sleep.
     pub asked: f64,
-    /// From the submission's return to the reaping.
+    /// Time from the submission's return to the reaping.
     pub observed: f64,
-    /// Whether the I/O was complete when its sleep ended.
+    /// True if the I/O was complete when its sleep ended.
     pub missed: bool,
 }
 
-/// The first `most` I/Os of a lane under a rule, replayed once by the reference simulator.
+/// Simulates the first `most` I/Os of a lane under a rule, once, with the reference simulator.
 pub fn timeline(
     arrival: Arrival,
     lane: &LaneRecording,
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use q2c_policy::PolicySpec;
 
-    /// Latencies of 30, 10 and 30 us, and a fixed sleep of 15 us that ends 2 us late: only the
-    /// second I/O is missed and observed after 17 us.
+    /// Latencies of 30, 10 and 30 us, and a fixed sleep of 15 us that ends 2 us late. Only the
+    /// second I/O is missed, and observed after 17 us.
     #[test]
     fn by_hand() {
         let mut lane = LaneRecording::default();

@@ -1,15 +1,15 @@
 //! Whose turn it is: the lane with the earliest event.
 
-/// Lanes by their next event, as a tree of winners: each node has the earlier child, of equal ones
+/// Lanes by their next event, as a tree of winners. Each node holds its earlier child; on a tie,
 /// the lower lane. A trace of the block layer can have hundreds of lanes.
 pub(crate) struct Turns<T> {
-    /// The root stands at 1, the children of node `n` at `2 n` and `2 n + 1`, the lanes at the end.
+    /// Node 1 is the root; the children of node `n` are `2 n` and `2 n + 1`; leaves are lanes.
     nodes: Vec<(T, u32)>,
     leaves: usize,
 }
 
 impl<T: Copy + PartialOrd> Turns<T> {
-    /// So many lanes without an event: their time is `never`, after all others.
+    /// A tree of `lanes` lanes without an event: their time is `never`, which is after all others.
     pub(crate) fn new(lanes: usize, never: T) -> Self {
         let leaves = lanes.next_power_of_two();
         Turns {

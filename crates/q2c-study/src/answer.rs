@@ -12,7 +12,7 @@ use q2c_sim::{choose, most, nearest, pareto_front_of, score, scores};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
-    /// By trace and policy: the objective over the trace's best; `None` where it may not be chosen.
+    /// By trace and policy: the objective over the trace's best; `None` if it may not be chosen.
     pub shares: Vec<Vec<Option<f64>>>,
     pub best: Option<Best>,
     pub best_worst_case: Option<Best>,
@@ -120,7 +120,7 @@ fn answer_trace(
     Ok((answer, choice))
 }
 
-/// `None` where the oracle saves nothing.
+/// The rule's saving of CPU as a share of the oracle's; `None` if the oracle saves nothing.
 fn over_oracle(rule: &SimOutcome, bounds: &Bounds) -> Option<f64> {
     let saved = |method: &SimOutcome| bounds.poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
     let most = saved(&bounds.oracle);
@@ -135,7 +135,7 @@ pub(super) fn eligible(study: &Study<'_>) -> Vec<bool> {
     may_be_chosen(study.policies, study.cost)
 }
 
-/// Those that do not follow the device are chosen only when there is no other.
+/// Policies that do not follow the device may be chosen only if no policy follows it.
 pub(super) fn may_be_chosen(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
     let any = policies.iter().any(PolicySpec::follows_the_device);
     let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(cost, p);
@@ -164,8 +164,8 @@ pub(super) fn param(policy: &PolicySpec, name: &str) -> Option<f64> {
     params.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// A remark when a rule that sleeps a share (`ratio`) may not recover once every I/O of a window
-/// has overslept, judged at the 10th percentile of the latencies; empty otherwise.
+/// A remark if a rule that sleeps a share (`ratio`) may not recover after a window in which every
+/// I/O overslept, judged by the 10th percentile of the latencies; else empty.
 pub(super) fn recovers(study: &Study<'_>, trace: &SimTrace, policy: &PolicySpec) -> String {
     let Some(ratio) = param(policy, "ratio") else {
         return String::new();

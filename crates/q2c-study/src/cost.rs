@@ -1,4 +1,4 @@
-//! The costs that a simulation charges.
+//! The costs that a simulation charges for sleeps, wake-ups, polling and interrupts.
 
 use itertools::Itertools;
 use q2c_model::{Bytes, CostModel, Fault, Nanos};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Where the costs of a simulated machine come from.
 #[derive(Clone, Debug)]
 pub enum Costs {
-    /// Every sleep ends this late, and nothing else costs.
+    /// Every sleep ends this late, and nothing else has a cost.
     Delay(Nanos),
     /// A machine as publications describe it.
     Published,
@@ -24,14 +24,14 @@ pub enum Costs {
     },
 }
 
-/// Costs that were chosen.
+/// The costs that were chosen for a simulation.
 #[derive(Clone, Debug)]
 pub struct ChosenCosts {
     /// The costs.
     pub cost: CostModel,
-    /// Where they come from, in words.
+    /// The source of the costs, in words.
     pub in_words: String,
-    /// They were not asked for and not measured on a machine, or their run was disturbed.
+    /// A warning if the costs were neither asked for nor measured, or if their run was disturbed.
     pub doubt: Option<Warning>,
 }
 
@@ -45,16 +45,16 @@ const RESULT_FILE: &str = "result.json";
 const COST_FILES: [&str; 2] = ["corrected.json", "calibration.json"];
 
 impl Costs {
-    /// The name that stands for a machine as publications describe it, in the place of a file.
+    /// The name that the user gives instead of a file, for a machine as publications describe it.
     pub const PUBLISHED: &str = "published";
-    /// The files that have costs, in words.
+    /// Help on which files have costs, in words.
     pub const FILES: &str =
         "name the calibration.json of a run, or what q2c calibrate --json prints";
-    /// The wake-up delay of simulations where nothing else is asked for.
+    /// The wake-up delay of simulations without other costs: 2 us.
     pub(crate) const WAKE_DELAY: Nanos = Nanos(2_000);
 
-    /// The costs file of the `q2c tune` run in whose folder all recordings lie: those that its
-    /// trials corrected, else those it measured first.
+    /// The costs file of the `q2c tune` run whose folder holds all recordings: the costs that its
+    /// trials corrected, else those that it measured first.
     pub fn of_run(recordings: &[&Path]) -> Option<PathBuf> {
         let folder = recordings.first()?.parent()?;
         let lies_here = |path: &&Path| path.parent() == Some(folder) && path.is_file();
@@ -63,11 +63,11 @@ impl Costs {
         files.filter(|_| is_run).find(|path| path.is_file())
     }
 
-    /// The costs. Of a file of calibrations, `bs` names the one to use; without it the traces must
-    /// have a single block size, the one in `sizes`.
+    /// Chooses the costs. A file of calibrations needs `bs` to select one; without `bs`, the traces
+    /// must have a single block size, the one in `sizes`.
     ///
     /// # Errors
-    /// The file cannot be used, or the traces do not say which of the calibrations is theirs.
+    /// Returns a fault if the file cannot be used, or if it is unclear which calibration applies.
     pub fn choose(&self, bs: Option<Bytes>, sizes: &[Bytes]) -> Result<ChosenCosts, Fault> {
         let (cost, in_words) = match self {
             Costs::Published => published(),
@@ -85,15 +85,15 @@ impl Costs {
         })
     }
 
-    /// The result of the run whose costs the file `costs` has. A run that was broken off has none.
+    /// The result file of the run that wrote the file `costs`; `None` for an unfinished run.
     pub fn result_beside(costs: &Path) -> Option<PathBuf> {
         Some(costs.with_file_name(RESULT_FILE)).filter(|path| path.exists())
     }
 
-    /// What disturbed a run, by the warnings in the `text` of its result at `path`.
+    /// What disturbed a run: the warnings in `text`, its result, which was read from `path`.
     ///
     /// # Errors
-    /// It is not the result of a run.
+    /// Returns a fault if the text is not the result of a run.
     pub fn disturbances(path: &Path, text: &str) -> Result<Vec<Warning>, Fault> {
         let bad = |e| {
             let reason = format_args!(
@@ -109,8 +109,8 @@ impl Costs {
         Ok(warnings)
     }
 
-    /// The costs where nothing was asked for: those of `run`, read from the file that
-    /// [`Costs::of_run`] found, where they have the block size. `disturbed` is from
+    /// The costs if the user asked for none: those of `run`, the file that [`Costs::of_run`] found,
+    /// if they have the block size; else a fixed wake-up delay. `disturbed` is from
     /// [`Costs::disturbances`].
     pub fn unasked(
         run: Option<Costs>,
@@ -141,7 +141,7 @@ fn delayed(delay: Nanos) -> (CostModel, String) {
     (CostModel::delayed(delay), in_words)
 }
 
-/// `unusable` is why the costs of the recording's run are not used.
+/// `unusable` is the reason why the costs of the recording's run are not used.
 fn assumed(in_words: &str, unusable: Option<&Fault>) -> Warning {
     let of_run = unusable.map_or_else(String::new, |reason| {
         format!("; those of the recording's run do not serve: {reason}")

@@ -1,4 +1,4 @@
-//! Traces and studies that tests share.
+//! Traces and studies that several tests share.
 
 use super::sim::Timing;
 use super::source::{SimTrace, span_of};

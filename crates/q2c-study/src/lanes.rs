@@ -1,45 +1,45 @@
-//! Lanes of a trace while it is read: in memory when the trace fits, else in files.
+//! Lanes of a trace while it is read: in memory if the trace fits, else in files.
 
 use q2c_model::{Bytes, IoRecord};
 use q2c_sim::{Closed, LaneRecording, RecordingError, Recordings, Taking};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Bytes of one I/O, in memory and in files. An I/O has four columns.
+/// Bytes of one I/O, in memory and in files: four columns of four bytes.
 pub(super) const EACH: u64 = 16;
 
-/// The memory that a trace may take, and the place for a trace that needs more.
+/// The memory that a trace may take, and the folder for a trace that needs more.
 #[derive(Clone, Debug)]
 pub struct Holding {
-    /// Most bytes of the trace in memory. A trace that is larger goes to files as a whole.
+    /// Largest size of a trace in memory. A larger trace goes to files completely.
     pub memory: Bytes,
-    /// The folder in which the files are made.
+    /// The folder for the files.
     pub folder: PathBuf,
-    /// Makes a file for one lane in `folder`.
+    /// Makes the file for one lane in `folder`.
     pub new_file: LaneFileMaker,
 }
 
 /// A function that makes a [`LaneFile`] in a folder.
 pub type LaneFileMaker = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
 
-/// A file for one lane that does not fit into memory, written once in order, then read like memory.
-/// This crate is pure, so its caller brings it.
+/// A file for a lane that does not fit into memory. It is written once, in order, then read like
+/// memory. The caller supplies it, because this crate does no I/O itself.
 pub trait LaneFile {
-    /// Appends the I/Os of `some`.
+    /// Appends the I/Os in `some`.
     ///
     /// # Errors
-    /// When the file system is full or fails.
+    /// Returns an error if the file system is full or fails.
     fn write(&mut self, some: &LaneRecording) -> io::Result<()>;
 
-    /// Ends the writing and returns everything that was written.
+    /// Finishes the file and returns everything that was written.
     ///
     /// # Errors
-    /// When the last I/Os cannot be written, or the file cannot be read.
+    /// Returns an error if the last I/Os cannot be written, or if the file cannot be read.
     fn read(self: Box<Self>) -> io::Result<LaneRecording>;
 }
 
-/// The lanes read so far. When more than `most` I/Os are in memory they move to files, in the end
-/// all: a trace is either in memory or in files.
+/// The lanes read so far. With more than `most` I/Os in memory these move to files, and in the end
+/// the rest follows: a trace is either in memory or in files.
 pub(super) struct RecordedLanes {
     read: Recordings,
     most: usize,

@@ -1,6 +1,6 @@
-//! Choosing a configuration on some patterns and scoring it on others.
+//! Chooses a configuration on some patterns and scores it on others.
 //!
-//! Contests of groups of rules: what each group's best loses on all patterns and on drawn sources.
+//! Also contests between groups of rules: the loss of each group's best, on all or drawn sources.
 
 use crate::poll_study::{Ranked, drawn};
 use crate::sweep::{CellProgress, SimulatedCells, Study};
@@ -8,7 +8,7 @@ use itertools::Itertools;
 use q2c_model::Fault;
 use q2c_model::stats::{Rng, mean};
 
-/// Losses are shares of the objective: 0 is the pattern's own best, 1 nothing or a broken limit.
+/// Losses as shares of the objective: 0 for the pattern's own best, 1 for a broken limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PatternLosses {
     rows: Vec<Vec<f64>>,
@@ -22,13 +22,13 @@ pub(crate) enum LossAggregate {
 }
 
 impl PatternLosses {
-    /// All rows have a column for each pattern.
+    /// Creates the losses from a row for each configuration with a column for each pattern.
     pub(crate) fn new(rows: Vec<Vec<f64>>, sources: Vec<usize>) -> Self {
         debug_assert!(rows.iter().all(|row| row.len() == sources.len()));
         PatternLosses { rows, sources }
     }
 
-    /// The losses on the patterns `on` alone, one of which may stand there several times.
+    /// The losses on the patterns `on` only. A pattern may be in `on` several times.
     pub(crate) fn only(&self, on: &[usize]) -> PatternLosses {
         let select = |row: &Vec<f64>| on.iter().map(|&pattern| row[pattern]).collect();
         PatternLosses {
@@ -49,7 +49,7 @@ impl PatternLosses {
         self.sources.iter().unique().count()
     }
 
-    /// The best of `among` on the patterns `on`, of equal ones the first.
+    /// The best of `among` on the patterns `on`; on a tie, the first one.
     pub(crate) fn best(&self, among: &[usize], on: &[usize], by: LossAggregate) -> Option<usize> {
         if on.is_empty() {
             return None;
@@ -66,12 +66,12 @@ impl PatternLosses {
         least.map(|(_, configuration)| configuration)
     }
 
-    /// For each pattern the best configuration on average on all others, if there are any.
+    /// For each pattern, the configuration that is best on average on all other patterns, if any.
     pub(crate) fn without_pattern(&self, among: &[usize]) -> Option<Vec<usize>> {
         self.each(among, |left_out, pattern| left_out != pattern)
     }
 
-    /// For each pattern the best on average on the patterns of all other sources, if any.
+    /// For each pattern, the configuration that is best on average on all other sources, if any.
     pub(crate) fn without_source(&self, among: &[usize]) -> Option<Vec<usize>> {
         self.each(among, |left_out, p| {
             self.sources[left_out] != self.sources[p]
@@ -91,26 +91,26 @@ impl PatternLosses {
 /// Groups of policies that compete with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contest {
-    /// The groups, each as indices of the study's policies.
+    /// The groups, each as indices into the study's policies.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// What a group loses in a set of sources, measured from the best of all groups there.
+/// The mean losses of a group in a set of sources, relative to the best of all groups there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupLoss {
-    /// Mean loss of the configuration that has the least one in this set.
+    /// Mean loss of the group's configuration with the smallest loss in this set.
     pub on_average: f64,
-    /// Mean loss of what is best on average on the other sources; `None` for a single source.
+    /// Mean loss on each source by what was best on the others; `None` for a single source.
     pub left_out: Option<f64>,
 }
 
 impl Study<'_> {
-    /// Simulates every policy on every trace once and holds the contests, each with `sets` sets:
-    /// first all of the patterns' sources, then as many sources drawn with repetition, each with
-    /// all of its patterns. A set has no loss for a group where no pattern counts.
+    /// Simulates every policy on every trace once, and holds the contests. Each has `sets` sets:
+    /// first all sources of the patterns, then as many sources drawn with repetition, each with all
+    /// of its patterns. If no pattern counts in a set, its groups have no losses.
     ///
     /// # Errors
-    /// No I/O counts on one of the traces, or it is stopped.
+    /// Returns a fault if no I/O counts on one of the traces, or if the simulation is stopped.
     pub fn contests(
         &self,
         contests: &[Contest],
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use q2c_model::stats::Rng;
 
-    /// Three configurations on four patterns of two sources, by hand. Sums: a 1.2, b 1.3, c 1.4.
+    /// Three configurations on four patterns of two sources. Sums of losses: a 1.2, b 1.3, c 1.4.
     ///
     /// | | p0 (X) | p1 (X) | p2 (Y) | p3 (Y) |
     /// |---|---|---|---|---|
@@ -185,9 +185,9 @@ mod tests {
         PatternLosses::new(rows.map(Vec::from).to_vec(), vec![0, 0, 1, 1])
     }
 
-    /// Without p0 the sums are a 1.2, b 0.8, c 1.0; without p1 a 1.2, b 0.9, c 0.8; without p2 a
-    /// 1.0, b 1.0, c 1.4 (the first of equals); without p3 a 0.2, b 1.2, c 1.0. Without X the sums
-    /// over Y are a 1.2, b 0.4, c 0.4 (the first), without Y over X a 0.0, b 0.9, c 1.0.
+    /// Sums without p0: a 1.2, b 0.8, c 1.0; without p1: a 1.2, b 0.9, c 0.8; without p2: a 1.0, b
+    /// 1.0 (a tie, so the first), c 1.4; without p3: a 0.2, b 1.2, c 1.0. Without X, over Y: a 1.2,
+    /// b 0.4, c 0.4 (the first). Without Y, over X: a 0.0, b 0.9, c 1.0.
     #[test]
     fn choices_by_hand() {
         let losses = by_hand();
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(two.without_pattern(&[0]), Some(vec![0, 0]));
     }
 
-    /// Another way: patterns are deleted from a copy of the table, and the means sorted.
+    /// An independent computation: patterns are deleted from a copy of the table, and means sorted.
     #[test]
     fn as_with_the_patterns_deleted() {
         let mut rng = Rng::new(21);
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// Two groups of one configuration and of two, on patterns of three sources.
+    /// A group of one configuration and a group of two, on patterns of three sources.
     ///
     /// | | p0 (X) | p1 (Y) | p2 (Z) |
     /// |---|---|---|---|
@@ -269,15 +269,15 @@ mod tests {
     fn the_best_of_each_group_is_scored_where_it_was_chosen_and_elsewhere() {
         let groups = [vec![0], vec![1, 2]];
         let losses = in_set(&in_groups(), &groups);
-        // Of b (0.9) and c (0.7) the second is best. A group of one has nothing to choose.
+        // Of b (sum 0.9) and c (sum 0.7), c is best. A group of one has no choice.
         close(losses[0].on_average, 0.2);
         close(losses[0].left_out.unwrap(), 0.2);
         close(losses[1].on_average, 0.7 / 3.0);
-        // Without X: b 0.9, c 0.4; without Y: b 0.9, c 0.3; without Z: b 0.0, c 0.7.
+        // Sums without X: b 0.9, c 0.4; without Y: b 0.9, c 0.3; without Z: b 0.0, c 0.7.
         close(losses[1].left_out.unwrap(), (0.3 + 0.4 + 0.9) / 3.0);
     }
 
-    /// X twice and Z: b 0.0, 0.0, 0.9 and c 0.3, 0.3, 0.0. Both times X is left out together.
+    /// X twice and Z: b loses 0.0, 0.0, 0.9, and c 0.3, 0.3, 0.0. Both X are left out together.
     #[test]
     fn a_source_that_was_drawn_twice_counts_twice_and_is_left_out_as_a_whole() {
         let losses = in_set(&in_groups().only(&[0, 2, 0]), &[vec![1, 2]]);

@@ -1,4 +1,4 @@
-//! Studies without a device: recorded latencies are simulated with many sleep rules.
+//! Studies without a device: simulates recorded latencies with many sleep rules.
 
 mod answer;
 mod cost;

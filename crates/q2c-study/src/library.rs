@@ -1,5 +1,5 @@
-//! The patterns that q2c brings along; `patterns/README.md` and each file's facts say how they
-//! came.
+//! The patterns that q2c contains. `patterns/README.md` and the facts in each file say how they
+//! were recorded.
 
 use crate::source::{SimTrace, SourceOptions, read};
 use q2c_model::{Exit, Fault};
@@ -7,18 +7,18 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A pattern of the library: a q2c trace as bytes.
+/// A pattern of the library: a q2c trace as the bytes of its file.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
-    /// Name of its file, with the ending.
+    /// Name of the file, with its ending.
     pub file: &'static str,
-    /// The file's content.
+    /// Content of the file.
     pub bytes: &'static [u8],
 }
 
 macro_rules! library {
     ($($name:literal,)*) => {
-        /// The library, by name in alphabetical order.
+        /// The patterns of the library, in alphabetical order of their names.
         pub static LIBRARY: &[Shipped] = &[$(Shipped {
             file: concat!($name, ".parquet"),
             bytes: include_bytes!(concat!("../patterns/", $name, ".parquet")),
@@ -56,10 +56,10 @@ library! {
     "zssd-983zet",
 }
 
-/// Reads the library, through files that it writes into `folder`: traces are read from files.
+/// Reads the library. Traces are read from files, so it writes the patterns into `folder` first.
 ///
 /// # Errors
-/// A file cannot be written, or not be read, as by [`read`].
+/// Returns a fault if a file cannot be written, or cannot be read (see [`read`]).
 pub fn read_library(
     folder: &Path,
     options: &SourceOptions,

@@ -1,5 +1,5 @@
-//! Notes on cells whose numbers alone mislead: why rules behave as they do; and warnings of reads
-//! and writes that are not simulated.
+//! Notes on cells whose numbers alone mislead, with the reason why a rule behaves so, and warnings
+//! of reads and writes that are not simulated.
 
 use super::answer::{param, recovers};
 use super::source::SimTrace;
@@ -10,12 +10,13 @@ use q2c_result::Warning;
 use q2c_result::sweep::SweepInput;
 use q2c_sim::SimOutcome;
 
+/// The largest number of configurations that one kind of note names.
 const MOST: usize = 3;
-/// Miss rate from which a rule of a share counts as held up by its own oversleep.
+/// Miss rate from which a rule that sleeps a share counts as trapped by its own oversleep.
 const STUCK: f64 = 0.5;
-/// Miss rates that come from the constants of a feedback rule rather than from the device.
+/// Miss rates that result from the constants of a feedback rule instead of from the device.
 const PINNED: std::ops::RangeInclusive<f64> = 0.15..=0.25;
-/// io_uring's rule sleeps half its estimate, which settles at half of a constant latency.
+/// Share of a constant latency that io_uring's rule sleeps: half its estimate, which becomes half.
 const URING: f64 = 0.25;
 
 pub(super) fn notes(study: &Study<'_>, trace: &SimTrace, cells: &[SimOutcome]) -> Vec<String> {
@@ -76,7 +77,7 @@ fn stuck(
     })
 }
 
-/// The miss rate at which the steps `up` and `down` balance is the same on any device.
+/// The steps `up` and `down` of the rule balance at the same miss rate on any device.
 fn pinned(policy: &PolicySpec, outcome: &SimOutcome) -> Option<String> {
     (policy.rule().name == "pas" && PINNED.contains(&outcome.gives.rates.miss_rate)).then(|| {
         format!(
@@ -101,10 +102,10 @@ fn ratchet(trace: &SimTrace, policy: &PolicySpec, outcome: &SimOutcome) -> Optio
     })
 }
 
-/// Share of the reads and writes from which on those that are not simulated are told.
+/// Share of reads and writes that are not simulated, above which a warning reports them.
 const MANY: f64 = 0.01;
 
-/// Those whose times fall, or of which the recording does not have both ends.
+/// Warnings of reads and writes whose times fall, or whose start or end is not in the recording.
 pub(crate) fn left_out(inputs: &[&SweepInput]) -> Vec<Warning> {
     let number_of = |reason: LeftOut| -> u64 {
         let inputs = inputs.iter();
@@ -158,7 +159,7 @@ mod tests {
             .collect()
     }
 
-    /// Of 1,000 reads and writes 10 are not many, and 11 of 1,001 are.
+    /// 10 of 1,000 reads and writes are not many; 11 of 1,001 are.
     #[test]
     fn many_without_an_end_are_told_and_flushes_are_not() {
         let few = [

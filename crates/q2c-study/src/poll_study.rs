@@ -1,5 +1,5 @@
 //! A study of rules over a set of patterns: every configuration on every pattern, and each rule on
-//! the patterns that had no part in the choice of its parameters.
+//! patterns that had no part in the choice of its parameters.
 
 mod published;
 
@@ -22,32 +22,32 @@ use std::path::Path;
 
 const PREFIX: &str = "pattern.";
 const SOURCE: &str = "source";
-/// The loss on a pattern on which a configuration breaks a limit.
+/// The loss on a pattern where a configuration breaks a limit.
 const BROKEN: f64 = 1.0;
 
 pub(crate) struct Ranked<'a> {
     pub study: &'a Study<'a>,
-    /// The patterns, with their own bests.
+    /// The patterns, each with its own best configuration.
     pub patterns: Vec<StudiedPattern>,
-    /// Those on which a configuration keeps the limits.
+    /// Indices of the patterns on which a configuration keeps the limits.
     pub counting: Vec<usize>,
-    /// Index of each ranked configuration among the policies of the study.
+    /// Index of each ranked configuration among the study's policies.
     pub policies: Vec<usize>,
-    /// By ranked configuration and pattern: the loss, `None` where a limit is broken.
+    /// Losses by ranked configuration and pattern; `None` if a limit is broken.
     pub kept: Vec<Vec<Option<f64>>>,
-    /// By ranked configuration and pattern that counts.
+    /// Losses by ranked configuration and counting pattern.
     pub losses: PatternLosses,
 }
 
 impl SimTrace {
-    /// The name of the trace as a pattern: that of its file, without the ending.
+    /// The trace's name as a pattern: its file name without the ending.
     pub fn name(&self) -> String {
         let path = Path::new(&self.input.path);
         let name = path.file_stem().unwrap_or(path.as_os_str());
         name.to_string_lossy().into_owned()
     }
 
-    /// The source of the trace as a pattern: what its facts say, else its name.
+    /// The trace's source as a pattern: the fact that names it, else the pattern's name.
     pub fn source(&self) -> String {
         let stated = self.facts.get(&format!("{PREFIX}{SOURCE}"));
         stated.cloned().unwrap_or_else(|| self.name())
@@ -55,12 +55,12 @@ impl SimTrace {
 }
 
 impl Study<'_> {
-    /// Simulates every policy on every trace and scores the rules on what was left out of their
-    /// choice. Rules that take interrupts are ranked with `interrupts` alone: where the floor lets
-    /// one through, no sleep takes as little CPU.
+    /// Simulates every policy on every trace, and scores the rules on patterns that were left out
+    /// of their choice. Rules that use interrupts are ranked only if `interrupts` is true: if
+    /// interrupts keep the floor, no sleep uses as little CPU.
     ///
     /// # Errors
-    /// No I/O counts on one of the traces, or it is stopped.
+    /// Returns a fault if no I/O counts on one of the traces, or if the simulation is stopped.
     pub fn leave_out(
         &self,
         interrupts: bool,
@@ -125,7 +125,7 @@ impl<'a> Ranked<'a> {
         })
     }
 
-    /// The patterns that count, as columns of the losses, by source.
+    /// The counting patterns as columns of the losses, grouped by source.
     pub(crate) fn by_source(&self) -> Vec<Vec<usize>> {
         let mut of_source: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (column, &pattern) in self.counting.iter().enumerate() {
@@ -219,7 +219,7 @@ fn ordering_loss(rule: &RuleScore) -> f64 {
     }
 }
 
-/// The name of a rule; a formula is one of its own, however long its window.
+/// The name of a rule. A formula counts as a rule of its own, whatever its window.
 fn rule_name(policy: &PolicySpec) -> String {
     match (policy.rule().name, policy.formula()) {
         ("rule", Some(formula)) => formula.to_string(),
@@ -254,7 +254,7 @@ fn on_pattern(
     let most = scores.iter().flatten().copied();
     let most = most.fold(f64::NEG_INFINITY, f64::max);
     let losses = scores.iter().map(|s| s.map(|s| 1.0 - s / most)).collect();
-    // `choose` takes of near equals the one that misses least; a loss counts from the very most.
+    // `choose` prefers fewer misses among nearly equal ones; a loss counts from the true maximum.
     let best = scores.iter().position(|score| *score == Some(most));
     let own_best = best.map(|best| OwnBest {
         policy: study.policies[best].to_string(),

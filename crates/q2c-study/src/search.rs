@@ -1,5 +1,5 @@
-//! A search for a better rule: families of rules are tried on some patterns, first anywhere, then
-//! near what was best; then their best are opened, once, on patterns of sources that were held out.
+//! A search for a better rule. Families of rules are tried on some patterns, first anywhere, then
+//! near the best. Then the best rules run, once, on patterns of sources that were held out.
 
 mod against;
 mod families;
@@ -15,26 +15,26 @@ use q2c_result::poll_search::{Contender, ContenderRole, PollSearchResult, SCHEMA
 use q2c_result::poll_study::ScoredPolicy;
 use std::sync::atomic::AtomicBool;
 
-/// Best configurations of a family near which the next round tries others.
+/// Number of best configurations of a family near which the next round tries others.
 const KEPT: usize = 6;
-/// How far the points of the second round lie from these, as a share of the range of each number.
+/// Distance of the second round's points from the best ones, as a share of each number's range.
 const REACH: f64 = 0.15;
-/// By how much they lie nearer from round to round.
+/// The factor by which this distance shrinks from round to round.
 const NEARER: f64 = 0.5;
 
-/// What is searched on what.
+/// The patterns of a search, its limits, and its extent.
 pub struct Search<'a> {
-    /// Patterns, costs, objective and limits; its policies are the grid, which competes, too.
+    /// Patterns, costs, objective and limits. Its policies, the standard grid, compete as well.
     pub study: &'a Study<'a>,
     /// The patterns of the sources that are held out.
     pub held_out: &'a [SimTrace],
-    /// Known rules that a new one has to beat.
+    /// Known rules that a new one must beat.
     pub references: &'a [PolicySpec],
-    /// Rounds, at least one.
+    /// Number of rounds, at least one.
     pub rounds: u32,
-    /// Points of each family and round.
+    /// Number of points for each family in each round.
     pub points: usize,
-    /// Number of families whose best may win.
+    /// Number of families whose best rule may win.
     pub finalists: usize,
 }
 
@@ -52,22 +52,22 @@ struct Pool {
 }
 
 impl Search<'_> {
-    /// Cells of the search: each configuration on each searched pattern.
+    /// Number of cells to simulate: each configuration on each searched pattern.
     pub fn cells(&self) -> usize {
         let points = FAMILIES.len() * self.points * self.rounds as usize;
         (self.study.policies.len() + self.references.len() + points) * self.study.traces.len()
     }
 
-    /// A sample of the families, for an estimate of the time.
+    /// One policy of each family, to estimate the time of a search.
     pub fn sample(&self) -> Vec<PolicySpec> {
         let middle = |family: &RuleFamily| family.policy_at(&vec![0.5; family.numbers()]);
         FAMILIES.iter().filter_map(middle).collect()
     }
 
-    /// Searches, then opens what was held out.
+    /// Searches, then runs the best rules on the patterns held out.
     ///
     /// # Errors
-    /// No I/O counts on one of the patterns, or it is stopped.
+    /// Returns a fault if no I/O counts on one of the patterns, or if the search is stopped.
     pub fn run(&self, progress: &mut CellProgress<'_>) -> Result<PollSearchResult, Fault> {
         let mut pool = Pool::default();
         let known = [self.study.policies, self.references].concat();
@@ -140,7 +140,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Pairs of a family and a place in it; what was tried or makes no policy is passed over.
+    /// Tries points, each as (family, point). Points that were tried or make no policy are skipped.
     fn try_points(
         &self,
         pool: &mut Pool,
@@ -210,7 +210,7 @@ impl Search<'_> {
         families
     }
 
-    /// Opens what was held out for the best of each family, the references and the grid.
+    /// Runs the best of each family, the references and the grid on the patterns held out.
     fn open(
         &self,
         searched: &Ranked<'_>,
@@ -256,7 +256,7 @@ fn of_policy(searched: &Ranked<'_>, contender: &Contender) -> Option<ScoredPolic
     same.next().map(|c| searched.scored(c))
 }
 
-/// The points of a family that are ranked, with their configurations.
+/// The ranked points of a family, each with its configuration.
 fn points_of<'p>(
     pool: &'p Pool,
     ranked: &Ranked<'_>,

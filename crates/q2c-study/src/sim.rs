@@ -1,6 +1,6 @@
 //! A simulation of classic polling, the oracle and some rules on one trace.
 //!
-//! How long rules are simulated: the same for one rule and for a sweep, so that the two agree.
+//! Also the simulated time, which is the same for one rule and for a sweep, so that both agree.
 
 use super::notes::left_out;
 use super::sweep::nothing_counted;
@@ -22,7 +22,7 @@ pub struct Simulation<'a> {
     pub on: Configuration<'a>,
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
-    /// Says why the costs are in doubt.
+    /// A warning if the costs are in doubt.
     pub doubt: Option<Warning>,
 }
 
@@ -30,7 +30,7 @@ impl Simulation<'_> {
     /// Simulates classic polling, the oracle and the rules, in this order.
     ///
     /// # Errors
-    /// No I/O counts, or `stop` is raised.
+    /// Returns a fault if no I/O counts, or if `stop` is set.
     pub fn run(&self, stop: &AtomicBool) -> Result<SimResult, Fault> {
         let path = &self.input.path;
         self.go_on(stop)?;
@@ -40,7 +40,7 @@ impl Simulation<'_> {
             method("poll".to_owned(), bounds.poll),
             method("oracle".to_owned(), bounds.oracle),
         ];
-        // As a sweep simulates them, so that a rule has the same figures in both.
+        // Rules are simulated as in a sweep, so that a rule has the same figures in both.
         let outcomes = sweep(self.policies, &self.on);
         let rules = self.policies.iter().zip(outcomes);
         methods.extend(rules.map(|(policy, outcome)| SimMethod {
@@ -87,7 +87,7 @@ fn method(method: String, outcome: SimOutcome) -> SimMethod {
     }
 }
 
-/// Least simulated time: windows need many periods, and a short trace is repeated.
+/// Smallest default time that counts: windows need many periods. A shorter trace is repeated.
 const LEAST: Nanos = Nanos::from_millis(2_000);
 
 /// The simulated time of a study, and the seed of its draws.
@@ -95,14 +95,14 @@ const LEAST: Nanos = Nanos::from_millis(2_000);
 pub struct Timing {
     /// Simulated time before anything counts, for rules to warm up.
     pub warm_up: Nanos,
-    /// Simulated time that counts; `None` takes each trace's length, and at least 2 s.
+    /// Simulated time that counts; `None` takes each trace's length, but at least 2 s.
     pub measure: Option<Nanos>,
-    /// Seed of the draws of wake-up delays.
+    /// Seed of the random wake-up delays.
     pub seed: u64,
 }
 
 impl Timing {
-    /// The simulated time on a trace of this length, which is repeated as long.
+    /// The simulated time for a trace of this length. A shorter trace is repeated to fill it.
     pub fn drive_for(self, length: Nanos) -> Drive {
         Drive {
             warm_up: self.warm_up,
@@ -112,7 +112,7 @@ impl Timing {
     }
 }
 
-/// An I/O counts where it ends, with all of its CPU: none may take more than this share.
+/// Largest share of the time that an I/O may take, as it counts at its end with all of its CPU.
 const LONGEST_SHARE: f64 = 0.1;
 
 pub(crate) fn long_ios(input: &SweepInput, measure: Nanos) -> Option<Warning> {

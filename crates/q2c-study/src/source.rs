@@ -1,5 +1,5 @@
-//! Reads traces for simulation: q2c's own, or any recording that can be imported. Reads the service
-//! times of a simulated device from one, too.
+//! Reads traces for simulation: q2c traces, and recordings that can be imported. Also reads the
+//! service times of simulated devices.
 
 use super::lanes::{Holding, RecordedLanes};
 use q2c_model::facts::{STATED_BYTES, STATED_OP};
@@ -23,16 +23,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct SourceOptions {
     /// Format of the source; `None` recognises it by its first bytes.
     pub format: Option<String>,
-    /// Facts that the source does not state, by default reads and 4 KiB, as `taken_as` says.
+    /// How to import the source. Facts that it does not state are by default reads of 4 KiB.
     pub import: ImportOptions,
-    /// What is taken of the trace, and as what.
+    /// What to take from the trace, and how to interpret it.
     pub taking: Taking,
-    /// How much of the trace is held in memory, and where the rest goes.
+    /// How much of the trace stays in memory, and where the rest goes.
     pub holding: Holding,
 }
 
 impl SourceOptions {
-    /// Takes a trace as it states itself.
+    /// Options that interpret a trace as it describes itself.
     pub fn as_stated(holding: Holding) -> Self {
         SourceOptions {
             format: None,
@@ -50,13 +50,13 @@ pub struct SimTrace {
     pub input: SweepInput,
     /// The recorded requests of each lane.
     pub lanes: Vec<LaneRecording>,
-    /// The facts that the trace's description holds, by name.
+    /// The facts in the trace's description, by name.
     pub facts: BTreeMap<String, String>,
 }
 
-/// Up to this number, the latencies are sorted for exact percentiles.
+/// Largest number of latencies that are sorted for exact percentiles: 4 Mi.
 const EXACT: usize = 1 << 22;
-/// Operation and length of requests whose source does not state them, nor the user.
+/// Operation and length of requests if neither the source nor the user states them.
 pub(super) const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 const COLUMNS: [Column; 11] = [
     Column::QueueNs,
@@ -72,17 +72,17 @@ const COLUMNS: [Column; 11] = [
     Column::Error,
 ];
 
-/// Reads a trace into lanes. Raising `stop` ends the reading early.
+/// Reads a trace into lanes. Setting `stop` ends the reading early.
 ///
 /// # Errors
-/// The trace cannot be read, imported or simulated, or `stop` was raised.
+/// Returns a fault if the trace cannot be read, imported or simulated, or if `stop` was set.
 pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<SimTrace, Fault> {
     let import = import_options(options);
     let input = Input::with_options(path, options.format.as_deref(), &import)?;
     read_input(path, input, options, stop)
 }
 
-/// A stated length is also that of the calibration, so it may be given for any recording.
+/// The import's options. A length may be given for any recording, as it also selects a calibration.
 fn import_options(options: &SourceOptions) -> ImportOptions {
     let (op, bytes) = ASSUMED;
     ImportOptions {
@@ -92,7 +92,7 @@ fn import_options(options: &SourceOptions) -> ImportOptions {
     }
 }
 
-/// As [`read`], for an open input, called `path` in messages.
+/// As [`read`], for an open input, which messages call `path`.
 ///
 /// # Errors
 /// As [`read`].
@@ -110,8 +110,8 @@ pub fn read_input(
     })
 }
 
-/// As [`read`], for records that `feed` hands on in order, returning their description; they are
-/// called `path` in messages.
+/// As [`read`], for records that `feed` supplies in order before it returns their description.
+/// Messages call them `path`.
 ///
 /// # Errors
 /// As [`read`].
@@ -214,19 +214,19 @@ fn assumed(stated: &ImportOptions, meta: &TraceMeta) -> Option<Assumed> {
     (assumed != Assumed::default()).then_some(assumed)
 }
 
-/// Where the trace tells that threads slept: recordings of `q2c tune` with think time do.
+/// CPU time of think times, if the trace states it, as recordings of `q2c tune` do.
 fn think_cpu(meta: &TraceMeta) -> Option<Nanos> {
     let fact = meta.facts.get(q2c_model::facts::THINK_CPU)?;
     fact.parse().ok().map(Nanos)
 }
 
-/// Which requests were completed by polling: recordings by q2c's BPF tell it.
+/// True if the trace says which requests were completed by polling, as q2c's BPF recordings do.
 fn tells_polling(meta: &TraceMeta) -> bool {
     meta.facts.get("capture").is_some_and(|by| by == "bpf")
 }
 
-/// Whether times of the block layer contain sleeps of the kernel's hybrid polling: of polled
-/// requests with an `io_poll_delay` of 0 (half the mean) or more (fixed).
+/// Whether block-layer times contain sleeps of the kernel's hybrid polling: there are polled
+/// requests, and `io_poll_delay` is 0 (half the mean) or more (a fixed sleep).
 fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
     let polled = taken_as.polled.filter(|_| tells_polling(meta))?;
     if polled == 0 {
@@ -241,7 +241,7 @@ fn kernel_slept(meta: &TraceMeta, taken_as: &TakenAs) -> Option<bool> {
     delays.map(|delays| delays.iter().any(|delay| *delay >= 0))
 }
 
-/// From the beginning of the trace, ns: one turn when the lane is repeated.
+/// Time from the trace's start to the lane's end, ns: the length of a turn if the lane is repeated.
 pub(super) fn span_of(lane: &LaneRecording) -> f64 {
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
     lane.first_at + sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap)
@@ -255,7 +255,7 @@ fn think_as_cpu(lanes: &[LaneRecording]) -> f64 {
     sum / f64::max(ios, 1.0)
 }
 
-/// Minimum, p10, p50, p99 and maximum; above [`EXACT`] latencies within 1.6 %.
+/// Minimum, p10, p50, p99 and maximum, ns; with more than [`EXACT`] latencies within 1.6 %.
 fn latencies(lanes: &[LaneRecording]) -> [f64; 5] {
     let lane_waits = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
     if lane_waits().count() <= EXACT {
@@ -272,7 +272,7 @@ fn latencies(lanes: &[LaneRecording]) -> [f64; 5] {
     [exact(least), p10, p50, p99, exact(greatest)]
 }
 
-/// The columns that service times need.
+/// The columns from which service times are computed.
 const SERVICE_COLUMNS: [Column; 6] = [
     Column::IssueNs,
     Column::CompleteNs,
@@ -282,11 +282,11 @@ const SERVICE_COLUMNS: [Column; 6] = [
     Column::MergedInto,
 ];
 
-/// Reads the times of `wanted` from a q2c trace or an importable recording. Where it tells neither
-/// operation nor length, requests are reads of 4 KiB; all requests then get its times.
+/// Reads the times of `wanted` from a q2c trace or an importable recording. If it states neither
+/// operation nor length, requests count as reads of 4 KiB, and all requests get its times.
 ///
 /// # Errors
-/// The recording cannot be read, or has no times of the wanted kind.
+/// Returns an error if the recording cannot be read, or has no times of the wanted kind.
 pub fn service_times(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
     let unit = wanted.unit.as_deref().map(str::parse).transpose()?;
     let mut taken = EmpiricalBuilder::new(wanted.measure);
@@ -340,7 +340,7 @@ mod tests {
         read.expect("a trace").lanes[0].gap_cpu
     }
 
-    /// `q2c tune` says what its think times cost; the block layer knows nothing of them.
+    /// `q2c tune` records the cost of its think times; the block layer knows nothing of them.
     #[test]
     fn think_times_cost_what_the_trace_says() {
         assert_eq!(thinking(Layer::User, None), None);
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(thinking(Layer::Block, Some("5300")), Some(Nanos::ZERO));
     }
 
-    /// Every error continues "failed to" and names the trace.
+    /// Every error is a continuation of "failed to", and names the trace.
     #[test]
     fn a_trace_that_cannot_be_simulated_is_told_in_a_sentence() {
         use RecordingError::{NoCompletions, NoLanesByDevice, Slept};
@@ -380,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Reads of 4 KiB whose D2C is 30 us, and one write of 64 KiB with 90 us; each was queued 5 us
+    /// Reads of 4 KiB with a D2C of 30 us, and one write of 64 KiB with 90 us. Each was queued 5 us
     /// before its hand-over.
     #[test]
     fn a_trace_gives_the_time_from_hand_over_to_completion() {

@@ -1,4 +1,4 @@
-//! A sweep: many policies are simulated over one trace or several.
+//! A sweep: the simulation of many policies on one or several traces.
 
 use super::answer;
 use super::notes::left_out;
@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Instant;
 
-/// The question of a sweep: its traces, its policies and costs, and how the best policy is chosen.
+/// The input of a sweep: traces, policies, costs, and how the best policy is chosen.
 #[derive(Clone)]
 pub struct Study<'a> {
     /// The traces, at least one.
     pub traces: &'a [SimTrace],
-    /// Time in which the traces were read, seconds, for the result.
+    /// Time that reading the traces took, seconds, for the result.
     pub reading_s: f64,
     /// The policies, at least one.
     pub policies: &'a [PolicySpec],
@@ -27,9 +27,9 @@ pub struct Study<'a> {
     pub cost: &'a CostModel,
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
-    /// Simulated time, and the seed of the draws.
+    /// Simulated time, and the seed of the random numbers.
     pub timing: Timing,
-    /// When submissions come: after the recorded think time, or at the recorded time.
+    /// When submissions come: after the recorded think time, or at the recorded times.
     pub arrival: Arrival,
     /// The figure by which the best policy is chosen.
     pub objective: Objective,
@@ -39,20 +39,20 @@ pub struct Study<'a> {
     pub follow: Option<PolicySpec>,
 }
 
-/// How far a simulation is, and whether it goes on.
+/// Reports the progress of a simulation, and can stop it.
 pub struct CellProgress<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) told: &'a mut dyn FnMut(usize),
 }
 
 impl<'a> CellProgress<'a> {
-    /// Raising `stop` ends the simulation; `told` gets the number of cells that are done.
+    /// Setting `stop` ends the simulation. `told` gets the number of finished cells.
     pub fn new(stop: &'a AtomicBool, told: &'a mut dyn FnMut(usize)) -> Self {
         CellProgress { stop, told }
     }
 }
 
-/// The fault of a trace on which no I/O falls into the measured time.
+/// The fault of a trace on which no I/O falls into the time that counts.
 pub(super) fn nothing_counted(path: &str) -> Fault {
     let text =
         format!("simulate {path}: no I/O begins within the measured time; give a longer --measure");
@@ -79,20 +79,21 @@ impl SimulatedCells {
     }
 }
 
-/// Policies simulated together: progress and the stop flag come between such groups.
+/// Number of policies simulated together. Between groups, progress is reported and `stop` checked.
 const AT_ONCE: usize = 1024;
+/// The largest number of I/Os in a time line.
 const TIMELINE: usize = 4000;
 
 impl Study<'_> {
-    /// Number of cells: each policy on each trace.
+    /// Number of cells: policies times traces.
     pub fn cells(&self) -> usize {
         self.traces.len() * self.policies.len()
     }
 
-    /// Simulates every cell and answers.
+    /// Simulates every cell and finds the best policies.
     ///
     /// # Errors
-    /// No I/O counts on one of the traces, or it is stopped.
+    /// Returns a fault if no I/O counts on one of the traces, or if the sweep is stopped.
     pub fn run(&self, progress: &mut CellProgress<'_>) -> Result<SweepResult, Fault> {
         self.conclude(&self.simulate(progress)?)
     }
@@ -104,8 +105,8 @@ impl Study<'_> {
         let mut cells = SimulatedCells::default();
         let mut done = 0;
         for trace in self.traces {
-            // The oracle has one thread, which the last cells need not wait for. Without more
-            // threads it comes after them.
+            // The oracle runs in a thread of its own beside the cells. If no thread can be started,
+            // it runs after them.
             let (of_trace, of_bounds) = std::thread::scope(|scope| {
                 let beside =
                     Builder::new().spawn_scoped(scope, || self.configuration_on(trace).bounds());

@@ -1,4 +1,4 @@
-//! The policies of a sweep, and whether it is worth its time, told by a sample of them.
+//! The policies of a sweep, and an estimate from a sample whether the sweep is worth its time.
 
 use super::source::{SimTrace, span_of};
 use super::sweep::Study;
@@ -7,9 +7,9 @@ use q2c_policy::{Family, FamilyError, MOST_CONFIGURATIONS, PolicySpec, RULES};
 use q2c_sim::{Configuration, Drive, standard_grid, sweep};
 use std::time::Instant;
 
-/// Policies of each family that are simulated beforehand to estimate the time of a sweep.
+/// Policies of each family that are simulated first, to estimate the time of a sweep.
 const SAMPLE: u64 = 64;
-/// What would take longer than this, seconds, and need not, is refused unless the user wants it.
+/// Expected length, seconds, above which an optional simulation is refused unless the user insists.
 pub const LONG_S: f64 = 120.0;
 
 /// The policies that a sweep was asked for.
@@ -19,28 +19,28 @@ pub struct Swept<'a> {
     pub families: &'a [Family],
     /// The user's own rules.
     pub own: &'a [PolicySpec],
-    /// Median latency of the first trace, for the standard grid.
+    /// Median latency of the first trace, to which the standard grid is fitted.
     pub p50: Nanos,
 }
 
 impl Swept<'_> {
-    /// The families spelled out, then the user's own rules; without any, the standard grid. Ask
-    /// first whether the sweep is [worth it](Self::worth_it): families can have millions of
-    /// policies.
+    /// All policies of the families, then the user's own rules; without any, the standard grid.
+    /// First ask whether the sweep is [worth it](Self::worth_it), because families can have
+    /// millions of policies.
     ///
     /// # Errors
-    /// When a family cannot be spelled out.
+    /// Returns an error if a family cannot be written out.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, FamilyError> {
         let families = self.families.iter().map(Family::spell_out);
         let policies = families.collect::<Result<Vec<_>, _>>()?.concat();
         Ok(self.or_standard(policies))
     }
 
-    /// Refuses a sweep whose result would not fit into memory or, unless it may be `long`, that
-    /// would take over two minutes by a sample of its policies.
+    /// Refuses a sweep whose result does not fit into memory. Also refuses one that takes over two
+    /// minutes, judged by a sample, unless `long` permits it.
     ///
     /// # Errors
-    /// It is refused, or a family cannot be spelled out.
+    /// Returns a fault if the sweep is refused, or if a family cannot be written out.
     pub fn worth_it(&self, study: &Study<'_>, long: bool) -> Result<(), Fault> {
         let samples = self.families.iter().map(|family| family.sample(SAMPLE));
         let sample: Result<Vec<_>, FamilyError> = samples.collect();
@@ -75,8 +75,8 @@ impl Swept<'_> {
     }
 }
 
-/// The policies that compete where nothing else is asked for: the simulator's grid for this median
-/// latency, and every other rule with its defaults.
+/// The default policies: the simulator's grid for this median latency, and every other rule with
+/// its defaults.
 pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
     let mut policies = standard_grid(p50);
     for rule in RULES {
@@ -88,14 +88,14 @@ pub fn standard(p50: Nanos) -> Vec<PolicySpec> {
     policies
 }
 
-/// Simulated I/Os of all policies that one core does within seconds: no estimate is worth it.
+/// Number of I/Os over all policies that a core simulates within seconds, so no estimate is needed.
 const FEW_IOS: f64 = 1e8;
+/// Number of I/Os on a trace after which the simulation of a sample policy ends.
 const SAMPLE_IOS: f64 = 20_000.0;
 
 impl Study<'_> {
-    /// About how long the simulation of `count` policies would take, seconds, told by a short one
-    /// of `sample`; `None` where it is not long. Time goes by the I/Os: by the policies, the
-    /// simulated time and the lanes.
+    /// Expected time to simulate `count` policies, seconds, from a short simulation of `sample`;
+    /// `None` if it is short. It depends on the I/Os, so on policies, simulated time and lanes.
     pub fn expected_s(&self, sample: &[PolicySpec], count: u64) -> Option<f64> {
         let total_ios = self.ios_of_a_policy() * count as f64;
         if total_ios < FEW_IOS || sample.is_empty() {
@@ -110,7 +110,7 @@ impl Study<'_> {
         (done > 0).then(|| begun.elapsed().as_secs_f64() / done as f64 * total_ios)
     }
 
-    /// At the rate of the recording; a rule that wakes late gets fewer.
+    /// Expected I/Os of one policy at the rate of the recording; a rule that wakes late has fewer.
     fn ios_of_a_policy(&self) -> f64 {
         let ios_on = |trace: &SimTrace| {
             let drive = self.configuration_on(trace).drive;
@@ -133,7 +133,7 @@ impl Study<'_> {
     }
 }
 
-/// Per simulated ns, all lanes together: each goes on at its own rate and is repeated.
+/// I/Os per simulated ns over all lanes. Each lane keeps its own rate and is repeated.
 fn rate(trace: &SimTrace) -> f64 {
     let lanes = trace.lanes.iter();
     let rates = lanes.map(|lane| lane.len() as f64 / span_of(lane).max(1.0));
@@ -182,8 +182,8 @@ mod tests {
         lane
     }
 
-    /// A lane of 10 ms beside one of 4 s is repeated 400 times. The simulation itself tells how
-    /// many I/Os that makes: about 40,000, where the recording has 102.
+    /// A lane of 10 ms beside a lane of 4 s is repeated 400 times. The simulation itself shows the
+    /// number of I/Os: about 40,000, while the recording has 102.
     #[test]
     fn a_short_lane_is_repeated() {
         let second = 1_000_000_000;
@@ -200,7 +200,7 @@ mod tests {
         );
     }
 
-    /// The same beside one of an hour: ten policies go through 360 million I/Os.
+    /// The same short lane beside one of an hour: ten policies simulate 360 million I/Os.
     #[test]
     fn a_short_lane_beside_one_of_an_hour_takes_long() {
         let second = 1_000_000_000;

@@ -1,4 +1,4 @@
-//! Results of sweeps in parts, and the choice over several of them.
+//! The results of sweeps in parts, and the choice over several such results.
 
 use super::{answer::may_be_chosen, sweep::named_params};
 use q2c_model::{Fault, Nanos};
@@ -10,7 +10,7 @@ use q2c_sim::answers::robust;
 use q2c_sim::{Drive, Limits, Objective, ResumableSweep, SimOutcome, SweptVolumes};
 use q2c_sim::{choose, scores};
 
-/// The result of a sweep in parts.
+/// The result of a finished sweep in parts.
 pub fn volumes_result(state: &ResumableSweep) -> VolumesResult {
     let (drive, swept) = (state.drive(), state.finish());
     let mut result = VolumesResult {
@@ -46,13 +46,13 @@ pub fn volumes_result(state: &ResumableSweep) -> VolumesResult {
     result
 }
 
-/// Chooses over the results of several volumes that were swept alike, on each as a sweep of one
-/// trace does. A share is the score over the highest one within the limits there. Over all, the
-/// best on average has the highest mean share, and the best worst case the highest least share;
-/// only configurations within the limits on every volume count.
+/// Chooses over the results of several volumes with the same configurations. A share is a score
+/// over the highest score within the limits on that volume. The best on average has the highest
+/// mean share, and the best worst case the highest smallest share. Only configurations within the
+/// limits on every volume count.
 ///
 /// # Errors
-/// There is no state, they have different configurations, or no I/O counts on one.
+/// Returns a fault without a state, for different configurations, or if no I/O counts on a volume.
 pub fn choose_over(
     states: &[ResumableSweep],
     objective: Objective,
@@ -125,8 +125,8 @@ mod tests {
     use q2c_policy::{Io, PolicySpec};
     use q2c_sim::LaneRecording;
 
-    /// Wake-ups take no time: a fixed sleep below the latency costs the CPU that is left, one above
-    /// makes each I/O as long as the sleep.
+    /// Wake-ups take no time. A fixed sleep below the latency costs the rest of it as CPU time; a
+    /// longer one makes each I/O as long as the sleep.
     fn volume(name: &str, wait: f32) -> ResumableSweep {
         let rules = ["fixed:10us", "fixed:18us", "fixed:30us"];
         let rules: Vec<PolicySpec> = rules.map(|text| text.parse().unwrap()).to_vec();
@@ -139,9 +139,9 @@ mod tests {
         state
     }
 
-    /// On a device of 20 us the sleeps leave 10 and 2 us of CPU, and the third misses the floor;
-    /// on one of 40 us they leave 30, 22 and 10 us. I/Os per CPU second are the reciprocals, so the
-    /// shares are 2/10 and 1, then 10/30, 10/22 and 1.
+    /// At 20 us the sleeps leave 10 and 2 us of CPU, and the third misses the floor. At 40 us they
+    /// leave 30, 22 and 10 us. I/Os per CPU second are the reciprocals, so the shares are 2/10 and
+    /// 1, then 10/30, 10/22 and 1.
     #[test]
     fn the_shares_are_those_of_a_computation_by_hand() {
         let states = [volume("a", 20_000.0), volume("b", 40_000.0)];

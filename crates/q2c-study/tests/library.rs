@@ -1,4 +1,4 @@
-//! Every file of the library can be simulated, says how it was made, and differs from the others.
+//! Every file of the library can be simulated, states its origin, and differs from all others.
 
 use q2c_model::Bytes;
 use q2c_study::{Holding, LIBRARY, SimTrace, SourceOptions, read_library};
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 const MOST: usize = 3 << 20;
 const FACTS: [&str; 5] = ["source", "device", "how", "date", "terms"];
-/// Two patterns whose latencies have a Kolmogorov-Smirnov distance below this are the same one.
+/// The Kolmogorov-Smirnov distance of latencies below which two patterns count as the same.
 const DISTANCE: f64 = 0.05;
 
 fn library() -> Vec<SimTrace> {
@@ -46,7 +46,7 @@ fn every_pattern_says_how_it_was_made() {
             let value = trace.facts.get(&format!("pattern.{fact}"));
             assert!(value.is_some_and(|v| !v.is_empty()), "{path}: {fact}");
         }
-        // Recordings of sleeping methods contain their own oversleep.
+        // A recording of a sleeping method would contain its own oversleep.
         assert_ne!(trace.input.taken_as.kernel_slept, Some(true), "{path}");
     }
 }

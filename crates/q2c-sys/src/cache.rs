@@ -4,7 +4,7 @@
 /// enough that the line is not evicted before it is used.
 const AHEAD: usize = 8;
 
-/// Fetches the cache line eight values behind the end of `filled`, where later values of a stream
+/// Fetches the cache line eight values after the end of `filled`, where later values of a stream
 /// will be written. A system call that follows a store to a line not yet fetched waits for that
 /// line: some 90 ns per I/O with samples of 48 bytes, measured with synchronous reads of a memory
 /// device.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Length of the fit, milliseconds.
 const FIT_MS: u64 = 30;
-/// Bits behind the binary point of the rate.
+/// Fractional bits of the rate.
 const SHIFT: u32 = 32;
 
 /// The present time of CLOCK_MONOTONIC, nanoseconds.
@@ -25,7 +25,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// The present time of CLOCK_MONOTONIC as the kernel counts it in traces and BPF programs,
-/// nanoseconds. To the programs in a time namespace it may show another time (time_namespaces(7)).
+/// nanoseconds. Programs in a time namespace may see another time (time_namespaces(7)).
 pub fn kernel_ns() -> u64 {
     in_kernel(monotonic_ns())
 }
@@ -66,8 +66,7 @@ pub fn thread_cpu_ns() -> u64 {
 pub struct Clock {
     /// TSC ticks or nanoseconds of CLOCK_MONOTONIC at the moment the clock was made.
     base: u64,
-    /// Nanoseconds per tick, with [`SHIFT`] bits behind the binary point; 0 means that
-    /// CLOCK_MONOTONIC is used.
+    /// Nanoseconds per tick, with [`SHIFT`] fractional bits; 0 means that CLOCK_MONOTONIC is used.
     rate: u64,
 }
 
@@ -85,8 +84,8 @@ impl Clock {
         }
     }
 
-    /// Makes a clock by CLOCK_MONOTONIC, for times that are set beside those of the kernel.
-    /// [`Clock::since_boot`] is exact with it, and a time stamp costs more.
+    /// Makes a clock by CLOCK_MONOTONIC, for times that are compared with those of the kernel.
+    /// [`Clock::since_boot`] is exact with it, but a time stamp costs more.
     pub fn monotonic() -> Self {
         let (base, rate) = (monotonic_ns(), 0);
         Clock { base, rate }
@@ -200,7 +199,7 @@ mod tests {
         assert!(clock_ns.abs_diff(mono) < 50_000, "{clock_ns} {mono} ns");
     }
 
-    /// The clock's own time stands between two readings of CLOCK_MONOTONIC.
+    /// The clock's own time lies between two readings of CLOCK_MONOTONIC.
     #[test]
     fn a_monotonic_clock_tells_the_kernels_time() {
         let clock = Clock::monotonic();

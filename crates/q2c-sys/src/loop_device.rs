@@ -16,10 +16,10 @@ const GET_FREE: u64 = 0x4c82;
 const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`: past the page cache of the file, where its file system can.
 const DIRECT_IO: u32 = 16;
-/// Devices that are tried: another program may take the one that was free.
+/// Most attempts: another program may take a device that was free.
 const TRIES: u32 = 16;
 
-/// The file behind a loop device, by its numbers: names may be removed, or be those of another
+/// The backing file of a loop device, by its numbers: names may be removed, or belong to another
 /// mount namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backing {
@@ -64,13 +64,13 @@ struct LoopConfig {
 
 const _: () = assert!(size_of::<LoopConfig>() == 304);
 
-/// A loop device over a file. The device is the file's for as long as this value lives, or the
-/// device is mounted or open elsewhere; then the kernel takes the file away.
+/// A loop device over a file. It keeps the file as long as this value lives, or the device is
+/// mounted or open elsewhere; then the kernel detaches the file.
 #[derive(Debug)]
 pub struct LoopDevice {
     /// The device, open for reading and writing.
     pub file: File,
-    /// Its path.
+    /// The device's path.
     pub path: PathBuf,
 }
 
@@ -110,7 +110,7 @@ fn configure(device: &File, backing: &File) -> io::Result<()> {
     check(unsafe { libc::ioctl(device.as_raw_fd(), CONFIGURE as _, &raw const config) }).map(drop)
 }
 
-/// The file behind the open loop device. `ENXIO`: it has none; `ENOTTY`: `device` is none.
+/// The backing file of an open loop device. `ENXIO`: it has none; `ENOTTY`: no loop device.
 pub fn backing(device: &File) -> io::Result<Backing> {
     let mut status = LoopStatus::default();
     // SAFETY: the descriptor is open during the call, and the status is a whole `loop_info64` that

@@ -1,4 +1,4 @@
-//! Keeps a CPU busy, for tests of what is said on a busy machine.
+//! Keeps a CPU busy, for tests of warnings about a busy machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -11,8 +11,8 @@ type Labels = BTreeMap<String, String>;
 pub struct Samples(BTreeMap<(String, Labels), f64>);
 
 impl Samples {
-    /// The only sample with this name, and among its labels these; the label `device` need not be
-    /// named.
+    /// The value of the only sample that has this name and at least these labels. Panics if none or
+    /// several fit.
     #[track_caller]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let fits = |(sample_name, sample_labels): &&(String, Labels)| {
@@ -45,10 +45,9 @@ impl Samples {
 /// Reads a page of metrics.
 ///
 /// # Panics
-/// When the page breaks a rule of the format: lines that are none of its kinds, names that are not
-/// allowed, a metric without its `TYPE` before it or in two places, a series twice, a counter that
-/// is below zero or has another name than `..._total`, buckets that fall or whose last one is not
-/// the count.
+/// When the page breaks a rule of the format: an unknown kind of line, a name that is not allowed,
+/// a metric without its `TYPE` before it or in two places, or a series twice. Also when a counter
+/// is below zero or not named `..._total`, or buckets fall or do not end at the count.
 #[track_caller]
 pub fn strict_metrics(text: &str) -> Samples {
     match read(text) {
@@ -157,7 +156,7 @@ fn sample(line: &str) -> Result<(String, Labels, f64), String> {
     Ok((name.to_owned(), labels, value))
 }
 
-/// The text up to the closing quote, and what is behind it.
+/// The text up to the closing quote, and the rest after it.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut value = String::new();
     let mut chars = text.char_indices();

@@ -1,4 +1,4 @@
-//! Files that tests keep in one: a tar archive under zstd.
+//! Files that tests keep in one archive: tar under zstd.
 
 use std::collections::BTreeMap;
 use std::fs;

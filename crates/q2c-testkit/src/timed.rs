@@ -2,7 +2,7 @@
 //!
 //! A neighbour that takes the CPU makes sleeps late and latencies long. A test about time that
 //! fails is therefore repeated, and how busy the machine was meanwhile decides what that means: it
-//! fails when it failed on a quiet machine, and it is a counted skip when it never had one.
+//! fails when it failed on a quiet machine, and is a counted skip if the machine was never quiet.
 //!
 //! The other tests of its own program disturb it as well, and their CPU time cannot be told from
 //! its own. Before it fails it is therefore run once more in a process of its own.
@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Most runs of a test. With others at work all the time it is skipped after these.
+/// Most runs of a test. If other programs were at work in all of them, the test is skipped.
 const RUNS: u32 = 5;
 /// Failures on a quiet machine that make the test fail. One alone may be a disturbance that no
 /// counter shows, such as a host that held up the whole machine.
@@ -38,8 +38,8 @@ pub fn alone(test: &str, body: impl Fn()) {
     timed(test, body);
 }
 
-/// Runs a test about time whose work waits nearly all of its time, as [`timed`] does: others of
-/// its kind may run meanwhile, and none that is to be alone.
+/// Runs a test about time whose work waits nearly all of its time, as [`timed`] does. Other waiting
+/// tests may run meanwhile, but none of [`alone`].
 pub fn waiting(test: &str, body: impl Fn()) {
     let _machine = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     timed(test, body);
@@ -112,7 +112,7 @@ impl Used {
         }
     }
 
-    /// CPUs that others used since then, as a multiple of one.
+    /// Number of CPUs that others used since then.
     fn others(&self) -> f64 {
         let now = Used::now();
         let machine = now.machine.saturating_sub(self.machine);
@@ -173,8 +173,8 @@ fn family_ticks(root: u32, all: &[ProcessTicks]) -> u64 {
     ticks
 }
 
-/// How far a thread that spins is kept from its CPU, in CPUs: a tenth of it where it is away for
-/// [`AWAY`]. It shows what no counter has, such as a host that is busy with other machines.
+/// How long a spinning thread is kept from its CPU, scaled so that [`AWAY`] gives [`OTHERS`]. It
+/// shows what no counter has, such as a host that is busy with other machines.
 fn away() -> f64 {
     const SPIN: Duration = Duration::from_millis(200);
     const NOTICED: Duration = Duration::from_micros(100);

@@ -1,16 +1,15 @@
-//! The trace file `q2c.trace`, a Parquet file with one row per request, and the importers and
+//! The trace file `q2c.trace`, a Parquet file with one row per request. Also importers and
 //! exporters of other formats.
 //!
-//! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name only when it is
-//! whole.
-//! [`TraceReader`] streams them back, row group by row group, with the columns and the rows that a
-//! [`Scan`] asks for. [`Frame`] reads records from Arrow batches of other programs. [`Counting`]
-//! sums up what a trace holds. [`import`] turns what other tools recorded into records, [`export`]
-//! writes records as other tools read them, and [`recording`] takes what a probe sees, in the order
-//! of completion. [`Wholes`] puts the parts of split I/Os together again.
+//! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name when complete.
+//! [`TraceReader`] streams them back by row group, with the columns and rows that a [`Scan`]
+//! selects. [`Frame`] reads records from Arrow batches of other programs. [`Counting`] summarises a
+//! trace. [`import`] turns recordings of other tools into records, and [`export`] writes records
+//! for other tools. [`recording`] sorts what a probe reports in the order of completion. [`Wholes`]
+//! joins the parts of split I/Os.
 //!
-//! Any Parquet reader opens the file. Times are unsigned nanoseconds, null where the source had
-//! none. `op`, `layer`, `device` and `comm` are dictionary-encoded text, and the device is
+//! Any Parquet reader opens the file. Times are unsigned nanoseconds, null if the source lacks
+//! them. `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is
 //! `major:minor`.
 //!
 //! # Example

@@ -1,4 +1,4 @@
-//! Names of processes, as records keep them, and the I/Os of one process out of a recording.
+//! Names of processes in records, and the selection of one process's I/Os from a recording.
 
 use crate::import::{Origin, RecordSink};
 use crate::{Column, TraceError};
@@ -12,17 +12,17 @@ use thiserror::Error;
 /// A process, as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// By its number.
+    /// The process with this id.
     Pid(u32),
-    /// By its name. Several processes may have it.
+    /// A process with this name; several processes may have it.
     Name(String),
 }
 
 impl Process {
-    /// Bytes of a name that the kernel keeps.
+    /// Most bytes of a name that the kernel keeps.
     const KERNEL: usize = 15;
 
-    /// The column that tells the process.
+    /// The column that identifies the process.
     pub fn column(&self) -> Column {
         match self {
             Process::Pid(_) => Column::Pid,
@@ -30,8 +30,8 @@ impl Process {
         }
     }
 
-    /// Whether the request is of the process. A longer name is that of the process whose name the
-    /// kernel cut.
+    /// True if the process submitted the request. The kernel cuts names, so a longer name matches
+    /// the name that it was cut to.
     fn submitted(&self, record: &IoRecord) -> bool {
         match self {
             Process::Pid(pid) => record.pid == Some(*pid),
@@ -41,7 +41,7 @@ impl Process {
         }
     }
 
-    /// Whether the record tells its process as this one is named.
+    /// True if the record has the property, id or name, by which this process is selected.
     fn is_told_by(&self, record: &IoRecord) -> bool {
         match self {
             Process::Pid(_) => record.pid.is_some(),
@@ -71,8 +71,8 @@ impl fmt::Display for Process {
     }
 }
 
-/// Tells the requests of one process from others, and remembers some of the others for the message
-/// that there are none.
+/// Selects the requests of one process, and remembers some other processes for the error message in
+/// case there are none.
 #[derive(Clone, Debug)]
 pub struct ProcessFilter {
     process: Process,
@@ -82,6 +82,7 @@ pub struct ProcessFilter {
 }
 
 impl ProcessFilter {
+    /// Most other processes that the error message lists.
     const OTHERS: usize = 8;
 
     /// A filter for this process.
@@ -94,7 +95,7 @@ impl ProcessFilter {
         }
     }
 
-    /// Whether the request is of the process.
+    /// True if the process submitted the request.
     pub fn takes(&mut self, record: &IoRecord) -> bool {
         let takes = self.process.submitted(record);
         self.taken |= takes;
@@ -105,7 +106,7 @@ impl ProcessFilter {
         takes
     }
 
-    /// Whether any request was of the process. The recording is called `path` in the message.
+    /// Fails if no request was of the process. `path` names the recording in the message.
     pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
         if self.taken {
             return Ok(());
@@ -128,7 +129,7 @@ fn other(record: &IoRecord) -> Option<String> {
     }
 }
 
-/// A recording without a request of the process that was asked for.
+/// The error for a recording without a request of the selected process.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("find process {process} in {}: {}", path.display(), self.why())]
 pub struct NoSuchProcess {
@@ -136,9 +137,9 @@ pub struct NoSuchProcess {
     pub path: PathBuf,
     /// The process.
     pub process: Process,
-    /// Whether any request tells its process in the way in which this one is named.
+    /// True if some request has the property, id or name, by which the process is selected.
     pub told: bool,
-    /// Some other processes, in words.
+    /// Some other processes, as text such as `fio (1203)`.
     pub others: Vec<String>,
 }
 
@@ -172,14 +173,14 @@ impl NoSuchProcess {
     }
 }
 
-/// Hands the records of one process on.
+/// Passes on only the records of one process.
 pub struct OfProcess<'a> {
     filter: ProcessFilter,
     sink: &'a mut dyn RecordSink,
 }
 
 impl<'a> OfProcess<'a> {
-    /// Hands the records of `process` on to `sink`.
+    /// Passes the records of `process` on to `sink`.
     pub fn new(process: &Process, sink: &'a mut dyn RecordSink) -> Self {
         OfProcess {
             filter: ProcessFilter::new(process),
@@ -187,7 +188,7 @@ impl<'a> OfProcess<'a> {
         }
     }
 
-    /// As [`ProcessFilter::found`].
+    /// Fails if no record was of the process, as [`ProcessFilter::found`].
     pub fn found(self, path: &Path) -> Result<(), NoSuchProcess> {
         self.filter.found(path)
     }
@@ -210,10 +211,10 @@ impl RecordSink for OfProcess<'_> {
     }
 }
 
-/// Most characters of a process's name; the kernel's have 15. The name is copied to each record, so
-/// that a small file with a name of megabytes would fill the memory.
+/// Most characters of a kept process name; kernel names have 15. Each record has a copy, so a small
+/// file with a name of megabytes would otherwise fill the memory.
 const MOST: usize = 64;
-/// The end of a name that was cut.
+/// The suffix of a name that was cut.
 const CUT: &str = "... (cut)";
 
 pub(crate) fn kept_name(name: &str) -> String {
@@ -223,7 +224,7 @@ pub(crate) fn kept_name(name: &str) -> String {
     }
 }
 
-/// Whether a record's name is the beginning of a longer one, which nothing else can have.
+/// True if a name was cut: it is longer than the limit, and ends with the suffix.
 pub fn is_cut_name(name: &str) -> bool {
     name.len() > MOST && name.ends_with(CUT)
 }
@@ -290,7 +291,7 @@ mod tests {
         let cut = kept_name(&"ä".repeat(5_000_000));
         assert_eq!(cut, whole + CUT);
         assert!(is_cut_name(&cut));
-        // What was written as it was cut is read as it was written.
+        // A name that was cut and written to a file is read back unchanged.
         assert_eq!(kept_name("fio... (cut)"), "fio... (cut)");
     }
 }

@@ -1,15 +1,15 @@
-//! How much of its recordings this process has read, for a display of progress beside the reading.
+//! Counts the bytes of recordings that this process has read, for a progress display.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One count for the process: a recording is read in many places, some of them in threads, and a
-/// display shows them together.
+/// One count for the whole process: a recording is read in many places, some of them in threads,
+/// and the display shows their sum.
 static READ: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of recordings that this process has read so far. A packed recording counts as it lies in
-/// its file, and a q2c trace by the share of its records.
+/// Returns the bytes of recordings that this process has read so far. A packed recording counts
+/// with its packed size, a q2c trace with the share of its records that was read.
 pub fn bytes_read() -> u64 {
     READ.load(Ordering::Relaxed)
 }
@@ -36,7 +36,7 @@ mod tests {
     use crate::{Scan, TraceReader, TraceWriter};
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
-    /// Other tests count into the same number, so that it may only be more.
+    /// Other tests add to the same count, so only a lower bound can be checked.
     fn counted(least: u64, read: impl FnOnce()) {
         let before = bytes_read();
         read();

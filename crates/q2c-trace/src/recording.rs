@@ -1,7 +1,7 @@
 //! Arranges a recording as a trace.
 //!
-//! A probe or a program reports I/Os in the order of completion. They are sorted by the time queued
-//! in bounded memory and numbered, and merged I/Os get the id of the I/O that carried them.
+//! A probe or a program reports I/Os in the order of completion. Here they are sorted by start in
+//! bounded memory and numbered. Merged I/Os get the id of the I/O that carried them.
 
 use crate::import::{Depths, RecordBuffer, RecordSink};
 use crate::sorter::{Sorter, SorterRow};
@@ -12,18 +12,18 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An I/O that is over, as a probe or program reports it. Id, lane, depth and `merged_into` of the
-/// span are not set yet; [`RecordingSorter::finish`] sets them.
+/// A finished I/O, as a probe or a program reports it. [`RecordingSorter::finish`] sets the span's
+/// id, lane, depth and `merged_into`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// The I/O's times (on one clock) and properties.
     pub span: Span,
-    /// Name of the I/O while it was under way; other I/Os may use it again after the end.
+    /// Identifies the I/O while it is in flight; later I/Os may reuse the key.
     pub key: u64,
-    /// Key of the I/O whose request carried this one and which was not queued later; 0 when the I/O
-    /// had its own request.
+    /// Key of the I/O whose request carried this one; 0 if it had its own request. The carrier is
+    /// queued at the same time or earlier.
     pub lead: u64,
-    /// Whether other I/Os were merged into the request.
+    /// True if other I/Os were merged into its request.
     pub carries: bool,
     /// Id of the thread that queued the I/O.
     pub tid: u32,
@@ -31,8 +31,8 @@ pub struct Recorded {
     pub comm: [u8; 16],
 }
 
-/// Takes the I/Os of a recording with [`RecordingSorter::push`] and hands them on as records with
-/// [`RecordingSorter::finish`].
+/// Sorts the I/Os of a recording: takes them with [`RecordingSorter::push`] and passes them on as
+/// records with [`RecordingSorter::finish`].
 pub struct RecordingSorter {
     sorter: Sorter<Recorded>,
     folder: PathBuf,
@@ -40,10 +40,10 @@ pub struct RecordingSorter {
 }
 
 impl RecordingSorter {
-    /// A recording that holds about `memory` bytes in memory and the rest in an unnamed file in
+    /// Makes a sorter that holds about `memory` bytes. Other I/Os go to an unnamed file in
     /// `folder`.
     pub fn new(memory: Bytes, folder: &Path) -> Self {
-        // A row, and half of one more while rows are sorted.
+        // Memory per row: the row, and half a row more for sorting.
         const ROW: u64 = size_of::<[Recorded; 3]>() as u64 / 2;
         const LEAST: u64 = 1 << 12;
         const MOST: u64 = 1 << 30;
@@ -56,7 +56,7 @@ impl RecordingSorter {
         }
     }
 
-    /// I/Os taken so far.
+    /// Number of I/Os taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -69,8 +69,8 @@ impl RecordingSorter {
             .map_err(|source| spilled(&self.folder, source))
     }
 
-    /// Hands all I/Os to `sink` as records, sorted by start, with times from the first start.
-    /// Returns that start, or `None` when there was no I/O.
+    /// Passes all I/Os to `sink` as records, sorted by start, with times relative to the first
+    /// start. Returns that start in ns; `None` without any I/O.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, Fault> {
         let RecordingSorter { sorter, folder, .. } = self;
         let failed = |source| spilled(&folder, source);
@@ -104,12 +104,12 @@ struct Arranging<'a> {
     next: u64,
     lanes: HashMap<u32, u32>,
     depths: Depths,
-    /// Id and end of the I/Os that carry others, by key.
+    /// Id and end (ns) of each I/O that carries others, by key.
     leads: HashMap<u64, (u64, u64)>,
 }
 
 impl Arranging<'_> {
-    /// Size of `leads` at which those that are over are removed.
+    /// Size of `leads` at which I/Os that have ended are removed.
     const LEADS: usize = 1 << 16;
 
     fn take(&mut self, io: &Recorded) -> Result<(), Fault> {
@@ -143,8 +143,8 @@ impl Arranging<'_> {
 }
 
 impl Recorded {
-    /// The name of the process up to its first zero; bytes that are not UTF-8 are replaced. `None`
-    /// when it is empty.
+    /// The name of the process up to its first zero byte; `None` if it is empty. Bytes that are not
+    /// UTF-8 are replaced.
     pub fn name(&self) -> Option<String> {
         let end = self.comm.iter().position(|byte| *byte == 0).unwrap_or(16);
         (end > 0).then(|| String::from_utf8_lossy(&self.comm[..end]).into_owned())
@@ -152,8 +152,8 @@ impl Recorded {
 }
 
 impl SorterRow for Recorded {
-    /// Start, whether another I/O carried this one, key. Of two I/Os queued at once the carried one
-    /// comes later, because its carrier must be known before.
+    /// Start, true if another I/O carried this one, key. Of two I/Os with one start, the carried
+    /// one comes later, because its carrier must be known first.
     type Key = (u64, bool, u64);
 
     fn key(&self) -> (u64, bool, u64) {
@@ -188,8 +188,8 @@ mod tests {
         }
     }
 
-    /// The I/Os complete in another order than they were queued. The fourth uses the key of the
-    /// first again, and each of the two carries one I/O.
+    /// The I/Os complete in another order than they were queued. In the order of queueing, the
+    /// fourth reuses the key of the first, and each of the two carries one I/O.
     #[test]
     fn sorted_numbered_and_joined() {
         let carrying = |io| Recorded {

@@ -10,29 +10,28 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A row that has its place by a key.
+/// A row that is sorted by a key.
 pub(crate) trait SorterRow: Serialize + DeserializeOwned {
     type Key: Ord + Copy;
     fn key(&self) -> Self::Key;
 }
 
-/// Bytes of a run that are written or read at once, far more than one row has.
+/// Bytes of a run that are read or written at once; far more than a row needs.
 const BLOCK: usize = 64 * 1024;
 
-/// Takes rows in any order and returns them sorted. Rows of one key keep the order in which they
-/// came.
+/// Takes rows in any order and returns them sorted. Rows with equal keys keep their order.
 pub(crate) struct Sorter<R> {
     folder: PathBuf,
     run_rows: usize,
     rows: Vec<R>,
-    /// Made when the first run leaves memory.
+    /// `None` until the first run is written.
     file: Option<File>,
     runs: Vec<SortedRun<R>>,
 }
 
 impl<R: SorterRow> Sorter<R> {
-    /// A sorter that holds up to `run_rows` rows in memory. When there are more, it keeps sorted
-    /// runs in a file in `folder`.
+    /// Makes a sorter that holds up to `run_rows` rows in memory. If there are more, sorted runs go
+    /// to an unnamed file in `folder`.
     pub(crate) fn new(folder: &Path, run_rows: usize) -> Self {
         Sorter {
             folder: folder.to_owned(),
@@ -51,7 +50,8 @@ impl<R: SorterRow> Sorter<R> {
         Ok(())
     }
 
-    /// Hands all rows on, in order. `failed` turns an error of the file into the caller's error.
+    /// Passes all rows to `take`, in order. `failed` turns the file's error into the caller's
+    /// error.
     pub(crate) fn finish<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
@@ -105,11 +105,11 @@ impl<R: SorterRow> Sorter<R> {
     }
 }
 
-/// A sorted part of the file, `at..end` of it not read yet.
+/// A sorted run in the file; the bytes `at..end` are not read yet.
 struct SortedRun<R> {
     at: u64,
     end: u64,
-    /// The next rows, in memory.
+    /// The next rows, which were read from the file.
     ahead: VecDeque<R>,
 }
 
@@ -118,7 +118,7 @@ impl<R: SorterRow> SortedRun<R> {
         let mut packed = vec![0; (self.end - self.at).min(BLOCK as u64) as usize];
         file.read_exact_at(&mut packed, self.at)?;
         let mut rest = &packed[..];
-        // The last row may be cut: it is read with the next block.
+        // A row that is cut at the end is read with the next block.
         while let Ok((row, behind)) = postcard::take_from_bytes(rest) {
             self.ahead.push_back(row);
             rest = behind;
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Key, and number in the order of arrival.
+    /// The key, and the number in the order of arrival.
     type KeyedRow = (u64, u64);
 
     impl SorterRow for KeyedRow {

@@ -1,19 +1,19 @@
-//! An I/O without text, small enough to copy. Matching makes it and analysis takes it, without an
-//! allocation.
+//! An I/O without text, small enough to copy. Matching makes spans and analysis takes them, without
+//! an allocation.
 
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 use serde::{Deserialize, Serialize};
 
-/// Stands for a time, number or id that the source does not tell.
+/// Stands for a time, number or id that the source lacks.
 pub const NONE: u64 = u64::MAX;
 /// [`NONE`] for fields of 32 bits.
 pub const NONE_32: u32 = u32::MAX;
 
-/// One I/O of the block layer or of a program. Times are ns on one clock, [`NONE`] where unknown or
-/// where the I/O's layer has no such time.
+/// One I/O of the block layer or of a program. Times are ns on one clock; [`NONE`] if unknown or if
+/// the I/O's layer has no such time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// Unique in the trace; rises in the order in which the I/Os first appear.
+    /// Unique in the trace; rises in the order in which I/Os first appear.
     pub id: u64,
     /// The layer in which the times were taken.
     pub layer: Layer,
@@ -21,43 +21,43 @@ pub struct Span {
     pub device: DevId,
     /// Operation of the I/O.
     pub op: Op,
-    /// Properties of the I/O, such as sync or FUA, and whether it was polled for.
+    /// Properties of the I/O, such as sync or FUA, and whether it was polled.
     pub flags: OpFlags,
     /// First sector (512 B).
     pub sector: u64,
     /// Length, bytes.
     pub bytes: u64,
-    /// Begin of the I/O. Block layer: when it was queued (Q). User layer: the time just before the
+    /// Start of the I/O. Block layer: when it was queued (Q). User layer: just before the
     /// submitting call.
     pub begin_ns: u64,
     /// User layer: when the submitting call returned.
     pub submit_end_ns: u64,
-    /// Block layer: time of G. Where `merged_into` is set, time of M: when the I/O joined the
-    /// request of another.
+    /// Block layer: time of G. If `merged_into` is set, time of M: when the I/O joined another
+    /// request.
     pub getrq_ns: u64,
     /// Block layer: time of I, the insertion into the scheduler.
     pub insert_ns: u64,
-    /// Block layer: time of D; the last one when the request was requeued.
+    /// Block layer: time of D; the last one if the request was requeued.
     pub issue_ns: u64,
-    /// End of the I/O. Block layer: when it was complete (C). User layer: the reaping.
+    /// End of the I/O. Block layer: its completion (C). User layer: the reaping.
     pub end_ns: u64,
-    /// Id of the I/O whose request carried this one; [`NONE`] when the I/O had its own request.
+    /// Id of the I/O whose request carried this one; [`NONE`] if it had its own request.
     pub merged_into: u64,
-    /// Cgroup id; 0 when unknown.
+    /// Cgroup id; 0 if unknown.
     pub cgroup: u64,
     /// Submitting thread, numbered from 0.
     pub lane: u32,
-    /// I/Os of the lane in flight when it was submitted, itself included.
+    /// I/Os of the lane in flight at the submission, itself included.
     pub depth_at_submit: u32,
-    /// Process id; [`NONE_32`] when unknown.
+    /// Process id; [`NONE_32`] if unknown.
     pub pid: u32,
-    /// CPU of the begin; [`NONE_32`] when unknown.
+    /// CPU of the start; [`NONE_32`] if unknown.
     pub cpu_submit: u32,
-    /// CPU of the end; [`NONE_32`] when unknown.
+    /// CPU of the end; [`NONE_32`] if unknown.
     pub cpu_complete: u32,
-    /// Hardware queue; [`NONE_32`] when unknown.
+    /// Hardware queue; [`NONE_32`] if unknown.
     pub hctx: u32,
-    /// Tag in the hardware queue; [`NONE_32`] when unknown.
+    /// Tag in the hardware queue; [`NONE_32`] if unknown.
     pub tag: u32,
     /// Negative errno, or 0.
     pub error: i32,
@@ -76,15 +76,15 @@ fn known_32(value: u32) -> Option<u32> {
 }
 
 impl Span {
-    /// The first known time in the order of an I/O's life: the begin, G, I, D, the end. [`NONE`]
-    /// without any. It differs from `begin_ns` where the source did not see the begin.
+    /// The first known time in the order of an I/O's life: begin, G, I, D, end; [`NONE`] if there
+    /// is none. It differs from `begin_ns` if the source missed the begin.
     pub fn first_ns(&self) -> u64 {
         let (begin, end) = (self.begin_ns, self.end_ns);
         let times = [begin, self.getrq_ns, self.insert_ns, self.issue_ns, end];
         times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
     }
 
-    /// Whether the times belong in no figure, as [`IoRecord::is_untimed`] says.
+    /// True if no figure may use the times, as for [`IoRecord::is_untimed`].
     pub fn is_untimed(&self) -> bool {
         let inner = match self.layer {
             Layer::Block => [self.getrq_ns, self.insert_ns, self.issue_ns],
@@ -96,7 +96,7 @@ impl Span {
         self.flags.contains(OpFlags::UNTIMED) || !known.is_sorted()
     }
 
-    /// The span of a record, with the begin and the end of the record's layer.
+    /// Makes the span of a record, with the start and the end of the record's layer.
     pub fn from_record(record: &IoRecord) -> Span {
         let (begin, end) = match record.layer {
             Layer::Block => (record.queue_ns, record.complete_ns),
@@ -129,7 +129,7 @@ impl Span {
         }
     }
 
-    /// The record of the I/O, with the times of its layer, which count from `origin_ns`. `comm` is
+    /// Makes the record of the I/O, with the times of its layer relative to `origin_ns`. `comm` is
     /// the name of the process.
     pub(crate) fn record(&self, origin_ns: u64, comm: Option<String>) -> IoRecord {
         let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin_ns)));

@@ -1,4 +1,4 @@
-//! Counts what a trace holds, in one pass and in bounded memory.
+//! Summarises a trace in one pass, in bounded memory.
 
 use crate::blktrace::{GOLDEN, IntMap};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, TraceLatency, TraceSummary};
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 const LAYERS: [Layer; 2] = [Layer::User, Layer::Block];
 
-/// Counts records: [`Counting::add`] takes them in any order and in parts, [`Counting::finish`]
-/// returns the sums.
+/// Counts the records of a trace: [`Counting::add`] takes them in any order and in parts, and
+/// [`Counting::finish`] returns the summary.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     summary: TraceSummary,
@@ -80,7 +80,7 @@ impl Counting {
     }
 }
 
-/// The numbers that are above zero, by name.
+/// The counts above zero, by name.
 fn names<const N: usize>(counts: [(&'static str, u64); N]) -> BTreeMap<String, u64> {
     let some = counts.into_iter().filter(|(_, count)| *count > 0);
     some.map(|(name, count)| (name.to_owned(), count)).collect()
@@ -91,13 +91,12 @@ fn device(number: u64) -> String {
     DevId { major, minor }.to_string()
 }
 
-/// Counts how often each number comes. Recent numbers are counted in a small table, so that the map
-/// is rarely asked.
+/// Counts how often each number comes. A small table counts recent numbers, so that the map is
+/// rarely used.
 #[derive(Clone, Debug)]
 struct NumberTally {
     counts: IntMap<u64, u64>,
-    /// Recent numbers with their counts since they entered the table. The place of a number comes
-    /// from a hash of it.
+    /// Recent numbers with their counts since they entered the table, at a place given by a hash.
     lately: Box<[(u64, u64); NumberTally::LATELY]>,
 }
 
@@ -134,7 +133,7 @@ impl NumberTally {
     }
 }
 
-/// Latencies in classes of 8 binary digits; some thousand classes hold the latencies of any trace.
+/// Latencies in classes of 8 binary digits. Any trace has at most some thousand classes.
 #[derive(Clone, Debug, Default)]
 struct LatencyClasses {
     classes: NumberTally,
@@ -144,7 +143,7 @@ struct LatencyClasses {
 }
 
 impl LatencyClasses {
-    /// Binary digits that are kept: the width of a class is less than 1 / 128 of its values.
+    /// Binary digits that are kept. A class is narrower than 1 / 128 of its values.
     const DIGITS: u32 = 8;
 
     fn add(&mut self, latency: Nanos) {
@@ -172,7 +171,7 @@ impl LatencyClasses {
     }
 }
 
-/// The class that holds the value of this rank, counted from 1.
+/// The lower end of the class that holds the value of this rank, in ns. Ranks count from 1.
 fn rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
     let mut below = 0;
     let mut classes = classes.iter();

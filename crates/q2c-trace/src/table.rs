@@ -16,8 +16,8 @@ pub enum TableColumn {
     Number(String, Vec<f64>),
 }
 
-/// The bytes of a Parquet file with these columns. The caller writes the file and decides what
-/// happens to an existing one of that name. The columns must be equally long.
+/// Returns a Parquet file with these columns as bytes. The caller writes it, and decides about
+/// existing files. All columns must have the same length.
 pub fn parquet(columns: &[TableColumn]) -> Result<Vec<u8>, ParquetError> {
     let array = |column: &TableColumn| -> (String, ArrayRef) {
         match column {

@@ -1,24 +1,23 @@
-//! Puts the parts of split I/Os together again, so that a sum of latencies does not depend on how
-//! finely the block layer cuts.
+//! Joins the parts of split I/Os, so that a sum of latencies does not depend on how finely the
+//! block layer splits.
 //!
-//! The block layer splits a bio that is longer than the device takes (`queue/max_sectors_kb`, the
-//! limits of segments, a boundary of chunks). A recording has a row for each part, and each part
-//! has the time queued of the whole: five parts would count its Q2C five times. The submitter asked
-//! for one I/O. It lasts from its Q to the C of its last part.
+//! The block layer splits a bio that is longer than the device takes (`queue/max_sectors_kb`,
+//! limits of segments, chunk boundaries). A recording has a row for each part, with the queueing
+//! time of the whole: five parts would count its Q2C five times. The submitter asked for one I/O,
+//! which lasts from its Q to the C of its last part.
 
 use crate::recording::Recorded;
 use crate::span::NONE;
 use q2c_model::{Op, OpFlags};
 use std::collections::{HashMap, VecDeque};
 
-/// Most split I/Os that wait for further parts. When there are more, the oldest counts as whole.
-/// Not so many I/Os are in flight on any device; a part that comes still later is an I/O of its
-/// own.
+/// Most split I/Os that wait for further parts; far more than any device has in flight. If there
+/// are more, the oldest one is reported. A part that comes even later counts as a separate I/O.
 const OPEN: usize = 1 << 18;
 
 const EAGAIN: i32 = 11;
 
-/// The parts of one split have these in common: thread, packed device, time queued (ns).
+/// Common to all parts of one split: thread, packed device number, queueing time (ns).
 type SplitKey = (u32, u64, u64);
 
 /// An I/O as its submitter queued it, with all its parts.
@@ -26,25 +25,25 @@ type SplitKey = (u32, u64, u64);
 pub struct WholeIo {
     /// From its Q to the C of its last part, ns.
     pub q2c_ns: u64,
-    /// Whether it moves data: a read or a write, no flush and no discard.
+    /// True if it moves data: a read or a write, not a flush or a discard.
     pub transfers: bool,
 }
 
-/// Puts parts of split I/Os together. It takes the I/Os of a recording in any order, by
-/// [`Wholes::take`], and tells each whole I/O once.
+/// Joins parts of split I/Os. [`Wholes::take`] takes the I/Os of a recording in any order and
+/// reports each complete I/O once.
 #[derive(Debug, Default)]
 pub struct Wholes {
     open: HashMap<SplitKey, WholeIo>,
-    /// The keys of `open` in the order in which their first parts came.
+    /// The keys of `open` in the order of their first parts.
     order: VecDeque<SplitKey>,
     parts: u64,
 }
 
 impl Wholes {
-    /// Takes an I/O or a part of one. `tell` gets each I/O that is whole: at once when it was not
-    /// split; else at [`Wholes::finish`], or when very many others were split after it. Left out
-    /// are an I/O whose begin or end was not seen, and one that was refused because it may not wait
-    /// (EAGAIN): its submitter queues it again.
+    /// Takes an I/O or a part of one, and calls `tell` for each complete I/O: at once if it was not
+    /// split, else at [`Wholes::finish`] or when very many others wait. Ignores I/Os without begin
+    /// or end, and those refused because they may not wait (EAGAIN), which the submitter queues
+    /// again.
     pub fn take(&mut self, io: &Recorded, tell: &mut impl FnMut(WholeIo)) {
         let span = &io.span;
         if span.begin_ns == NONE || span.end_ns == NONE || span.error == -EAGAIN {
@@ -76,12 +75,12 @@ impl Wholes {
         self.order.push_back(key);
     }
 
-    /// The I/Os and parts that were taken.
+    /// Number of I/Os and parts that were taken.
     pub fn parts(&self) -> u64 {
         self.parts
     }
 
-    /// Tells the split I/Os that are left, in the order in which their first parts came.
+    /// Reports the split I/Os that are left, in the order of their first parts.
     pub fn finish(mut self, tell: &mut impl FnMut(WholeIo)) {
         for key in self.order {
             self.open.remove(&key).into_iter().for_each(&mut *tell);

@@ -1,5 +1,5 @@
-//! The calibration of a run: from its folder, from the store of earlier runs, or measured. A stored
-//! one that was measured on a busy machine, or that trials contradicted, is measured anew.
+//! The calibration of a run: from its folder, from the store of earlier runs, or measured now. A
+//! stored one is replaced if its machine was busy or trials contradicted it.
 
 use super::rounds::Verified;
 use super::{Tune, broken_file, note, read_json, warn};
@@ -19,7 +19,7 @@ impl Tune<'_> {
         identity(self.machine, self.calibration_target, self.workload)
     }
 
-    /// The calibration is always left in the folder.
+    /// Returns one calibration for each block size, and leaves them all in the run folder.
     pub(super) fn calibration(
         &self,
         folder: &RunDir,
@@ -42,7 +42,7 @@ impl Tune<'_> {
         Ok(calibration)
     }
 
-    /// `None` where one is missing or must not be used, which is told.
+    /// The stored calibrations; `None` if one is missing or unusable, which is then reported.
     fn known(&self, identity: &Identity, progress: &mut dyn Progress) -> Option<Vec<Calibration>> {
         let store = self.store.filter(|_| !self.spec.recalibrate)?;
         let usable = |&bs: &Bytes| {

@@ -1,4 +1,4 @@
-//! The cells of a round of trials: one for each trial.
+//! The cells of a round of trials; each trial has a cell of its own.
 
 use super::kernel;
 use q2c_advice::{Order, PUBLISHED};
@@ -16,12 +16,12 @@ pub(crate) struct CellSpec {
 }
 
 impl CellSpec {
-    /// Polled slices before, between and after a trial's parts, on the same thread.
+    /// True if polled slices surround the parts of a trial, on the same thread.
     pub(super) fn has_slices(&self) -> bool {
         self.method.lane().is_some()
     }
 
-    /// Whether `other` is of the same block size and method.
+    /// True if `other` has the same block size and method.
     pub(super) fn is_like(&self, other: &CellSpec) -> bool {
         self.bs == other.bs && self.method == other.method
     }
@@ -35,19 +35,20 @@ pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
     orders.iter().flat_map(cells_of_order).collect()
 }
 
-/// First rounds with the kernel's own hybrid polling, once in each. No referee orders it, because
-/// the costs of its calls are not calibrated.
+/// Number of first rounds that try the kernel's own hybrid polling once each. The referee cannot
+/// order these trials, since the costs of such calls are not calibrated.
 const KERNEL_ROUNDS: u32 = 3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct KernelProposal {
     pub sleep_ns: Option<f64>,
-    /// The best rule among those that a daemon can carry out; `None` where there is none.
+    /// The best rule that a daemon can carry out; `None` if there is no such rule.
     pub rule: Option<PolicySpec>,
 }
 
-/// With the kernel's own sleep, a fixed sleep as long as the best rule's on average, and steered by
-/// the best rule that a daemon can carry out and the published one.
+/// The cells of the kernel's polling in a round: its own sleep, and a fixed sleep as long as the
+/// best rule's mean. Also two rules by a daemon: the best that it can carry out, and the published
+/// one.
 pub(super) fn of_kernel(bs: Bytes, round: u32, proposal: &KernelProposal) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();

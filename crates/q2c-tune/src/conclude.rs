@@ -132,8 +132,8 @@ fn job(tune: &Tune<'_>) -> Job {
     }
 }
 
-/// From the first recording with the calibrated costs; `None` for classic polling, which that is,
-/// and for the kernel's own ways, whose calls are not calibrated.
+/// The prediction from the first recording with the calibrated costs. `None` for classic polling,
+/// which is the recording, and for the kernel's own polling, whose calls are not calibrated.
 fn first_prediction(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -153,7 +153,7 @@ fn first_prediction(
     Some(outcome.gives.into())
 }
 
-/// `others`: background jobs used the device, too. `cores` is that of the whole block size.
+/// `others`: background jobs also used the device. `cores` is the same for the whole block size.
 fn cell(
     runs: &Runs,
     predicted_first: Option<Prediction>,
@@ -178,7 +178,7 @@ fn cell(
     }
 }
 
-/// The kernel's own ways have no say in `cores` and may lack the machine's CPUs alone.
+/// The kernel's own polling does not decide `cores`, and may alone lack the machine's CPUs.
 fn relative_to_polling(runs: &Runs, cores: PerCore) -> Option<Relative> {
     let trials: Vec<_> = runs.outcomes().map(TrialOutcome::evidence).collect();
     let cores = match cores {
@@ -199,8 +199,8 @@ fn paired(runs: &Runs) -> Option<Prediction> {
     })
 }
 
-/// Of one trial by its own threads or, for the kernel's polling, by the probe, which may not have
-/// seen the end of a sleep.
+/// The sleeps of one trial, measured by its threads or, for the kernel's polling, by the probe. The
+/// probe may miss the end of a sleep.
 fn trial_sleeps(runs: &Runs, outcome: &TrialOutcome) -> Option<SleepFigures> {
     if runs.plan.cell.method.lane().is_none() {
         return outcome.kernel_sleeps.as_ref()?.figures();
@@ -240,7 +240,7 @@ fn measured(runs: &Runs) -> Measured {
     }
 }
 
-/// Of the trial with the median IOPS, of two the upper one.
+/// The time series of the trial with the median IOPS; the upper of two medians.
 fn median_series(runs: &Runs) -> Series {
     let mut outcomes: Vec<&TrialOutcome> = runs.outcomes().collect();
     outcomes.sort_by(|a, b| a.rates.iops.total_cmp(&b.rates.iops));

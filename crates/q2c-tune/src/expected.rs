@@ -1,4 +1,4 @@
-//! How long the trials of a run take, told before anything is measured.
+//! How long the trials of a run will take, computed before anything is measured.
 
 use super::plan::OVERHEAD_S;
 use super::record::WARM_UP;
@@ -8,14 +8,15 @@ use q2c_advice::COMPARED;
 use q2c_policy::LaneMethod;
 use q2c_workbench::calibrate;
 
+/// Number of runs for late time that are expected for each block size.
 const LATE_RUNS: f64 = 4.0;
 
 /// The time of a run's trials, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedTrials {
-    /// Trials of the user's rules, which are tried whatever simulation says of them.
+    /// Time of the trials of the user's rules, which run whatever simulation predicts for them.
     pub own_s: f64,
-    /// Trials of all other methods, at most.
+    /// Upper bound on the time of all other methods' trials.
     pub others_s: f64,
 }
 
@@ -24,8 +25,8 @@ impl TuneSettings {
         self.trials * TRIALS_PER_WANTED
     }
 
-    /// The time of a whole run of one number of jobs, seconds, on a device whose trials need not be
-    /// made longer, and with as many trials as there may be.
+    /// The time of a whole run at one number of jobs, seconds. It assumes the largest number of
+    /// trials, and a device that is fast enough for trials of normal length.
     pub(super) fn expected_s(&self, calibrates: bool) -> f64 {
         let sizes = self.workload.bs.len();
         let calibration = calibrates.then(|| calibrate::expected_s(sizes));
@@ -38,7 +39,7 @@ impl TuneSettings {
     }
 
     /// The time of the trials at `numbers` numbers of jobs. A rule settles for two of its periods
-    /// in each, so that its trials can take much longer.
+    /// in each trial, so that its trials can take much longer.
     #[must_use]
     pub fn expected_trials(&self, numbers: usize) -> ExpectedTrials {
         let trial = |method: &LaneMethod| {
@@ -59,8 +60,8 @@ impl TuneSettings {
 mod tests {
     use crate::settings::tests::settings;
 
-    /// A recording of 2.3 s, four runs of 1.1 s for late time, and 30 trials of 1.909 s or the
-    /// budget.
+    /// The parts: a recording of 2.3 s, four runs of 1.1 s for late time, and 30 trials of 1.909 s
+    /// or the budget.
     #[test]
     fn a_run_is_as_long_as_its_parts() {
         let spec = settings("sim:50us");
@@ -76,8 +77,8 @@ mod tests {
         near(short.expected_s(false), 2.3 + 4.4 + 10.0);
     }
 
-    /// A second has 16 parts and 17 slices: 1 + 17 * 0.0417 = 1.709 s. A rule settles for 0.25 s at
-    /// least, two hours with a period of one hour; interrupts for 0.1 s.
+    /// One second has 16 parts and 17 slices: 1 + 17 * 0.0417 = 1.709 s. A rule settles for at
+    /// least 0.25 s, and for two hours if its period is one hour. Interrupts settle for 0.1 s.
     #[test]
     fn a_rule_with_a_long_period_takes_long() {
         let expected = |rule: &str, numbers| {

@@ -1,5 +1,5 @@
-//! Compares predictions with measurements, over sleeping cells. Of each cell only the trials of its
-//! first round count: their predictions were made before the cell's own trials corrected the costs.
+//! Compares predictions with measurements over sleeping cells. Only the trials of a cell's first
+//! round count. Their predictions were made before the cell's own trials corrected the costs.
 
 use super::mode::stays_on_cpu;
 use crate::Runs;
@@ -94,7 +94,7 @@ fn cell_error(cell: &Runs, first: Option<&Prediction>) -> Option<CellDeviation> 
         iops_pct: middle(|had, p| (p.iops - had.iops) / had.iops * 100.0),
         cpu_points: middle(|had, p| p.cpu_pct - had.cpu_pct),
         miss_points: middle(|had, p| (p.miss_rate - had.miss_rate) * 100.0),
-        // From the first recording with calibrated costs; later rounds predict with corrected ones.
+        // The first recording's prediction uses calibrated costs; later rounds use corrected ones.
         drift_pct: first
             .filter(|_| round == 0)
             .map(|first| (first.rates.iops - paired_iops) / paired_iops * 100.0),
@@ -144,7 +144,7 @@ mod tests {
         assert!((got.iops_error_pct_median - 10.0).abs() < 1e-9, "{got:?}");
     }
 
-    /// 4 KiB is off by 20, 10 and 5 %, 64 KiB by 1 %.
+    /// 4 KiB is off by 20, 10 and 5 %, 64 KiB is off by 1 %.
     #[test]
     fn each_block_size_has_its_errors() {
         let large = Bytes(65_536);
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(got.iter().map(figures).collect::<Vec<_>>(), wanted);
     }
 
-    /// First +10 %, -10 % and +20 %, median 10 %; second 5 %; interrupts are left out.
+    /// First cell +10, -10 and +20 %, median 10 %; second cell 5 %; interrupts are left out.
     #[test]
     fn errors_are_paired_within_a_cell_and_taken_as_they_are_across() {
         let cells = [
@@ -187,7 +187,7 @@ mod tests {
         let got = fidelity(&cells, &[Some(first), None, None]);
         assert_eq!((got.cells, got.iops_error_pct_max), (2, 10.0));
         assert_eq!(got.iops_error_pct_median, 7.5);
-        // 99 against the median 90.
+        // The first prediction of 99 differs by 10 % from the median of 90.
         assert!((got.drift_pct - 10.0).abs() < 1e-9);
     }
 }

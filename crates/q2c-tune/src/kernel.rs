@@ -1,13 +1,12 @@
-//! Trials of `hybrid-kernel`, the kernel's own hybrid polling: preadv2 and pwritev2 with RWF_HIPRI,
-//! on Linux 4.10 to 5.18. `queue/io_poll` and `queue/io_poll_delay` are set for each trial and put
-//! back after it.
+//! Trials of `hybrid-kernel`, the kernel's own hybrid polling: preadv2 and pwritev2 with RWF_HIPRI
+//! on Linux 4.10 to 5.18. Each trial sets `queue/io_poll` and `queue/io_poll_delay`, and restores
+//! them afterwards.
 //!
-//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. A probe (from
-//! Linux 5.8) counts them in a second run after the trial. It does not run in the trial itself,
-//! because it takes CPU time at each turn of the driver's poll. The series of a cell is that of the
-//! second run.
+//! The kernel sleeps inside the call, so the thread sees neither sleeps nor misses. A probe (Linux
+//! 5.8 or later) counts them in a second run after the trial. It is not part of the trial, because
+//! it costs CPU time at each poll of the driver. A cell's series comes from the second run.
 //!
-//! A rule is carried out by the daemon of `q2c poll steer`, which runs beside the trial.
+//! The daemon of `q2c poll steer` carries out a rule; it runs beside the trial.
 
 use super::outcome::measured;
 use crate::{CellSpec, TrialOutcome, Tune, read_json};
@@ -30,23 +29,24 @@ use std::time::Duration;
 
 const ENGINE: &str = "pvsync2:hipri";
 const NO_DISK: &str = "no block device stands under the target";
-/// The reason why the method is not available, or null: a resumed run has the same cells.
+/// File with the reason why the method is unavailable, or null, so that a resume has the same
+/// cells.
 const KEPT: &str = "hybrid-kernel.json";
 
-/// A fixed sleep of about this length: whole microseconds, at least one.
+/// A fixed sleep of about `sleep_ns`, rounded to whole microseconds and at least one.
 pub(super) fn fixed(sleep_ns: f64) -> KernelSleep {
     KernelSleep::fixed(Nanos(sleep_ns.round() as u64))
 }
 
-/// Time before a trial counts: three of the kernel's windows. In the first one nothing sleeps.
+/// Time before a trial counts: three of the kernel's windows. In the first one it never sleeps.
 const SETTLE: Nanos = Nanos::from_millis(300);
-/// The same for classic polling, which has nothing to learn.
+/// Time before classic polling counts, which has nothing to learn.
 const SETTLE_CLASSIC: Nanos = Nanos::from_millis(100);
-/// Bounds on the length of the run with the probe, which is half as long as a trial.
+/// Limits on the length of the run with the probe, which is half as long as a trial.
 const WATCHED_SHORTEST: Nanos = Nanos::from_millis(200);
 const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
 
-/// Why the method is not available here; `None` when it is. The answer is kept in the run folder.
+/// Why the method is unavailable here; `None` if it is available. The run folder keeps the answer.
 pub(super) fn unavailable(tune: &Tune<'_>, folder: &RunDir) -> Result<Option<Unavailable>, Fault> {
     let reason: Option<String> = match read_json(folder, KEPT)? {
         Some(reason) => reason,
@@ -73,7 +73,7 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
         return Some(reason);
     }
     of_kernel(&tune.machine.kernel).or_else(|| {
-        // Until 5.15 polling can be switched on where there are poll queues; only a trial shows it.
+        // Until 5.15, polling can be switched on if there are poll queues; only a trial shows it.
         KernelPollGuard::begin(site, tune.restore_dir, Some(&KernelSleep::Own)).err()
     })
 }
@@ -91,7 +91,7 @@ fn of_kernel(release: &str) -> Option<String> {
     Some(text)
 }
 
-/// With the folder of the settings' journal; the error is the reason why there is none.
+/// The disk, and the folder of the journal of settings. The error says which of them is missing.
 fn device<'a>(site: &'a Site, journal: Option<&'a Path>) -> Result<(&'a Disk, &'a Path), String> {
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
@@ -142,8 +142,8 @@ impl KernelPollGuard {
     }
 }
 
-/// The kernel's classic polling, settling and measured part, the run with the probe, and classic
-/// polling again, over which the figures are, by the same interface.
+/// Runs the kernel's classic polling, the trial with its settling time, the run with the probe, and
+/// classic polling again. The figures are relative to the mean of both pollings.
 pub(super) fn trial(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -158,7 +158,7 @@ pub(super) fn trial(
         ..tune.workload.clone()
     };
     let seed = context.seed >> 1;
-    // One thread and one stage that counts, after the kernel has settled.
+    // One thread with one counted stage, after the kernel has settled.
     let run = |settle: Nanos, length: Nanos| -> Result<TrialOutcome, CellError> {
         let mut stages = Stages::default();
         stages.then(Step::POLL, settle);
@@ -188,7 +188,7 @@ pub(super) fn trial(
             let seen = kernel_sleeps.series().get(1..);
             with_sleeps(probed.series, seen.unwrap_or_default())
         }
-        // The thread sees no sleeps, so they are not known by interval.
+        // The thread sees no sleeps, so there are no sleeps per interval.
         None => with_sleeps(outcome.series, &[]),
     };
     let middle = |figure: fn(&TrialOutcome) -> Option<f64>| {
@@ -205,8 +205,8 @@ pub(super) fn trial(
     })
 }
 
-/// With the probe's misses and sleeps. Its intervals have the same length and begin within one of
-/// the run's, so they are joined in order; those it did not see have none.
+/// Adds the probe's misses and sleeps to a series. Its intervals have the same length and start
+/// within one interval of the run's. So they are joined by index; missing ones stay empty.
 fn with_sleeps(series: Series, seen: &[KernelInterval]) -> Series {
     let length = series.t_s.len();
     let by_probe = |figure: fn(&KernelInterval) -> Option<f64>| {
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Polling was off, and the delay another program's; both are back after the trial.
+    /// Polling was off, and another program had set the delay; the trial restores both.
     #[test]
     fn both_settings_are_put_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -304,7 +304,7 @@ mod tests {
         assert!(second.contains("holds it"), "{second}");
         guard.end().unwrap();
         assert_eq!(both(), ["0", "25"]);
-        // The classic polling after a trial finds both settings free.
+        // The classic polling after a trial can change both settings.
         let classic = begin(None).unwrap();
         assert_eq!(read("io_poll_delay"), "-1");
         drop(classic);

@@ -1,11 +1,10 @@
-//! Late time of the cells that the answer names: a run of each after the trials, with the block
-//! layer's capture beside it and with the background.
+//! Late time of the cells that the answer names. After the trials, each gets a run with the block
+//! layer's capture and the background.
 //!
-//! The capture takes CPU time at each I/O, so it never runs in a trial. The cells are the
-//! recommended method, the one that a trade-off names, Linux's rule, the published rules, and
-//! classic polling to compare with. The runs are as long as a trial, within bounds. Interrupts get
-//! a run where they are the answer: they have no sleep and no miss, but their I/Os are late by the
-//! interrupt and the thread's wake-up, which is the time from the completion to the reaping.
+//! The capture costs CPU time at each I/O, so it never runs in a trial. The cells are the
+//! recommended method, the method of a trade-off, Linux's rule, the published rules, and classic
+//! polling for comparison. A run is as long as a trial, within limits. Interrupts get a run if they
+//! are the answer. They never sleep, but the interrupt and the wake-up delay the reaping.
 
 use super::kernel;
 use crate::{Case, CellSpec, Tune, TuneSettings, Verified, doing, read_json};
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 /// File in the run folder with the late time of all cells, so that a resumed run has the same.
 const KEPT: &str = "late-time.json";
+/// Limits on the length of a run.
 const SHORTEST: Nanos = Nanos::from_millis(500);
 const LONGEST: Nanos = Nanos::from_millis(2_000);
 /// Time before the run counts, for methods that learn nothing.
@@ -42,7 +42,7 @@ impl LateCell {
     }
 }
 
-/// A run that is stopped leaves all cells without late time, and keeps nothing.
+/// The late time of each cell. A stopped run returns none and stores nothing.
 pub(super) fn late(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -96,7 +96,7 @@ fn chosen<'a>(tune: &Tune<'_>, verified: &'a Verified) -> Vec<(&'a Case, LaneMet
     chosen
 }
 
-/// Whether a cell gets a run. `named`: it is a method that the answer names.
+/// True if a cell gets a run. `named`: the answer names its method.
 fn is_wanted(cell: &CellSpec, named: bool) -> bool {
     let standard = matches!(cell.role, Role::Linux | Role::Published);
     cell.method == Method::POLL || named || cell.method.sleeps() && standard

@@ -1,12 +1,12 @@
 //! Runs `q2c tune`: calibrates, records classic polling, runs rounds of simulation and trials, and
 //! makes the result.
 //!
-//! [`q2c_advice`] decides which rules are tried and which one has won; this crate runs the trials.
+//! [`q2c_advice`] decides which rules are tried and which one wins; this crate runs the trials.
 //!
 //! Every live trial is cut into parts, with polled slices before, between and after them on the
-//! same thread and ring. The prediction that a trial is compared with is made from these slices,
-//! never from the trial itself. A prediction from the first recording is kept as well; its distance
-//! from the paired one is the device's drift.
+//! same thread and ring. The prediction for a trial is made from these slices, never from the trial
+//! itself. A prediction from the first recording is stored too. Its distance from the paired
+//! prediction is the device's drift.
 
 mod calibrated;
 mod cells;
@@ -55,7 +55,7 @@ use std::time::Instant;
 pub struct Tune<'a> {
     /// The plan.
     pub spec: &'a TuneSettings,
-    /// The workload to tune, with its target open; without think time, which the plan has.
+    /// The workload to tune, with its target open. Its think time is in the plan.
     pub workload: &'a Workload,
     /// Facts of the machine, for the result and for the identity of calibrations.
     pub machine: &'a Machine,
@@ -65,24 +65,24 @@ pub struct Tune<'a> {
     pub calibration_target: &'a str,
     /// The report of `q2c doctor`, for the result.
     pub doctor: &'a DoctorReport,
-    /// Where calibrations are kept for later runs; `None` when they are not kept.
+    /// The store of calibrations for later runs; `None` stores none.
     pub store: Option<&'a Store>,
-    /// Journal of changed settings; without one none is changed.
+    /// Folder of the journal of changed settings; without it no setting is changed.
     pub restore_dir: Option<&'a Path>,
-    /// CPU time per I/O of the null engine with recording on, ns.
+    /// CPU time per I/O of the null engine while I/Os are recorded, ns.
     pub harness_floor_ns: f64,
-    /// CPU time per I/O of the null engine with nothing kept, ns.
+    /// CPU time per I/O of the null engine while nothing is recorded, ns.
     pub harness_bare_ns: f64,
-    /// Stops the run when it is set.
+    /// Set to stop the run.
     pub stop: &'a AtomicBool,
 }
 
-/// The calibration with the correction that the trials called for: the report's sweep uses it.
+/// File with the corrected calibration after the trials, which the report's sweep uses.
 const CORRECTED_FILE: &str = "corrected.json";
 
 impl Tune<'_> {
-    /// Runs in `folder`, or goes on with an interrupted run of the same plan. The caller writes
-    /// result and report into it, and finishes it with the state.
+    /// Runs in `folder`, or continues an interrupted run of the same plan. The caller writes result
+    /// and report, and finishes the folder with the returned state.
     ///
     /// # Errors
     /// A stage before the trials failed or was stopped, or the folder failed. A run that is stopped
@@ -148,7 +148,7 @@ impl Tune<'_> {
         )));
     }
 
-    /// The program that the workload copies, if there is one, from the run folder.
+    /// The program that the workload copies, read from the run folder; `None` without one.
     fn program(&self, folder: &RunDir) -> Result<Option<Program>, Fault> {
         if !self.spec.copies_program {
             return Ok(None);

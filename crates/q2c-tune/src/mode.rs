@@ -1,4 +1,4 @@
-//! The effective mode of a cell, from the counts of its trials.
+//! The effective mode of a cell, derived from the counts of its trials.
 
 use super::outcome::{Runs, TrialOutcome};
 use q2c_policy::method::Means;
@@ -52,7 +52,7 @@ fn counts(runs: &Runs, others: bool) -> WaitCounts {
     }
 }
 
-/// For the kernel's polling the probe's count, or the reason why there is none.
+/// The sleeps as evidence. For the kernel's polling it is the probe's count, or why there is none.
 fn slept_as_seen(runs: &Runs, own: u64) -> Evidence {
     let mut seen: Option<(u64, u64)> = None;
     for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
@@ -76,7 +76,7 @@ mod tests {
     use crate::outcome::tests::runs as runs_with;
     use q2c_policy::Method;
 
-    /// One trial of 1,000 I/Os by IOPOLL, all of which slept if the method sleeps.
+    /// One trial of 1,000 I/Os through IOPOLL, all of which sleep if the method sleeps.
     fn runs(method: &str, interrupts: u64, requests: u64) -> Runs {
         let method: Method = method.parse().unwrap();
         let slept = if method.sleeps() { 1_000 } else { 0 };
@@ -92,8 +92,8 @@ mod tests {
         runs_with(&method.to_string(), [outcome])
     }
 
-    /// One for each I/O although the device is polled is told; the background's 700 are not held
-    /// against the method.
+    /// One interrupt per I/O although the device is polled is reported. The 700 interrupts of the
+    /// background do not count against the method.
     #[test]
     fn the_devices_interrupts_are_held_against_polling_it() {
         for (method, kind) in [

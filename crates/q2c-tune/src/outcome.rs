@@ -14,12 +14,13 @@ use q2c_workbench::workload::{INTERVAL, StageId, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
+/// Number of stored quantiles of a trial's U2C.
 pub(super) const QUANTILES: usize = 200;
 
 pub(crate) type Runs = q2c_run::runner::CellRuns<CellSpec, TrialOutcome>;
 
-/// Of the measured parts and all lanes together, if nothing else is said. Units are those of
-/// [`q2c_result::tune::Measured`].
+/// Figures of the measured parts and of all lanes together, if the field does not say otherwise.
+/// Units are those of [`q2c_result::tune::Measured`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrialOutcome {
     pub round: u32,
@@ -28,44 +29,43 @@ pub(crate) struct TrialOutcome {
     pub slept_ns: f64,
     #[serde(flatten)]
     pub latencies: Latencies<f64>,
-    /// Less the idle baseline; `None`: not read, or fewer than those of the threads alone.
+    /// Busy CPUs less the idle baseline; `None` if unread, or below the CPU of the threads alone.
     pub busy_cpus: Option<f64>,
     pub switches_per_io: f64,
     pub ios: u64,
     pub slept: u64,
     pub left_to_interrupt: u64,
-    /// I/Os for whose samples there was no memory, of all stages of the trial.
+    /// I/Os that memory was too short to record, in all stages of the trial.
     pub unrecorded: u64,
-    /// Of the disk; this and the next two are `None` when its counters could not be read.
+    /// Counts of the disk; this and the next two are `None` if its counters could not be read.
     pub interrupts: Option<u64>,
     pub requests: Option<u64>,
     pub device_bytes: Option<u64>,
     pub bytes: u64,
-    /// Of the polled slices of the trial, as the other `poll_` figures.
+    /// IOPS of the trial's polled slices. All `poll_` figures are about these slices.
     pub poll_iops: f64,
-    /// Without think time, below 100 the CPU was shared or stolen.
+    /// Thread CPU, percent. Without think time, below 100 the CPU was shared or stolen.
     pub poll_cpu_pct: f64,
-    /// With think time: thread CPU of the slices over that which polling and thinking should have,
-    /// percent.
+    /// With think time: thread CPU of the slices as a percentage of what polling and thinking need.
     pub poll_got_pct: Option<f64>,
-    /// As `busy_cpus`.
+    /// Busy CPUs of the slices, otherwise like `busy_cpus`.
     pub poll_busy_cpus: Option<f64>,
-    /// CPUs of other programs, where they hide `busy_cpus` or `poll_busy_cpus`.
+    /// CPUs of other programs, if they hide `busy_cpus` or `poll_busy_cpus`.
     pub hidden_by: Option<f64>,
-    /// Whether the trial was run a second time because other programs disturbed the first.
+    /// True if the trial ran a second time because other programs disturbed the first run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
-    /// Quantiles of the waits in the polled slices, of all lanes; zeros for a trial without slices.
+    /// Quantiles of the waits in the polled slices of all lanes, ns; zeros without slices.
     pub poll_waits: [f32; WAITS],
     pub predicted: Option<Prediction>,
-    /// Quantiles of U2C at the midpoints of equal shares, ns.
+    /// Quantiles of U2C at the midpoints of [`QUANTILES`] equal shares, ns.
     pub quantiles: Vec<f64>,
     pub series: Series,
     pub ring_flags: String,
     pub polls_by: Option<Means>,
-    /// Of a rule with a formula, those before the measured time included.
+    /// Windows of a rule with a formula, including those before the measured time.
     pub windows: Option<RuleWindowCounts>,
-    /// Of the kernel's own hybrid polling, as a probe saw them.
+    /// Sleeps of the kernel's own hybrid polling, counted by a probe.
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 
@@ -122,7 +122,7 @@ pub(super) fn measured(
 ) -> TrialOutcome {
     let mut stats = watched.stats_over(stages);
     if workload.think.is_some() {
-        // The thread leaves the CPU once in each think time, too.
+        // The thread also leaves the CPU once in each think time.
         stats.voluntary = stats.voluntary.saturating_sub(stats.ios);
     }
     let span = watched.span_over(stages);
@@ -157,9 +157,9 @@ pub(super) fn measured(
     }
 }
 
-/// Less those at rest. `None` where not read, where other work takes what the threads leave, or
-/// where they are fewer than the lanes' threads: a load at rest has stopped, so it is not known
-/// what else was busy.
+/// The machine's busy CPUs less those at rest. `None` if unread, or if other work uses what the
+/// threads leave. Also `None` if fewer than the threads used: a load at rest has then stopped, and
+/// what else was busy is unknown.
 fn busy_cpus(
     machine: Option<f64>,
     stats: &PhaseStats,
@@ -174,7 +174,7 @@ fn own(stats: &PhaseStats) -> f64 {
     stats.cpu_ns as f64 / stats.wall_ns
 }
 
-/// In force for I/Os that wait for interrupts if `interrupting`, else for polled ones.
+/// The ring flags for I/Os that wait for interrupts if `interrupting`, else for polled I/Os.
 pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
     let first = watched.data.lanes.first();
     first.map_or_else(String::new, |lane| {
@@ -182,7 +182,7 @@ pub(super) fn flags(watched: &Watched, interrupting: bool) -> String {
     })
 }
 
-/// Over these stages without the time between; misses and sleeps are over all lanes' handled I/Os.
+/// Figures over time of these stages, without gaps. Misses and sleeps are over all handled I/Os.
 fn series(watched: &Watched, stages: &[StageId]) -> Series {
     let walls = stages.iter().map(|&stage| watched.wall_ns(stage) as u64);
     let interval = walls.min().map_or(INTERVAL, |ns| INTERVAL.min(Nanos(ns)));
@@ -237,7 +237,7 @@ pub(crate) mod tests {
     use q2c_result::role::Role;
     use q2c_run::runner::{CellPlan, CellRuns, Trial, TrialResult};
 
-    /// The runs of a method at 4 KiB with these outcomes.
+    /// The trials of a method at 4 KiB, with these outcomes.
     pub(crate) fn runs(method: &str, outcomes: impl IntoIterator<Item = TrialOutcome>) -> Runs {
         let trial = |(outcome, trial)| Trial {
             trial,
@@ -271,8 +271,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// 0.8 CPUs were busy at rest and are idle: 0.4 of 1.2 seem left for a thread that used 1.0.
-    /// Whether 0.2 more were busy for it is not known.
+    /// A load of 0.8 CPUs at rest has stopped. So only 0.4 of 1.2 busy CPUs seem left for a thread
+    /// that used 1.0, and it is unknown whether 0.2 more were busy for it.
     #[test]
     fn a_load_that_has_stopped_leaves_the_machine_unknown() {
         let others = Others {
@@ -283,13 +283,13 @@ pub(crate) mod tests {
         assert_eq!(known(Some(1.2)), None);
         let left = known(Some(2.0)).unwrap();
         assert!((left - 1.2).abs() < 1e-12, "{left}");
-        // Less by a tick or two, it is the threads' own.
+        // A difference of a tick or two counts as the threads' own CPU.
         assert_eq!(known(Some(1.78)), Some(1.0));
         assert_eq!(known(None), None);
     }
 
-    /// Interrupts and polling on two busy CPUs: by the threads' CPU interrupts do more for a core;
-    /// by the machine's they would do less.
+    /// Interrupts and polling on two busy CPUs. Interrupts win per core by the threads' CPU time;
+    /// they would lose by the machine's.
     #[test]
     fn beside_other_work_the_threads_cpu_decides() {
         let trial = |(iops, cpu): (f64, f64), others: Others| {

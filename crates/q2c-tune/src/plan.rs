@@ -15,13 +15,14 @@ use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sim::LaneRecording;
 use q2c_workbench::workload::Watched;
 
+/// Time to set up and end a trial or a run, seconds.
 pub(super) const OVERHEAD_S: f64 = 0.1;
 
 pub(super) struct RoundPlan<'a> {
     pub tune: &'a Tune<'a>,
     pub round: u32,
     pub sizes: Vec<SizePlan>,
-    /// Trials that may be run a second time because other programs disturbed the first.
+    /// Number of trials that may run again because other programs disturbed them.
     pub repeats: u32,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct SizePlan {
     pub cost: CostModel,
     pub cells: Vec<CellSpec>,
     pub gap_cpu: Option<Nanos>,
-    /// Of polling in one lane.
+    /// IOPS of polling in one lane.
     pub lane_iops: f64,
 }
 
@@ -80,7 +81,7 @@ impl RoundPlan<'_> {
             let length = Nanos::from_secs_f64(self.tune.spec.seconds);
             let outcome = predict(method, &slices, &workload.cpus, &size.cost, length, seed);
             let mut predicted: Prediction = outcome.gives.into();
-            // A trial got no more of a CPU than polling got in the slices.
+            // A trial got no more of its CPU than polling got in the slices.
             predicted.rates.cpu_pct *= polled.got;
             predicted
         };
@@ -109,7 +110,7 @@ impl Plan for RoundPlan<'_> {
         for size in &self.sizes {
             for cell in &size.cells {
                 let name = format!("{}{} {}", keys_of(self.round), cell.bs.0, cell.method);
-                // A method that is tried twice in a round is two cells.
+                // A method that is tried twice in a round makes two cells.
                 let before = plans.iter().filter(|p| p.key.starts_with(&name)).count();
                 plans.push(CellPlan {
                     key: format!("{name} #{before}"),
@@ -171,7 +172,7 @@ impl Plan for RoundPlan<'_> {
     }
 }
 
-/// The one beside which other programs took less; a failed repetition leaves the first.
+/// Returns the less disturbed of two trials; the first one if the repetition failed.
 fn less_disturbed(first: TrialOutcome, again: Result<TrialOutcome, CellError>) -> TrialOutcome {
     let by = |outcome: &TrialOutcome| outcome.hidden_by.unwrap_or(0.0);
     let less = again.ok().filter(|again| by(again) < by(&first));
@@ -181,7 +182,7 @@ fn less_disturbed(first: TrialOutcome, again: Result<TrialOutcome, CellError>) -
     }
 }
 
-/// In all lanes built from this method; `None` for a method without a formula.
+/// Counts the windows over all lanes built from this method; `None` for a method without a formula.
 fn windows(method: &LaneMethod) -> Option<RuleWindowCounts> {
     method.policy()?.tally().map(|tally| RuleWindowCounts {
         all: tally.windows,

@@ -33,11 +33,11 @@ pub struct ProgramArgs {
     pub command: Vec<OsString>,
 }
 
-/// Options that a program's I/Os stand for.
+/// Options that are refused with a program, since its I/Os determine them.
 const WORKLOAD: [&str; 6] = ["rw", "bs", "jobs", "think", "background", "resume"];
 
 impl ProgramArgs {
-    /// Whether the workload is that of a program.
+    /// True if the workload is that of a program.
     #[must_use]
     pub fn is_asked_for(&self) -> bool {
         self.from.is_some() || !self.command.is_empty()

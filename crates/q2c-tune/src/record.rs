@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Not kept: the first I/Os are not like the others.
+/// Time at the start that is not recorded, because the first I/Os are not like the others.
 pub(super) const WARM_UP: Nanos = Nanos::from_millis(200);
 
 pub(super) struct RecordingSpec {
@@ -29,7 +29,7 @@ pub(super) struct RecordingSpec {
     pub gap_cpu: Option<Nanos>,
 }
 
-/// Into the run folder's file `name`, or read back from it; one recording per lane.
+/// Records polling into the run folder's file `name`, or reads that file. One recording per lane.
 pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -155,8 +155,8 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
     }
 }
 
-/// The polled I/Os as the simulator replays them. A stage's last one has its think time if the lane
-/// `thinks`: until the first I/O of the next stage.
+/// The polled I/Os as the simulator replays them. If the lane `thinks`, the last I/O of a stage
+/// also has its think time, up to the first I/O of the next stage.
 pub(super) fn of_stages(lane: &LaneData, parts: &[StageId], io: Io, thinks: bool) -> LaneRecording {
     let mut recording = LaneRecording::default();
     for &stage in parts {

@@ -18,6 +18,7 @@ use q2c_sim::LaneRecording;
 use q2c_watch::steer::Steering;
 use q2c_workbench::RunnerClock;
 
+/// Most trials of a block size, for each trial that an answer needs.
 pub(super) const TRIALS_PER_WANTED: u32 = 6;
 /// Length of the recordings between rounds, as a share of the first recording.
 const LATER_RECORDING: f64 = 0.25;
@@ -25,14 +26,14 @@ const LATER_RECORDING: f64 = 0.25;
 pub(super) struct Case {
     pub bs: Bytes,
     pub referee: Referee,
-    /// The first recording, by lane.
+    /// The first recording of each lane.
     pub first: Vec<LaneRecording>,
     pub lane_iops: f64,
-    /// The most CPU time of a think time, by the calibrated costs; `None` without think time.
+    /// The largest CPU time of a think time, from the calibrated costs; `None` without think time.
     pub gap_cpu: Option<Nanos>,
-    /// By what simulation first expected of the rules; the kernel's own polling runs by it.
+    /// What simulation first predicted for the rules, from which the kernel's own polling is set.
     pub kernel: KernelProposal,
-    /// Whether the answer is clear, or no trial is left for this block size.
+    /// True if the answer is clear, or no trial is left for this block size.
     pub done: bool,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Verified {
     pub end: End,
 }
 
-/// `kernel`: its own hybrid polling is run, too.
+/// Runs the rounds. `kernel`: the kernel's own hybrid polling is tried, too.
 pub(super) fn verify(
     tune: &Tune<'_>,
     folder: &mut RunDir,
@@ -163,7 +164,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     })
 }
 
-/// Of every open block size; `None` when no trial is asked for.
+/// Plans a round for every open block size; `None` if no trial is left to run.
 fn next_round(
     tune: &Tune<'_>,
     cases: &mut [Case],
@@ -176,7 +177,7 @@ fn next_round(
     let left = allowed.saturating_sub(spent) / open;
     let mut sizes = Vec::new();
     for case in cases.iter_mut().filter(|case| !case.done) {
-        // The first round is run whole, whatever the budget.
+        // The first round is never cut, whatever the budget.
         let most = match spent {
             0 => u32::MAX,
             _ => left.min(affordable(tune, case, spent_s / f64::from(spent), spent_s) / open),
@@ -190,8 +191,8 @@ fn next_round(
     (!sizes.is_empty()).then_some(sizes)
 }
 
-/// As many disturbed trials as the budget leaves beside the round may run again: where other work
-/// runs all the time, none is quiet.
+/// How many disturbed trials may run again within the rest of the budget. It is 0 if other work
+/// runs all the time, since no trial would be quiet.
 fn repeats(tune: &Tune<'_>, sizes: &[SizePlan], spent_s: f64) -> u32 {
     if tune.workload.others().at_rest {
         return 0;
@@ -213,7 +214,7 @@ fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     })
 }
 
-/// `kernel`: its hybrid polling is run, too, but for ways that have shown they cannot be.
+/// Plans a round of one block size. `kernel`: with its polling, except `hopeless` cells.
 fn size(
     case: &mut Case,
     orders: &[Order],

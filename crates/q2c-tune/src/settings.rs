@@ -1,6 +1,6 @@
-//! The settings of a run. The arguments of `q2c tune` are its plan: one type is what is typed, what
-//! is checked, and what `plan.toml` keeps. A run over several numbers of jobs has the same plan,
-//! and each of its numbers one of its own.
+//! The settings of a run. The arguments of `q2c tune` are also its plan. One type holds what is
+//! typed, what is checked, and what `plan.toml` keeps. A run over several numbers of jobs has such
+//! a plan, and so has each of its numbers.
 
 use crate::program_args::ProgramArgs;
 use clap::Args;
@@ -21,22 +21,25 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// Range of the seconds of a trial's measured part.
+/// Range of a trial's measured part, seconds.
 pub(crate) const SECONDS: RangeInclusive<f64> = 0.1..=3600.0;
-/// Range of the trials that an answer stands on.
+/// Range of the number of trials behind an answer.
 pub(crate) const TRIALS: RangeInclusive<u32> = 1..=1000;
-/// Range of a think time: with a longer one a trial has too few I/Os.
+/// Range of a think time; with a longer one a trial has too few I/Os.
 pub(crate) const THINK: RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
+/// Range of a trial's parts and polled slices, seconds.
 const PART: RangeInclusive<f64> = 0.02..=3600.0;
 const FINITE: RangeInclusive<f64> = 0.0..=1e19;
-/// Range of the budget, seconds: the longest duration of the command line are 584 years.
+/// Range of the budget, seconds. The command line accepts durations of up to 584 years.
 const BUDGET: RangeInclusive<f64> = 0.0..=2e10;
 const MOST_JOBS: u32 = 1024;
-/// Lengths of a trial's parts and polled slices, seconds: short against drift, and no multiples of
-/// the 10 ms in which CPU times are printed (docs/journal/2026-11-22-verdicts.md).
+/// Lengths of a trial's parts and polled slices, seconds. They are short because of drift, and not
+/// multiples of the 10 ms steps of CPU times (docs/journal/2026-11-22-verdicts.md).
 const PART_S: f64 = 0.0613;
 const SLICE_S: f64 = 0.0417;
+/// Length of the first recording, in measured parts of a trial.
 const RECORD_TRIALS: f64 = 2.0;
+/// Size of the scratch file for a copied program.
 const SCRATCH: Bytes = Bytes(1 << 30);
 
 /// Find the best way to wait for I/O.
@@ -132,13 +135,13 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl TuneSettings {
-    /// The target; empty until it has a name.
+    /// The target; empty as long as none was named.
     #[must_use]
     pub fn target(&self) -> &str {
         self.workload.target.as_deref().unwrap_or_default()
     }
 
-    /// The workload with the largest number of jobs.
+    /// The request for the workload, with the largest number of jobs.
     #[must_use]
     pub fn request(&self) -> WorkloadRequest {
         let jobs = self.jobs.iter().copied().max().unwrap_or(1);
@@ -153,7 +156,7 @@ impl TuneSettings {
         self.seconds * RECORD_TRIALS
     }
 
-    /// Objective and limits, as the referee takes them.
+    /// Objective and limits in the form that the referee takes.
     #[must_use]
     pub(crate) fn goal(&self) -> Goal {
         Goal {
@@ -162,23 +165,23 @@ impl TuneSettings {
         }
     }
 
-    /// The floor as it was asked for; empty for the standard one.
+    /// The requested floor of IOPS; empty for the default one.
     #[must_use]
     pub(crate) fn floor(&self) -> String {
         let floor = self.goal.min_iops.as_ref();
         floor.map(ToString::to_string).unwrap_or_default()
     }
 
-    /// The background jobs, each as its text.
+    /// The text of each background job.
     #[must_use]
     pub(crate) fn background(&self) -> Vec<String> {
         let jobs = self.workload.background_jobs();
         jobs.iter().map(ToString::to_string).collect()
     }
 
-    /// The plan of one number of jobs of several: the first CPUs, so that more jobs have those of
-    /// fewer, and an equal share of the budget. Background jobs without a CPU get one for each
-    /// number.
+    /// The plan of one number of jobs out of several. It uses the first CPUs, so that more jobs
+    /// include the CPUs of fewer, and an equal share of the budget. Each number chooses CPUs for
+    /// background jobs that name none.
     #[must_use]
     pub fn of_jobs(&self, jobs: u32) -> TuneSettings {
         let mut one = self.clone();
@@ -189,7 +192,7 @@ impl TuneSettings {
         one
     }
 
-    /// Without a target the copy of a program runs on a scratch file: nothing is overwritten.
+    /// The plan for a copied program. Without a target it uses a scratch file.
     #[must_use]
     pub fn for_program(&self, copied: &Copied) -> TuneSettings {
         let mut settings = self.clone();
@@ -216,7 +219,7 @@ impl TuneSettings {
         settings
     }
 
-    /// These settings, which are those of a plan, in a session that has arguments of its own.
+    /// The settings of a stored plan, with the arguments that each session chooses anew.
     #[must_use]
     pub fn resumed_by(mut self, session: &TuneSettings) -> TuneSettings {
         self.workload.run = session.workload.run.with_seed_of(&self.workload.run);
@@ -233,7 +236,7 @@ fn pattern(direction: Direction, random: bool) -> Pattern {
     Pattern { random, write }
 }
 
-/// Which values a plan may have: those that the command line takes, also when it is read back.
+/// A plan that is read back may have only values that the command line takes.
 impl CheckedPlan for TuneSettings {
     fn check(&self) -> Result<(), PlanFault> {
         PlanFault::within("seconds", &self.seconds, SECONDS)?;
@@ -359,11 +362,11 @@ pub(crate) mod tests {
         }
     }
 
-    /// Four jobs have the CPUs of two and two more; two numbers of jobs halve the budget.
+    /// Four jobs use the CPUs of two jobs and two more; two numbers of jobs halve the budget.
     #[test]
     fn numbers_of_jobs_share_cpus_and_budget() {
         let mut over_jobs = settings("sim:50us --jobs 2,4 --cpu 3,1,0 --budget 90s");
-        // As the workbench chooses them for four jobs.
+        // The workbench chooses these for four jobs.
         over_jobs.workload.cpus = vec![3, 1, 0, 3];
         let (two, four) = (over_jobs.of_jobs(2), over_jobs.of_jobs(4));
         assert_eq!((two.workload.cpus, two.budget_s), (vec![3, 1], Some(45.0)));
@@ -371,7 +374,7 @@ pub(crate) mod tests {
         assert_eq!((four.workload.cpus, four.budget_s), (all_cpus, Some(45.0)));
     }
 
-    /// A plan that is read back wins over what a later session says of the job.
+    /// A plan that is read back wins over the job options of a later session.
     #[test]
     fn a_plan_keeps_the_settings_and_not_the_session() {
         let options = "d --bs 8k --cpu 1,0 --seed 5 --background rw=randread,bs=32k,cpus=1 --jobs 2 \

@@ -1,5 +1,5 @@
-//! The sweep that a report shows: grid and user's rules on the first recording, with corrected
-//! costs.
+//! The sweep that a report shows: the grid and the user's rules on the first recording, with
+//! corrected costs.
 
 use crate::{Case, Tune};
 use q2c_advice::{FLOOR, WAITS};
@@ -12,6 +12,7 @@ use q2c_sim::{
     pareto_front_of, standard_grid, sweep,
 };
 
+/// Simulated warm-up and measured time of the report's sweep.
 const WARM_UP: Nanos = Nanos::from_millis(400);
 const MEASURE: Nanos = Nanos::from_millis(2_000);
 

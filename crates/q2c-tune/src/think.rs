@@ -1,11 +1,11 @@
-//! The CPU time of think times. Every lane sleeps in them, whatever it does while an I/O is in
-//! flight; the calibration tells what a sleep costs, and the polled slices of a trial show it.
+//! The CPU time of think times. Every lane sleeps in them, whatever its method. The calibration
+//! gives the cost of a sleep, and the polled slices of a trial show it.
 
 use super::outcome::TrialOutcome;
 use q2c_model::{CostModel, Nanos};
 use q2c_sim::LaneRecording;
 
-/// Of a think time by calibrated costs: bookkeeping, and a sleep that nothing hits.
+/// CPU time of a think time from calibrated costs: bookkeeping, and a clear sleep.
 pub(super) fn cpu_of(think: Option<Nanos>, cost: &CostModel) -> Option<Nanos> {
     let sleep = cost.sleep_cpu_clear_ns.delay_at(think?.0 as f64);
     Some(Nanos((cost.turnaround_ns + sleep).round() as u64))
@@ -19,14 +19,14 @@ pub(super) fn with_cpu(lanes: Vec<LaneRecording>, gap_cpu: Option<Nanos>) -> Vec
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PolledCpu {
     pub gap_cpu: Option<Nanos>,
-    /// The CPU time that polling had over that which it should have, at most 1.
+    /// CPU time that polling got as a share of what it should have, at most 1.
     pub got: f64,
 }
 
 impl PolledCpu {
-    /// From the slices as recordings and their figures `beside`; by calibrated costs a think time
-    /// takes `gap_cpu`. Polling takes CPU in all of an I/O: with more than it should have, think
-    /// times cost more than calibrated; with less, another task or the hypervisor had it.
+    /// Derives both figures from the slices and their figures `beside`. `gap_cpu` is the calibrated
+    /// CPU time of a think time. Polling is busy during the whole I/O. So more CPU than expected
+    /// means costlier think times, and less means that another task or the hypervisor took it.
     pub(crate) fn from_slices(
         slices: &[LaneRecording],
         beside: &TrialOutcome,
@@ -48,7 +48,7 @@ impl PolledCpu {
             return PolledCpu { gap_cpu, got: 1.0 };
         }
         let got = had / (polled + thought.0 as f64);
-        // Slices without an I/O say nothing.
+        // Slices without an I/O leave the share at 1.
         let got = if got.is_finite() { got } else { 1.0 };
         PolledCpu { gap_cpu, got }
     }
@@ -65,7 +65,7 @@ mod tests {
         bytes: 4096,
     };
 
-    /// 100 us to poll and 100 us to think in each I/O of two lanes.
+    /// Slices of two lanes in which each I/O is 100 us of polling and 100 us of thinking.
     fn polled(cpu_pct: f64, gap_cpu: Option<Nanos>) -> PolledCpu {
         let mut lane = LaneRecording::default();
         (0..10).for_each(|_| lane.push(IO, 2_000.0, 98_000.0, 100_000.0));
@@ -95,8 +95,8 @@ mod tests {
         assert_eq!(of_50us, Some(Nanos(5_300)));
     }
 
-    /// At 10 us per think time polling should have 55 % of a CPU. With 60 % think times took 20 us;
-    /// with 44 % polling got four fifths.
+    /// With 10 us per think time, polling should take 55 % of a CPU. At 60 % a think time took 20
+    /// us; at 44 % polling got four fifths.
     #[test]
     fn more_cpu_is_of_think_times_and_less_was_taken_away() {
         let ten = Some(Nanos::from_micros(10));

@@ -1,12 +1,13 @@
-//! The stages of a trial: polled slices and parts in turns, so that both see the same drift.
+//! The stages of a trial: polled slices and parts alternate, so that both see the same drift.
 
 use q2c_advice::settling;
 use q2c_model::Nanos;
 use q2c_policy::LaneMethod;
 use q2c_workbench::workload::{StageId, Stages, Step};
 
+/// Settling time of methods that learn nothing.
 const SHORT: Nanos = Nanos::from_millis(100);
-/// I/Os of one lane that fit into a part at least.
+/// Fewest I/Os of one lane that a part must have time for.
 const IOS_PER_PART: f64 = 100.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +18,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Longer parts and slices for a lane that would do too few I/Os in them.
+    /// Lengthens parts and slices for a lane that would do too few I/Os in them.
     pub(crate) fn stretched(self, lane_iops: f64) -> Self {
         let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
         let part = (self.part * by).min(self.measured);
@@ -47,7 +48,7 @@ impl StageTimetable {
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = StageTimetable::default();
-        // The first slice is after the settling: first I/Os are not like the others.
+        // The first slice comes after the settling time, since the first I/Os are different.
         timetable.stages.then(Step::By(method.clone()), settle);
         timetable.slice(slice);
         for _ in 0..parts {
@@ -74,7 +75,7 @@ mod tests {
         slice: 0.05,
     };
 
-    /// The length is settling and a slice, then ten times part and slice: 0.1 + 0.05 + 10 * 0.15.
+    /// The length is settling and one slice, then ten parts and slices: 0.1 + 0.05 + 10 * 0.15 s.
     #[test]
     fn slices_stand_on_both_sides_of_every_part() {
         let timetable = StageTimetable::new(&LaneMethod::Interrupt, &LENGTHS);
@@ -86,7 +87,7 @@ mod tests {
         }
     }
 
-    /// 100 I/Os take 0.2 s at 500 a second; at 50 a part is as long as the trial.
+    /// 100 I/Os take 0.2 s at 500 IOPS; at 50 IOPS a part is as long as the trial.
     #[test]
     fn parts_are_longer_on_a_slow_device() {
         assert_eq!(LENGTHS.stretched(20_000.0), LENGTHS);

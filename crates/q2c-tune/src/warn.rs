@@ -15,14 +15,15 @@ use q2c_result::tune::Calibration;
 use q2c_run::runner::{CellRuns, TRIALS_LEFT_OUT};
 use q2c_workbench::busy::{Others, at_rest, others_ran};
 
+/// Share by which the disk's bytes may differ from the requested ones.
 const MISMATCH: f64 = 0.05;
-/// Thread CPU of polling, percent, below which it shared its CPU.
+/// Thread CPU of polling, percent; below it polling shared its CPU.
 const WHOLE_CPU_PCT: f64 = 97.0;
-/// The slices' 90th percentile of IOPS exceeds the 10th by at most this share.
+/// Most that the 90th percentile of the slices' IOPS may exceed the 10th, as a share.
 const STEADY: f64 = 0.15;
 
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
-    // The disk also counts the background's I/O, whose bytes are not known here.
+    // The disk also counts the background's I/O, whose bytes are unknown here.
     let alone = tune.workload.background.is_empty();
     let mismatch = alone.then(|| device_mismatch(cells)).flatten();
     let given_up = |runs| given_up(tune.spec.all_trials, runs);
@@ -44,7 +45,7 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
     cells.iter().filter(|runs| runs.plan.cell.has_slices())
 }
 
-/// Before the trials, where KIOPS/core is by the threads in all of them, else beside some.
+/// Warns of other programs: at rest if KIOPS/core is by threads everywhere, else in some trials.
 fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     if let (true, Some(warning)) = (others.at_rest, at_rest(others.known)) {
         return vec![warning];
@@ -62,7 +63,7 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
             "",
         )
     });
-    // Other programs are another reason.
+    // Trials beside other programs have a warning of their own.
     let unknown = |o: &&TrialOutcome| {
         o.hidden_by.is_none() && (o.busy_cpus.is_none() || o.poll_busy_cpus.is_none())
     };
@@ -82,8 +83,8 @@ fn busy_with_others(others: Others, cells: &[Runs]) -> Vec<Warning> {
     ran.chain(repeated).chain(unknown).collect()
 }
 
-/// Jobs outnumber their CPUs, or polling did not get its CPU, which it gives up in think times
-/// only: the rest went to other tasks or guests.
+/// Warns if jobs outnumber their CPUs, or if polling got less than its CPU. Polling leaves it only
+/// in think times, so other tasks or guests had the rest.
 fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let got: Vec<f64> = outcomes.map(TrialOutcome::polling_got_pct).collect();
@@ -110,8 +111,8 @@ fn shared_cpu(of_jobs: &[CpuId], cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// A thread that looks all the time sees a completion first, so something held polling up; where
-/// jobs share CPUs, that is known.
+/// A polling thread sees a completion first, so interrupts above polling mean that something held
+/// polling up. If jobs share CPUs, that is the known reason.
 fn interrupts_above(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     const MORE: f64 = 1.1;
     let above_polling = |runs: &Runs| {
@@ -179,7 +180,7 @@ fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// The reason may be other I/O, a cache, or a target that is not on that disk.
+/// Warns if the disk moved other bytes. Reasons: other I/O, a cache, or a target elsewhere.
 fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
     const SHOWN: usize = 3;
     let share = |runs: &Runs| bytes_off(runs).filter(|share| share.abs() > MISMATCH);
@@ -199,7 +200,7 @@ fn device_mismatch(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// Beyond those asked for, as a share; `None` where they could not be read.
+/// Bytes that the disk moved beyond the requested ones, as a share; `None` if it was unreadable.
 fn bytes_off(runs: &Runs) -> Option<f64> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
     let moved = runs.outcomes().map(|o| o.device_bytes);
@@ -207,8 +208,8 @@ fn bytes_off(runs: &Runs) -> Option<f64> {
     (asked > 0).then(|| moved as f64 / asked as f64 - 1.0)
 }
 
-/// The first round was chosen by stored costs that the trials contradict. A calibration of this run
-/// has no other remedy than the correction by the trials.
+/// Warns if the trials contradict the stored costs by which the first round was chosen. A
+/// calibration made in this run can only be corrected by the trials.
 pub(super) fn contradicted<'a>(
     known: impl Iterator<Item = (&'a Calibration, Correction)>,
 ) -> Vec<Warning> {
@@ -242,7 +243,7 @@ fn off(cost: &str, by: Contradiction) -> String {
     format!("{cost} is {:.2} times{bound} the stored one", by.factor)
 }
 
-/// The rule polled in windows whose formula gave no time; no other figure shows why.
+/// Warns of windows whose formula gave no time, so that the rule polled. No other figure shows it.
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
     let counts: RuleWindowCounts = windows.sum();
@@ -336,7 +337,7 @@ mod tests {
         assert_eq!(runs("poll", None).hopeless(), None);
     }
 
-    /// Once before the trials, or with the trials that it disturbed; it is no unknown reason.
+    /// Other work gets one warning: at rest, or for the trials. It is then no unknown reason.
     #[test]
     fn other_work_is_told_once() {
         let warned = |others, hidden_by: &[Option<f64>]| {
@@ -362,8 +363,7 @@ mod tests {
         assert_eq!(warned(Others::from_idle_cpus(0.1), &[None, None]), []);
     }
 
-    /// 4 % more is within the bound; 15 % more and half in two others are not; the last was not
-    /// read.
+    /// 4 % more is within the limit; 15 % more and half are not; the last could not be read.
     #[test]
     fn other_io_on_the_disk_is_told_once_for_all_methods() {
         let cells = [

@@ -18,7 +18,7 @@ where
     T: Send + 'static,
     E: Send + 'static,
 {
-    /// Makes the worker in a thread, and lets it work until the flag that it is given is raised.
+    /// Makes the worker in a new thread, and lets it work until its stop flag is set.
     pub(crate) fn begin<W>(
         make: impl FnOnce() -> Result<W, E> + Send + 'static,
         work: impl FnOnce(W, &AtomicBool) -> Result<T, E> + Send + 'static,
@@ -29,7 +29,7 @@ where
         let (tell, made) = sync_channel(1);
         let thread = Builder::new().spawn(move || {
             let worker = make();
-            // The caller waits for this word, so it is there.
+            // The caller waits for this message, so the channel is open.
             tell.send(worker.is_ok()).ok();
             work(worker?, &stopped)
         });
@@ -45,7 +45,7 @@ where
         }
     }
 
-    /// Ends the work, and returns what came of it.
+    /// Ends the work, and returns its result.
     pub(crate) fn end(mut self) -> Result<T, E> {
         self.stop.store(true, Ordering::Release);
         let thread = self.thread.take().expect("the thread is joined once");

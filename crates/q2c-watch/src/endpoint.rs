@@ -13,7 +13,7 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 use thiserror::Error;
 
-/// An endpoint that cannot be had.
+/// Why an endpoint could not be set up.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -25,7 +25,7 @@ pub enum EndpointError {
         /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// There is no thread for it.
+    /// The serving thread could not be started.
     #[error(
         "start the thread that serves metrics: {0}; raise the limit of tasks (ulimit -u, pids.max)"
     )]
@@ -45,7 +45,7 @@ fn to_do(error: &io::Error) -> &'static str {
 
 #[derive(Clone)]
 struct EndpointPage {
-    /// Such as `/metrics`.
+    /// The page's path, such as `/metrics`.
     path: &'static str,
     content_type: &'static str,
     text: Arc<Mutex<Arc<str>>>,
@@ -78,12 +78,12 @@ impl Endpoint {
         Ok(Endpoint { listener, address })
     }
 
-    /// The address, with the port that was found.
+    /// The address, with the port that the system chose if port 0 was named.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves a page in its own threads, the first of which calls `begin`; no other path is found.
+    /// Serves a page in its own threads, the first of which calls `begin`; other paths get 404.
     pub fn serve(
         self,
         path: &'static str,
@@ -129,7 +129,7 @@ fn accept(listener: &TcpListener, page: &EndpointPage, stop: &AtomicBool) {
         };
         let page = page.clone();
         let work = move || {
-            // A client that goes away, or is too slow, is not told about.
+            // A client that goes away, or is too slow, is not reported.
             answer(stream, &page).ok();
             drop(client);
         };

@@ -142,11 +142,11 @@ impl OpenInterval {
     }
 }
 
-/// They are read some time after an interval's end, which is short against an interval.
+/// The device's counters at the last reading, which is shortly after an interval's end.
 pub(super) struct DeviceCounters<'a> {
     site: &'a Site,
     last: Boundary,
-    /// Whether a slice was heard since the last reading.
+    /// Whether a slice has arrived since the last reading.
     pub heard: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'a> DeviceCounters<'a> {
         }
     }
 
-    /// Of several intervals that are complete at once (`more`) the counts of each are not known.
+    /// Adds the counts since the last reading, unless several intervals ended at once (`more`).
     pub(crate) fn note(&mut self, interval: &mut WorkloadInterval, more: bool) {
         let now = Boundary::read(self.site);
         if std::mem::take(&mut self.heard) && !more {
@@ -203,7 +203,7 @@ mod tests {
     /// Begin, end, order, I/Os of the foreground, I/Os of the background.
     type IntervalRow = (u64, u64, Option<u64>, u64, u64);
 
-    /// Of two lanes, the second of which is the background, with three slices per interval.
+    /// Rows of two lanes, the second of which is the background, with three slices per interval.
     fn rows(slices: Vec<LiveSlice>) -> Vec<IntervalRow> {
         let mut gather = SliceGatherer::new(2, 1, 3, 1_000);
         slices.into_iter().for_each(|slice| gather.take(slice));

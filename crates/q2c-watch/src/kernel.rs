@@ -129,7 +129,7 @@ impl Reading {
     }
 }
 
-/// `cpu_pct` is the CPU time of the threads that polled.
+/// `cpu_pct` is the CPU time of the threads that polled, percent of one CPU each.
 fn of_counts(counts: Counts, length_s: f64, cpu_pct: Option<f64>) -> KernelInterval {
     KernelInterval {
         polled: counts.polled,

@@ -21,13 +21,13 @@ pub(super) struct LateView {
     requests: Vec<DeviceRequest>,
     not_kept: u64,
     pub held: VecDeque<(Instant, WorkloadInterval)>,
-    /// Of each lane the last reaping among joined I/Os; later I/Os were submitted behind it.
+    /// Last reaping among each lane's joined I/Os, ns; its later I/Os were submitted after that.
     reaped: Vec<u64>,
     /// The common start of the lanes, ns of CLOCK_MONOTONIC.
     pub begin_ns: u64,
 }
 
-/// Misses that an interval keeps one by one at most.
+/// The most misses that an interval keeps one by one.
 const MISSES: usize = 100;
 
 impl LateView {
@@ -74,7 +74,7 @@ impl LateView {
             lateness,
             kept: tally.misses_kept(MISSES),
         });
-        // What completed before that is beside no I/O that is still to be joined.
+        // A request that completed before that is beside no I/O that is still to be joined.
         let from = self.reaped.iter().copied().min().unwrap_or(0);
         self.requests.retain(|request| request.end_ns >= from);
         Some(interval)

@@ -69,8 +69,8 @@ pub struct WatchPlan<'a> {
     pub interval: Nanos,
     /// Seed of the offsets.
     pub seed: u64,
-    /// The capture of the block layer, for the parts of U2C. It was begun before, and ends with the
-    /// watch. The workload must have a clock beside the kernel's.
+    /// The capture of the block layer, for the parts of U2C. It began before the watch, and ends
+    /// with it. The workload's clock must convert to the kernel's time.
     pub capture: Option<LateCapture>,
 }
 
@@ -105,7 +105,7 @@ pub struct WatchEnd {
     pub late: Option<LateWatch>,
 }
 
-/// Lanes take up orders and hand over buffers at the end of each slice.
+/// Longest slice. Lanes take up orders and hand over buffers only at the end of each slice.
 const LONGEST_SLICE: Nanos = Nanos::from_millis(250);
 /// Most samples per second and lane: on a faster device only some latencies are known.
 const MOST_IOPS: f64 = 400e3;
@@ -181,7 +181,7 @@ impl Watch<'_, '_> {
         }
     }
 
-    /// The next complete interval; with a capture once its requests have come.
+    /// The next complete interval; with a capture only after the interval's requests have come.
     fn interval(&mut self) -> Option<WorkloadInterval> {
         let Some(late) = self.late.take() else {
             return self.gathered();
@@ -225,7 +225,7 @@ impl Watch<'_, '_> {
     }
 }
 
-/// Until a method's figures count: two periods of a rule's windows, 250 ms at least; else 0.
+/// Time until a method's figures count: two periods of a rule's windows, at least 250 ms; else 0.
 pub fn settling(method: &LaneMethod) -> Nanos {
     method.policy().map_or(Nanos::ZERO, q2c_advice::settling)
 }

@@ -32,7 +32,7 @@ pub fn numbers(interval: &WorkloadInterval) -> WatchNumbers {
     }
 }
 
-/// What the figures of an interval are made of.
+/// The counts from which the figures of an interval are computed.
 pub fn counts(interval: &WorkloadInterval) -> WatchCounts {
     let (front, behind) = (&interval.foreground, &interval.background);
     WatchCounts {
@@ -76,7 +76,7 @@ pub fn mode(method: &LaneMethod, interval: &WorkloadInterval) -> WaitMode {
         ..WaitCounts::default()
     };
     let mode = seen.mode(&method.clone().into());
-    // Only a watched method is told to have waited for interrupts without leaving its CPU.
+    // Only a watched method is reported to have waited for interrupts without leaving its CPU.
     if mode.kind == ModeKind::Interrupt && seen.stayed_on_cpu() {
         return mode.noted(ModeNote::StayedOnCpu);
     }

@@ -7,7 +7,7 @@ use q2c_result::late::LateNumbers;
 use q2c_result::mode::WaitMode;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 
-/// One row for each method. Its flag says whether the background was at work.
+/// One row for each method; its flag in `methods` says whether the background was at work.
 pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
     let row = |(n, (method, background)): (usize, &(LaneMethod, bool))| {
         let of_method = intervals.iter().filter(|i| i.method == Some(n));
@@ -23,7 +23,7 @@ pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) ->
     methods.iter().enumerate().map(row).collect()
 }
 
-/// Of several that are equally frequent it is the one that came first.
+/// The most frequent mode; on a tie, the one that came first.
 fn most_frequent(intervals: &[&WatchInterval]) -> Option<WaitMode> {
     let mut counts: Vec<(&WaitMode, usize)> = Vec::new();
     for was in intervals.iter().filter_map(|i| i.was.as_ref()) {

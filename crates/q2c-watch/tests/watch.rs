@@ -112,7 +112,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         assert_eq!(rates.miss_rate.zip(rates.effective_sleep_ns), sleeps);
         let slept = sleeps.map(|(_, asked)| asked + 2_500.0);
         assert_eq!(numbers.slept_ns, slept);
-        // An interval ends with the first I/O behind its edge, or at a change of method.
+        // An interval ends with the first I/O after its edge, or at a change of method.
         let length = interval.span.1 - interval.span.0;
         assert!(length < INTERVAL.0 + 1_600_000, "{length} ns");
     }

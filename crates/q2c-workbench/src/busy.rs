@@ -1,18 +1,18 @@
-//! The busy CPUs of measured jobs, on a machine that does other things as well.
+//! The busy CPUs of measured jobs, on a machine that may also do other work.
 
 use q2c_host::cpu_time::{QUIET_CPUS, STOP_OTHERS, busy_before};
 use q2c_model::stats::{median, sorted};
 use q2c_result::Warning;
 use q2c_result::tune::PerCore;
 
-/// Where the machine's busy CPUs, less those of others, are below this share of the CPU time of the
-/// jobs' threads, they say nothing of the jobs: the others were at work less than was taken off for
-/// them, or took the CPUs that the counters have.
+/// The machine's busy CPUs, less those of others, must be at least this share of the CPU time of
+/// the jobs' threads. Below it they cannot be attributed to the jobs: the others worked less than
+/// was subtracted, or shared the counted CPUs.
 const COVERS: f64 = 0.9;
-/// The kernel samples user time by its tick, and may see this share of a thread's CPU time more in
-/// user mode than there was.
+/// The kernel samples user time at its ticks. It may count this share of a thread's CPU time too
+/// much as user time.
 const BY_TICKS: f64 = 0.1;
-/// The machine's counters count in ticks of this length, seconds.
+/// Length of the ticks in which the machine's counters count, seconds.
 const TICK_S: f64 = 0.01;
 
 /// Busy CPUs of the jobs of a trial.
@@ -20,39 +20,39 @@ const TICK_S: f64 = 0.01;
 pub struct BusyCpus {
     /// Number of busy CPUs.
     pub cpus: f64,
-    /// Whether they are the machine's, interrupts included, or those of the jobs' threads alone.
+    /// Whether they are the machine's, with interrupts, or only those of the jobs' threads.
     pub of: PerCore,
 }
 
-/// A time over which the machine's counters were read.
+/// A period over which the machine's counters were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterSpan {
     /// Its length, seconds.
     pub wall_s: f64,
-    /// How many stretches it is made of, each read at its begin and its end.
+    /// Number of stretches in it; the counters are read at the start and end of each.
     pub stretches: usize,
 }
 
 impl CounterSpan {
-    /// Busy CPUs by which ticks can move the sum; errors of stretches are not of one sign.
+    /// Busy CPUs by which ticks can change the sum; errors of stretches partly cancel out.
     pub fn rounding(self) -> f64 {
         TICK_S * (self.stretches as f64).sqrt() / self.wall_s
     }
 }
 
-/// What else kept CPUs busy beside the jobs.
+/// Other work that kept CPUs busy beside the jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Others {
-    /// Busy CPUs that are taken off: those of a background, or those at rest.
+    /// Busy CPUs to subtract: those of a background, or those at rest.
     pub known: f64,
-    /// Whether other work kept CPUs busy at rest, which takes what the jobs leave.
+    /// True if other work kept CPUs busy at rest; it then uses any time that the jobs leave.
     pub at_rest: bool,
-    /// CPUs of other programs in user mode beside the jobs; `None` where not known.
+    /// CPUs of other programs in user mode beside the jobs; `None` if unknown.
     pub programs: Option<f64>,
 }
 
 impl Others {
-    /// What is known of a machine on which `cpus` were busy at rest, for nothing of this process.
+    /// The other work on a machine on which `cpus` were busy at rest, none for this process.
     pub fn from_idle_cpus(cpus: f64) -> Self {
         Others {
             known: cpus,
@@ -61,14 +61,14 @@ impl Others {
         }
     }
 
-    /// CPUs of other programs, if so many that the machine's say nothing of the jobs (`own`).
+    /// CPUs of other programs if they hide the busy CPUs of the jobs, which surely used `own`.
     pub fn hiding(self, own: f64, looked: CounterSpan) -> Option<f64> {
         let quiet = QUIET_CPUS + BY_TICKS * own + looked.rounding();
         self.programs.filter(|&cpus| cpus > quiet)
     }
 }
 
-/// Busy CPUs of jobs while `machine` were busy; the jobs' threads used `own` for sure.
+/// Busy CPUs of jobs while `machine` CPUs were busy. The jobs' threads used at least `own`.
 pub fn of_jobs(machine: f64, others: Others, own: f64, looked: CounterSpan) -> BusyCpus {
     let left = machine - others.known;
     let hidden = others.at_rest || others.hiding(own, looked).is_some();
@@ -82,18 +82,18 @@ pub fn of_jobs(machine: f64, others: Others, own: f64, looked: CounterSpan) -> B
 
 const MEANS: &str = "trials beside it count q2c's own CPU time only, not that of interrupts; their latencies are disturbed";
 
-/// Warns of a run before which `cpus` were busy; `None` for a quiet machine.
+/// Warns that `cpus` CPUs were busy before a run; `None` for a quiet machine.
 pub fn at_rest(cpus: f64) -> Option<Warning> {
     busy_before(cpus, "measured", MEANS)
 }
 
-/// Warns of trials with other programs beside them; `hiding` has their CPUs in each of these.
+/// Warns of trials beside other programs; `hiding` holds the programs' CPUs in each such trial.
 pub fn others_ran(hiding: &[f64], trials: usize) -> Option<Warning> {
     let means = format!("{MEANS}; if those are most trials of one method, all methods count so");
     others_ran_beside(hiding, trials, &means)
 }
 
-/// As [`others_ran`], of figures for which that `means` something else.
+/// Warns like [`others_ran`], with another meaning of the warning.
 pub fn others_ran_beside(hiding: &[f64], trials: usize, means: &str) -> Option<Warning> {
     let most = hiding.iter().copied().reduce(f64::max)?;
     let message = format!(
@@ -123,7 +123,7 @@ mod tests {
         Others { known, ..QUIET }
     }
 
-    /// Two CPUs are busy by work at idle priority, whether the thread uses 0.45 of one or all.
+    /// Work at idle priority keeps two CPUs busy, whether the thread uses 0.45 of one or all.
     #[test]
     fn other_work_leaves_the_threads_alone() {
         for (programs, cpus, per_core) in [
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((seen.cpus, seen.of), (1.125, PerCore::Machine));
     }
 
-    /// Eight threads in user mode, of which the tick saw 0.5 CPUs too many.
+    /// Eight threads in user mode, for which the tick counted 0.5 CPUs too much.
     #[test]
     fn what_the_tick_sees_too_much_is_no_other_program() {
         let seen = |cpus| Others {
@@ -159,17 +159,17 @@ mod tests {
         assert_eq!(warning.found, message);
     }
 
-    /// What the jobs' threads used is all that is known.
+    /// Only the CPU time of the jobs' threads is known.
     #[test]
     fn the_threads_are_a_lower_bound() {
         let seen = of_jobs(1.98, known(1.99), 0.265, SECOND);
         assert_eq!((seen.cpus, seen.of), (0.265, PerCore::Threads));
-        // The machine's counters are coarse: 2 % below is no sign of others.
+        // The machine's counters are coarse, so 2 % too few are no sign of others.
         let seen = of_jobs(0.98, QUIET, 1.0, SECOND);
         assert_eq!((seen.cpus, seen.of), (1.0, PerCore::Machine));
     }
 
-    /// Five ticks of a second, of which the counters may lack one; over sixteen stretches four.
+    /// Of five ticks in a second the counters may lack one; over sixteen stretches, four.
     #[test]
     fn a_tick_is_no_sign_of_others() {
         let sixteen = CounterSpan {

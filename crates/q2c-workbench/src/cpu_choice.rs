@@ -1,6 +1,6 @@
-//! The CPUs of a workload, and the choice of the first job's CPU by short trials of its target. An
-//! interrupt that arrives at another CPU has to wake the job there, so one job's IOPS can differ by
-//! a third from CPU to CPU.
+//! Chooses the CPUs of a workload; for the first job, by short trials of the target. An interrupt
+//! that arrives at another CPU has to wake the job across CPUs. So one job's IOPS can differ by a
+//! third from CPU to CPU.
 
 use crate::polling::{IopollSupport, polling, too_large};
 use crate::workbench::WorkloadRequest;
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The CPUs of the world, or those that the kernel lets this process have.
+/// The CPUs of the simulated world, or those that the kernel allows this process.
 pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> {
     match world {
         Some(world) => Ok(AllowedCpus::from_sorted(world.cpus())),
@@ -29,10 +29,10 @@ pub(crate) fn allowed_cpus(world: Option<&World>) -> Result<AllowedCpus, Fault> 
 
 pub(crate) struct WorkloadCpus {
     pub(crate) foreground: Vec<CpuId>,
-    /// A CPU without a foreground job, best without any, for the sampler and background jobs that
-    /// name none. `None` when every allowed CPU has a foreground job.
+    /// A CPU for the sampler and for background jobs that name none. It has no foreground job, and
+    /// if possible no other. `None` if every allowed CPU has a foreground job.
     pub(crate) spare: Option<CpuId>,
-    /// CPUs worth a short trial, the first job's before the others; empty where CPUs were named.
+    /// CPUs worth a short trial, the first job's at the front; empty if the user named CPUs.
     pub(crate) candidates: Vec<CpuId>,
     allowed: AllowedCpus,
     order: ChosenCpus,
@@ -93,8 +93,8 @@ impl WorkloadCpus {
 }
 
 impl Background {
-    /// The same jobs, each with CPUs: if it names none, an allowed one that is still free, else the
-    /// first of `foreground`, which must not be empty.
+    /// The same jobs, each with CPUs. A job that names none gets an allowed CPU that is still free,
+    /// else the first of `foreground`, which must not be empty.
     pub fn placed_beside(&self, foreground: &[CpuId]) -> Result<Self, Fault> {
         let named: Vec<CpuId> = self.0.iter().flat_map(|job| &job.cpus).copied().collect();
         let spare = AllowedCpus::read()?.spare(foreground, &named);
@@ -103,16 +103,16 @@ impl Background {
 }
 
 pub(crate) struct CpuChoice<'a> {
-    /// The ring on the path that the device gives it.
+    /// The ring engine on the path that the device gives it.
     pub(crate) path: EngineSpec,
     pub(crate) workload: &'a Workload,
     pub(crate) seed: u64,
-    /// Block size; `None` where the workload has none.
+    /// Block size; `None` if the workload has none.
     pub(crate) bs: Option<Bytes>,
 }
 
 impl CpuChoice<'_> {
-    /// Tries the target from the candidates, if there is a device and a choice, and notes it.
+    /// Tries the target from each candidate, if there is a device and a choice. Notes the results.
     pub(crate) fn note(&self, candidates: &[CpuId], target: &mut Target, stop: &AtomicBool) {
         let (Some(bs), true) = (self.bs, target.device.is_some() && candidates.len() > 1) else {
             return;
@@ -130,7 +130,7 @@ impl CpuChoice<'_> {
         }
     }
 
-    /// The ring, or preadv2 where a ring cannot be had.
+    /// The ring engine, or preadv2 if a ring cannot be opened.
     fn engine(&self, bs: Bytes) -> EngineSpec {
         let commands = self.path.needs_character_device();
         let (medium, size) = (&self.workload.medium, bs.0 as usize);
@@ -141,7 +141,7 @@ impl CpuChoice<'_> {
     }
 }
 
-/// The ring of this kind on the path that the target's device gives it for blocks of `bs`.
+/// The ring engine on the path that the target's device gives it for blocks of `bs`.
 pub(crate) fn path_of(
     kind: RingKind,
     polling: &IopollSupport,
@@ -157,8 +157,8 @@ pub(crate) fn path_of(
     }
 }
 
-/// Reads an open target from several CPUs for a moment each, and notes what each gave, unless it is
-/// too small or takes NVMe commands alone.
+/// Reads an open target from several CPUs for a moment each, and notes the results. Skips targets
+/// that are too small or take only NVMe commands.
 pub fn try_cpus(
     roots: &Roots,
     file: File,
@@ -205,20 +205,21 @@ pub fn try_cpus(
     Ok(())
 }
 
+/// Shortest read of a trial of CPUs.
 const LEAST_READ: Bytes = Bytes(4096);
 
-/// Most CPUs that are tried.
+/// Most CPUs to try.
 pub(crate) const MOST_CPUS: usize = 4;
-/// Each CPU is tried as often, in turns. Its best rounds count, since a neighbour only takes away.
+/// Rounds in which each CPU is tried in turn. The best round counts, as other work only slows it.
 const ROUNDS: u64 = 3;
-/// What is measured of each method in a round, and the time before it that does not count.
+/// Measured time of each method in a round, and the time before it that does not count.
 const PART: Nanos = Nanos::from_millis(50);
 const WARM_UP: Nanos = Nanos::from_millis(10);
-/// A CPU is chosen over the first candidate where it reaches more than this share of its IOPS.
+/// Another CPU replaces the first candidate if it has more than this multiple of its IOPS.
 const CLEARLY: f64 = 1.05;
 
-/// Runs one job of depth 1 on each candidate by interrupts and by polling, and chooses the first,
-/// unless another is clearly faster. Nothing when the run is stopped or an I/O fails.
+/// Runs one job of depth 1 on each candidate by interrupts and by polling. Chooses the first
+/// candidate, unless another is clearly faster. Empty if the run is stopped or an I/O fails.
 pub(crate) fn cpu_trials(
     workload: &Workload,
     bs: Bytes,
@@ -245,7 +246,7 @@ pub(crate) fn cpu_trials(
     Ok(trials)
 }
 
-/// One round, of which the trial keeps the best; false where it was stopped or an I/O failed.
+/// Runs one round; `trial` keeps the better figures. False if it was stopped or an I/O failed.
 fn once(
     workload: &Workload,
     bs: Bytes,
@@ -278,7 +279,7 @@ fn part(stages: &mut Stages, method: LaneMethod) -> StageId {
     stages.then(Step::Same, PART)
 }
 
-/// The place of the best trial by the geometric mean over both methods. `None` without trials.
+/// Index of the best trial by the geometric mean over both methods. `None` without trials.
 fn best(trials: &[CpuTrial]) -> Option<usize> {
     let score = |trial: &CpuTrial| {
         let (interrupt, poll) = (trial.interrupt_iops, trial.poll_iops);
@@ -307,13 +308,13 @@ mod tests {
     #[test]
     fn the_clearly_fastest_cpu_is_chosen() {
         assert_eq!(best(&[]), None);
-        // A third more by interrupts; by polling they are alike.
+        // CPU 1 is a third faster by interrupts; by polling both are alike.
         let near = [trial(0, 12e3, 18e3), trial(1, 16e3, 17.5e3)];
         assert_eq!(best(&near), Some(1));
-        // Noise moves nobody from the first.
+        // Noise does not replace the first CPU.
         let alike = [trial(0, 12e3, 18e3), trial(1, 12.3e3, 18.2e3)];
         assert_eq!(best(&alike), Some(0));
-        // What interrupts gain, polling loses.
+        // Polling loses what interrupts gain.
         let opposed = [trial(0, 12e3, 18e3), trial(1, 16e3, 13.5e3)];
         assert_eq!(best(&opposed), Some(0));
         assert_eq!(best(&[trial(0, 9e3, None), trial(1, 10e3, None)]), Some(1));

@@ -1,4 +1,4 @@
-//! The doctor's checks with the measurements that need an engine, and the clock of the runner.
+//! The doctor's checks together with measurements that need an engine, and the runner's clock.
 
 use q2c_engine::{TimeSource, floor};
 use q2c_host::Roots;
@@ -11,8 +11,8 @@ use q2c_run::runner::{SessionClock, SystemClock};
 use q2c_sys::{Buffers, Ring};
 use std::time::Duration;
 
-/// Runs the doctor's checks; a ring is set up and q2c's own costs are measured on the CPU of the
-/// first job, or the last allowed one. A simulated machine is not examined.
+/// Runs the doctor's checks. Sets up a ring, and measures q2c's own costs on the CPU of the first
+/// job, else on the last allowed one. A simulated machine is not examined.
 pub fn examine(
     roots: &Roots,
     target: Option<&Target>,
@@ -28,7 +28,7 @@ pub fn examine(
     }
 }
 
-/// The facts that [`examine`] looks at, for callers that add some or ask for more than a report.
+/// The facts behind [`examine`], for callers that add some or need more than a report.
 pub fn facts<'a>(
     roots: &'a Roots,
     target: Option<&'a Target>,
@@ -63,7 +63,7 @@ fn costs(jobs: &[CpuId], time: &TimeSource) -> Option<ToolCosts> {
     })
 }
 
-/// The clock that budgets and lengths of trials are counted by. In a world it shows simulated time.
+/// The clock for budgets and lengths of trials. In a simulated world it shows simulated time.
 pub struct RunnerClock {
     time: TimeSource,
     system: SystemClock,

@@ -1,5 +1,5 @@
-//! Recordings that do not fit into memory. They lie in files without a name and are mapped into
-//! memory for reading.
+//! Recordings that do not fit into memory. They lie in unnamed files, which are mapped into memory
+//! for reading.
 
 use q2c_sim::{ExternalValues, IoColumn, LaneRecording, PackedIo};
 use q2c_study::LaneFile;
@@ -15,7 +15,7 @@ struct LaneColumns {
     gap: Spill<f32>,
 }
 
-/// A file without a name for one lane; its space is free again when the process ends.
+/// An unnamed file for one lane; its space is freed when the process ends.
 pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
     Ok(Box::new(LaneColumns {
         ios: Spill::new_in(folder)?,

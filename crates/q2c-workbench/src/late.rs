@@ -1,8 +1,8 @@
 //! Late time of a workload: its lanes' samples joined with the block layer's requests.
 //!
 //! The capture sees every I/O of the disk, whoever submits it, so that the requests beside a miss
-//! are known. It costs CPU time at each I/O. Therefore it never runs beside a trial, but beside a
-//! run of its own. Both views take their times from CLOCK_MONOTONIC: the run needs
+//! are known. It costs CPU time at each I/O, so it never runs in a trial but in a run of its own.
+//! Both views take their times from CLOCK_MONOTONIC, so the run needs
 //! [`Workload::beside_the_kernel`].
 
 use crate::workload::{INTERVAL, Site, StageId, Watched, Workload};
@@ -15,7 +15,7 @@ use q2c_sys::Clock;
 use q2c_sys::thread::pin;
 use q2c_trace::recording::Recorded;
 
-/// Requests of the device that are kept at a time at most; each has 48 bytes.
+/// Most requests of the device in memory at a time; each takes 48 bytes.
 pub const MOST_REQUESTS: usize = 4_000_000;
 
 /// A capture of the block layer beside a run of a workload.
@@ -24,29 +24,29 @@ pub struct LateCapture {
 }
 
 impl LateCapture {
-    /// Captures all I/Os of the target's disks; the reader goes to `cpu`, best without a lane.
+    /// Captures all I/Os of the target's disks. The reader runs on `cpu`, best without a lane.
     pub fn begin(site: &Site, cpu: Option<CpuId>) -> Result<Self, Unseen> {
         let keep = |io: &Recorded| Some(DeviceRequest::from(io));
         let collector = begin(site, cpu, MOST_REQUESTS, keep)?;
         Ok(LateCapture { collector })
     }
 
-    /// The way in which the block layer is captured.
+    /// The means by which the block layer is captured.
     pub fn by(&self) -> CapturedBy {
         self.collector.by()
     }
 
-    /// The requests completed since the last call, and how many there was no memory for.
+    /// The requests completed since the last call, and how many more did not fit into memory.
     pub fn take(&self) -> (Vec<DeviceRequest>, u64) {
         self.collector.take()
     }
 
-    /// Ends the capture without late time.
+    /// Ends the capture without computing late time.
     pub fn close(self) -> Result<Collected<DeviceRequest>, Unseen> {
         self.collector.end().map_err(|error| refused(&error))
     }
 
-    /// Ends the capture, and joins it with one stage of the run that it stood beside.
+    /// Ends the capture, and joins it with one stage of the run beside it.
     pub fn end(self, workload: &Workload, watched: &Watched, stage: StageId) -> LateTime {
         let by = self.by();
         let joined = |collected| joined(workload, watched, stage, by, &collected);
@@ -55,7 +55,7 @@ impl LateCapture {
     }
 }
 
-/// Captures all I/Os of the target's disks; the reader goes to `cpu`, best without a lane.
+/// Captures all I/Os of the target's disks. The reader runs on `cpu`, if possible without a lane.
 pub(crate) fn begin<T: Send + 'static>(
     site: &Site,
     cpu: Option<CpuId>,
@@ -68,7 +68,7 @@ pub(crate) fn begin<T: Send + 'static>(
     let recorder = recorder.map_err(|error| refused(&error))?;
     let begun = Collector::begin(recorder, most, keep, move || {
         if let Some(cpu) = cpu {
-            // If pinning fails, the reader may cost the lanes a little; no number lies.
+            // Without pinning the reader may slow the lanes a little, but no figure becomes wrong.
             pin(cpu).ok();
         }
     });
@@ -80,7 +80,7 @@ pub(crate) fn refused(error: &ProbeError) -> Unseen {
 }
 
 impl Workload {
-    /// The same with times like the kernel's, whose stamps cost more than a trial's.
+    /// The same workload with the kernel's clock, whose timestamps cost more than a trial's.
     pub fn beside_the_kernel(&self) -> Workload {
         Workload {
             site: Site {
@@ -113,7 +113,7 @@ impl Workload {
     }
 }
 
-/// Misses that a run keeps one by one at most.
+/// Most misses that a run stores one by one.
 const MISSES: usize = 2_000;
 
 fn joined(

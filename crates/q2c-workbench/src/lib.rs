@@ -1,9 +1,8 @@
-//! The parts that the measured studies share: the workbench, which opens a target and chooses CPUs;
-//! the busy CPUs of jobs;
-//! the workload that runs in stages, with the machine's counters read between them; the
-//! calibration, which measures what sleeping and polling cost on this machine; late time, and
-//! stages in the block layer, from runs with its capture beside them; and files for recordings that
-//! exceed memory.
+//! The parts that measured studies share. The workbench opens a target and chooses CPUs. The
+//! workload runs in stages, and the machine's counters are read between them. The calibration
+//! measures the costs of sleeping and polling on this machine. Extra runs with a capture of the
+//! block layer give late time and stages. Other modules compute the busy CPUs of jobs and store
+//! recordings that exceed memory.
 
 pub mod busy;
 pub mod calibrate;

@@ -1,5 +1,5 @@
-//! Whether a target's device can be polled by io_uring (IOPOLL), and the path that an engine takes
-//! because of it.
+//! Whether io_uring can poll a target's device (IOPOLL), and the path that an engine takes
+//! therefore.
 
 use q2c_engine::engine::{EngineError, Operation, Request};
 use q2c_engine::engines::RingKind;
@@ -9,13 +9,13 @@ use q2c_result::Target;
 use std::io;
 use thiserror::Error;
 
-/// Bytes.
+/// Fewest bytes of the read that tests IOPOLL.
 const LEAST_READ: u32 = 4096;
 
-/// Whether io_uring can poll the device; the reason follows "IOPOLL cannot be had: ".
+/// Whether io_uring can poll the device. The error continues "IOPOLL cannot be had: ".
 pub type IopollSupport = Result<(), String>;
 
-/// Why one read by an engine gave no data.
+/// Why a single read by an engine gave no data.
 #[derive(Debug, Error)]
 pub enum EngineReadError {
     /// The engine could not be opened, or broke.
@@ -28,7 +28,7 @@ pub enum EngineReadError {
         length: u32,
         /// The errno.
         source: io::Error,
-        /// What it means with the engine's options.
+        /// What the errno means with the engine's options.
         cause: Option<&'static str>,
     },
 }
@@ -54,9 +54,9 @@ pub fn one_read(engine: &EngineSpec, medium: &Medium, length: u32) -> Result<(),
     })
 }
 
-/// Whether the device of `target` can be polled by a ring of this kind: its queues can be polled,
-/// and one read by IOPOLL succeeds. Kernels that take requests for IOPOLL and complete them by
-/// interrupts pass; the counts of interrupts show them later.
+/// Whether a ring of this kind can poll the device of `target`: it has poll queues, and one read by
+/// IOPOLL succeeds. A kernel that accepts IOPOLL but completes by interrupts passes; the counts of
+/// interrupts show it later.
 pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> IopollSupport {
     let Some(device) = &target.device else {
         return Err("there is no device of the kernel behind the target".to_owned());
@@ -77,7 +77,7 @@ pub(crate) fn polling(kind: RingKind, medium: &Medium, target: &Target) -> Iopol
     read.map_err(|error| format!("{name} has poll queues, but {asking} failed to {error}"))
 }
 
-/// The engine on the device's path; refused where it asks for polling that cannot be had.
+/// Returns the engine on the device's path; an error if it asks for polling that is impossible.
 pub(crate) fn settle(engine: EngineSpec, polling: &IopollSupport) -> Result<EngineSpec, Fault> {
     match polling {
         Err(reason) if engine.needs_poll_queues() => {
@@ -90,12 +90,12 @@ pub(crate) fn settle(engine: EngineSpec, polling: &IopollSupport) -> Result<Engi
     }
 }
 
-/// Why the device cannot be polled for requests of `bs` by this engine; `None` where it can, and
-/// for engines that do not poll the device. `unsplit` is the device's of that name.
+/// Why this engine cannot poll for requests of `bs`; `None` if it can, and for engines that do not
+/// poll the device. `unsplit` is the largest request that the device takes unsplit.
 ///
-/// The block layer does not poll for the parts of a request that it splits. They complete by
-/// interrupts; from Linux 6.2 on, and 6.1.7, it refuses to split the request, and io_uring's
-/// workers try again for ever (`bio_split_rw` in block/blk-merge.c).
+/// The block layer does not poll for the parts of a split request; they complete by interrupts.
+/// From Linux 6.2 on, and in 6.1.7, it refuses to split a polled request, and io_uring's workers
+/// retry forever (`bio_split_rw` in block/blk-merge.c).
 pub fn too_large(engine: &EngineSpec, bs: Bytes, unsplit: Option<Bytes>) -> Option<String> {
     let most = unsplit.filter(|&most| bs > most && engine.needs_poll_queues())?;
     Some(format!(
@@ -131,7 +131,7 @@ mod tests {
             (Target::default(), "no device of the kernel"),
             (target(Some(false)), "io_poll of nvme0n1 is 0"),
             (target(None), "no queue/io_poll"),
-            // It says that it can be polled, and the read by IOPOLL fails.
+            // The device claims that it can be polled, but the read by IOPOLL fails.
             (target(Some(true)), "io_uring:iopoll failed to"),
         ] {
             let reason = polling(RingKind::File, &Medium::None, &target).unwrap_err();

@@ -1,5 +1,4 @@
-//! Settings that several measuring commands have in common, as they are typed and as plans keep
-//! them.
+//! Settings that several measuring commands share, in the form of arguments and of stored plans.
 
 use crate::workbench::WorkloadRequest;
 use crate::workload::{Background, BackgroundSpec};
@@ -48,7 +47,7 @@ pub struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
-    /// All background jobs: those of one value run beside those of the others.
+    /// All background jobs; the jobs of all values run together.
     pub fn background_jobs(&self) -> Vec<BackgroundSpec> {
         let jobs = self.background.iter().flat_map(|jobs| &jobs.0);
         jobs.cloned().collect()
@@ -92,12 +91,12 @@ pub struct MachineArgs {
     pub real_time: bool,
 }
 
-/// A machine by its name.
+/// Names a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachineName {
     /// This machine, with the costs of its newest calibration.
     Here,
-    /// As a file describes it.
+    /// A machine that a file describes.
     File(PathBuf),
 }
 
@@ -147,7 +146,7 @@ fn ios(text: &str) -> Result<u32, String> {
 }
 
 impl RuleArgs {
-    /// The formulas as policies, in the order in which they were given.
+    /// The formulas as policies, in the order of the arguments.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
         let policy = |formula: &Formula| match self.ios {
             Some(ios) => PolicySpec::of_last_ios(formula.clone(), ios),

@@ -1,9 +1,9 @@
 //! Where the I/Os of a run spend their time in the block layer, and which hardware queues take
 //! them.
 //!
-//! The capture sees every I/O of the disks, whoever queued it, and the threads of the run's jobs
-//! tell which of them count. It costs CPU time at each I/O. Therefore it never runs beside a trial,
-//! but beside a run of its own. Both take their times from CLOCK_MONOTONIC: the run needs
+//! The capture sees every I/O of the disks, whoever queued it; the threads of the run's jobs say
+//! which I/Os count. It costs CPU time at each I/O, so it never runs in a trial but in a run of its
+//! own. Both take their times from CLOCK_MONOTONIC, so the run needs
 //! [`Clock::monotonic`](q2c_sys::Clock::monotonic).
 
 use crate::late::{begin, refused};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-/// I/Os that are kept at most; each has some 150 bytes.
+/// Most I/Os in memory; each takes some 150 bytes.
 const MOST_IOS: usize = 2_000_000;
 
 /// A capture of the block layer beside a run of jobs.
@@ -37,7 +37,7 @@ pub struct StageCapture {
 pub struct CapturedRun {
     by: CapturedBy,
     collected: Collected<CapturedIo>,
-    /// Facts of the disks' queues, as a trace has them.
+    /// Facts of the disks' queues, in the form that a trace stores.
     facts: BTreeMap<String, String>,
     tag_waits: Result<Vec<(DevId, TagWaitCounts)>, ProbeError>,
 }
@@ -45,12 +45,12 @@ pub struct CapturedRun {
 /// The part of a run whose I/Os count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The jobs' threads and the kernel's that work for them, and when the I/Os of each count, ns
-    /// of CLOCK_MONOTONIC: a job that waits for its CPU begins and ends later.
+    /// For each thread of a job, and each kernel thread that works for one, when its I/Os count, ns
+    /// of CLOCK_MONOTONIC. A job that waits for its CPU starts and ends later.
     pub threads: BTreeMap<u32, Range<u64>>,
     /// The I/Os that the jobs counted in this part.
     pub ios: u64,
-    /// Length of the part, seconds, as a mean over the jobs.
+    /// Length of the part, seconds, as the mean over the jobs.
     pub seconds: f64,
 }
 
@@ -64,9 +64,9 @@ impl Part {
 }
 
 impl StageCapture {
-    /// Begins to capture all I/Os of the target's disks, before the run starts. I/Os that are
-    /// queued within `before` from now are not kept: the run's warm-up lasts at least as long. The
-    /// thread that reads the capture goes to `cpu`, best one without a job.
+    /// Starts to capture all I/Os of the target's disks, before the run starts. I/Os queued within
+    /// `before` from now are dropped, since the run's warm-up lasts at least as long. The thread
+    /// that reads the capture runs on `cpu`, if possible one without a job.
     pub fn begin(site: &Site, cpu: Option<CpuId>, before: Duration) -> Result<Self, Unseen> {
         let from_ns = kernel_ns() + before.as_nanos() as u64;
         let counts = move |io: &Recorded| io.span.first_ns() >= from_ns;
@@ -136,7 +136,7 @@ impl CapturedRun {
         }))
     }
 
-    /// The sleeps of the part's threads for a request, of the slices of time whose middle is in it.
+    /// Sleeps of the part's threads for a free request, in time slices with their middle in it.
     fn tag_waits(&self, part: &Part) -> TagWaits {
         let disks = match &self.tag_waits {
             Ok(disks) => disks,
@@ -197,7 +197,7 @@ mod tests {
         CapturedIo { span, tid }
     }
 
-    /// Jobs in the threads 11 and 12, another program in 99; parts of 1000 to 2000 and to 3000.
+    /// Jobs in threads 11 and 12, another program in 99; parts are 1000..2000 and 2000..3000.
     fn run() -> CapturedRun {
         let ios = vec![
             io(11, 0, [999, 999, 999, 999, 1500]),
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Job 11 sleeps in the second and the fourth slice, and another program in the third.
+    /// Job 11 sleeps in the second and the fourth slice, another program in the third.
     fn tag_waits() -> TagWaitCounts {
         let wait = |(tid, slice, queue)| TagWait {
             tid,
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// What counts lasts from behind the middle of the second slice to the fifth.
+    /// The counted time starts after the middle of the second slice and ends with the fifth.
     #[test]
     fn sleeps_for_a_request_are_those_of_the_jobs_in_the_time_that_counts() {
         let window = SLICE_NS * 8 / 5..SLICE_NS * 5;
@@ -286,7 +286,7 @@ mod tests {
         // One I/O has the stages 10, 20, 30, 100 and Q2C 160; the other 30, 10, 10, 150 and 200.
         let means = ["Q2G", "G2I", "I2D", "D2C", "Q2C"].map(|stage| run.stages[stage].mean_ns);
         assert_eq!(means, [20.0, 15.0, 20.0, 125.0, 180.0]);
-        // No stage before the driver takes a fifth.
+        // No stage before the driver takes at least 20 %.
         let bottleneck = run.bottleneck.expect("completed I/Os");
         assert_eq!(bottleneck.stage, "D2C");
         assert!((bottleneck.share - 250.0 / 360.0).abs() < 1e-12);
@@ -309,14 +309,14 @@ mod tests {
         assert_eq!(counts, [1, 1, 0]);
         assert_eq!(reads.unused.as_deref(), Some(&[2][..]));
         assert_eq!(reads.map.map(|fit| fit.verdict), Some(MapVerdict::AsMapped));
-        // Job 11 alone: all in queue 0 of three.
+        // Job 11 alone: all its I/Os are in queue 0 of three.
         let run = seen(super::tests::run().stages(&part(1000..2000, &[11])));
         let reads = run.queues[0].reads.as_ref().expect("reads");
         assert_eq!(reads.unused.as_deref(), Some(&[1, 2][..]));
         assert_eq!(run.others, 2);
     }
 
-    /// Job 11 got its CPU late. Others than jobs count from the first begin to the last end.
+    /// Job 11 got its CPU late. Other threads count from the jobs' first start to their last end.
     #[test]
     fn each_job_has_a_time_of_its_own() {
         let late = Part {

@@ -25,8 +25,8 @@ use std::sync::atomic::AtomicBool;
 pub use crate::cpu_choice::try_cpus;
 pub use crate::workload_target::WorkloadRequest;
 
-/// What a measuring command needs: workload, facts, the doctor's report. The scratch file is
-/// removed with it, unless [`Workbench::keep_scratch`] is called.
+/// The needs of a measuring command: workload, facts, and the doctor's report. Dropping it removes
+/// the scratch file, unless [`Workbench::keep_scratch`] is called.
 #[derive(Debug)]
 pub struct Workbench {
     /// The workload. Its `site.idle_busy_cpus` is 0 until [`Workbench::watch_at_rest`].
@@ -37,23 +37,24 @@ pub struct Workbench {
     pub target: Target,
     /// The doctor's report.
     pub doctor: DoctorReport,
-    /// Tells this target from another one of the same name.
+    /// Distinguishes this target from another one of the same name.
     pub target_id: String,
-    /// Its name in stored calibrations; scratch files of one size on one disk share one.
+    /// Target name in stored calibrations. Scratch files of one size on one disk share a name.
     pub calibration_target: String,
-    /// Where the engine's commands go instead of to the target that was named.
+    /// The device that gets the engine's commands in place of the named target.
     pub character_device: Option<PathBuf>,
     /// Whether io_uring can poll the target's device, or why not.
     pub polling: IopollSupport,
-    /// The target, where it is a scratch file that an earlier session left.
+    /// The target, if it is a scratch file from an earlier session.
     pub kept_scratch: Option<PathBuf>,
     seed: u64,
     file: FileBehind,
     scratch: Option<Scratch>,
-    /// What is measured on it is kept when a signal comes.
+    /// Makes a signal end the work in order, so that measured data is stored.
     _orderly: Orderly,
 }
 
+/// Length of one look at the machine at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
 
 impl Workbench {
@@ -75,10 +76,10 @@ impl Workbench {
         Self::around(request, engine, target, devices, roots, scratch, stop)
     }
 
-    /// As [`Workbench::open`], for a command that has interfaces of its own to choose among. The
-    /// target may also be a namespace's character device, or a controller's PCI address. It is
-    /// opened for the request's background jobs, too, but the workload has none: they belong to
-    /// some of the command's points.
+    /// Opens a workbench as [`Workbench::open`] does, for a command that chooses among several
+    /// interfaces. The target may also be a namespace's character device, or a controller's PCI
+    /// address. The target is also opened for the request's background jobs. The workload has none,
+    /// since they belong to only some of the command's points.
     pub fn for_interfaces(
         roots: &Roots,
         request: &WorkloadRequest,
@@ -96,9 +97,9 @@ impl Workbench {
         } else {
             WorkloadTarget::open(roots, request, scratch.as_ref())?
         };
-        // Nothing is read or written before the first trial, and each trial has an engine of its
-        // own. So the null engine stands in: io_uring may be forbidden here while the interfaces
-        // that the command was asked for are not.
+        // Nothing is read or written before the first trial, and each trial opens its own engine.
+        // So the null engine suffices here: io_uring may be forbidden while the requested
+        // interfaces are not.
         let needs_file = engine.needs_file();
         let engine = if needs_file { EngineSpec::Null } else { engine };
         let mut bench = Self::around(request, engine, target, devices, roots, scratch, stop)?;
@@ -115,7 +116,7 @@ impl Workbench {
         scratch: Option<Scratch>,
         stop: &AtomicBool,
     ) -> Result<Self, Fault> {
-        // Their recordings are read now, and not when the first trial has begun.
+        // Recordings of background devices are read now, not during the first trial.
         let mut others = engines_of(&request.background);
         let read = others.try_for_each(|engine| simulated.medium(engine).map(drop));
         read.map_err(no_device)?;
@@ -131,7 +132,7 @@ impl Workbench {
         };
         let polling = polling(kind, &target.medium, &target.facts);
         let engine = settle(engine, &polling)?;
-        // No background job polls the device by name where it cannot be polled.
+        // A background job that asks for polling by name is refused if the device cannot be polled.
         engines_of(&request.background)
             .try_for_each(|engine| settle(engine.clone(), &polling).map(drop))?;
         check_bs(&engine, request, &target.facts)?;
@@ -168,7 +169,7 @@ impl Workbench {
         };
         workload.background = cpus.background(request);
         (workload.cpus, workload.sampler_cpu) = (cpus.foreground, cpus.spare);
-        // The kernel knows nothing of a controller that it does not drive.
+        // The kernel has no facts of a controller that it does not drive.
         let known = Some(&facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
             machine: machine_of(&workload.site),
@@ -187,8 +188,8 @@ impl Workbench {
         })
     }
 
-    /// Watches the machine at rest for 1 to 5 s, and notes how many CPUs are busy: the least of
-    /// several looks, or with background jobs that of one.
+    /// Watches the machine at rest for 1 to 5 s, and stores the number of busy CPUs. It is the
+    /// least of several looks, or with background jobs that of a single look.
     pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), Fault> {
         let mut least = f64::INFINITY;
         for _ in 0..REST_LOOKS {
@@ -203,11 +204,11 @@ impl Workbench {
         Ok(())
     }
 
-    /// Opens each of `engines` on the target and closes it, until one can be opened. Engines whose
-    /// I/O goes elsewhere count as open, since their medium is not known here.
+    /// Opens and closes each of `engines` on the target, until one can be opened. Engines whose I/O
+    /// goes elsewhere count as open, since their medium is unknown here.
     ///
     /// # Errors
-    /// None can be opened: the first one's error.
+    /// If none can be opened, the first engine's error.
     pub fn opens_one_of<'a>(
         &self,
         engines: impl Iterator<Item = &'a EngineSpec>,
@@ -228,7 +229,7 @@ impl Workbench {
         first
     }
 
-    /// Says that the target is a scratch file, now or before: calibrations hold as then.
+    /// Marks the target as a scratch file of an earlier session, so its calibrations hold.
     pub fn on_scratch(&mut self) {
         if self.scratch.is_none() {
             self.kept_scratch = Some(PathBuf::from(&self.target.path));
@@ -236,18 +237,18 @@ impl Workbench {
         self.calibration_target = calibration_target(&self.target, true);
     }
 
-    /// Opens the character device of the NVMe namespace that the target is.
+    /// Opens the character device of the target, which must be an NVMe namespace.
     pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
         let site = &self.workload.site;
         let disk = site.target_disk.as_ref();
         open_character_device(&site.roots, &self.target, &self.file, disk)
     }
 
-    /// The CPUs of a curve over jobs: as named, else by the machine's topology, the CPU that trials
-    /// have shown before the others.
+    /// The CPUs of a curve over jobs: the named ones, else in the order of the machine's topology.
+    /// The CPU that was best in trials comes first.
     ///
     /// # Errors
-    /// A CPU was named that may not be used, or one was named twice.
+    /// A named CPU that may not be used, or that was named twice.
     pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, Fault> {
         let site = &self.workload.site;
         let (roots, time) = (&site.roots, &site.time);
@@ -267,7 +268,7 @@ impl Workbench {
         allowed_cpus(time.world())?.choose(named, order)
     }
 
-    /// What two sessions of one run must share. `program` tells builds of q2c apart.
+    /// Facts that two sessions of one run must share. `program` identifies the build of q2c.
     pub fn identity(&self, cpus: &[CpuId], program: &str) -> Identity {
         let cpus: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
         let cpu_model = self.machine.cpu_model.as_deref();
@@ -290,7 +291,7 @@ fn engines_of(jobs: &[BackgroundSpec]) -> impl Iterator<Item = &EngineSpec> {
     jobs.iter().filter_map(|job| job.engine.as_ref())
 }
 
-/// The clock of a workload: that of a new simulated world, background jobs included, or ours.
+/// The clock of a workload: that of a new simulated world, with its background, or the system's.
 fn time_of(request: &WorkloadRequest, engine: &EngineSpec) -> Result<TimeSource, EngineError> {
     let simulated = engine.simulates().is_some();
     let Some(machine) = request.machine.clone().filter(|_| simulated) else {
@@ -317,7 +318,7 @@ fn machine_of(site: &Site) -> Machine {
     }
 }
 
-/// Checks that no request would be polled for that the block layer may split.
+/// Checks that no job polls for a request that the block layer may split.
 fn check_bs(engine: &EngineSpec, request: &WorkloadRequest, target: &Target) -> Result<(), Fault> {
     let most = target.device.as_ref().and_then(|device| device.unsplit);
     let foreground = request.sizes.iter().map(|&bs| (engine.clone(), bs));

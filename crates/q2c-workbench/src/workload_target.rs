@@ -1,5 +1,5 @@
-//! A workload as it is asked for, and its open target: a file or a device of the kernel, a
-//! simulated device, or a controller that the kernel does not drive.
+//! A requested workload, and its open target: a file or a device of the kernel, a simulated device,
+//! or a controller that the kernel does not drive.
 
 use crate::workload::BackgroundSpec;
 use q2c_engine::engine::EngineError;
@@ -24,12 +24,12 @@ pub fn check_machine(machine: Option<&SimMachine>) -> Result<(), PlanFault> {
     checked.map_err(|error| PlanFault::new("machine", "values in their ranges", error))
 }
 
-/// The workload that a command asks for.
+/// The workload that a command requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadRequest {
     /// The path of a file or device, or the text of a simulated device.
     pub target: String,
-    /// Engine of the foreground; `None` takes the target's, else io_uring.
+    /// Engine of the foreground; `None` means the target's, else io_uring.
     pub engine: Option<EngineSpec>,
     /// Access pattern of the foreground jobs.
     pub pattern: Pattern,
@@ -37,7 +37,7 @@ pub struct WorkloadRequest {
     pub sizes: Vec<Bytes>,
     /// Number of foreground jobs.
     pub jobs: u32,
-    /// CPUs of the foreground jobs, in turn; empty when q2c chooses.
+    /// CPUs of the foreground jobs, used in turn; empty lets q2c choose.
     pub cpus: Vec<CpuId>,
     /// Background jobs. A job without CPUs gets one that has no foreground job.
     pub background: Vec<BackgroundSpec>,
@@ -45,7 +45,7 @@ pub struct WorkloadRequest {
     pub allow_write: Vec<PathBuf>,
     /// Seed of the offsets.
     pub seed: u64,
-    /// The machine of a simulated target, in simulated time; `None` for this one.
+    /// The machine of a simulated target, in simulated time; `None` for the real one.
     pub machine: Option<SimMachine>,
 }
 
@@ -67,15 +67,15 @@ impl WorkloadRequest {
     }
 }
 
-/// Least number of the largest blocks: less would be read from the device's cache.
+/// Fewest largest blocks that a target holds; fewer would be read from the device's cache.
 pub const LEAST_BLOCKS: u64 = 64;
 
-/// The file behind a target, if it has one; it must live as long as the target is in use.
+/// The file of a target, if it has one. It must live as long as the target is in use.
 #[derive(Debug, Default)]
 pub(crate) struct FileBehind {
     id: Option<FileId>,
     write: bool,
-    /// The block device, held open so that nobody else may write it meanwhile.
+    /// The block device, held open so that no one else can write to it meanwhile.
     _held_device: Option<File>,
 }
 
@@ -85,10 +85,10 @@ pub(crate) struct WorkloadTarget {
     pub(crate) facts: Target,
     pub(crate) span: Bytes,
     pub(crate) target_disk: Option<TargetDisk>,
-    /// Tells the target from another one of the same name.
+    /// Distinguishes the target from another one of the same name.
     pub(crate) id: String,
     pub(crate) file: FileBehind,
-    /// Where the engine's commands go instead of to the target that was named.
+    /// The device that gets the engine's commands in place of the named target.
     pub(crate) character_device: Option<PathBuf>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn open_character_device(
 }
 
 impl WorkloadTarget {
-    /// Writing needs leave: the request names the target once more, or it is the scratch file.
+    /// Opens the target. Writing needs its name again in the request, or the scratch file.
     pub(crate) fn open(
         roots: &Roots,
         request: &WorkloadRequest,
@@ -134,7 +134,8 @@ impl WorkloadTarget {
         })
     }
 
-    /// Fits the target to `engine`: NVMe commands go, and alone go, to a character device.
+    /// Fits the target to `engine`. NVMe commands need a character device, which takes nothing
+    /// else.
     pub(crate) fn for_engine(mut self, roots: &Roots, engine: &EngineSpec) -> Result<Self, Fault> {
         let Target { kind, path, .. } = &self.facts;
         let takes_commands = *kind == TargetKind::NvmeGeneric;
@@ -157,7 +158,7 @@ impl WorkloadTarget {
         }
     }
 
-    /// Only its PCI address is known; it gets the size of a simulated target.
+    /// A controller without a kernel driver: only its PCI address is known; its size is assumed.
     pub(crate) fn controller(request: &WorkloadRequest) -> Result<Self, TargetError> {
         let path = PathBuf::from(&request.target);
         if request.pattern.write && !request.allow_write.contains(&path) {

@@ -1,5 +1,5 @@
-//! Late time on this machine's disk: sleeps of a known length, and a polled run to compare with.
-//! Where the block layer cannot be captured the test is a counted skip.
+//! Late time on this machine's disk: sleeps of a known length, and a polled run for comparison. The
+//! test is skipped and counted if the block layer cannot be captured.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 use q2c_engine::Pattern;
@@ -13,11 +13,11 @@ use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use q2c_workbench::workload::{StageId, Stages, Step, Watched, Workload};
 use std::sync::atomic::AtomicBool;
 
-/// A run that nobody stops.
+/// The stop flag of a run, which is never set.
 static GO: AtomicBool = AtomicBool::new(false);
 
 const BS: Bytes = Bytes(4096);
-/// Much longer than a read of 4 KiB takes.
+/// A sleep much longer than a read of 4 KiB, ns.
 const LONG_NS: f64 = 5e6;
 
 fn reads(target: &str, scratch: Option<Scratch>, background: &[&str]) -> Workbench {
@@ -41,7 +41,7 @@ fn on_disk(background: &[&str]) -> (tempfile::TempDir, Workbench) {
     (folder, bench)
 }
 
-/// Runs `method` after a moment of it that does not count.
+/// Runs `method`; the first 50 ms do not count.
 fn run(workload: &Workload, method: &str, ms: u64) -> (Watched, StageId) {
     let mut stages = Stages::default();
     stages.then(Step::By(method.parse().unwrap()), Nanos::from_millis(50));
@@ -51,7 +51,7 @@ fn run(workload: &Workload, method: &str, ms: u64) -> (Watched, StageId) {
     (watched, stage)
 }
 
-/// Late time of `method`; `None` when the test is skipped.
+/// Late time of `method`; `None` if the test is skipped.
 fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
     let workload = workload.beside_the_kernel();
     let capture = match LateCapture::begin(&workload.site, workload.sampler_cpu) {
@@ -68,8 +68,8 @@ fn late(test: &str, workload: &Workload, method: &str) -> Option<LateRun> {
     }
 }
 
-/// Every I/O is matched but those that the capture lost, which are few; and the parts add up to the
-/// mean of U2C that the threads' clocks gave, to 2 %.
+/// Every I/O is matched except the few that the capture lost. The parts add up to the mean U2C by
+/// the threads' clocks within 2 %.
 fn adds_up(run: &LateRun) {
     let numbers = &run.all;
     let ios = numbers.matched + numbers.unmatched.total();
@@ -80,8 +80,8 @@ fn adds_up(run: &LateRun) {
     assert!((sum / alone - 1.0).abs() < 0.02, "{sum}: {run:?}");
 }
 
-/// A sleep that is far too long: the oversleep is the sleep without the time that polling waits for
-/// a completion, and nearly all of it was asked for.
+/// A sleep that is far too long. The oversleep is the sleep less the wait of polling for a
+/// completion, and nearly all of it was asked for.
 #[test]
 fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
     let test = "a_long_sleep_oversleeps_by_what_the_device_did_not_need";
@@ -98,7 +98,7 @@ fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
     let holds = numbers.misses as f64 > 0.9 * numbers.matched as f64;
     assert!(holds, "{numbers:?}");
     let over = numbers.parts.expect("matched").oversleep_ns;
-    // A machine at work may take the CPU for a while; the sleep is long beside that.
+    // Other work may take the CPU for a while, but the sleep is much longer.
     let least = LONG_NS - wait - 0.3 * LONG_NS;
     assert!(over > least, "{over} of {least}, polling waited {wait}");
     assert!(over < LONG_NS, "{numbers:?}");
@@ -110,8 +110,8 @@ fn a_long_sleep_oversleeps_by_what_the_device_did_not_need() {
     assert!(in_intervals as f64 > 0.85 * numbers.matched as f64);
 }
 
-/// A sleep of a microsecond asks for at most that much oversleep, even where the submitting call
-/// returns only after the completion. Whatever else it overslept is a late wake-up.
+/// A sleep of a microsecond asks for at most that much oversleep, even if the submitting call
+/// returns only after the completion. All further oversleep is a late wake-up.
 #[test]
 fn a_short_sleep_asks_for_no_oversleep() {
     let test = "a_short_sleep_asks_for_no_oversleep";
@@ -125,7 +125,7 @@ fn a_short_sleep_asks_for_no_oversleep() {
     assert!(parts.device_ns > 1_000.0, "{parts:?}");
 }
 
-/// With background jobs of depth 8 there are other requests on the device.
+/// With background jobs of depth 8, the device has other requests.
 #[test]
 fn what_else_was_on_the_device_is_counted() {
     let test = "what_else_was_on_the_device_is_counted";

@@ -1,4 +1,4 @@
-//! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused;
+//! Tests of opening a workbench on simulated devices and on a scratch file, of refused requests,
 //! and of the counters of a simulated machine.
 
 use q2c_engine::engines::SimDevice;
@@ -14,7 +14,7 @@ use q2c_workbench::workload::{Stages, Step, Workload};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A run that nobody stops.
+/// The stop flag of a run, which is never set.
 static GO: AtomicBool = AtomicBool::new(false);
 
 /// Random reads of 4 KiB by one job.
@@ -51,7 +51,7 @@ fn a_simulated_device_needs_no_file() {
     assert_eq!(bench.keep_scratch(), None);
 }
 
-/// Jobs on one target have the same simulated device, unless an engine names another one.
+/// Jobs on one target share its simulated device, unless an engine names another one.
 #[test]
 fn foreground_and_background_share_the_device() {
     let background = |engine: &str| format!("{engine}rw=randread,bs=4k,jobs=2,cpus=0");
@@ -78,7 +78,7 @@ fn foreground_and_background_share_the_device() {
     }
 }
 
-/// A background on a simulated device does not need the foreground to be on one.
+/// A background on a simulated device can run beside a foreground on any target.
 #[test]
 fn a_background_has_a_device_beside_any_target() {
     let request = WorkloadRequest {
@@ -96,9 +96,9 @@ fn a_background_has_a_device_beside_any_target() {
     assert_eq!(refused(&absent).exit(), Exit::Input);
 }
 
-/// By interrupts an I/O of 1 ms takes 3.6 us more, and the CPU is busy for the steps, a switch and
-/// the handler: 600 + 1,487 + 1,076 ns. Whoever rests wakes every 50 ms. The thread of a polling
-/// job is at work all the time.
+/// With interrupts an I/O of 1 ms takes 3.6 us more. The CPU is busy for the steps, a switch and
+/// the handler: 600 + 1,487 + 1,076 ns. A resting thread wakes every 50 ms. A polling thread is
+/// busy all the time.
 #[test]
 fn a_stages_counters_are_those_of_its_jobs() {
     let bench = Workbench::open(&Roots::live(), &reads("sim:1ms"), None, &GO).unwrap();

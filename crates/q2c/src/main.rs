@@ -1,4 +1,4 @@
-//! The program `q2c`: the arguments, and the glue between the libraries. It holds nothing else.
+//! The program `q2c`: only the arguments, and the glue between the libraries.
 
 mod args;
 
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     ended.map_or_else(|fault| output::say_fault(&fault), ExitCode::from)
 }
 
-/// What is done where a signal ends the program in the middle of its work.
+/// Cleanup that runs when a signal interrupts the program.
 fn last_deed(message: &str) {
     commands::watch::give_back_the_screen();
     commands::capture::kill_the_command();
@@ -39,8 +39,8 @@ fn last_deed(message: &str) {
     output::say(message);
 }
 
-/// Runs the command. Returns the exit code, which is that of another program where the command ran
-/// one in its place.
+/// Runs the command and returns the exit code. If the command ran another program in its place, it
+/// is that program's code.
 fn dispatch(cli: Cli, signals: &Signals) -> Result<u8, Fault> {
     output::be_verbose(cli.verbose);
     let stop = signals.stop();

@@ -19,25 +19,26 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Most characters of a message that are printed.
 const MOST: usize = 4_000;
 
-/// Prints a message to stderr. A closed stderr is no reason to stop. Messages have names and texts
-/// from files in them, so control characters are shown and not sent to the terminal.
+/// Prints a message to stderr; a closed stderr is ignored. Messages contain names and texts from
+/// files, so control characters are made visible and not sent to the terminal.
 pub(crate) fn say(line: &str) {
     aside(|| {
         writeln!(stderr(), "{}", fitted(shown(line))).ok();
     });
 }
 
-/// Says on stderr with which fault the command ended, and returns the exit code of the process.
+/// Prints the command's fault on stderr, and returns the exit code of the process.
 pub(crate) fn say_fault(fault: &Fault) -> ExitCode {
-    // A fault is one line, whatever names it has in it.
+    // A fault takes one line, whatever names it contains.
     let message = fault.message().replace('\n', "\\n");
     say(&format!("q2c: failed to {message}"));
     ExitCode::from(fault.exit().code())
 }
 
-/// A message in lines that fit the terminal which stderr is. For a file or a pipe it stays as it
+/// Breaks a message into lines that fit the terminal on stderr. For a file or a pipe it stays as it
 /// is, because programs read it by lines.
 pub(crate) fn fitted(message: String) -> String {
     if !stderr().is_terminal() {
@@ -46,8 +47,8 @@ pub(crate) fn fitted(message: String) -> String {
     Screen::new(width_of(stderr()), false).message(&message)
 }
 
-/// A message whose control characters are shown, but for the ends of its lines, and that is cut
-/// where it is very long.
+/// A message with control characters made visible, except for line ends, and cut if it is very
+/// long.
 fn shown(message: &str) -> String {
     let mut chars = message.chars();
     let shown = visible(chars.by_ref().take(MOST));
@@ -57,12 +58,12 @@ fn shown(message: &str) -> String {
     }
 }
 
-/// A text whose control characters are shown, but for the ends of its lines and columns.
+/// A text with control characters made visible, except for line ends and tabs.
 fn visible(text: impl Iterator<Item = char>) -> String {
     with_escapes(text, &['\n', '\t'], |c| c.escape_unicode().to_string())
 }
 
-/// A text with escapes in the place of hidden characters, but for those in `kept`.
+/// Replaces the hidden characters of a text by escapes, except for those in `kept`.
 fn with_escapes(
     text: impl Iterator<Item = char>,
     kept: &[char],
@@ -79,39 +80,39 @@ fn with_escapes(
     escaped
 }
 
-/// Whether a terminal acts on a character instead of showing it. It does so for control characters,
-/// and for those that turn the direction of writing around.
+/// True if a terminal acts on a character instead of showing it: control characters, and those that
+/// change the direction of writing.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON whose strings have hidden characters as escapes, which mean the same to a reader.
+/// JSON with hidden characters in strings as escapes, which mean the same to a parser.
 pub(crate) fn escaped(json: &str) -> String {
     with_escapes(json.chars(), &['\n'], |c| {
         format!("\\u{:04x}", u32::from(c))
     })
 }
 
-/// Tells which recorded service times a simulated device has. Other devices have none.
+/// Reports which recorded service times a simulated device has. Other devices have none.
 pub(crate) fn say_service_times(device: &str, times: Option<&RecordedFacts>) {
     if let Some(times) = times.map(q2c_report::service_times) {
         say(&format!("{device}: service times: {times}"));
     }
 }
 
-/// Prints a result to stdout. It is no failure when the reader has closed the pipe.
+/// Prints a result to stdout. A closed pipe is not a failure.
 pub(crate) fn print(text: &str) -> Result<(), Fault> {
     print_while_read(text).map(|_| ())
 }
 
-/// Prints a part of a longer result to stdout. Returns false when the reader has closed the pipe.
+/// Prints a part of a longer result to stdout. Returns false if the reader has closed the pipe.
 pub(crate) fn print_while_read(text: &str) -> Result<bool, Fault> {
     arrived(writeln!(stdout(), "{}", text.trim_end_matches('\n')))
 }
 
-/// Prints a line of a live view: to stderr where stdout is for the result alone. Returns false when
-/// the reader has closed the pipe.
+/// Prints a line of a live view; `aside` sends it to stderr, if stdout is reserved for the result.
+/// Returns false if the reader has closed the pipe.
 pub(crate) fn print_line(line: &str, aside: bool) -> Result<bool, Fault> {
     if aside {
         say(line);
@@ -120,14 +121,14 @@ pub(crate) fn print_line(line: &str, aside: bool) -> Result<bool, Fault> {
     print_while_read(line)
 }
 
-/// A text that takes the place of the one before on a terminal; elsewhere they follow each other.
+/// A text that replaces its predecessor on a terminal; elsewhere the texts follow each other.
 #[derive(Default)]
 pub(crate) struct Redrawn {
     lines: usize,
 }
 
 impl Redrawn {
-    /// Shows a text. Returns false when the reader has closed the pipe.
+    /// Shows a text. Returns false if the reader has closed the pipe.
     pub(crate) fn show(&mut self, text: &str) -> Result<bool, Fault> {
         let text = text.trim_end();
         let mut wipe = String::new();
@@ -139,8 +140,7 @@ impl Redrawn {
     }
 }
 
-/// Returns whether the text that was written to stdout has arrived. It has not when the reader has
-/// closed the pipe.
+/// True if a text written to stdout arrived; false if the reader has closed the pipe.
 pub(crate) fn arrived(written: io::Result<()>) -> Result<bool, Fault> {
     match written.and_then(|()| stdout().flush()) {
         Ok(()) => Ok(true),
@@ -154,12 +154,12 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Fault> {
     print(&escaped(&json))
 }
 
-/// Prints a result to stdout, for programs if `as_json` is set, else for people.
+/// Prints a result to stdout, as JSON if `as_json` is set, else as a report for people.
 pub(crate) fn show(result: &(impl Serialize + Reported), as_json: bool) -> Result<Exit, Fault> {
     show_as(result, as_json, |screen| result.document().text(screen))
 }
 
-/// The same with a text of its own for people.
+/// Prints a result like [`show`], with `text` as the report for people.
 pub(crate) fn show_as(
     result: &impl Serialize,
     as_json: bool,
@@ -173,14 +173,14 @@ pub(crate) fn show_as(
     Ok(Exit::Done)
 }
 
-/// Prints a value to stdout as a line of JSON, which the reader has at once. Returns false when the
-/// reader has closed the pipe.
+/// Prints a value to stdout as a line of JSON and flushes it. Returns false if the reader has
+/// closed the pipe.
 pub(crate) fn print_json_line(value: &impl Serialize) -> Result<bool, Fault> {
     let line = serde_json::to_string(value).or_exit(Exit::Internal)?;
     print_while_read(&escaped(&line))
 }
 
-/// Prints a table as CSV. A terminal is not sent the control characters that names may have.
+/// Prints a table as CSV. On a terminal, control characters in names are made visible.
 pub(crate) fn print_csv(table: &str) -> Result<(), Fault> {
     if stdout().is_terminal() {
         print(&visible(table.chars()))
@@ -189,13 +189,13 @@ pub(crate) fn print_csv(table: &str) -> Result<(), Fault> {
     }
 }
 
-/// The height of the terminal: `LINES`, else what it says itself, else 24 lines.
+/// The height of the terminal: `LINES`, else the height it reports, else 24 lines.
 pub(crate) fn height() -> u16 {
     extent("LINES", stdout(), |size| size.ws_row, 24)
 }
 
-/// The width of the output, and whether it has colour. Colour is for a terminal alone, and not
-/// where `NO_COLOR` is set.
+/// The width of the output, and whether it has colour. Only a terminal has colour, unless
+/// `NO_COLOR` is set.
 pub(crate) fn screen() -> Screen {
     let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     Screen {
@@ -210,13 +210,12 @@ pub(crate) fn be_verbose(is_asked: bool) {
     VERBOSE.store(is_asked, Relaxed);
 }
 
-/// The width of lines for an output: `COLUMNS`, else that of the terminal which it is, else 120
-/// columns.
+/// The width of lines for an output: `COLUMNS`, else the width of its terminal, else 120 columns.
 fn width_of(output: impl AsFd) -> u16 {
     extent("COLUMNS", output, |size| size.ws_col, 120)
 }
 
-/// The extent that a variable has, else the terminal itself, else the usual one.
+/// The value of a variable, else the terminal's own size, else the default.
 fn extent(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u16) -> u16 {
     let named = std::env::var(variable).ok();
     let named = named.and_then(|text| text.parse().ok());
@@ -224,7 +223,7 @@ fn extent(variable: &str, output: impl AsFd, side: fn(Winsize) -> u16, usual: u1
     named.unwrap_or(if size > 0 { size } else { usual })
 }
 
-/// The time of day, which a result has as its start.
+/// The present Unix time in seconds, for the start of a result.
 pub(crate) fn unix_s() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |since| since.as_secs())
@@ -234,26 +233,26 @@ pub(crate) fn unread(path: &Path, reason: impl Display) -> Fault {
     Fault::input(format!("read {}: {reason}", path.display()))
 }
 
-/// Reads a file that somebody wrote by hand and named on the command line.
+/// Reads a file that a user wrote by hand and named on the command line.
 pub(crate) fn text_of(path: &Path) -> Result<String, Fault> {
     whole_file::read_named_text(path, whole_file::BY_HAND).map_err(|error| unread(path, error))
 }
 
-/// Writes a new file. An existing file is never written over, since it may be anything.
+/// Writes a new file. An existing file is never overwritten, since it may be anything.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     NewFile::make(path)?.write(bytes)
 }
 
-/// A new file that is made before the work whose result it is to hold, so that a name that is taken
-/// or a folder that is not there does not cost the result. It has a hidden name until it is whole,
-/// whatever ends the program. Dropped without [`write`](NewFile::write) it is removed.
+/// A new file, created before the work whose result it will hold. So an existing name or a missing
+/// folder does not cost the result. The file has a hidden name until it is complete, however the
+/// program ends. Dropped without [`write`](NewFile::write), it is removed.
 pub(crate) struct NewFile {
     path: PathBuf,
     file: Temporary,
 }
 
 impl NewFile {
-    /// An existing file is never written over, since it may be anything.
+    /// Creates the file. An existing file is never overwritten, since it may be anything.
     pub(crate) fn make(path: &Path) -> Result<Self, Fault> {
         if path.symlink_metadata().is_ok() {
             let reason = "expected a new name, found an existing file; remove it or name another";
@@ -278,7 +277,7 @@ impl NewFile {
         self.write_and_say("report:", page.as_bytes())
     }
 
-    /// Writes the file, and says behind the word where it is.
+    /// Writes the file, and prints `word` and the file's path.
     pub(crate) fn write_and_say(self, word: &str, bytes: &[u8]) -> Result<(), Fault> {
         let path = self.path.clone();
         self.write(bytes)?;
@@ -286,7 +285,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// Writes the file as a whole, waits until it is on the disk, and gives it its name.
+    /// Writes the complete file, waits until it is on the disk, and gives it its name.
     pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Fault> {
         let written = self.file.write_all(bytes);
         let written = written.and_then(|()| self.file.as_file().sync_all());
@@ -309,7 +308,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A terminal shows neither, and a reader of JSON gets the name as it was.
+    /// A terminal shows neither character, and a JSON parser gets the original name.
     #[test]
     fn hidden_characters_are_shown_and_kept() {
         let name = "a\u{202e}b\u{9b}31mc\u{7}";
@@ -332,7 +331,7 @@ mod tests {
         assert_eq!(count(), 0);
         let late = NewFile::make(&path).unwrap();
         fs::write(&path, "whole").unwrap();
-        // The name was taken meanwhile: the work is not lost.
+        // The name was taken meanwhile, but the result is not lost.
         let refused = late.write(b"other").unwrap_err();
         assert_eq!(refused.exit(), Exit::Usage);
         let (_, kept) = refused.message().split_once("whole as ").unwrap();

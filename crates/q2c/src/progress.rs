@@ -1,6 +1,6 @@
-//! The progress of what is not trials: a line on the terminal that is rewritten and is gone at the
-//! end. Where stderr is no terminal nothing is written. The trials of a run have their own display,
-//! [`q2c_run::runner::progress`].
+//! The progress of work other than trials: a line on the terminal that is rewritten and removed at
+//! the end. Nothing is written if stderr is not a terminal. The trials of a run have their own
+//! display, [`q2c_run::runner::progress`].
 
 use crate::output::fitted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -12,17 +12,18 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The line that is shown now, so that messages are written above it.
+/// The present line of progress, so that messages are written above it.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// Time between two updates of the line.
 const EVERY: Duration = Duration::from_millis(250);
-/// What ends sooner shows no line.
+/// Work that ends sooner shows no line.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A line of progress. It is gone with this value.
+/// A line of progress. Dropping it removes the line.
 pub(crate) struct Line(ProgressBar);
 
 impl Line {
-    /// A line that says what is done and is drawn once, for work that a thread would disturb.
+    /// A line that says what is done. It is drawn once, for work that a thread would disturb.
     pub(crate) fn still(what: &str) -> Self {
         let line = Line::new(ProgressBar::no_length(), "{wide_msg}");
         line.0.set_message(what.to_owned());
@@ -30,15 +31,15 @@ impl Line {
         line
     }
 
-    /// A line that says what is done and for how long already.
+    /// A line that says what is done, and for how long so far.
     pub(crate) fn working(what: &str) -> Self {
         let begun = Instant::now();
         let what = what.to_owned();
         Line::drawn(move || format!("{what}, {} so far", spoken(begun.elapsed().as_secs_f64())))
     }
 
-    /// A line that says how much of the files has been read. `paths` may name what is no file,
-    /// which has no size then.
+    /// A line that says how much of the files has been read. A path in `paths` that is not a file
+    /// counts as size 0.
     pub(crate) fn reading<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let (mut names, mut size) = (Vec::new(), 0);
         for path in paths {
@@ -56,20 +57,20 @@ impl Line {
         })
     }
 
-    /// A line with a bar for so many of `unit`, which [`Line::set`] moves on.
+    /// A line with a bar for `count` items of `unit`, which [`Line::set`] advances.
     pub(crate) fn counting(count: u64, unit: &str) -> Self {
         let style = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{eta}} left");
         Line::new(ProgressBar::new(count), &style)
     }
 
-    /// A line with a bar for so many bytes, which [`Line::set`] moves on.
+    /// A line with a bar for `size` bytes, which [`Line::set`] advances.
     pub(crate) fn of_bytes(what: &str, size: Bytes) -> Self {
         let style =
             format!("{{wide_bar}} {{binary_bytes}} of {{binary_total_bytes}} {what}, {{eta}} left");
         Line::new(ProgressBar::new(size.0), &style)
     }
 
-    /// Shows the line while `work` is done.
+    /// Shows the line while `work` runs.
     pub(crate) fn during<T>(self, work: impl FnOnce() -> T) -> T {
         work()
     }
@@ -78,13 +79,13 @@ impl Line {
         self.0.set_position(done);
     }
 
-    /// Says what is done now, on a line that is [`Line::still`].
+    /// Changes the text of a [`Line::still`] line.
     pub(crate) fn say(&self, what: String) {
         self.0.set_message(what);
         self.0.tick();
     }
 
-    /// A line that is made anew by `text` again and again.
+    /// A line whose text is recomputed by `text` on each tick.
     fn drawn(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Self {
         let line = Line::new(ProgressBar::no_length(), "{line}");
         let begun = Instant::now();
@@ -104,7 +105,7 @@ impl Line {
 
     fn new(bar: ProgressBar, template: &str) -> Self {
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
-        // The templates are built by a test below, so that the default style is never used.
+        // The default style is never used: a test below builds all templates.
         let style = ProgressStyle::with_template(template);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         if let Ok(mut shown) = SHOWN.lock() {
@@ -123,13 +124,13 @@ impl Drop for Line {
     }
 }
 
-/// The progress of trials on stderr, whose lines fit the terminal.
+/// The progress of trials on stderr, with lines that fit the terminal.
 pub(crate) fn of_trials() -> Box<dyn Progress> {
     runner::progress::on_stderr(fitted)
 }
 
-/// Calls `write`, which writes to the terminal, with no line in its way. A signal may call this at
-/// any time, so that it waits for nothing.
+/// Calls `write`, which writes to the terminal, while the line is hidden. A signal may call this at
+/// any time, so it never waits.
 pub(crate) fn aside(write: impl FnOnce()) {
     let shown = SHOWN.try_lock().ok().and_then(|shown| shown.clone());
     match shown {
@@ -138,8 +139,8 @@ pub(crate) fn aside(write: impl FnOnce()) {
     }
 }
 
-/// How much of a reading is done, and how long the rest takes at the speed so far. The sizes of
-/// streams are not known (0), and blktrace's files are not all named.
+/// How much of a file has been read, and how long the rest takes at the present speed. Streams have
+/// an unknown size (0), and some of blktrace's files are not named.
 fn share(what: &str, read: u64, size: u64, took: Duration) -> String {
     let done = Bytes(read >> 20 << 20);
     if read == 0 || size == 0 || read > size {
@@ -162,7 +163,7 @@ mod tests {
             // A quarter in 3 s leaves 9 s for the rest.
             (64, 256, "a.csv: 25 % of 256 MiB, 9.0 s left"),
             (256, 256, "a.csv: 100 % of 256 MiB, 0.0 s left"),
-            // A stream has no size, and what is read twice has less than was read.
+            // A stream has no size, and a file that is read twice is smaller than the bytes read.
             (64, 0, "a.csv: 64 MiB, 3.0 s so far"),
             (512, 256, "a.csv: 512 MiB, 3.0 s so far"),
         ] {

@@ -1,5 +1,5 @@
-//! What a live view hands over beside its screen or its lines: lines of JSON to stdout, and metrics
-//! to whoever asks for them.
+//! Further outputs of a live view: lines of JSON to stdout, and metrics to clients that ask for
+//! them.
 
 use crate::output::{print_json_line, say};
 use clap::Args;
@@ -20,7 +20,7 @@ pub(crate) struct MetricsArgs {
     pub prometheus: Option<SocketAddr>,
 }
 
-/// An address to listen at: a port, with or without a colon before it, is one of the loopback
+/// Parses an address to listen at. A port alone, with or without a colon, means the loopback
 /// address.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text);
@@ -37,8 +37,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 const PATH: &str = "/metrics";
 
-/// Listens for those who ask for metrics, if an address is named, and says on stderr where. They
-/// wait until [`MetricsStream::open`]. An address that cannot be had costs no run so.
+/// Listens for clients of metrics if an address is named, and prints it on stderr. They wait until
+/// [`MetricsStream::open`]. An unusable address thus fails before the run.
 pub(crate) fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fault> {
     let endpoint = address.map(Endpoint::bind).transpose();
     let endpoint = endpoint.or_exit(Exit::Environment)?;
@@ -50,14 +50,14 @@ pub(crate) fn listen(address: Option<SocketAddr>) -> Result<Option<Endpoint>, Fa
 
 pub(crate) struct MetricsStream<M: Metrics> {
     device: String,
-    /// The schema of the lines of JSON; `None` where there are none.
+    /// The schema of the lines of JSON; `None` if there are none.
     schema: Option<&'static str>,
     metrics: Option<(M, Serving)>,
 }
 
 impl<M: Metrics> MetricsStream<M> {
-    /// Begins to serve `metrics`, where something listens. `begin` is called in the thread that
-    /// serves them. With a `schema` there are lines of JSON.
+    /// Starts to serve `metrics` if there is an endpoint. `begin` is called in the serving thread.
+    /// With a `schema` there are lines of JSON.
     pub(crate) fn open(
         device: &str,
         schema: Option<&'static str>,
@@ -78,7 +78,7 @@ impl<M: Metrics> MetricsStream<M> {
         self.schema.is_some() || self.metrics.is_some()
     }
 
-    /// Hands an interval over. Returns false when the reader of the lines has closed the pipe.
+    /// Outputs an interval. Returns false if the reader of the lines has closed the pipe.
     pub(crate) fn tell(&mut self, interval: &M::Interval) -> Result<bool, Fault>
     where
         M::Interval: Serialize,
@@ -94,8 +94,7 @@ impl<M: Metrics> MetricsStream<M> {
     }
 }
 
-/// Prints the result of a live view as its last line. It is no failure when the reader has closed
-/// the pipe.
+/// Prints the result of a live view as its last line. A closed pipe is not a failure.
 pub(crate) fn print_summary(result: &impl Serialize) -> Result<(), Fault> {
     print_json_line(&SummaryLine::new(result)).map(|_| ())
 }

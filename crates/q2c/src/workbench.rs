@@ -1,5 +1,5 @@
-//! Opens the workbench of a measuring command: makes the scratch file, names the target, and tells
-//! the user about it.
+//! Opens the workbench of a measuring command: creates the scratch file, names the target, and
+//! informs the user.
 
 use crate::commands::tune::store;
 use crate::output::{say, say_service_times, unix_s};
@@ -17,7 +17,7 @@ use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is shown while a target is opened. A block device is read from some CPUs for a moment each.
+/// Shown while a target is opened. A block device is then read from some CPUs for a moment each.
 const OPENING: &str = "looking at the target and the machine, for up to 3 s";
 
 /// Opens the workbench, and watches the machine at rest for 1 to 5 s.
@@ -29,7 +29,7 @@ pub(crate) fn open(
     rested(open_without_rest(request, scratch, stop)?, stop)
 }
 
-/// As [`open`], for a command that has interfaces of its own to choose among.
+/// Opens the workbench like [`open`], for a command that chooses among several interfaces.
 pub(crate) fn open_for_interfaces(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
@@ -42,8 +42,8 @@ pub(crate) fn open_for_interfaces(
     rested(bench, stop)
 }
 
-/// Opens the workbench of a command that resumes no run: on the named target, or on a scratch file
-/// that is made now. Without `machine` it is on this machine, which is not watched at rest.
+/// Opens the workbench of a command that resumes no run, on the named target or a new scratch file.
+/// Without `machine` it uses this machine, which is not watched at rest.
 pub(crate) fn open_new(
     command: &str,
     args: &WorkloadArgs,
@@ -64,7 +64,7 @@ pub(crate) fn open_new(
     open(&request, scratch, stop)
 }
 
-/// As [`open`], without the look at the machine at rest.
+/// Opens the workbench like [`open`], without watching the machine at rest.
 pub(crate) fn open_without_rest(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
@@ -74,8 +74,8 @@ pub(crate) fn open_without_rest(
     announce(opened(request, scratch, stop).map_err(not_opened)?)
 }
 
-/// The machine that `target` is measured on: a simulated one where the target is simulated, unless
-/// real time is asked for; `None` for this machine.
+/// The machine on which `target` is measured: a simulated one for a simulated target, unless real
+/// time is requested. `None` for this machine.
 pub(crate) fn machine(
     args: &MachineArgs,
     target: &str,
@@ -91,8 +91,8 @@ pub(crate) fn machine(
     machine_unless(real, args)
 }
 
-/// The machine that the options name; `None` for this machine. `real` tells, behind the words "use
-/// --machine with", why nothing is simulated.
+/// The machine that the options name; `None` for this machine. `real` says why nothing is
+/// simulated, and continues the words "use --machine with".
 pub(crate) fn machine_unless(
     real: Option<String>,
     args: &MachineArgs,
@@ -124,7 +124,7 @@ fn here() -> Result<SimMachine, Fault> {
     simulated.check().map(|()| simulated).or_exit(Exit::Input)
 }
 
-/// Refuses an engine that needs a file for a target that is a simulated device.
+/// Refuses an engine that needs a file if the target is a simulated device.
 fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     let target = &request.target;
     let target_engine = target.parse::<EngineSpec>();
@@ -139,7 +139,7 @@ fn check_engine(request: &WorkloadRequest) -> Result<(), Fault> {
     )))
 }
 
-/// As [`open_without_rest`], for a command that makes no scratch file.
+/// Opens the workbench like [`open_without_rest`], for a command without a scratch file.
 pub(crate) fn open_named(request: &WorkloadRequest, stop: &AtomicBool) -> Result<Workbench, Fault> {
     announce(opened(request, None, stop)?)
 }
@@ -161,7 +161,7 @@ fn opened(
     Workbench::open(&Roots::live(), request, scratch, stop)
 }
 
-/// Tells of the workbench what the command line does not say.
+/// Reports facts of the workbench that the command line does not contain.
 fn announce(bench: Workbench) -> Result<Workbench, Fault> {
     if let Some(device) = &bench.character_device {
         let engine = &bench.workload.engine;
@@ -171,8 +171,8 @@ fn announce(bench: Workbench) -> Result<Workbench, Fault> {
     Ok(bench)
 }
 
-/// Tells on which simulated machine a run is, or which CPU its first job got and what the others
-/// would have given.
+/// Reports the simulated machine of a run; or the CPU of its first job, and the IOPS of the other
+/// candidates.
 pub(crate) fn tell_place(bench: &Workbench) {
     if let Some(world) = bench.workload.site.time.world() {
         let SimMachine { name, cpus, .. } = world.machine();
@@ -184,7 +184,7 @@ pub(crate) fn tell_place(bench: &Workbench) {
     lines.iter().for_each(|line| say(line));
 }
 
-/// Tells the recorded service times of the target and of the background's simulated devices.
+/// Reports the recorded service times of the target and of the background's simulated devices.
 fn tell_service_times(bench: &Workbench) -> Result<(), Fault> {
     let (target, workload) = (&bench.target, &bench.workload);
     say_service_times(&target.path, target.service_times.as_ref());
@@ -207,7 +207,7 @@ fn rested(mut bench: Workbench, stop: &AtomicBool) -> Result<Workbench, Fault> {
     Ok(bench)
 }
 
-/// Makes the scratch file of `--scratch` in the folder for runs; `None` without that option.
+/// Creates the scratch file of `--scratch` in the folder for runs; `None` without that option.
 pub(crate) fn scratch(
     size: Option<Bytes>,
     run: &RunArgs,
@@ -246,7 +246,7 @@ pub(crate) fn scratch(
     made.map(Some).map_err(not_made)
 }
 
-/// CPUs by their numbers; `None` where none is named, for the order of the machine.
+/// The named CPUs; `None` if none is named, which means the machine's order.
 pub(crate) fn named_cpus(cpus: &[u32]) -> Option<Vec<CpuId>> {
     (!cpus.is_empty()).then(|| cpus.iter().copied().map(CpuId).collect())
 }
@@ -268,8 +268,8 @@ pub(crate) fn cpus_without_target(
     allowed.choose(named, order)
 }
 
-/// The failure of a scratch file. It is an output that q2c makes, so that a folder which does not
-/// take it is no unfit target.
+/// The failure of a scratch file. It is an output that q2c creates, so an unusable folder does not
+/// count as an unfit target.
 fn not_made(error: TargetError) -> Fault {
     let output = match &error {
         TargetError::Call { source, .. } => Some(Exit::of_output(source)),
@@ -280,7 +280,7 @@ fn not_made(error: TargetError) -> Fault {
     fault.with_exit(exit)
 }
 
-/// The text of the target: the path of the scratch file, else as it was named.
+/// The text of the target: the path of the scratch file, else the given name.
 pub(crate) fn target(
     command: &str,
     named: Option<&str>,

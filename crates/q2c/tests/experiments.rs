@@ -1,8 +1,8 @@
-//! All built-in experiments in one run, in small: each ends in a verdict for each claim, or in a
-//! reason why there is none.
+//! Runs all built-in experiments in small. Each claim gets a verdict, or a reason why there is
+//! none.
 //!
-//! A test program of its own: its trials use all CPUs and a disk, and cargo runs one program after
-//! the other.
+//! This is a separate test program, since its trials use all CPUs and a disk. Cargo runs test
+//! programs one after the other.
 
 use q2c_testkit::strict_json;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 const VERDICTS: [&str; 4] = ["holds", "does-not-hold", "undecided", "cannot-judge"];
 const BASES: [&str; 2] = ["measured", "predicted"];
 
-/// Runs `q2c reproduce` in `folder`. Returns its result, and what it said.
+/// Runs `q2c reproduce` in `folder`. Returns its result and its messages.
 fn reproduce(folder: &Path, arguments: &[&str]) -> (Value, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
         .arg("reproduce")
@@ -48,7 +48,7 @@ fn names(object: &Value) -> BTreeSet<&str> {
     experiments.map(|one| field(one, "name")).collect()
 }
 
-/// What is wrong with a claim of an experiment that was run; `None` where nothing is.
+/// What is wrong with a claim of a finished experiment; `None` if it is right.
 fn wrong(claim: &Value) -> Option<String> {
     let (verdict, reason) = (field(claim, "verdict"), field(claim, "why"));
     if !VERDICTS.contains(&verdict) || !BASES.contains(&field(claim, "basis")) {
@@ -65,8 +65,8 @@ fn wrong(claim: &Value) -> Option<String> {
     if reason.contains("could not be run") {
         return Some(reason.to_owned());
     }
-    // One trial decides nothing, so every claim needs a reason, and those that have a verdict at
-    // all have figures.
+    // One trial decides nothing, so every claim needs a reason. A claim with any verdict needs
+    // figures.
     match verdict {
         "cannot-judge" | "undecided" if reason.is_empty() => Some("no reason".to_owned()),
         "holds" | "does-not-hold" => Some("decided by one trial".to_owned()),
@@ -77,7 +77,7 @@ fn wrong(claim: &Value) -> Option<String> {
 
 #[test]
 fn every_experiment_ends_in_verdicts_or_reasons() {
-    // The scratch file has to lie on a disk.
+    // The scratch file must be on a disk.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (list, _) = reproduce(folder.path(), &["--list"]);
     let (result, said) = reproduce(

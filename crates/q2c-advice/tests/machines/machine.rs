@@ -9,7 +9,7 @@ use q2c_sim::{Drive, LaneRecording, SimOutcome, Waiting, simulate};
 
 pub(crate) const CPUS: [CpuId; 1] = [CpuId(0)];
 const STEP_NS: f64 = 5e6;
-/// As the tool's trials: settling, then parts with polled slices between them.
+/// As in the tool's trials: settling, then parts with polled slices between them.
 const SETTLE_NS: f64 = 250e6;
 const PART_NS: f64 = 60e6;
 const SLICE_NS: f64 = 40e6;
@@ -22,10 +22,10 @@ pub(crate) struct DriftingMachine {
     pub latency: f64,
     sigma: f64,
     submit: f64,
-    /// Standard deviation, correlation time in ns, and state, of a fast and a slow drift.
+    /// Of a fast and a slow drift: standard deviation, correlation time in ns, and present state.
     drift: [(f64, f64, f64); 2],
-    /// A second state from time to time: the mean length of each, ns, the present one, and the
-    /// share of the latency that half of the I/Os have in the second.
+    /// A second state from time to time: the mean length of each state in ns, which is present, and
+    /// the share of the latency that half of the I/Os have in the second state.
     states: Option<Episodes>,
     pub truth: CostModel,
     pub calibrated: CostModel,
@@ -290,7 +290,7 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     }
 }
 
-/// As some minutes ago: one number for the added latency, and every cost a little off.
+/// Costs as calibrated some minutes ago: constant added latency, and every cost a little off.
 fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
     let mut off = |sd: f64| 1.0 + sd * rng.normal();
     let cpu = off(0.1);

@@ -1,4 +1,4 @@
-//! How much the answer loses against the best by brute force, on machines of known truth.
+//! How much the answer loses against the best found by brute force, on machines of known truth.
 
 mod machine;
 mod truth;
@@ -83,7 +83,7 @@ fn before_and_now(seeds: std::ops::Range<u64>) -> [RegretSummary; 3] {
     ]
 }
 
-/// Reached and wanted figures are in docs/journal/2026-11-22-verdicts.md.
+/// The reached and wanted figures are in docs/journal/2026-11-22-verdicts.md.
 fn check([before, now, _hasty]: &[RegretSummary; 3]) {
     assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
     assert!(now.regret[0] < before.regret[0]);
@@ -105,7 +105,7 @@ fn the_answer_is_near_the_true_best_on_all_machines() {
     check(&before_and_now(ALL));
 }
 
-/// A tenth of the time half of the I/Os are fast. Most trials of a method do not see it.
+/// In a tenth of the time half of the I/Os are fast. Most trials of a method miss that state.
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn a_rare_state_is_not_missed() {
@@ -113,8 +113,8 @@ fn a_rare_state_is_not_missed() {
     tell("in two states", &scores);
 }
 
-/// Judged over five seconds a minute later: on a device that drifts no method stays the best, so an
-/// answer is compared with its own minute.
+/// Answers are compared over five seconds, a minute later. On a device that drifts no method stays
+/// the best, so an answer is also compared within its own minute.
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn what_was_best_a_minute_ago() {
@@ -131,7 +131,7 @@ fn what_was_best_a_minute_ago() {
     tell("the truth of a minute ago", &scores);
 }
 
-/// Orders depend on recordings and trials alone, so a run that is resumed gets the same orders.
+/// Orders depend only on recordings and trials, so a resumed run gets the same orders.
 #[test]
 fn the_same_trials_give_the_same_orders() {
     let answer = || format!("{:?}", refereed(5));

@@ -1,4 +1,4 @@
-//! The truth about a machine by brute force over the grid, and the tool's answer for it.
+//! The truth about a machine, found by brute force over the grid, and the tool's answer for it.
 
 use crate::machine::{CPUS, DriftingMachine};
 use q2c_advice::{FLOOR, Goal, Referee, RefereeQuestion, SimulationInputs, WORTH};
@@ -18,7 +18,7 @@ pub(crate) struct MachineTruth {
     cost: CostModel,
     poll: SimOutcome,
     pub floor: f64,
-    /// Best KIOPS/core over polling's of all that keep the floor, polling included.
+    /// The best KIOPS/core over polling's among all that keep the floor, polling included.
     pub best: f64,
     pub best_is: (String, f64),
     pub room: bool,
@@ -94,9 +94,9 @@ pub(crate) struct AnswerScore {
     pub seed: u64,
     pub verdict: Verdict,
     pub chosen: String,
-    /// Share of KIOPS/core lost against the true best method that keeps the floor.
+    /// Share of KIOPS/core lost against the truly best method that keeps the floor.
     pub regret: f64,
-    /// True IOPS of the answer over polling's.
+    /// True IOPS of the answer, relative to polling.
     pub iops: f64,
     pub per_core: f64,
     pub best: f64,
@@ -202,7 +202,7 @@ fn within(mut machine: DriftingMachine, most: u32) -> AnswerScore {
 
 const TRIALS_NS: f64 = 20e9;
 
-/// Answers by the simulation on the first recording alone, as the tool did before it had a referee.
+/// Answers by simulation of the first recording only, as the tool did before it had a referee.
 pub(crate) fn by_simulation_alone(seed: u64) -> AnswerScore {
     let mut machine = DriftingMachine::new(seed);
     let setting = setting(&mut machine);

@@ -1,26 +1,26 @@
-//! The requests of a device by thread and by time, and the join of one I/O with them.
+//! Requests of a device by thread and by time, and the join of an I/O with its requests.
 
 use q2c_model::{Op, U2cParts};
 use q2c_trace::recording::Recorded;
 use q2c_trace::span::NONE;
 use std::collections::HashMap;
 
-/// A request of the block layer. Times are ns of CLOCK_MONOTONIC, [`NONE`] where not seen.
+/// A request of the block layer. Times are ns of CLOCK_MONOTONIC, [`NONE`] if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceRequest {
-    /// Thread that queued it.
+    /// Thread that queued the request.
     pub tid: u32,
     /// Its operation.
     pub op: Op,
-    /// Whether another one's request carried it after a merge. Its bytes count, it does not.
+    /// True if it was merged into another request. It then counts with its bytes, not as a request.
     pub carried: bool,
     /// Length, bytes.
     pub bytes: u64,
-    /// When it was queued (Q).
+    /// When the request was queued (Q).
     pub queue_ns: u64,
-    /// When it was handed to the driver (D).
+    /// When the request was handed to the driver (D).
     pub issue_ns: u64,
-    /// When the driver completed it (C).
+    /// When the driver completed the request (C).
     pub end_ns: u64,
 }
 
@@ -47,46 +47,46 @@ fn is_whole(request: &DeviceRequest) -> bool {
 pub struct UserIo {
     /// Its operation.
     pub op: Op,
-    /// Bytes that it moved.
+    /// Bytes that the I/O moved.
     pub bytes: u64,
-    /// Time just before the submission.
+    /// When the submission started.
     pub submit_ns: u64,
-    /// When the submitting call returned; `None` where submission and waiting were one call.
+    /// When the submitting call returned; `None` if one call submits and waits.
     pub submit_end_ns: Option<u64>,
-    /// The sleep; `None` where the thread did not sleep.
+    /// The sleep; `None` if the thread did not sleep.
     pub sleep: Option<Sleep>,
-    /// Time of the reaping.
+    /// When the thread reaped the completion.
     pub reap_ns: u64,
-    /// Whether the first poll after the wake-up found the completion.
+    /// True if the first poll after the wake-up found the completion.
     pub missed: bool,
 }
 
 /// The sleep of a thread for one I/O. Times are ns of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleep {
-    /// When the sleep asked was over.
+    /// When the sleep should have ended: its start plus the sleep asked.
     pub due_ns: u64,
-    /// When the thread was awake.
+    /// When the thread was awake again.
     pub woke_ns: u64,
 }
 
 /// An I/O that was joined with its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinedIo {
-    /// The parts of its U2C.
+    /// The parts of U2C, which add up to it, ns.
     pub parts: U2cParts<u64>,
-    /// When its last request completed.
+    /// When the last of its requests completed.
     pub end_ns: u64,
-    /// When it was reaped.
+    /// When the I/O was reaped.
     pub reap_ns: u64,
-    /// Whether it is a miss.
+    /// True if the first poll after the wake-up found the completion.
     pub missed: bool,
     /// Other requests that the device had at `end_ns`, and their bytes.
     pub beside: (u64, u64),
 }
 
 impl JoinedIo {
-    /// From the completion, or the call's return where that came later, to the wake-up, ns.
+    /// From the completion, or the later return of the call, to the wake-up, ns.
     pub(crate) fn late_ns(&self) -> u64 {
         self.parts.oversleep_ns + self.parts.wakeup_ns
     }
@@ -95,22 +95,22 @@ impl JoinedIo {
 /// Why an I/O was not joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// Its thread queued no request of its operation while it was under way.
+    /// The thread queued no request of this operation while the I/O was under way.
     NoRequest,
-    /// The requests moved other bytes.
+    /// The requests moved more or fewer bytes than the I/O.
     OtherBytes,
-    /// A request has no time of hand-over or completion.
+    /// A request has no time of hand-over (D) or of completion (C).
     NoTimes,
     /// Submission, hand-over and completion are not in this order.
     OutOfOrder,
-    /// The completion lies behind the reaping.
+    /// The completion is later than the reaping.
     CompletedAfterReap,
 }
 
-/// Requests of one device, in the orders in which they are looked for.
+/// Requests of one device, sorted for each kind of look-up.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// By the time queued, for each thread.
+    /// Each thread's requests, in the order of queueing.
     by_thread: HashMap<u32, Vec<DeviceRequest>>,
     issued: Passed,
     ended: Passed,
@@ -135,14 +135,14 @@ impl Requests {
         }
     }
 
-    /// Number and bytes of the requests handed over by then; one that completes then is complete.
+    /// Number and bytes of the requests on the device. One that completes at `at_ns` has left it.
     pub(crate) fn on_device(&self, at_ns: u64) -> (u64, u64) {
         let (issued, ended) = (self.issued.until(at_ns), self.ended.until(at_ns));
         let requests = issued.0.saturating_sub(ended.0);
         (requests, issued.1.saturating_sub(ended.1))
     }
 
-    /// Joins an I/O with its requests: those of its operation that its thread queued between its
+    /// Joins an I/O with the requests of its operation that its thread queued between its
     /// submission and its reaping. The thread must have no other I/O of this operation under way.
     pub fn join(&self, tid: u32, io: &UserIo) -> Result<JoinedIo, Mismatch> {
         let (first_issue, end_ns) = self.handled(tid, io)?;
@@ -152,9 +152,9 @@ impl Requests {
         if end_ns > io.reap_ns {
             return Err(Mismatch::CompletedAfterReap);
         }
-        // No sleep can be too long before it has begun.
+        // The thread cannot oversleep before the submitting call has returned.
         let free_ns = io.submit_end_ns.map_or(end_ns, |back| back.max(end_ns));
-        // A thread that woke before the completion had to look for it, so it was not late.
+        // A thread that woke before the completion still had to wait for it, so it was not late.
         let late = io.sleep.filter(|sleep| sleep.woke_ns > free_ns);
         let found_ns = late.map_or(free_ns, |sleep| sleep.woke_ns);
         let reap_ns = io.reap_ns.checked_sub(found_ns);
@@ -176,7 +176,7 @@ impl Requests {
         })
     }
 
-    /// The first hand-over and the last completion of an I/O's requests.
+    /// The first hand-over and the last completion of an I/O's requests, ns.
     fn handled(&self, tid: u32, io: &UserIo) -> Result<(u64, u64), Mismatch> {
         let of_thread = self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice);
         let from = of_thread.partition_point(|r| r.queue_ns < io.submit_ns);
@@ -198,7 +198,7 @@ impl Requests {
     }
 }
 
-/// Instants in order, each with the number and the bytes of the requests that passed it by then.
+/// Instants in rising order, each with the sums (requests, bytes) up to and including it.
 #[derive(Clone, Debug, Default)]
 struct Passed {
     at: Vec<u64>,

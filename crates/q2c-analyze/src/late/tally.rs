@@ -7,7 +7,7 @@ use q2c_result::late::{
     LateInterval, LateNumbers, Miss, MissLateness, OnDevice, Slowest, Unmatched,
 };
 
-/// The slowest I/Os: one of so many.
+/// The slowest I/Os are one in this many: the slowest 1 %.
 const SLOWEST: usize = 100;
 
 /// Running sums over I/Os. Sums of several lanes or intervals can be added.
@@ -20,13 +20,13 @@ pub struct LateSums {
     misses: u64,
     misses_in_time: u64,
     miss_late_ns: u64,
-    /// Number and bytes on the device, summed over the misses.
+    /// Requests on the device and their bytes, each summed over the misses.
     beside_misses: (u64, u64),
     beside_others: (u64, u64),
 }
 
 impl LateSums {
-    /// Adds an I/O.
+    /// Counts an I/O, or the reason why it was not joined.
     pub fn add(&mut self, joined: &Result<JoinedIo, Mismatch>) {
         match joined {
             Ok(io) => self.add_matched(io),
@@ -82,7 +82,7 @@ impl LateSums {
     }
 }
 
-/// The joined I/Os of one run in intervals of one length, by the time of their reaping.
+/// Sums over one run, and over each interval of it, by the time at which an I/O was reaped.
 #[derive(Clone, Debug)]
 pub struct LateTally {
     begin_ns: u64,
@@ -93,7 +93,7 @@ pub struct LateTally {
 }
 
 impl LateTally {
-    /// I/Os behind the last whole interval count in the sums of the run alone.
+    /// I/Os after the last complete interval count in the sums of the run only.
     pub fn new(begin_ns: u64, length_ns: u64, interval_ns: u64) -> Self {
         let interval_ns = interval_ns.max(1);
         LateTally {
@@ -157,7 +157,7 @@ impl LateTally {
         })
     }
 
-    /// Misses in the order in which they were added; of more than `most` every n-th.
+    /// The misses in the order of adding. If there are more than `most`, only every n-th is kept.
     pub fn misses_kept(&self, most: usize) -> Vec<Miss> {
         let every = self.misses().count().div_ceil(most.max(1)).max(1);
         let kept = self.misses().step_by(every);

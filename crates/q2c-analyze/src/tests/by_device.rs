@@ -17,7 +17,7 @@ fn by_device(spans: &[Span]) -> Vec<Vec<Span>> {
     parts.chain([Vec::new()]).collect()
 }
 
-/// Adds two of the parts at random until one is left.
+/// Merges random pairs of parts until one is left.
 fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     let mut order = order.iter().cycle().copied();
     let mut next = |count: usize| share(count, order.next().expect("not empty"));
@@ -29,7 +29,7 @@ fn added(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     sent(&parts.remove(0))
 }
 
-/// What needs the I/Os of all devices in their common order.
+/// The figures that need the I/Os of all devices in one order.
 const COMMON: [InexactFigure; 4] = [
     InexactFigure::MostInFlight,
     InexactFigure::Activity,
@@ -40,7 +40,7 @@ const COMMON: [InexactFigure; 4] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
-    /// All but four figures are those of one pass. The four are exact for one device alone.
+    /// All figures but four equal those of one pass. The four are exact for a single device only.
     #[test]
     fn devices_add_up_in_any_order(
         spans in trace(true),
@@ -65,7 +65,7 @@ proptest! {
         }
     }
 
-    /// Parts of each device and of each third of the time: first by time, then by device.
+    /// Parts of each device and third of the time: joined by time first, then by device.
     #[test]
     fn devices_by_time_add_up(
         spans in trace(false),
@@ -104,7 +104,7 @@ fn what_several_devices_do_not_tell_is_none() {
     let both = one.clone().merge_devices(other.clone());
     let result = finished(both.expect("two devices"));
     assert_eq!((result.in_flight.most, result.activity), (None, None));
-    // 3 * 50 ns in flight over the 70 ns from 10 to 80.
+    // 3 * 50 ns in flight, over the 70 ns from 10 to 80.
     assert_eq!(result.in_flight.integral_ns, 150);
     assert!((result.in_flight.mean.unwrap() - 150.0 / 70.0).abs() < 1e-12);
     let reasons = result.inexact.iter().map(|mark| (mark.reason, mark.joins));

@@ -1,4 +1,4 @@
-//! Parts of a trace's time.
+//! Analyses of successive parts of a trace, joined, equal the analysis of the whole.
 
 use super::made::{share, trace};
 use super::oracle::Walked;
@@ -9,7 +9,7 @@ use q2c_model::Layer;
 use q2c_result::analyze::InexactFigure;
 use q2c_trace::Span;
 
-/// The I/Os between cuts at random places; some of the parts are empty.
+/// Cuts the I/Os at random places; some of the parts are empty.
 fn cut<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
     let places = cuts.iter().map(|cut| share(spans.len() + 1, *cut));
     let mut places: Vec<usize> = places.chain([0, spans.len()]).collect();
@@ -18,7 +18,7 @@ fn cut<'a>(spans: &'a [Span], cuts: &[u32]) -> Vec<&'a [Span]> {
     pairs.map(|pair| &spans[pair[0]..pair[1]]).collect()
 }
 
-/// The analyses of parts; `heads` are the most that later parts keep of their first I/Os, in turn.
+/// Analyses parts. `heads` are, in turn, the most first I/Os that each later part keeps.
 pub(super) fn parts(parts: &[&[Span]], heads: &[usize]) -> Vec<Analyzer> {
     let one = |(at, spans): (usize, &&[Span])| {
         let new = match at {
@@ -30,7 +30,7 @@ pub(super) fn parts(parts: &[&[Span]], heads: &[usize]) -> Vec<Analyzer> {
     parts.iter().enumerate().map(one).collect()
 }
 
-/// Joins neighbours at random until one is left; some travel to another process in between.
+/// Joins random neighbours until one is left. Some are serialised and restored in between.
 fn joined(mut parts: Vec<Analyzer>, order: &[u32]) -> Analyzer {
     let mut order = order.iter().cycle();
     while parts.len() > 1 {
@@ -54,7 +54,7 @@ fn analyze_whole(spans: &[Span]) -> Analyzer {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
-    /// With short traces all that a later part does not know is in its head.
+    /// In a short trace, a part's head holds everything that depends on earlier parts.
     #[test]
     fn parts_are_the_whole(
         spans in prop_oneof![trace(false), trace(true)],
@@ -66,7 +66,7 @@ proptest! {
         prop_assert_eq!(left, []);
     }
 
-    /// With short heads most of a part is analysed before it is known what was in flight before.
+    /// With short heads, most of a part is analysed before it is known what was in flight earlier.
     #[test]
     fn what_is_not_exact_is_named(
         spans in prop_oneof![trace(false), trace(true)],
@@ -78,7 +78,7 @@ proptest! {
         same_but_for_the_inexact(finished(merged), finished(analyze_whole(&spans)));
     }
 
-    /// The number in flight is exact however long I/Os last, as long as they come in order.
+    /// If I/Os come in order, the largest number in flight is exact, however long they last.
     #[test]
     fn in_order_the_most_in_flight_is_exact(
         spans in trace(false),
@@ -86,7 +86,7 @@ proptest! {
         order in prop::collection::vec(any::<u32>(), 1..8),
         heads in prop::collection::vec(0..12usize, 1..4),
     ) {
-        // What is in flight is in order when every I/O has its begin.
+        // The I/Os in flight are in order if every I/O has its begin.
         let known = |span: &&Span| span.begin_ns != u64::MAX;
         let spans: Vec<Span> = spans.iter().filter(known).copied().collect();
         let merged = finished(joined(parts(&cut(&spans, &cuts), &heads), &order));

@@ -1,4 +1,4 @@
-//! What ends the exactness of figures, by hand.
+//! Conditions under which figures become inexact, on hand-made I/Os.
 
 use super::stored::read;
 use super::{fed, finished, same_but_for_the_inexact};
@@ -27,8 +27,8 @@ fn mark(figure: InexactFigure, reason: InexactReason, joins: u64) -> Inexact {
     }
 }
 
-/// One I/O lasts from 0 to 1,000. Others come each 10 ns from 100 on and take 5 ns. Four of them
-/// are in the head, at whose end it is not known that the long one lasts on.
+/// One I/O lasts from 0 to 1,000. From 100 on, others come every 10 ns and take 5 ns. Four of them
+/// are in the head, at whose end it is unknown that the long one is still in flight.
 #[test]
 fn an_io_that_lasts_beyond_the_head_is_told() {
     let mut long = read(0, 0, 1_000);
@@ -41,11 +41,11 @@ fn an_io_that_lasts_beyond_the_head_is_told() {
     assert_eq!(result.inexact, expected);
     assert_eq!(result.in_flight.most, Some(2));
     assert_eq!(result.in_flight.integral_ns, 1_000 + 39 * 5);
-    // With all of them in the head nothing is left to say.
+    // If all of them are in the head, all figures are exact.
     let result = with_long(40);
     assert_eq!(result.inexact, []);
     assert_eq!(result.activity.expect("it is known").idle_ns, 0);
-    // The queue of the long one had requests of its own; those of one queue are told, too.
+    // Above, the long I/O had its own queue. On the queue of the others, the tags are inexact too.
     let same_queue = Span { hctx: 0, ..long };
     let result = joined(first(&[same_queue]), later(&short, 4));
     let tags = mark(InexactFigure::Tags, InexactReason::LongIo, 1);
@@ -60,8 +60,8 @@ fn of_processes(pids: std::ops::Range<u32>) -> Vec<Span> {
     pids.map(one).collect()
 }
 
-/// 512 processes have a group. A later part with fewer is exact, although both together have more:
-/// which come first is known. One that has others itself is not.
+/// There are groups for 512 processes. A later part with fewer is exact, even if both together have
+/// more, because the first 512 are known. A later part with `others` of its own is not exact.
 #[test]
 fn groups_are_exact_until_a_later_part_has_too_many() {
     let ios = of_processes(0..1_500);
@@ -81,7 +81,7 @@ fn groups_are_exact_until_a_later_part_has_too_many() {
     assert_eq!(count(&result.groups["process"]), 1_500);
 }
 
-/// The excerpt has 96 I/Os before the slowest and 96 behind it, wherever the trace is cut.
+/// The excerpt has 96 I/Os before and 96 after the slowest, wherever the trace is cut.
 #[test]
 fn the_slowest_stands_among_its_neighbours() {
     let cuts = [500, 530, 600, 601, 650, 697].map(|cut| (600, cut));
@@ -90,7 +90,7 @@ fn the_slowest_stands_among_its_neighbours() {
         let ios = (0..900).map(|n| read(n, 10 * n, 10 * n + took(n)));
         let ios: Vec<Span> = ios.collect();
         let (one, two) = ios.split_at(cut);
-        // A third part cuts the I/Os behind once more.
+        // A third part cuts the I/Os after the slowest once more.
         let (two, three) = two.split_at(two.len() / 20);
         for head in [0, 20, 500] {
             let both = first(one).then(later(two, head)).expect("one layer");
@@ -105,7 +105,7 @@ fn the_slowest_stands_among_its_neighbours() {
     }
 }
 
-/// Eight jobs on a queue of four requests of 100 ns: at almost any time all are in use.
+/// Eight jobs on a queue of four requests of 100 ns: nearly always, all four are in use.
 fn exhausted() -> Vec<Span> {
     let (mut free, mut ready) = ([0u64; 4], [0u64; 8]);
     let mut spans = Vec::new();
@@ -119,7 +119,7 @@ fn exhausted() -> Vec<Span> {
                 ..read(8 * round + job, *at, getrq + 100)
             });
             *request = getrq + 100;
-            // Every other round begins with a pause, in which requests become free.
+            // Every other round begins with a pause in which requests become free.
             *at = getrq + 120 + round % 2 * (30 * job);
         }
     }
@@ -142,7 +142,7 @@ fn waits_for_requests_go_on_over_a_cut() {
     }
 }
 
-/// The second part begins at 50, before the last I/O of the first one at 60.
+/// The second part begins at 50, before the first part's last I/O at 60.
 #[test]
 fn parts_out_of_order_are_told() {
     let one = [read(0, 0, 10), read(1, 60, 70)];
@@ -159,11 +159,11 @@ fn parts_out_of_order_are_told() {
     assert_eq!(figures, order);
     let mut marks = result.inexact.iter();
     assert!(marks.all(|mark| mark.reason == InexactReason::Order));
-    // With the I/Os in its head, the part before goes on as one pass does.
+    // The head holds all I/Os of the second part, so the first part continues as one pass does.
     assert_eq!(joined(first(&one), later(&two, 3)).inexact, []);
 }
 
-/// The first part knows when the trace begins, and a later one does not.
+/// Only the first part knows when the trace begins.
 #[test]
 fn the_excerpt_of_a_window_is_that_of_the_first_part() {
     let mut one = Analyzer::new(Layer::Block);

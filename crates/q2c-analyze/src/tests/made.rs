@@ -1,4 +1,4 @@
-//! Random I/Os, as traces have them and as they do not.
+//! Random I/Os, both those that real traces have and those that they do not have.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,29 +14,29 @@ struct GeneratedIo {
     bytes: u64,
     who: [u32; 3],
     merged: bool,
-    /// Units since the I/O before.
+    /// Time units since the I/O before.
     after: u64,
-    /// Units from one event to the next: G, I, D, C.
+    /// Time units from each event to the next one: G, I, D, C.
     steps: [u64; 4],
-    /// Which of Q, G, I, D, C the trace lacks.
+    /// True for each of Q, G, I, D, C that the trace lacks.
     lacks: [bool; 5],
     error: bool,
-    /// Units by which its events are earlier than its place tells.
+    /// Time units by which its events are earlier than its place in the trace.
     early: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Manner {
-    /// All kinds of I/Os, of which some lack events and some take long.
+    /// All kinds of I/Os: some lack events and some take long.
     Any,
-    /// Short I/Os with pauses between them, many of them of no length.
+    /// Short I/Os with pauses between them; many take no time at all.
     Calm,
-    /// I/Os of one device and one queue that wait for their requests.
+    /// I/Os of one device and one queue which wait for a request.
     Waiting,
 }
 
 impl Manner {
-    /// Units from Q to G, and from each of the others to the next.
+    /// Time units from Q to G, and from each later event to the next.
     fn steps(self) -> [BoxedStrategy<u64>; 4] {
         let any = || prop_oneof![4 => 0..3u64, 3 => 0..12u64, 1 => 50..400u64].boxed();
         let calm = || prop_oneof![3 => Just(0u64), 1 => 0..3u64].boxed();
@@ -101,7 +101,7 @@ fn made(manner: Manner, late: bool) -> impl Strategy<Value = GeneratedIo> {
 }
 
 impl GeneratedIo {
-    /// The I/O; its time advances `now`, in units of `unit` ns.
+    /// Makes the I/O and advances `now`, with time units of `unit` ns.
     fn span(&self, id: u64, now: &mut u64, origin: u64, unit: u64) -> Span {
         *now += self.after;
         let mut at = now.saturating_sub(self.early);
@@ -136,8 +136,8 @@ impl GeneratedIo {
     }
 }
 
-/// I/Os of up to three devices in the order in which they were queued, in ns, ms or tens of ms.
-/// With `late` some come after others that were queued later.
+/// I/Os of up to three devices in the order of queueing, on a scale of ns, ms or tens of ms. With
+/// `late`, some I/Os come after others that were queued later.
 pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     let units = select(&[1u64, 997, 1_000_000, 37_000_000][..]);
     let origin = select(&[0u64, 1_000, 987_654_321, 1 << 60][..]);
@@ -150,7 +150,7 @@ pub(super) fn trace(late: bool) -> impl Strategy<Value = Vec<Span>> {
     })
 }
 
-/// A part of 0 to 1 of something, as an index of `of` things.
+/// A random index below `of`, or 0.
 pub(super) fn share(of: usize, random: u32) -> usize {
     random as usize % of.max(1)
 }

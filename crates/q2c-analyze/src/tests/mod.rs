@@ -1,4 +1,4 @@
-//! Tests that an analysis made in parts is that of one pass.
+//! Tests that an analysis in parts equals that of one pass.
 
 mod by_device;
 mod by_time;
@@ -36,7 +36,7 @@ pub(crate) fn io_at(minor: u32, op: Op, sector: u64, bytes: u64, at: u64) -> Spa
     }
 }
 
-/// What another process makes of an analysis that it is sent.
+/// The analysis after it was serialised and restored, as another process would get it.
 fn sent(analyzer: &Analyzer) -> Analyzer {
     let bytes = analyzer.to_bytes().expect("an analysis has bytes");
     let back = Analyzer::from_bytes(&bytes).expect("they are an analysis");
@@ -87,7 +87,7 @@ fn without_seeks(result: &mut AnalyzeResult) {
     groups.for_each(|group| remove(&mut group.stages));
 }
 
-/// Compares all figures but those that `merged` names as inexact, which it returns.
+/// Compares all figures except those that `merged` lists as inexact, and returns these.
 fn same_but_for_the_inexact(merged: AnalyzeResult, whole: AnalyzeResult) -> Vec<InexactFigure> {
     let figures: Vec<InexactFigure> = merged.inexact.iter().map(|mark| mark.figure).collect();
     assert!(whole.inexact.is_empty());

@@ -1,4 +1,4 @@
-//! What is in flight, found by looking at all I/Os at each instant at which one begins or ends.
+//! The I/Os in flight, found by examining all I/Os at each instant at which one begins or ends.
 
 use q2c_result::analyze::TraceActivity;
 use q2c_trace::Span;
@@ -9,7 +9,7 @@ pub(super) struct Walked {
     pub(super) most: u64,
     pub(super) integral: u128,
     pub(super) activity: TraceActivity,
-    /// Least number in flight of each class of load, and the I/Os that were queued in it.
+    /// For each class of load: its smallest number in flight, and the I/Os queued in it.
     pub(super) classes: Vec<(u64, u64)>,
 }
 
@@ -21,7 +21,7 @@ impl Walked {
         let mut classes = BTreeMap::new();
         let mut most = 0;
         for (place, (begin, _)) in ios.iter().enumerate() {
-            // Itself, and those queued before that end later.
+            // The I/O itself, and those queued before it that end after its begin.
             let before = ios[..place].iter().filter(|io| io.1 > *begin);
             let depth = 1 + before.count() as u64;
             most = most.max(depth);
@@ -39,7 +39,7 @@ impl Walked {
     }
 }
 
-/// Walks over the times between two neighbouring instants.
+/// Sums active and idle times between successive instants.
 fn activity(ios: &[(u64, u64)]) -> TraceActivity {
     let mut instants: Vec<u64> = ios.iter().flat_map(|io| [io.0, io.1]).collect();
     instants.sort_unstable();

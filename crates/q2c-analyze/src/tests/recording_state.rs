@@ -1,4 +1,4 @@
-//! Analyses of a recording's parts with the names of processes.
+//! Analyses of a recording's parts, with the names of processes.
 
 use super::json;
 use crate::{Analyzer, Options, PartialAnalysis, RecordingAnalysis, recording};
@@ -25,7 +25,7 @@ fn records() -> Vec<IoRecord> {
     (0..200).map(one).collect()
 }
 
-/// A process is called by its first name, in parts as in one pass, and what is left out is counted.
+/// A process has its first name, in parts as in one pass. I/Os that are left out are counted.
 #[test]
 fn parts_have_the_names_and_counts_of_the_whole() {
     let (records, path) = (records(), Path::new("a recording"));
@@ -44,7 +44,7 @@ fn parts_have_the_names_and_counts_of_the_whole() {
         part.push(&records[from..to]).unwrap();
         PartialAnalysis::from_bytes(&part.to_bytes().unwrap()).unwrap()
     };
-    // The second part begins with a record of the other layer, so the layer has to be named.
+    // The second part begins with a record of the other layer, so the layer must be given.
     let mut second = PartialAnalysis::new(Some(Layer::Block), true);
     second.push(&records[45..120]).unwrap();
     let merged = part(0, 45).then(second.then(part(120, 200)).unwrap());

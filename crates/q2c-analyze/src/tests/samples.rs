@@ -1,4 +1,4 @@
-//! Real recordings, cut in seven parts.
+//! Real recordings, cut into seven parts and joined again.
 
 use super::{fed, finished, same_but_for_the_inexact, sent};
 use crate::Analyzer;
@@ -24,7 +24,7 @@ fn spans(path: &Path) -> Vec<Span> {
     spans.0
 }
 
-/// In seven parts that keep `head` I/Os: the first three, the last four, and then both.
+/// Cuts into seven parts that keep `head` I/Os. Joins the first three, the last four, then both.
 fn in_seven_parts(path: &Path, head: usize) {
     let spans = spans(path);
     let layer = spans[0].layer;
@@ -46,7 +46,7 @@ fn in_seven_parts(path: &Path, head: usize) {
     assert!(named.is_empty(), "{}: {named:?}", path.display());
 }
 
-/// Of a drive and RAM disks under this project's own loads, and published latencies.
+/// Recordings of a drive and RAM disks under this project's own loads, and published latencies.
 #[test]
 fn the_library_of_patterns() {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo when a test runs");
@@ -62,7 +62,7 @@ fn the_library_of_patterns() {
     }
 }
 
-/// Two hours of a virtual disk, whose I/Os have no ends.
+/// Two hours of a virtual disk, whose I/Os have no end times.
 #[test]
 fn cloud_physics() {
     if let Some(path) = q2c_testkit::shared_data("cloud_physics", "cloudphysics-sample.vscsi") {

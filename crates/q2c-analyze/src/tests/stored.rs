@@ -1,4 +1,4 @@
-//! The serialised form.
+//! The serialised form of an analysis.
 
 use super::by_time::parts;
 use super::made::trace;
@@ -41,7 +41,7 @@ fn is_length(fault: &Fault) -> bool {
     stored.is_some_and(|error| matches!(error.why, Unstored::Length { .. }))
 }
 
-/// Writes the checksum anew, as one who changes a state on purpose does.
+/// Recomputes the checksum, as somebody who changes a state on purpose would.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&bytes[24..]);
     bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
@@ -65,7 +65,7 @@ proptest! {
         prop_assert!(is_length(&error), "{error}");
     }
 
-    /// Wrong content with a right checksum is refused, or it can be joined and told.
+    /// Wrong content with a correct checksum fails to load, or can be joined and finished.
     #[test]
     fn forged_states_do_not_panic(
         spans in trace(true),

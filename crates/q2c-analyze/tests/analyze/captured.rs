@@ -1,4 +1,4 @@
-//! Tests the analysis of a capture in memory against figures worked out by hand.
+//! Tests the analysis of a capture in memory against figures computed by hand.
 
 use crate::span;
 use q2c_analyze::{CapturedIo, captured};
@@ -9,7 +9,7 @@ use q2c_trace::recording::Recorded;
 use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 
-/// As a capture reports it; `lead` is as in [`Recorded`].
+/// An I/O as a capture reports it; `lead` is as in [`Recorded`].
 fn io(span: Span, lead: u64) -> CapturedIo {
     CapturedIo::from(&Recorded {
         key: span.id,
@@ -58,7 +58,7 @@ fn stages_and_queues_of_ios_in_any_order() {
         ("M2D", 10.0),
         ("D2C", 95.0 / 4.0),
         ("Q2C", 230.0 / 4.0),
-        // Begins at 0, 10, 20 and 30.
+        // Q2Q: the I/Os begin at 0, 10, 20 and 30.
         ("Q2Q", 10.0),
     ] {
         let mean_ns = mean(stage);

@@ -1,8 +1,8 @@
-//! I/Os whose times cannot be right are counted apart and are in no figure.
+//! I/Os whose times cannot be right are counted separately, and no figure includes them.
 //!
-//! The text files are those of one recording: as it is (`ok`), with the clock set back half-way
-//! (`jumpback`), with completions too early (`cearly`) or issues too late (`dlate`), and twice
-//! (`dupall`). What is expected is worked out from the lines by a second, small implementation.
+//! The text files are variants of one recording: unchanged (`ok`), with the clock set back half-way
+//! (`jumpback`), with completions too early (`cearly`), with issues too late (`dlate`), and doubled
+//! (`dupall`). A second, small implementation computes the expected values from the lines.
 
 use super::recording::{analyzed, of_records, read};
 use q2c_analyze::Options;
@@ -17,7 +17,7 @@ fn file(name: &str) -> PathBuf {
     folder.join(name).with_extension("txt")
 }
 
-/// The times of an I/O's lines by event, and whether one of them lies below a line above.
+/// The times of an I/O's lines by event, and whether the time of a line is below an earlier one.
 #[derive(Default)]
 struct Lived {
     times: HashMap<String, u64>,
@@ -103,7 +103,7 @@ fn ios_whose_times_fall_are_in_no_figure() {
     }
 }
 
-/// The second time the file begins, its clock falls back to the beginning.
+/// Where the file starts for the second time, its clock falls back to the start.
 #[test]
 fn records_that_are_there_twice_count_once() {
     let once = analyzed(&file("ok"), &Options::default()).unwrap();
@@ -121,7 +121,7 @@ fn six_reads() -> Vec<IoRecord> {
     (0..6).map(read).collect()
 }
 
-/// Rows that SQL or pandas turned round: latencies are as before, the rest is told wrong.
+/// Another program, such as SQL or pandas, reversed the rows. Latencies stay; the rest is wrong.
 #[test]
 fn rows_that_another_program_turned_round_are_told() {
     let mut ios = six_reads();
@@ -134,7 +134,7 @@ fn rows_that_another_program_turned_round_are_told() {
     assert_eq!(turned.stages["Q2C"], sorted.stages["Q2C"]);
 }
 
-/// One I/O has its G behind its C, one is marked, and a third is there twice.
+/// The G of one I/O is after its C, one I/O is marked, and a third is there twice.
 #[test]
 fn a_changed_trace_is_read_as_carefully() {
     let mut ios = six_reads();

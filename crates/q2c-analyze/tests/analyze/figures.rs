@@ -1,4 +1,4 @@
-//! Stages, groups, seeks and queues against figures worked out by hand.
+//! Stages, groups, seeks and queues against figures computed by hand.
 
 use crate::{analyze, span};
 use q2c_model::{Layer, Op};
@@ -39,7 +39,7 @@ fn percentiles_of_a_thousand() {
     let spans: Vec<Span> = (0..1000)
         .map(|n| span(n, [n as i64, -1, -1, n as i64, n as i64 * 2 + 1]))
         .collect();
-    // D2C takes each of the values 1 to 1000 ns once.
+    // D2C has each of the values 1 to 1000 ns once.
     let d2c = analyze(&spans).stages["D2C"];
     for (got, wanted) in [
         (d2c.p50_ns, 500.0),
@@ -83,7 +83,7 @@ fn groups_have_their_own_figures() {
     assert!(!result.groups.contains_key("hctx"));
 }
 
-/// More devices than have a group, and more kinds than are counted by kind.
+/// There are more devices than groups, and more combinations of properties than tallies.
 #[test]
 fn many_kinds_are_all_counted() {
     let io = |n: u64| {
@@ -133,7 +133,7 @@ fn seeks_are_distances_from_end_to_start() {
     spans[3].bytes = 0; // A flush.
     let result = analyze(&spans);
     let seeks = &result.seeks[0];
-    // The seeks go 8 -> 8, 16 -> 116, 124 -> 24; the flush has no place.
+    // The seeks go 8 -> 8, 16 -> 116, 124 -> 24; the flush has no sector.
     assert_eq!((seeks.n, seeks.sequential), (3, 1));
     assert_eq!(seeks.mean_sectors, 200.0 / 3.0);
     assert_eq!(seeks.median_sectors, 100.0);

@@ -1,10 +1,10 @@
-//! Tests I/Os in flight: the sum of Q2C is the integral of the number in flight.
+//! Tests that the sum of Q2C is the integral of the number in flight.
 
 use crate::{analyze, span};
 use proptest::prelude::*;
 use q2c_trace::Span;
 
-/// Sum of Q2C, integral, most in flight and busy time, computed by walking over all instants.
+/// Sum of Q2C, integral, most in flight and busy time, computed by a walk over all instants.
 fn walked(ios: &[(u64, u64)]) -> (u128, u128, u64, u64) {
     let end = ios.iter().map(|io| io.1).max().unwrap_or(0);
     let depth = |t: u64| {
@@ -74,7 +74,7 @@ fn any_time() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    /// The sum of Q2C is the integral of the number in flight.
+    /// The sum of Q2C is the integral of the number in flight, for any I/Os.
     #[test]
     fn nothing_is_assumed(
         raw in prop::collection::vec((prop::array::uniform5(any_time()), any::<u64>(), any::<u64>(), any::<bool>()), 1..40),

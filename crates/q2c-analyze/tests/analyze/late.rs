@@ -1,4 +1,4 @@
-//! The join of a thread's I/Os with block-layer requests, on I/Os made from known parts.
+//! The join of a thread's I/Os with block-layer requests, on I/Os with known parts.
 
 use proptest::prelude::*;
 use q2c_analyze::late::{DeviceRequest, LateSums, LateTally, Mismatch, Requests, Sleep, UserIo};
@@ -49,10 +49,10 @@ fn parts_by_hand() {
         (read(), [100, 500, 0, 0, 0, 400]),
         (slept(1_500, 1_550, false), [100, 500, 0, 0, 0, 400]),
         (slept(1_500, 1_600, false), [100, 500, 0, 0, 0, 400]),
-        // Asked to 1500, awake only at 1700: the rule did not ask for too much.
+        // Asked to sleep to 1500, awake only at 1700: the rule did not ask for too much.
         (slept(1_500, 1_700, true), [100, 500, 0, 0, 100, 300]),
         (slept(1_640, 1_700, true), [100, 500, 0, 40, 60, 300]),
-        // A signal ended the sleep before its time.
+        // A signal ended the sleep too early.
         (slept(1_900, 1_700, true), [100, 500, 0, 100, 0, 300]),
     ] {
         let joined = requests.join(LANE, &io).expect("a match");
@@ -61,7 +61,7 @@ fn parts_by_hand() {
     }
 }
 
-/// The submitting call returned at 1800, 200 after the completion. The sleep began only then: the
+/// The submitting call returned at 1800, 200 after the completion. The sleep began only then. The
 /// rule asked for 50, and the wake-up was 20 late.
 #[test]
 fn a_call_that_outlasts_the_device_is_no_oversleep() {
@@ -83,7 +83,7 @@ fn a_call_that_outlasts_the_device_is_no_oversleep() {
     assert_eq!(joined.parts.in_order(), [100, 500, 0, 0, 0, 400]);
 }
 
-/// Device time is from the first hand-over (1100) to the last completion (1900).
+/// Device time lasts from the first hand-over (1100) to the last completion (1900).
 #[test]
 fn a_split_io_lasts_from_its_first_request_to_its_last_completion() {
     let split = [
@@ -136,9 +136,9 @@ fn what_does_not_match_is_told_by_reason() {
     assert_eq!((numbers.matched, numbers.parts), (0, None));
 }
 
-/// Four I/Os of 1000 ns. Three are misses: one was late by 100 ns with one other request of 8 KiB
-/// on the device, one by 300 ns with two (8 and 16 KiB) and a merged bio, and one completed between
-/// its wake-up and the first poll. The last is no miss and has one other request beside it.
+/// Four I/Os of 1000 ns, three of them misses. One was 100 ns late with one other request of 8 KiB
+/// on the device. One was 300 ns late with two (8 and 16 KiB) and a merged bio. One completed
+/// between its wake-up and the first poll. The fourth has one other request beside it.
 #[test]
 fn sums_by_hand() {
     let at = |n: u64, io: UserIo| UserIo {
@@ -164,7 +164,7 @@ fn sums_by_hand() {
     requests.extend([
         request(OTHER, 8 << 10, [500, 500, 30_000]),
         request(OTHER, 16 << 10, [11_000, 11_000, 11_700]),
-        // A merged bio: its bytes are on the device, and its request is another's.
+        // A merged bio: its bytes are on the device, but the request belongs to another.
         DeviceRequest {
             carried: true,
             ..request(OTHER, 1 << 10, [11_000, 11_000, 11_700])
@@ -180,7 +180,7 @@ fn sums_by_hand() {
     assert_eq!((numbers.matched, numbers.overslept), (4, 2));
     assert_eq!((numbers.misses, numbers.misses_in_time), (3, 1));
     let mean = numbers.parts.expect("matched");
-    // 100 ns and 200 ns were asked for too much, and the second thread woke 100 ns later.
+    // Two sleeps were 100 ns and 200 ns too long, and the second thread woke 100 ns late.
     assert_eq!(mean.in_order(), [100.0, 500.0, 0.0, 75.0, 25.0, 300.0]);
     assert_eq!(numbers.miss_late_ns, Some(400.0 / 3.0));
     let beside = OnDevice {
@@ -209,7 +209,7 @@ fn sums_by_hand() {
     assert_eq!(tally.slowest(), None, "four I/Os have no slowest hundredth");
 }
 
-/// Of 200 I/Os two are slow: one by the device, one by its sleep. They are the slowest hundredth.
+/// Of 200 I/Os two are slow, one by the device and one by its sleep: the slowest hundredth.
 #[test]
 fn the_slowest_by_hand() {
     let mut tally = LateTally::new(0, 1, 1);
@@ -241,7 +241,7 @@ fn the_slowest_by_hand() {
 struct GeneratedLateIo {
     pause: u64,
     parts: [u64; 6],
-    /// Where in the device time a sleep without oversleep ended; `None` for no sleep.
+    /// Where in the device time a sleep without oversleep ended; `None` without a sleep.
     early: Option<u64>,
     requests: u64,
     missed: bool,
@@ -274,7 +274,7 @@ fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
         late => Some((end + back + oversleep, end + back + late)),
     };
     let sleep = times.map(|(due_ns, woke_ns)| Sleep { due_ns, woke_ns });
-    // A call that outlasts the device returns behind the completion, another one before it.
+    // A call that outlasts the device returns after the completion; any other call before it.
     let submit_end_ns = match back {
         0 => early(made.early.unwrap_or(0)),
         back => end + back,
@@ -288,7 +288,7 @@ fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
         reap_ns: end + back + oversleep + wakeup + reap,
         missed: made.missed,
     };
-    // The first request is handed over first, the last one completes last, the others lie between.
+    // The first request is handed over first, and the last one completes last.
     let requests = (0..made.requests).map(|n| {
         let first = if n == 0 { issue } else { issue + device / 3 };
         let is_last = n + 1 == made.requests;
@@ -299,7 +299,7 @@ fn io_of(made: &GeneratedLateIo, from: u64) -> (UserIo, Vec<DeviceRequest>) {
 }
 
 proptest! {
-    /// Whatever else the device does. The requests beside are those that a plain count finds.
+    /// Other requests may be on the device. Those beside must be those of a plain count.
     #[test]
     fn the_parts_are_those_it_was_made_from(
         ios in proptest::collection::vec(made(), 1..20),

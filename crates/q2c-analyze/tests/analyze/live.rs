@@ -1,4 +1,4 @@
-//! Tests the analysis of a capture at intervals against figures worked out by hand.
+//! Tests the analysis of a capture at intervals against figures computed by hand.
 
 use crate::span;
 use q2c_analyze::{LiveAnalysis, RecorderCounts};
@@ -11,7 +11,7 @@ fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
 }
 
-/// A read of 4 KiB of 2 ms, half of it with the driver. `lead` is as in [`Recorded`].
+/// A 4 KiB read of 2 ms, half of it in the driver. `lead` is as in [`Recorded`].
 fn io(key: u64, begin: i64, lead: u64) -> Recorded {
     Recorded {
         span: span(key, [begin, begin, -1, begin + MS, begin + 2 * MS]),
@@ -27,7 +27,7 @@ fn io(key: u64, begin: i64, lead: u64) -> Recorded {
 fn an_interval_has_the_figures_of_its_own_ios() {
     let mut live = LiveAnalysis::new(ms(100));
     assert!(!live.is_due(ms(99)) && live.is_due(ms(100)));
-    // The I/Os come in the order of completion, which is not that of their begins.
+    // The I/Os come in the order of completion, not in that of their begins.
     for (key, begin, lead) in [(1, 20, 0), (2, 10, 0), (3, 30, 2)] {
         live.take(&io(key, begin * MS, lead));
     }
@@ -39,7 +39,7 @@ fn an_interval_has_the_figures_of_its_own_ios() {
     let first = live.end_interval(ms(200), recorder);
     assert_eq!((first.end_s, first.iops), (0.2, 15.0));
     assert_eq!(first.mib_s, 15.0 * 4096.0 / f64::from(1 << 20));
-    // Three times 2 ms in 200 ms.
+    // Three I/Os of 2 ms in 200 ms.
     assert!((first.in_flight_mean - 0.03).abs() < 1e-12);
     assert_eq!((first.in_flight_now, first.lost, first.unqueued), (5, 7, 9));
     assert_eq!((first.stages["G2D"].n, first.stages["M2D"].n), (2, 1));
@@ -62,7 +62,7 @@ fn an_interval_has_the_figures_of_its_own_ios() {
     assert_eq!((second.ios, second.latency.ios), (1, 1));
 }
 
-/// Twenty processes with 1 to 20 I/Os, and one I/O of which no process is known.
+/// Twenty processes with 1 to 20 I/Os each, and one I/O of an unknown process.
 #[test]
 fn the_processes_with_most_ios_come_first() {
     let mut live = LiveAnalysis::new(ms(100));

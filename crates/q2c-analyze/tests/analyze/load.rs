@@ -1,4 +1,4 @@
-//! Tests the bottleneck of a whole trace, over load and over time.
+//! Tests the bottleneck of a whole trace, by load and over time.
 
 use crate::{analyze, span};
 use q2c_trace::Span;
@@ -7,7 +7,7 @@ fn numbered(all: Vec<[i64; 5]>) -> Vec<Span> {
     (0..).zip(all).map(|(id, times)| span(id, times)).collect()
 }
 
-/// `jobs` jobs on a device of 100 us; each I/O waits for one of `tags` requests first.
+/// `jobs` jobs on a device of 100 us; each I/O first waits for one of `tags` requests.
 fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
     let service = 100_000;
     let mut free = vec![0i64; tags];
@@ -33,7 +33,7 @@ fn too_few_tags_are_named_and_enough_are_not() {
     assert!(few.why.contains("nr_requests"), "{}", few.why);
     let enough = analyze(&queue(128, 8, 200)).bottleneck.unwrap();
     assert_eq!(enough.stage, "D2C");
-    // Of 101 500 ns, 500 + 1000 are before the driver.
+    // Of 101 500 ns, 500 + 1000 are spent before the driver.
     assert!((enough.shares["D2C"] - 100_000.0 / 101_500.0).abs() < 1e-9);
 }
 
@@ -54,7 +54,7 @@ fn shares_add_up_and_what_is_not_known_is_the_rest() {
 
 #[test]
 fn over_load_the_stage_changes() {
-    // An I/O that is alone takes its time in the device; sixteen at once wait for their requests.
+    // An I/O alone spends its time in the device; sixteen at once wait for their requests.
     let mut spans = Vec::new();
     for n in 0..10 {
         let at = n * 1_000_000;

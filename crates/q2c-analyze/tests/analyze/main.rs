@@ -1,4 +1,4 @@
-//! Hand-made I/Os. Expected figures are worked out by hand or by a second implementation.
+//! Hand-made I/Os. Expected figures come from hand calculation or a second implementation.
 
 mod captured;
 mod falling;
@@ -16,7 +16,7 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 
-/// A read of 4 KiB with these times of Q, G, I, D and C in ns; -1 for an event that is missing.
+/// A 4 KiB read with the times of Q, G, I, D and C in ns; -1 if an event is missing.
 pub(crate) fn span(id: u64, times: [i64; 5]) -> Span {
     let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] =
         times.map(|t| u64::try_from(t).unwrap_or(NONE));
@@ -36,7 +36,7 @@ pub(crate) fn span(id: u64, times: [i64; 5]) -> Span {
     }
 }
 
-/// Analyses I/Os, which are passed in small parts; process 7 is called `fio`.
+/// Analyses I/Os, passed in small slices; process 7 is called `fio`.
 pub(crate) fn analyze(spans: &[Span]) -> AnalyzeResult {
     let mut analyzer = Analyzer::new(Layer::Block);
     spans.chunks(3).for_each(|some| analyzer.update(some));

@@ -1,4 +1,4 @@
-//! Which recordings are read, what the result says of them, and how it ends without one.
+//! Which recordings can be read, what the result says of them, and how a bad one fails.
 
 use q2c_analyze::{Options, recording};
 use q2c_model::{Bytes, DevId, Exit, Fault, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
@@ -13,7 +13,7 @@ pub(crate) fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, 
     recording(path, options, &AtomicBool::new(false))
 }
 
-/// A read of 4 KiB by the process `db` that begins at `at` us and takes `took` us.
+/// A 4 KiB read of the process `db` that begins at `at` us and takes `took` us.
 pub(crate) fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
     let (sector, bytes) = (Sectors(id * 8), Bytes(4096));
     let mut io = IoRecord::new(id, layer, DevId::default(), Op::Read, sector, bytes);
@@ -113,7 +113,7 @@ fn a_recording_of_another_tool_is_imported_on_the_way() {
     assert_eq!(result.unmatched.values().sum::<u64>(), 1);
 }
 
-/// A record of blktrace in version 7, of CPU 0 or 2: a read of 4 KiB by process 42.
+/// A version 7 record of blktrace, of CPU 0 or 2: a 4 KiB read by process 42.
 fn event(cpu: u32, sequence: u32, us: u64, action: u32) -> Vec<u8> {
     let mut record = Vec::new();
     record.extend(0x6561_7407_u32.to_le_bytes());

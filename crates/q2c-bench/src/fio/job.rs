@@ -14,7 +14,7 @@ pub enum Size {
     Percent(u8),
 }
 
-/// One section. A field is `None` where the file does not state it, or states a refused value.
+/// One job section. A field is `None` if the file does not state it, or states a refused value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FioJob {
     /// Name of the section.
@@ -51,9 +51,10 @@ pub struct FioJob {
     pub helper_cpu: Option<u32>,
 }
 
+/// Most threads of a job, and most requests in flight of each.
 const MOST: u64 = 1024;
 
-/// Takes every option that it understands from `reader`, which sorts the rest at its end.
+/// Takes every option that it understands from `reader`; [`Reader::finish`] sorts the others.
 pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
     let rw = pattern(reader);
     reader.writes = rw.as_deref().is_some_and(|rw| rw.ends_with("write"));
@@ -79,7 +80,7 @@ pub(crate) fn read_job(reader: &mut Reader<'_>, group: usize) -> FioJob {
     job
 }
 
-/// A count that is 1 by default, as in fio.
+/// A count of at most [`MOST`], which is 1 by default as in fio.
 fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
     if !reader.has(key) {
         return Some(1);
@@ -110,8 +111,8 @@ fn pattern(reader: &mut Reader<'_>) -> Option<String> {
     reader.ok(&entry, Topic::Rw, pattern)
 }
 
-/// The part for the job's direction of a value `READS,WRITES,TRIMS`. A missing part is as the last
-/// one given; an empty part stands for the default.
+/// The part of `READS,WRITES,TRIMS` for the job's direction. If it is missing, the last part given
+/// counts; an empty part means the default.
 fn of_direction(value: &str, writes: bool) -> &str {
     let parts: Vec<&str> = value.split(',').map(str::trim).collect();
     let wanted = usize::from(writes);
@@ -145,7 +146,7 @@ fn time(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<f64> {
     let text = entry.text();
     let reason = || format!("expected a time such as 30, 30s, 2m or 500ms, found `{text}`");
     let seconds = reader.ok(&entry, topic, number::seconds(text).ok_or_else(reason));
-    // For fio a runtime of 0 means no limit, as if none were given. A ramp time of 0 means no ramp.
+    // For fio a runtime of 0 means no limit, as if it were absent; a ramp time of 0 is no ramp.
     seconds.filter(|s| *s > 0.0 || topic == Topic::WarmUp)
 }
 
@@ -175,7 +176,7 @@ fn size(reader: &mut Reader<'_>) -> Option<Size> {
         return reader.ok(&entry, Topic::Size, percent.ok_or("expected 1% to 100%"));
     }
     let bytes = reader.number(&entry, entry.text(), Topic::Size)?;
-    // In fio 0 means the whole target.
+    // In fio, 0 means the whole target.
     (bytes > 0).then_some(Size::Bytes(Bytes(bytes)))
 }
 
@@ -220,7 +221,7 @@ fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
     }
 }
 
-/// Sets engine and method, which in fio both follow from the options of one interface.
+/// Sets engine and method. In fio both follow from the ioengine and its options.
 fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
     job.method = Some(Method::INTERRUPT);
     let Some(entry) = reader.take("ioengine") else {
@@ -228,7 +229,7 @@ fn engine(reader: &mut Reader<'_>, job: &mut FioJob) {
             "fio takes psync then, which q2c does not have: name io_uring, libaio or pvsync2";
         return reader.lacks("ioengine", reason, Some(Topic::Engine));
     };
-    // libaio has no `hipri`, not in fio either.
+    // fio's libaio has no `hipri` either.
     let hipri = entry.text() != "libaio" && reader.flag("hipri");
     if hipri {
         job.method = Some(Method::POLL);
@@ -251,7 +252,7 @@ fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
     let (engine, method) = match (helper, hipri) {
         (true, true) => ("io_uring", Method::SqPollIoPoll),
         (true, false) => ("io_uring", Method::SqPoll),
-        // With hipri the poll asks the device instead of only looking for completions in memory.
+        // With hipri, polling asks the device instead of only reading the completion ring.
         (false, true) => ("io_uring:iopoll", Method::POLL),
         (false, false) => ("io_uring", Method::INTERRUPT),
     };
@@ -272,7 +273,7 @@ fn ring(reader: &mut Reader<'_>, job: &mut FioJob, hipri: bool) {
     }
 }
 
-/// Refuses options that turn off features that q2c's rings always have.
+/// Refuses options that turn off features which q2c's rings always have.
 fn always(reader: &mut Reader<'_>, keys: &[&str]) {
     for key in keys {
         if let Some(entry) = reader.take(key).filter(|entry| entry.text() == "0") {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Says why a text is no job file.
+/// The error of a text that is not a job file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}: {why}")]
 pub struct SyntaxError {
@@ -31,15 +31,15 @@ pub(crate) struct FioSection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FioOption {
     pub key: String,
-    /// The text behind the first `=`; `None` for an option without a value.
+    /// The text after the first `=`; `None` for an option without a value.
     pub value: Option<String>,
     pub line: usize,
-    /// `kb_base` of the section in which the option stands, as written.
+    /// `kb_base` of the option's section, as written.
     pub kb_base: Option<String>,
 }
 
 impl FioOption {
-    /// The value; empty for an option without one.
+    /// The value; empty if the option has none.
     pub(crate) fn text(&self) -> &str {
         self.value.as_deref().unwrap_or_default()
     }
@@ -56,7 +56,7 @@ pub(crate) fn sections(text: &[u8], variable: &Environment<'_>) -> Result<Sectio
         let at = at + 1;
         let line = std::str::from_utf8(line)
             .map_err(|_| SyntaxError::new(at, "expected text in UTF-8, found other bytes"))?;
-        // As in fio, a comment may stand behind an option, because no value can hold these two
+        // As in fio, a comment may follow an option, because no value can contain these two
         // characters.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if let Some(head) = line.strip_prefix('[') {
@@ -108,7 +108,7 @@ fn entry(text: &str, line: usize, variable: &Environment<'_>) -> Result<FioOptio
     })
 }
 
-/// Replaces `${NAME}`. fio inserts nothing for an unset variable; here that is an error.
+/// Replaces each `${NAME}` by its value. An unset variable is an error here; fio inserts nothing.
 fn with_variables(
     text: &str,
     line: usize,
@@ -144,7 +144,7 @@ pub(crate) fn inherited(sections: Sections) -> Vec<(FioSection, BTreeMap<String,
         let last = entries.iter().rev().find(|e| e.key == "kb_base");
         let base = last.and_then(|e| e.value.clone()).or(kb_base.clone());
         entries.iter_mut().for_each(|e| e.kb_base.clone_from(&base));
-        // fio compares only the first six letters: [global2] is global, too.
+        // fio compares only the first six letters, so [global2] is global, too.
         if section.name.starts_with("global") {
             global.append(&mut entries);
             kb_base = base;
@@ -156,7 +156,7 @@ pub(crate) fn inherited(sections: Sections) -> Vec<(FioSection, BTreeMap<String,
     jobs
 }
 
-/// Renames an option that has several names to its first one.
+/// Gives an option with several names the first of them.
 fn plain(mut entry: FioOption) -> FioOption {
     let key = match entry.key.as_str() {
         "blocksize" => "bs",

@@ -12,8 +12,8 @@ pub enum KbBase {
     K1000,
 }
 
-/// A whole number with fio's suffixes: `4k`, `64KiB`, `0x1000`, `1m`; `kib` means the other unit
-/// than `k`. `ki` means the same as `k`: fio 3.33 reads it so although its manual says otherwise.
+/// A whole number with fio's suffixes, such as `4k`, `64KiB`, `0x1000`, `1m`. `kib` is 1000 if `k`
+/// is 1024, and the reverse. `ki` means the same as `k`: fio 3.33 reads it so, against its manual.
 pub fn parse_integer(text: &str, base: KbBase) -> Option<u64> {
     let (number, suffix) = number(text.trim())?;
     let suffix = suffix.to_ascii_lowercase();
@@ -34,7 +34,7 @@ pub fn parse_integer(text: &str, base: KbBase) -> Option<u64> {
     number.checked_mul(unit.pow(power))
 }
 
-/// Splits a text into its number (hexadecimal behind `0x`) and the suffix.
+/// Splits a text into its number (hexadecimal after `0x`) and its suffix.
 fn number(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (text, radix) = hex.map_or((text, 10), |digits| (digits, 16));
@@ -58,10 +58,10 @@ pub fn seconds(text: &str) -> Option<f64> {
     Some(number as f64 * unit)
 }
 
-/// Bound on CPU numbers, above those of any machine.
+/// CPU numbers must be below this bound, which no machine reaches.
 const MOST_CPUS: u32 = 1 << 16;
 
-/// CPUs such as `0,5,8-15`, ascending, each once: fio means a set. `None` for any other text.
+/// CPUs such as `0,5,8-15`, ascending and each once, since fio means a set. `None` for other text.
 pub fn cpus(text: &str) -> Option<Vec<u32>> {
     let one = |part: &str| {
         let cpu: Option<u32> = part.trim().parse().ok();

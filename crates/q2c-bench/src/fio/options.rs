@@ -1,11 +1,11 @@
-//! The options in force for one job. Those that nobody takes are sorted by name.
+//! The options in force for one job. Options that no reader takes are sorted by name at the end.
 
 use crate::fio::lines::{FioOption, FioSection};
 use crate::fio::number::{KbBase, parse_integer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A property of a job that a flag of q2c can state instead of the file.
+/// A property of a job that an option of q2c can state in place of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
     /// Interface with its options.
@@ -34,16 +34,16 @@ pub enum Topic {
     Cpus,
 }
 
-/// A remark on an option that the file has, or on one that it lacks.
+/// A remark on an option that is in the file, or is missing from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Line of the option, from 1; for an option that is missing the line of the section's head.
+    /// Line of the option, from 1. For a missing option it is the line of the section's head.
     pub line: usize,
     /// The option as written, without its value.
     pub option: String,
     /// The reason why the option is not needed or not possible.
     pub why: String,
-    /// The property that settles the remark when a flag states it; `None` when no flag can.
+    /// The property that an option of q2c can state to settle the remark; `None` if no option can.
     pub about: Option<Topic>,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Options that change nothing in q2c: the reason, and their names.
+/// Options that change nothing in q2c: the reason, and their names separated by spaces.
 const NOT_NEEDED: &[(&str, &str)] = &[
     (
         "q2c reports in its own way",
@@ -93,7 +93,7 @@ const NOT_NEEDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Options that change nothing at these values, which are fio's defaults.
+/// Options that change nothing if they have one of these values, which are fio's defaults.
 const AT_DEFAULT: &[(&str, &[&str])] = &[
     ("atomic", &["0"]),
     ("cmdprio_percentage", &["0"]),
@@ -129,23 +129,23 @@ const AT_DEFAULT: &[(&str, &[&str])] = &[
     ("zonemode", &["none"]),
 ];
 
-/// Options on the contents of the data written. They do not matter when a job only reads.
+/// Options on the contents of written data. They do not matter if a job only reads.
 const CONTENTS: &str = "buffer_compress_chunk buffer_compress_percentage buffer_pattern dedupe_mode \
                         dedupe_percentage refill_buffers scramble_buffers zero_buffers";
 
-/// The options of one job, which are taken one by one, and the remarks on them.
+/// The options of one job, which readers take one by one, and the remarks on them.
 pub(crate) struct Reader<'a> {
     pub section: &'a FioSection,
     entries: BTreeMap<String, FioOption>,
     not_needed: Vec<Remark>,
     refused: Vec<Remark>,
-    /// Whether the job writes; set once the pattern is known.
+    /// True if the job writes; set once the pattern is known.
     pub writes: bool,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(section: &'a FioSection, mut entries: BTreeMap<String, FioOption>) -> Self {
-        // `kb_base` was applied to every number already.
+        // `kb_base` is part of every option already.
         entries.remove("kb_base");
         Reader {
             section,
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         self.entries.get(key)?.value.as_deref()
     }
 
-    /// Takes an option that is on or off. An option without a value is on.
+    /// Takes an on/off option. An option without a value is on; a missing option is off.
     pub(crate) fn flag(&mut self, key: &str) -> bool {
         let Some(entry) = self.take(key) else {
             return false;
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
         self.ok(entry, topic, parse_integer(text, base).ok_or_else(reason))
     }
 
-    /// The value of an option; its error is the reason why the option is refused.
+    /// Unwraps the value of an option. An error becomes a remark that refuses the option.
     pub(crate) fn ok<T>(
         &mut self,
         entry: &FioOption,
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         self.not_needed.push(remark(entry, reason, None));
     }
 
-    /// Sorts the options that nobody took into those not needed and those refused.
+    /// Sorts the options that no reader took into those not needed and those refused.
     pub(crate) fn finish(mut self) -> (Vec<Remark>, Vec<Remark>) {
         for entry in std::mem::take(&mut self.entries).into_values() {
             match self.harmless(&entry) {
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         (self.not_needed, self.refused)
     }
 
-    /// The reason why an option changes nothing, or as an error the reason why it is refused.
+    /// The reason why an option changes nothing. The error is the reason why it is refused.
     fn harmless(&self, entry: &FioOption) -> Result<&'static str, String> {
         let key = entry.key.as_str();
         let has = |names: &str| names.split(' ').any(|name| name == key);

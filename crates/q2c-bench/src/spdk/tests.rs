@@ -16,7 +16,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Mean, p50, p99, p99.9, ns.
+/// Mean, p50, p99 and p99.9 of the latencies, ns.
 fn figures(trial: &BenchTrial) -> [f64; 4] {
     let lats = &trial.latencies;
     [lats.mean_ns, lats.p50_ns, lats.p99_ns, lats.p999_ns]
@@ -29,7 +29,8 @@ fn core(percentiles: &[(f64, f64)]) -> SpdkPercentiles {
     }
 }
 
-/// Sets up for a second at half a CPU, then polls for a second on a whole one.
+/// Readings of a program that sets up for a second at half a CPU, then polls for one at a whole
+/// CPU.
 fn life() -> Vec<Look> {
     let start = Instant::now();
     let look = |n: u64| Look {
@@ -100,8 +101,8 @@ fn a_program_is_run_watched_and_read() {
 }
 
 const ADDRESS: &str = "0000:04:00.0";
-/// Of the script's arguments the fourth is the block size, the sixth the pattern, and the eighth
-/// the seconds.
+/// The script's fourth argument is the block size, the sixth the pattern, and the eighth the
+/// seconds.
 const SCRIPT: &str = r#"#!/bin/sh
 [ "$4 $6 $8" = "4096 randread 1" ] || exit 9
 sleep 0.3

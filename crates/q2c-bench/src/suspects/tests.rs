@@ -1,10 +1,10 @@
-//! Tests of the suspects of a published collapse, with evidence that is made up.
+//! Tests of the suspects of a published collapse, with invented evidence.
 
 use super::*;
 use q2c_model::stats::scaling::ScalingPoint;
 use q2c_testkit::SPDK_3097;
 
-/// The curve of SPDK issue 3097: its peak is at 10 jobs, its collapse and its knee at 14.
+/// The curve of SPDK issue 3097: its peak is at 10 jobs, its collapse and its knee are at 14.
 fn fallen() -> ScalingShape {
     shape(&SPDK_3097)
 }
@@ -16,7 +16,7 @@ fn shape(curve: &[(u32, f64)]) -> ScalingShape {
 
 const JOBS: [u32; 7] = [1, 2, 6, 10, 14, 18, 22];
 
-/// A point at which everything was looked at and nothing was found.
+/// A point with all evidence, none of it against a suspect.
 fn innocent(jobs: u32) -> PointEvidence {
     PointEvidence {
         jobs,
@@ -45,14 +45,14 @@ fn site() -> CurveFacts {
     }
 }
 
-/// Suspects of the published curve with one change of the evidence at every point.
+/// Suspects of the published curve after one change of the evidence at every point.
 fn with(change: fn(&mut PointEvidence)) -> Suspects {
     let mut evidence = innocents();
     evidence.iter_mut().for_each(change);
     suspects(&fallen(), &site(), &evidence)
 }
 
-/// Checks that `found` is this one suspect, whose sentence has these words.
+/// Checks that `found` is this one suspect, and that its sentence contains these words.
 fn only(found: &Suspects, id: &str, jobs: u32, words: &[&str]) {
     assert!(found.not_looked_at.is_empty(), "{found:?}");
     let [one] = &found.named[..] else {
@@ -94,13 +94,13 @@ fn each_by_its_evidence() {
     only(&tags, "tags", 14, &["448 requests", "400"]);
     let workers = with(|e| e.workers = Some(if e.jobs > 10 { 5 } else { 1 }));
     only(&workers, "workers", 14, &["from 1 to 5"]);
-    // 14 jobs with a thread each need 28 CPUs, 10 jobs 20; there are 24.
+    // 14 jobs with a helper thread each need 28 CPUs, and 10 jobs need 20; there are 24.
     let threads = with(|e| {
         e.submission_threads = Some(e.jobs);
         e.own_cpus = Some(f64::from((2 * e.jobs).min(24)));
     });
     only(&threads, "oversubscribed", 14, &["14 jobs and 14 threads"]);
-    // As many threads that leave their CPUs room, because they sleep, are no suspect.
+    // The same number of threads is no suspect if they sleep and leave CPUs free.
     let asleep = with(|e| {
         e.submission_threads = Some(e.jobs);
         e.own_cpus = Some(0.2 * f64::from(e.jobs));
@@ -115,7 +115,7 @@ fn each_by_its_evidence() {
 fn softirqs_steal_and_heat() {
     let softirq = with(|e| e.softirq_share = Some(if e.jobs > 10 { 0.3 } else { 0.1 }));
     only(&softirq, "softirq", 14, &["30 %", "10 %"]);
-    // The share grows from 20 % at 10 jobs to 28 % at 14, which is less than by half.
+    // The share grows from 20 % at 10 jobs to 28 % at 14, which is less than a factor of 1.5.
     let slow = with(|e| e.softirq_share = Some(f64::from(e.jobs) / 50.0));
     assert_eq!(slow, Suspects::default());
     let steal = with(|e| e.steal_share = Some(f64::from(e.jobs) / 400.0));
@@ -138,8 +138,8 @@ fn steps_of_the_topology() {
         suspects(&fallen(), &site, &innocents())
     };
     only(&with_borders(&[4, 12]), "topology", 13, &["13 jobs", "SMT"]);
-    // A border after the tenth job lies between the points 10 and 14. Borders after the ninth and
-    // after the fourteenth do not.
+    // A border after 10 jobs lies between the points at 10 and 14. Borders after 9 and after 14 do
+    // not.
     only(&with_borders(&[10]), "topology", 11, &[]);
     assert!(with_borders(&[9, 14]).named.is_empty());
 }

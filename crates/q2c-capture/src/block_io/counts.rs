@@ -8,7 +8,7 @@ counts! {
     pub struct BlockIoCounts {
         /// I/Os whose record was put into a ring.
         pub records,
-        /// I/Os that completed but have not the wanted size or latency.
+        /// I/Os that completed without the wanted size or latency.
         pub filtered,
         /// I/Os that were lost at their completion, because the ring of their CPU was full.
         pub ring_full,
@@ -45,9 +45,9 @@ pub struct Unfinished {
     /// Queued, and without a request: they wait for one, or they ended without one, as I/O does
     /// that may not wait.
     pub queued: u64,
-    /// Given a request, which was not issued to the driver.
+    /// I/Os with a request that was not issued to the driver.
     pub requested: u64,
-    /// Issued to the driver.
+    /// I/Os that were issued to the driver.
     pub issued: u64,
 }
 

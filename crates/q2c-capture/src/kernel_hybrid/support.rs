@@ -1,4 +1,4 @@
-//! Whether this kernel can do hybrid polling of its own on a disk, and where its sleep is set.
+//! Whether this kernel can do its own hybrid polling on a disk, and where its sleep is set.
 
 use crate::ProbeError;
 use q2c_host::Roots;
@@ -42,8 +42,8 @@ impl Delay {
     }
 }
 
-/// Checks that the kernel does hybrid polling on this disk, which can be watched and steered. The
-/// error gives the reason when it does not.
+/// Checks that the kernel's own hybrid polling on this disk can be watched and steered. The error
+/// gives the reason when it cannot.
 pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
     let Some(reason) = of_kernel(release.trim()).or_else(|| of_disk(disk)) else {
@@ -53,7 +53,7 @@ pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     Err(ProbeError::NoHybrid { disk, reason })
 }
 
-/// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.
+/// Why this kernel (a release such as `5.10.0-32-amd64`) has no usable hybrid polling; else `None`.
 fn of_kernel(release: &str) -> Option<String> {
     let version = kernel_version(release)?;
     let reason = match HybridSupport::in_version(version) {
@@ -75,7 +75,7 @@ fn of_kernel(release: &str) -> Option<String> {
     ))
 }
 
-/// Why the kernel cannot do it on this disk; `None` when it can.
+/// Why the kernel has no hybrid polling on this disk; `None` when it has.
 fn of_disk(disk: &Disk) -> Option<String> {
     let io_poll = fs::read_to_string(disk.dir.join("queue/io_poll")).unwrap_or_default();
     if io_poll.trim() != "1" {

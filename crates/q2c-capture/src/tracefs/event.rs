@@ -3,8 +3,8 @@
 use super::format::{Format, TracefsField};
 use q2c_trace::blktrace::{BlktraceEvent, action, category, category_of_rwbs};
 
-/// The completion of bios. For disks without requests it is that of the I/Os. On disks with
-/// requests it is recorded for bios alone that end without a request.
+/// The completion of a bio. On disks without requests it is the completion of the I/O. On disks
+/// with requests it is recorded only for bios that end without a request.
 pub(super) const OF_BIOS: &str = "block_bio_complete";
 /// The error of a bio that may not wait (REQ_NOWAIT) and would have had to wait for a request or to
 /// be split. Its submitter queues it again.
@@ -73,10 +73,10 @@ impl Tracepoint {
         let bytes = number(self.bytes).unwrap_or(Some(0))?;
         event.bytes = u32::try_from(blocks << 9).unwrap_or(u32::MAX);
         if self.action == action::SPLIT {
-            // The tracepoint does not tell the length; the matcher needs one that is not zero.
+            // The tracepoint has no length; the matcher needs one that is not zero.
             (event.bytes, event.split_at) = (512, number(self.rest)??);
         } else if event.category == 0 && blocks == 0 {
-            // The issue of a passthrough request tells bytes, its completion whole sectors alone.
+            // The issue of a passthrough request gives bytes, its completion only whole sectors.
             // Rounding the bytes down to sectors makes the two lengths equal.
             event.bytes = bytes as u32 & !511;
         }

@@ -11,13 +11,13 @@ pub(super) struct TracefsField {
 }
 
 impl TracefsField {
-    /// The field's bytes in a record; `None` when the record ends before.
+    /// The field's bytes in a record; `None` when the record is too short.
     pub(super) fn bytes_in<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
-    /// The field as a little-endian number without a sign; `None` when it is longer than 8 bytes or
-    /// the record ends before.
+    /// The field as an unsigned little-endian number; `None` when it is longer than 8 bytes or the
+    /// record is too short.
     pub(super) fn number(&self, record: &[u8]) -> Option<u64> {
         let bytes = self.bytes_in(record).filter(|bytes| bytes.len() <= 8)?;
         let mut wide = [0; 8];

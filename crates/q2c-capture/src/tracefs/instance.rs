@@ -86,15 +86,16 @@ impl Instance {
 }
 
 impl Drop for Instance {
-    /// The files of the instance must be closed by then. A failure is ignored, because nothing can
+    /// Removes the instance, whose files must be closed. A failure is ignored, because nothing can
     /// be done about it here and the next run tries again.
     fn drop(&mut self) {
         fs::remove_dir(&self.path).ok();
     }
 }
 
-/// The folder at which tracefs is mounted, of the two usual ones. Where the kernel has tracefs and
-/// nobody mounted it, it is mounted where only this process sees it, for as long as the file lives.
+/// The folder at which tracefs is mounted: one of the two usual places. If the kernel has tracefs
+/// but nobody mounted it, it is mounted for this process alone, for as long as the returned file
+/// lives.
 fn root(roots: &Roots) -> Result<(PathBuf, Option<OwnedFd>), ProbeError> {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
     for place in &places {

@@ -22,7 +22,7 @@ const NUMBER_STORED: u64 = 1 << 30;
 /// before it.
 const STAMP_BITS: u32 = 59;
 
-/// Where time, `commit` and the events are on a page.
+/// The places of time, `commit` and events on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageLayout {
     time: TracefsField,
@@ -96,7 +96,7 @@ struct PageEvent<'a> {
 }
 
 impl<'a> PageEvent<'a> {
-    /// The first event of `data`; `Some(None)` behind the last event, `None` when the event is
+    /// The first event of `data`; `Some(None)` after the last event, `None` when the event is
     /// longer than `data`.
     fn first(data: &'a [u8]) -> Option<Option<PageEvent<'a>>> {
         if data.is_empty() {
@@ -188,7 +188,7 @@ mod tests {
             // 5 * 2^27 + 7 ns later.
             head(30, 7),
             5,
-            // Padding of 8 bytes behind the head: a discarded event.
+            // Padding of 8 bytes after the head: a discarded event.
             head(29, 3),
             8,
             0,

@@ -23,7 +23,7 @@ pub(super) struct Sieve {
     roots: Roots,
     wanted: CaptureFilter,
     threads: HashMap<u32, QueuingThread>,
-    /// I/Os that completed but have not the wanted size or latency.
+    /// I/Os that completed without the wanted size or latency.
     pub(super) filtered: u64,
     /// I/Os that completed without having been seen queued.
     pub(super) unqueued: u64,
@@ -32,7 +32,7 @@ pub(super) struct Sieve {
     pub(super) refused: u64,
     /// Recorded I/Os of threads whose process could not be read: they have the thread's own id.
     pub(super) of_unread: u64,
-    /// I/Os that were left out because one process was wanted and theirs could not be read.
+    /// I/Os that were left out because one process was wanted and the I/O's could not be read.
     pub(super) perhaps_wanted: u64,
 }
 
@@ -114,10 +114,10 @@ impl Sieve {
                 merged_into: NONE,
                 ..*span
             },
-            // Keys begin with 1, because a lead of 0 means none; no key is used twice.
+            // Keys begin at 1, because a lead of 0 means none; no key is used twice.
             key: span.id + 1,
             lead: if lead == NONE { 0 } else { lead + 1 },
-            // The matcher does not tell whether others were merged into it, so it may be.
+            // The matcher does not report merges into this I/O, so they are assumed possible.
             carries: true,
             tid,
             comm: thread.comm,

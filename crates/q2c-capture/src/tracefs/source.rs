@@ -25,8 +25,8 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Reads the formats of the tracepoints. Fails when one is missing without which nothing could
-    /// be recorded.
+    /// Reads the formats of the tracepoints. Fails when a tracepoint is missing without which
+    /// nothing could be recorded.
     pub(super) fn read(instance: &Instance, disks: &[Disk]) -> Result<Points, ProbeError> {
         let any_requests = disks.iter().any(has_requests);
         let any_bios = disks.iter().any(|disk| !has_requests(disk));
@@ -113,8 +113,9 @@ impl Pipes {
         })
     }
 
-    /// Reads all buffers empty. Hands on, of each record, its CPU, its time, whether events were
-    /// lost just before it, and the record. Returns the bytes of events of the CPU that had most.
+    /// Reads all buffers until they are empty. Passes the CPU, the time in ns, whether events were
+    /// lost just before, and the record to `each`. Returns the bytes of events of the CPU that had
+    /// most.
     pub(super) fn read(
         &mut self,
         mut each: impl FnMut(u32, u64, bool, &[u8]),

@@ -7,7 +7,7 @@ fn begin(busy_cpus: Option<f64>) -> Begin {
     }
 }
 
-/// The length has no time from before the begin, as a part of a second.
+/// The length does not include part of a second before the start, as whole Unix seconds would.
 #[test]
 fn a_run_takes_no_longer_than_a_clock_beside_it_shows() {
     let begun = Instant::now();

@@ -2,7 +2,7 @@ use super::*;
 use crate::verdict::tests::device;
 use q2c_model::replay::Writes;
 
-/// A comparison of `b` with `a` by the sum, with this ratio; `None` for too few trials.
+/// A comparison of `b` with `a` whose sums have this ratio; `None` means too few trials.
 fn comparison_of_b(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Comparison {
     let by = |metric, ratio: Option<f64>| Separation {
         device: "b".to_owned(),
@@ -22,7 +22,7 @@ fn comparison_of_b(ratio: Option<f64>, separates: bool, work: [u64; 2]) -> Compa
         profile: None,
         devices: vec![device("a", work[0]), device("b", work[1])],
         sum: CompareMetric::SumQ2c,
-        // The times say the contrary of the sums and do not count.
+        // The times contradict the sums, and must not count.
         separations: vec![
             by(CompareMetric::SumQ2c, ratio),
             by(CompareMetric::CompletionTime, contrary),

@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// A trace of 2 s, in three quarters of which nothing is in flight.
+/// A trace of 2 s with nothing in flight in three quarters of it.
 fn facts() -> ReplayFacts {
     ReplayFacts {
         requests: 100,
@@ -59,7 +59,7 @@ fn a_trial_takes_what_its_mode_takes() {
     }
 }
 
-/// Three trials of 2.03 s, maybe four, on two devices; 3 MiB are written before each.
+/// Three trials of 2.03 s, maybe repeated, on two devices, with 3 MiB written before each trial.
 #[test]
 fn what_makes_a_run_longer_is_told() {
     let facts = facts();

@@ -8,7 +8,7 @@ fn dev(minor: u32) -> DevId {
     DevId { major: 8, minor }
 }
 
-/// A trace of devices whose ends lie in the middle of a block.
+/// A trace of devices that end within a block.
 fn trace(devices: u32) -> ReplayFacts {
     let device = |minor| TraceDevice {
         dev: dev(minor),
@@ -53,7 +53,7 @@ fn device(open: &OpenSite) -> Arc<SimDevice> {
     devices.device_for(asked).unwrap()
 }
 
-/// Submitting threads of a target share its device; a device compared with itself is two.
+/// Submitting threads of a target share its device; a device compared with itself exists twice.
 #[test]
 fn each_target_has_a_simulated_device_of_its_own() {
     let name = "fault:eio@9:sim:50us,servers=2";

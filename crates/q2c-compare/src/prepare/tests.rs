@@ -38,7 +38,7 @@ fn discards_follow_writes_except_with_kernel_aio() {
     assert_eq!(asked.discards(Writes::AsReads), Discards::Skip);
     asked.engine = Some("libaio".parse::<EngineSpec>().unwrap());
     assert_eq!(asked.discards(Writes::Allow), Discards::Skip);
-    // As docs/replay.md says of libaio, also where they were asked for.
+    // docs/replay.md says that libaio has no discards; that also holds if they were asked for.
     asked.discards = Some(Discards::Allow);
     assert_eq!(asked.discards(Writes::Allow), Discards::Skip);
     asked.engine = None;

@@ -5,7 +5,7 @@ use q2c_trace::import::{ColumnMap, TimeUnit};
 use std::cell::RefCell;
 use std::fs;
 
-/// Opens the recording `name` in `folder` as the only user of `folder` as place for its import.
+/// Opens the recording `name` in `folder`, which is also the folder for its import.
 fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, Fault> {
     let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
     let mut import = ImportOptions::default();
@@ -21,7 +21,7 @@ fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSou
     };
     let messages = RefCell::new(Vec::new());
     let tell = |line: &str| messages.borrow_mut().push(line.to_owned());
-    // A signal has come before the recording of this name is read.
+    // For this name, a signal has already arrived before the recording is read.
     let stop = AtomicBool::new(name == STOPPED);
     let opened = TraceSource::open(&asked, &request.wanted, &stop, &tell);
     if opened.is_ok() {
@@ -49,7 +49,7 @@ fn an_import_is_there_while_the_source_is() {
     let source = opened(folder.path(), name, &request()).unwrap();
     assert_eq!((source.made_by.as_str(), source.facts.requests), ("csv", 2));
     assert!(source.name.ends_with(name));
-    // The import has no name, so that even SIGKILL leaves nothing.
+    // The import has no name, so it leaves nothing even after SIGKILL.
     assert_eq!(files(), 1);
     let imported = source.facts.path.clone();
     assert_eq!(TraceReader::open(&imported).unwrap().rows(), 2);

@@ -28,7 +28,7 @@ pub(crate) fn device(path: &str, issued: u64) -> DeviceRun {
     }
 }
 
-/// How `b` separates from `a` by the sum and by the completion time.
+/// The separation of `b` from `a` by the sum and by the completion time.
 fn separations(ratio: Option<[f64; 3]>, separates: bool) -> [Separation; 2] {
     [CompareMetric::SumQ2c, CompareMetric::CompletionTime].map(|metric| Separation {
         device: "b".to_owned(),
@@ -56,7 +56,7 @@ fn kinds(found: &[CompareFinding]) -> Vec<String> {
 #[test]
 fn the_better_device_is_the_one_with_the_smaller_sum() {
     let runs = [device("a", 100), device("b", 100)];
-    // 1 / 2, 1 / 2.5 and 1 / 1.25 are 0.5, 0.4 and 0.8.
+    // The inverses of 2, 2.5 and 1.25 are 0.5, 0.4 and 0.8.
     for (ratio, device, than) in [([0.5, 0.4, 0.8], "b", "a"), ([2.0, 1.25, 2.5], "a", "b")] {
         let (ratio, low, high) = (Some(ratio), 0.4, 0.8);
         let better = CompareFinding::Better {
@@ -91,7 +91,7 @@ fn metrics_that_do_not_separate_say_why() {
     assert_eq!(kinds(&answer), ["FewTrials", "FewTrials"]);
 }
 
-/// With two trials each, 2 of the 6 orders of equal devices separate them.
+/// With two trials each, 2 of the 6 orders of two equal devices separate them.
 #[test]
 fn few_trials_and_one_disk_are_told_beside_the_answer() {
     let mut runs = [device("a", 100), device("b", 100)];
@@ -147,7 +147,7 @@ fn devices_that_did_other_work_are_not_compared() {
         with_did: work(200),
     };
     assert_eq!(answer, [differs]);
-    // A hundredth may differ.
+    // A difference of 1 % is allowed.
     assert_eq!(different_work(&device("b", 99), &device("a", 100)), None);
 }
 
@@ -170,7 +170,7 @@ fn an_outstanding_replay_tells_the_idle_time() {
         share: 0.0,
         idle: Idle::Keep,
     };
-    // These devices have sums of Q2C, so something was captured.
+    // These devices have sums of Q2C, so there was a capture.
     let sums = CompareFinding::SumsOfU2c {
         some_have_q2c: true,
         not_captured: None,
@@ -193,7 +193,7 @@ fn nothing_captured_has_a_reason_in_the_answer() {
     assert_eq!(answer, [sums]);
 }
 
-/// A hundredth of the requests may have several terms, or none.
+/// Up to 1 % of the requests may have several terms, or none.
 #[test]
 fn a_sum_with_more_terms_than_requests_is_told() {
     let with = |excess| {

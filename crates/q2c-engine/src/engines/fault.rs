@@ -1,5 +1,5 @@
-//! `fault:` is an engine around any other that spoils one request: it fails with EIO, is short, or
-//! is late.
+//! `fault:` is an engine around another one that spoils one request: the request fails with EIO, is
+//! short, or is late.
 
 use crate::{Engine, EngineError, EngineFacts, LaneStep, Request, RingCompletion, Time};
 use q2c_model::Nanos;
@@ -14,7 +14,7 @@ pub enum FaultKind {
     Eio,
     /// Half the bytes are moved.
     Short,
-    /// The completion is held back for this time, and so are those behind it.
+    /// The completion is held back for this time, and later completions with it.
     Late(Nanos),
 }
 
@@ -22,14 +22,14 @@ pub(crate) struct FaultEngine<'a, T> {
     pub time: T,
     pub inner: Box<dyn Engine + 'a>,
     pub kind: FaultKind,
-    /// Completions up to and including the spoilt one that are still to come.
+    /// Number of completions that are still to come, up to and including the spoilt one.
     pub countdown: u64,
-    /// A completion that is held back, with the time at which it is given out.
+    /// A completion that is held back, with the time of its release, ns on the run's clock.
     pub held: Option<(u64, RingCompletion)>,
 }
 
 impl<T: Time> FaultEngine<'_, T> {
-    /// The completion as the caller gets it, or `None` when it is held back now.
+    /// The completion as the caller gets it; `None` if it is now held back.
     fn spoil(&mut self, mut done: RingCompletion) -> Option<RingCompletion> {
         self.countdown = self.countdown.wrapping_sub(1);
         if self.countdown != 0 {
@@ -82,7 +82,7 @@ impl<T: Time> Engine for FaultEngine<'_, T> {
             if let Some(done) = self.released() {
                 return Ok(done);
             }
-            // It sleeps here, because spinning would charge the lane CPU that no device takes.
+            // It sleeps here, because spinning would charge the lane CPU time that no device takes.
             self.held
                 .iter()
                 .for_each(|(due, _)| self.time.wait_for_completion(*due));

@@ -1,5 +1,5 @@
-//! `libaio`: kernel AIO by its system calls. Waiting calls `io_getevents`; polling reads the mapped
-//! completion ring, or calls `io_getevents` too where [`ReapFrom`] says so.
+//! `libaio`: kernel AIO by its system calls. Waiting calls `io_getevents`. Polling reads the mapped
+//! completion ring, or also calls `io_getevents` if [`ReapFrom`] says so.
 
 use super::memory::{Memory, own};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};

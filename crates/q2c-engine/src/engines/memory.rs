@@ -5,20 +5,20 @@ use std::fs::File;
 /// The buffers that requests read into and write from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// The most requests in flight: each has a slot.
+    /// The most requests in flight; each has a slot.
     pub slots: usize,
     /// Bytes of the largest request.
     pub size: usize,
-    /// Set when slots share buffers; `None` when each has its own.
+    /// How slots share buffers; `None` if each slot has its own.
     pub shared: Option<SharedBuffers>,
 }
 
 /// Buffers that slots share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBuffers {
-    /// Number of buffers for reads, and as many for writes.
+    /// Number of buffers for reads, and also for writes.
     pub pool: usize,
-    /// Share of the written data that compresses to nothing, percent.
+    /// Share of the written data that compresses to nothing, percent from 0 to 100.
     pub compressible: u8,
 }
 

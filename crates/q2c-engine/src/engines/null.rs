@@ -4,7 +4,7 @@ use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
 use q2c_policy::method::Means;
 use q2c_sys::thread::sleep_until;
 
-/// The engine: finished requests that nobody has taken yet. The newest is taken first.
+/// The engine. It holds finished requests that nobody has taken yet; the newest is taken first.
 pub struct Null(pub(super) Vec<RingCompletion>);
 
 impl Engine for Null {

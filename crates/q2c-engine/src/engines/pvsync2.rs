@@ -1,7 +1,7 @@
-//! `pvsync2`: `preadv2` and `pwritev2`. A submission is the whole I/O: it returns when the request
-//! is complete.
+//! `pvsync2`: `preadv2` and `pwritev2`. A submission is the whole I/O, so it returns when the
+//! request is complete.
 //!
-//! A request that RWF_NOWAIT turns away comes back with EAGAIN, as in fio's engine of that name: it
+//! A request that RWF_NOWAIT turns away comes back with EAGAIN, as in fio's engine of that name. It
 //! counts as failed, and is not tried again without the flag.
 
 use super::memory::{Memory, own};
@@ -11,11 +11,11 @@ use q2c_sys::{Vectored, VectoredFlags};
 use std::fs::File;
 use std::sync::LazyLock;
 
-/// The engine: calls on a file or device, one after the other.
+/// The engine: calls on a file or device, one after another.
 pub struct Pvsync2 {
     calls: Vectored,
     flags: VectoredFlags,
-    /// Finished requests in the order of the calls. Those before `next` have been taken.
+    /// Finished requests in the order of the calls; those before index `next` have been taken.
     done: Vec<RingCompletion>,
     next: usize,
 }
@@ -90,7 +90,7 @@ impl Engine for Pvsync2 {
 
 type Flag = fn(&mut VectoredFlags) -> &mut bool;
 
-/// Each flag as an option of the engine, and as the kernel names it.
+/// Each flag: its name as an option of the engine, its name in the kernel, its field.
 pub(super) const FLAGS: [(&str, &str, Flag); 5] = [
     ("hipri", "RWF_HIPRI", |flags| &mut flags.hipri),
     ("nowait", "RWF_NOWAIT", |flags| &mut flags.nowait),

@@ -1,6 +1,6 @@
-//! `io_uring`: one ring for each lane, with registered file and buffers; completions run only when
-//! the lane looks. The options say who submits and how completions are found. Where the lane polls
-//! the device, a second ring beside takes the requests that wait for interrupts.
+//! `io_uring`: one ring for each lane, with a registered file and buffers; completions run only
+//! when the lane looks. The options say who submits and how completions are found. If the lane
+//! polls the device, a second ring takes the requests that wait for interrupts.
 
 use super::memory::{Memory, own};
 use crate::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion, Waits};
@@ -29,13 +29,13 @@ impl UringEngine {
     }
 }
 
-/// `io_uring_cmd`: NVMe commands through a ring to a namespace's character device, past block layer
-/// and file system.
+/// `io_uring_cmd`: NVMe commands through a ring to a namespace's character device, bypassing the
+/// block layer and the file system.
 pub(crate) type NvmeEngine = RingEngine<NvmeEncoding>;
 
 impl NvmeEngine {
-    /// Opens a ring on `file`, which must be a namespace's character device.
-    /// `iopoll` makes the kernel ask the device for completions.
+    /// Opens a ring on `file`, which must be a namespace's character device, with `memory` as
+    /// buffers. With `iopoll` the kernel asks the device for completions.
     pub(crate) fn open(file: &File, memory: Memory, iopoll: bool) -> Result<Self, EngineError> {
         let (size, buffers) = (memory.size, memory.buffers()?);
         let namespace = namespace(file)?;
@@ -56,8 +56,8 @@ impl<E: RingEncoding> RingEngine<E> {
         requests.iter().for_each(queue);
     }
 
-    /// Takes a completion. Waiting has returned, so there is one, unless the kernel's polling was
-    /// interrupted; then it waits again.
+    /// Takes a completion after a wait. Only if the kernel's polling was interrupted there is none
+    /// yet, and it waits again.
     #[inline]
     fn popped(&mut self) -> Result<RingCompletion, EngineError> {
         loop {
@@ -120,7 +120,7 @@ impl<E: RingEncoding> Engine for RingEngine<E> {
             },
             flags: self.ring.names(),
             interrupting: self.ring.interrupting_names(),
-            // Polled completions, and those of a helper, bring no work to this thread.
+            // Polled completions, and those of a helper, cause no work in this thread.
             sleeps_undisturbed: options.iopoll || helped || taskrun.sleeps_undisturbed(),
             helper: self.ring.helper(),
         }

@@ -1,17 +1,17 @@
-//! Several requests in flight, without a rule and by one.
+//! Several requests in flight, without a sleep rule and with one.
 //!
-//! Every request of hybrid polling is put to the rule when its submission has returned (before the
-//! submission, where the rule's decision chooses between two paths of the engine), and has its own
-//! token. The sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once,
-//! for the oldest request in flight, until its due time. Then it looks until any request is
-//! complete, submits anew, and turns to the oldest again. It does not sleep for a request whose due
-//! time is over when it becomes the oldest.
+//! In hybrid polling the rule is asked about every request when its submission has returned (before
+//! it, if the decision chooses between two paths of the engine), and each has its own token. The
+//! sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once, for the
+//! oldest request in flight, until its due time. Then it looks until any request is complete,
+//! submits a new one, and turns to the oldest again. It does not sleep for a request whose due time
+//! has passed when it becomes the oldest.
 //!
-//! A sample has [`Sample::SLEPT`] where the lane slept for it, and [`Sample::MISSED`] where the
-//! first look after that sleep found it complete. So one sleep is one context switch, and `miss
-//! rate` means the same as at depth 1. The rule is told whether the request was complete at its due
-//! time, whichever request was slept for: whether the first look after the due time, or an earlier
-//! one, found it. For a request that was slept for both answers are equal.
+//! A sample has [`Sample::SLEPT`] if the lane slept for it, and [`Sample::MISSED`] if the first
+//! look after that sleep found it complete. So one sleep is one context switch, and `miss rate`
+//! means the same as at depth 1. The rule learns whether the request was complete at its due time,
+//! whichever request was slept for: that is, whether the first look after the due time, or an
+//! earlier one, found it. For a request that was slept for, both answers are equal.
 
 use super::Wait;
 use super::flights::HybridFlight;
@@ -22,8 +22,8 @@ use q2c_policy::{Decision, Outcome};
 use std::sync::atomic::Ordering;
 
 impl<T: Time> EngineLane<'_, T> {
-    /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the one that
-    /// they were submitted under.
+    /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the way of
+    /// waiting under which they were submitted.
     pub(crate) fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
         if let Wait::Hybrid(rule) = wait {
             return self.drain_hybrid(rule.as_mut());
@@ -37,7 +37,7 @@ impl<T: Time> EngineLane<'_, T> {
 
     /// Keeps `depth` requests in flight: each completed request is replaced at once.
     pub(super) fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
-        // A device whose queue is full lets each submission of the first fill wait.
+        // A device whose queue is full delays each submission of the first fill.
         while self.in_flight < self.depth && !self.stop.load(Ordering::Relaxed) {
             self.launch(self.in_flight, poll)?;
             self.in_flight += 1;
@@ -57,7 +57,7 @@ impl<T: Time> EngineLane<'_, T> {
         Ok(())
     }
 
-    /// Takes one completion. Returns its slot and the time at which it was seen.
+    /// Takes one completion. Returns its slot and the time at which it was seen, ns.
     fn reap(&mut self, poll: bool) -> Result<(u16, u64), EngineError> {
         let done = if poll {
             self.spin()?
@@ -85,7 +85,7 @@ impl<T: Time> EngineLane<'_, T> {
         self.record(Sample::one_call(submit_ns, offset, wait_ns, result));
     }
 
-    /// Keeps `depth` requests in flight, as [`EngineLane::deep`] does.
+    /// Keeps `depth` requests in flight under a rule, as [`EngineLane::deep`] does without.
     pub(super) fn deep_hybrid(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
@@ -98,8 +98,8 @@ impl<T: Time> EngineLane<'_, T> {
         while self.in_flight > 0 {
             self.find()?;
             let (mut over, mut rests) = (false, false);
-            // As without a rule, each completed request is replaced before the next one is
-            // recorded, which therefore waits that long.
+            // As without a rule, each completed request is replaced before the next is recorded;
+            // the latter's latency includes that time.
             for i in 0..self.flights.found.len() {
                 let slot = self.flights.found[i].slot;
                 over |= self.finish(rule, i) >= end;
@@ -163,8 +163,7 @@ impl<T: Time> EngineLane<'_, T> {
         Ok(())
     }
 
-    /// Waits until at least one request is complete, in the way that the rule decided for the
-    /// oldest.
+    /// Waits until at least one request is complete, in the way that the rule chose for the oldest.
     fn find(&mut self) -> Result<(), EngineError> {
         let can_interrupt = self.can_interrupt();
         loop {
@@ -185,8 +184,8 @@ impl<T: Time> EngineLane<'_, T> {
                     sample.slept_ns = short(woke - now);
                     sample.woke_ns = short(woke - oldest.submitted_ns);
                     sample.flags |= Sample::SLEPT;
-                    // The run's clock and the sleep's clock may differ a little. The sleep is over,
-                    // so the due time has come.
+                    // The clocks of the run and of the sleep may differ a little. The sleep is
+                    // over, so the due time counts as reached.
                     oldest.due_ns = oldest.due_ns.min(woke);
                 }
                 Decision::Interrupt if can_interrupt => {
@@ -194,11 +193,11 @@ impl<T: Time> EngineLane<'_, T> {
                     let now = self.time.now();
                     self.note(done, now);
                     // The wait returned the first completion, so no other request was complete
-                    // before.
+                    // earlier.
                     self.flights.looked_ns = now;
                     return Ok(());
                 }
-                // The looks that are passed over find nothing.
+                // The looks that are skipped here would find nothing.
                 _ => self.flights.looked_ns = self.flights.looked_ns.max(self.look_again()),
             }
         }
@@ -220,14 +219,14 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    /// Notes a completion. No look after `unseen_ns` came before the one that found it.
+    /// Notes a completion that was found by the first look after `unseen_ns`.
     #[inline]
     fn note(&mut self, done: RingCompletion, unseen_ns: u64) {
         self.flights.judge(done.slot, unseen_ns);
         self.flights.found.push(done);
     }
 
-    /// Records completion number `i` of those found, tells the rule, and returns the time.
+    /// Records completion `i` of those found, informs the rule, and returns the time, ns.
     fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
         let (done, now) = (self.flights.found[i], self.time.now());
         let flight = self.flights.remove(done.slot);

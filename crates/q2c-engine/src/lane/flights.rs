@@ -10,9 +10,9 @@ pub(crate) struct HybridFlight {
     pub submitted_ns: u64,
     pub decision: Decision,
     pub token: Token,
-    /// Time at which its sleep ends, on the run's clock; `submitted_ns` where it does not sleep.
+    /// Time at which its sleep ends, on the run's clock; `submitted_ns` if it does not sleep.
     pub due_ns: u64,
-    /// Whether it was complete when its sleep ended.
+    /// True if the request was complete when its sleep ended.
     pub missed: bool,
 }
 
@@ -29,21 +29,20 @@ impl Default for HybridFlight {
     }
 }
 
-/// The requests in flight, by slot, linked in the order of their submissions. Nothing is allocated
-/// after [`Flights::new`].
+/// The requests in flight, by slot, linked in the order of their submissions. After
+/// [`Flights::new`] nothing is allocated.
 ///
-/// The links form a ring of slots, closed by one entry more than there are slots. [`Flights::add`]
-/// MUST be called for a slot that is not in the ring, and [`Flights::remove`] for one that is.
+/// The links form a ring of slots, closed by one extra entry. [`Flights::add`] MUST be called only
+/// for a slot outside the ring, and [`Flights::remove`] only for one in it.
 #[derive(Default)]
 pub(crate) struct Flights {
     by_slot: Vec<HybridFlight>,
-    /// The neighbours of each slot in the order of submission. The last entry closes the ring.
+    /// The neighbours of each slot in the order of submission; the last entry closes the ring.
     older: Vec<u32>,
     newer: Vec<u32>,
-    /// Completions that one look has found and that are not recorded yet.
+    /// Completions that one look has found and that are not yet recorded.
     pub found: Vec<RingCompletion>,
-    /// Time of the last look that found nothing more: all requests in flight then were not
-    /// complete.
+    /// Time of the last look that found nothing more: no request then in flight was complete.
     pub looked_ns: u64,
 }
 
@@ -60,7 +59,7 @@ impl Flights {
         }
     }
 
-    /// The entry that closes the ring.
+    /// Index of the entry that closes the ring.
     fn end(&self) -> usize {
         self.by_slot.len()
     }
@@ -82,8 +81,8 @@ impl Flights {
         self.by_slot[gone]
     }
 
-    /// Decides whether a request that was seen complete was a miss. No look after `unseen_ns` came
-    /// before the one that saw it.
+    /// Decides whether a request that is now complete was missed. It was found by the first look
+    /// after `unseen_ns`.
     pub(crate) fn judge(&mut self, slot: u16, unseen_ns: u64) {
         let flight = &mut self.by_slot[slot as usize];
         flight.missed = matches!(flight.decision, Decision::Sleep(_)) && unseen_ns < flight.due_ns;
@@ -92,7 +91,7 @@ impl Flights {
         }
     }
 
-    /// The request that was submitted first.
+    /// The oldest request; `None` if nothing is in flight.
     pub(crate) fn oldest(&mut self) -> Option<&mut HybridFlight> {
         let oldest = self.newer[self.end()] as usize;
         self.by_slot.get_mut(oldest)

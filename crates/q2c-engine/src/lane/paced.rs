@@ -1,9 +1,9 @@
-//! When a lane submits: its think time in a closed loop, and the due times of an open one.
+//! When a lane submits: after think times in a closed loop, at due times in an open loop.
 //!
-//! Open loop: a request is submitted when it is due, whether or not others have completed.
+//! In an open loop, a request is submitted when it is due, even if others have not completed.
 //!
-//! Latency counts from the intended time. A request that had to wait for its turn has waited;
-//! leaving that out is known as coordinated omission.
+//! Latency counts from the intended time, so it includes a request's wait for its turn. Leaving
+//! that out is known as coordinated omission.
 
 use super::Wait;
 use crate::sample::short;
@@ -12,10 +12,10 @@ use crate::{EngineError, EngineLane, Request, Sample, Time};
 use q2c_model::stats::Rng;
 use std::sync::atomic::Ordering;
 
-/// The timer is set this much before the due time, and the rest is spun. It is above the wake-up
-/// delays seen on virtual machines.
+/// The timer ends this long before the due time, and the thread spins for the rest. This is more
+/// than the wake-up delays seen on virtual machines.
 const MARGIN_NS: u64 = 80_000;
-/// A lane that rests looks at least this often whether it is to stop.
+/// A lane that rests checks at least this often, every 50 ms, if it is to stop.
 const LOOK_NS: u64 = 50_000_000;
 
 /// The due times of submissions: a Poisson process.
@@ -29,7 +29,7 @@ pub(crate) struct PoissonPace {
 }
 
 impl PoissonPace {
-    /// `rate` submissions per second on average, with up to `depth` in flight.
+    /// A process of `rate` submissions per second on average, with up to `depth` in flight.
     pub(crate) fn new(rate: f64, depth: u16, seed: u64) -> Self {
         PoissonPace {
             gap_ns: 1e9 / rate,
@@ -45,24 +45,24 @@ impl PoissonPace {
     }
 }
 
-/// The think time of a lane of depth 1 in a closed loop, which does not think before its first I/O.
+/// The think time of a lane of depth 1 in a closed loop. There is none before the first I/O.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneThinkTime {
-    /// From each reaping to the next submission, ns.
+    /// Time from each reaping to the next submission, ns.
     pub length_ns: u64,
-    /// When the next submission is due, on the run's clock.
+    /// Time at which the next submission is due, on the run's clock; 0 before the first I/O.
     pub due_ns: u64,
-    /// How long before that the sleep is to end.
+    /// How long before `due_ns` the sleep is to end, because sleeps end late.
     pub early_ns: u64,
 }
 
-/// The shortest sleep, ns: a lane that thinks leaves its CPU.
+/// The shortest sleep, ns: a lane that thinks always leaves its CPU.
 const LEAST_NS: u64 = 1_000;
 
 impl LaneThinkTime {
-    /// A think time begins with the reaping of this I/O, whose own think time shows how late sleeps
-    /// end here. Each takes over a quarter of that, so that the length holds, and at most a 64th of
-    /// the length, so that one sleep that other work prolonged changes little.
+    /// Begins the think time after this I/O. The I/O's own start shows how late sleeps end here. A
+    /// quarter of that lateness is added to `early_ns`, so that the think time becomes exact; at
+    /// most a 64th of the length, so that one disturbed sleep changes little.
     pub(crate) fn begin(&mut self, sample: Sample) {
         if self.due_ns > 0 {
             let most = (self.length_ns / 64).max(LEAST_NS) as i64;
@@ -77,16 +77,16 @@ impl LaneThinkTime {
 }
 
 impl<T: Time> EngineLane<'_, T> {
-    /// Sleeps for the rest of `think`. Returns whether the next I/O may be submitted: not where the
-    /// run's clock shows `end` before it, or where `stop` is raised. What is left of the think time
-    /// at `end` belongs to the next stretch, so that stretches may be of any length.
+    /// Sleeps for the rest of `think`. Returns true if the next I/O may be submitted: not if the
+    /// run's clock shows `end` first, or `stop` is raised. The rest of the think time at `end`
+    /// belongs to the next stretch, so stretches may be of any length.
     pub(super) fn has_thought(&self, think: LaneThinkTime, end: u64) -> bool {
         let until = think.due_ns.saturating_sub(think.early_ns);
         rest_until(until.min(end), self.time, self.stop);
         self.time.now() < end && !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Does I/O as an open loop until the run's clock shows `end`, or `stop` is raised.
+    /// Does I/O in an open loop until the run's clock shows `end`, or `stop` is raised.
     pub(super) fn paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.depth > 1 {
             return self.deep_paced(end);
@@ -113,7 +113,7 @@ impl<T: Time> EngineLane<'_, T> {
             if sample.is(Sample::ONE_CALL) {
                 sample = sample.with_wait(sample.wait() + late);
             } else {
-                // What does not fit into the submission is waiting as well.
+                // What exceeds the field of the submission counts as waiting.
                 let whole = u64::from(sample.submit_len_ns) + late;
                 sample.submit_len_ns = short(whole);
                 let rest = whole - u64::from(sample.submit_len_ns);
@@ -128,9 +128,9 @@ impl<T: Time> EngineLane<'_, T> {
         Ok(())
     }
 
-    /// Waits until the next submission is due and returns its due time. `None` when it is not due
-    /// before `end`, when that is over, or when the lane is to stop. Submissions that the device
-    /// was too slow for stay due: they are the first ones of the next stretch.
+    /// Waits until the next submission is due and returns its due time. Returns `None` if it is not
+    /// due before `end`, `end` has passed, or the lane is to stop. Submissions that a slow device
+    /// delayed stay due, and come first in the next stretch.
     fn take_due(&mut self, end: u64) -> Option<u64> {
         let due = self.due();
         if due >= end || self.time.now() >= end {
@@ -144,7 +144,7 @@ impl<T: Time> EngineLane<'_, T> {
         (!self.stop.load(Ordering::Relaxed)).then_some(due)
     }
 
-    /// Due time of the next submission. The first one is due now.
+    /// Due time of the next submission, on the run's clock. The very first is due now.
     fn due(&mut self) -> u64 {
         let now = self.time.now();
         let Some(pace) = &mut self.pace else {
@@ -189,7 +189,7 @@ impl<T: Time> EngineLane<'_, T> {
         }
     }
 
-    /// Submits a request that is due if a slot is free for it. Returns whether it did.
+    /// Submits a due request if a slot is free. Returns true if it did.
     fn launch_due(&mut self, now: u64) -> Result<bool, EngineError> {
         let due = self.due();
         let slot = match &mut self.pace {

@@ -1,4 +1,4 @@
-//! Tests of which engine calls a decision leads to.
+//! Tests of which engine calls each decision leads to.
 
 use super::*;
 use crate::{EngineFacts, Real};
@@ -14,12 +14,12 @@ struct Calls {
     looks: u32,
     waits: u32,
     both_in_one: u32,
-    /// Whether the rule decided when nothing was submitted yet.
+    /// True if the rule decided before anything was submitted.
     decided_first: bool,
 }
 
-/// An engine that counts its calls. Every request is complete at the second look, or when it is
-/// waited for.
+/// An engine that counts its calls. Every request is complete at the second look, or when the lane
+/// waits for it.
 struct CountingEngine(Arc<Mutex<Calls>>);
 
 impl CountingEngine {
@@ -66,7 +66,7 @@ impl Engine for CountingEngine {
     }
 }
 
-/// A rule that always gives the same decision, and notes when it was asked.
+/// A rule that always gives the same decision, and notes whether it was asked before submission.
 struct ConstantRule(Decision, CountingEngine);
 
 impl q2c_policy::Lane for ConstantRule {
@@ -81,7 +81,7 @@ impl q2c_policy::Lane for ConstantRule {
     }
 }
 
-/// A lane's way of waiting: by a rule that says this.
+/// A way of waiting: by a rule that always gives this decision.
 fn ruled(decision: Decision) -> impl Fn(&Arc<Mutex<Calls>>) -> Wait {
     move |calls| {
         Wait::Hybrid(Box::new(ConstantRule(
@@ -91,8 +91,8 @@ fn ruled(decision: Decision) -> impl Fn(&Arc<Mutex<Calls>>) -> Wait {
     }
 }
 
-/// Does one I/O on an engine that waits in this way, and returns the calls that it made and the
-/// flags of its sample. An engine that waits by polling has two paths.
+/// Does one I/O on an engine that waits in this way. Returns the calls that it made and the flags
+/// of its sample. An engine that waits by polling has two paths.
 fn run_one(waits: Waits, wait: impl Fn(&Arc<Mutex<Calls>>) -> Wait) -> (Calls, u64) {
     let calls = Arc::new(Mutex::new(Calls::default()));
     let wait = &mut wait(&calls);
@@ -153,8 +153,8 @@ fn a_decision_is_carried_out_and_nothing_else_is() {
     assert_eq!(asleep(|| Wait::Poll), (looked, 0));
 }
 
-/// The rule is asked first, because its decision names the path. A miss is told by one look after
-/// the sleep; after that the engine polls in one call.
+/// The rule is asked first, because its decision selects the path. One look after the sleep shows a
+/// miss; then the engine polls in one call.
 #[test]
 fn on_two_paths_the_decision_chooses_one_before_the_submission() {
     let decided = |c: &mut Calls| (c.waits, c.decided_first) = (1, true);

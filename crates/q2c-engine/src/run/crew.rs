@@ -1,4 +1,4 @@
-//! The lanes' threads: they are set up together and start together, and none is left at the end.
+//! The threads of the lanes: they are set up and started together, and none is left at the end.
 
 use super::thread::{LaneResult, Meeting, PhasesResult, lane_thread};
 use crate::start::{HaltsOnPanic, Member, Start, Starter};
@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, ScopedJoinHandle, scope};
 
-/// Time from the last set-up to the common start.
+/// Time from the last set-up to the common start, ns.
 pub(crate) const LEAD_NS: u64 = 3_000_000;
 
-/// The results of a crew: the data of the lanes, the result of the work beside them, and the common
-/// start on the run's clock.
+/// The results of a crew: the lanes' data, the result of the side work, and the common start on the
+/// run's clock, ns.
 pub(crate) struct Crewed<T> {
     pub lanes: Vec<LaneData>,
     pub beside: T,
@@ -27,18 +27,18 @@ pub(crate) trait LaneWork: Send {
     -> PhasesResult;
 }
 
-/// What is done beside the lanes, in a thread of its own. It gets the common start on the run's
-/// clock and the lanes' thread ids.
+/// Work next to the lanes, in a thread of its own. It gets the common start on the run's clock, ns,
+/// and the lanes' thread ids.
 pub(crate) trait SideWork: Send {
     type Out: Send;
     fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> Self::Out;
 }
 
-/// Runs every job's `work` in a thread of its own, and once all lanes are set up `beside` in one
-/// more.
+/// Runs every job's `work` in a thread of its own. Once all lanes are set up, it runs `beside` in
+/// another thread.
 ///
 /// `beside` MUST raise `halt`, unless the lanes end by themselves. The lanes' engines stay open
-/// until it has returned. `name` names it in the error when it panics.
+/// until `beside` has returned. An error after its panic calls it `name`.
 ///
 /// No thread is left behind, whatever fails.
 pub(crate) fn crew<W: LaneWork, B: SideWork>(
@@ -56,8 +56,8 @@ pub(crate) fn crew<W: LaneWork, B: SideWork>(
 
 struct Threads<'a> {
     member: Member<'a>,
-    /// Set when the work beside the lanes is over. Until then the engines stay open, so that the
-    /// CPU of their helpers can be read.
+    /// Set when the side work is over. Until then the engines stay open, so that the CPU time of
+    /// their helpers can be read.
     over: &'a OnceLock<()>,
 }
 
@@ -108,7 +108,7 @@ fn threads<W: LaneWork, B: SideWork>(
             Some(_) => starter.start_at(start_ns),
             None => drop(starter),
         }
-        // It has a thread of its own, so that its CPU time is not the caller's.
+        // The side work has its own thread, so that its CPU time does not count as the caller's.
         let beside = tids.and_then(|tids| {
             let body = move || {
                 let _halts = HaltsOnPanic(halt);
@@ -117,7 +117,7 @@ fn threads<W: LaneWork, B: SideWork>(
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => Some(thread.join()),
                 Err(source) => {
-                    // Nobody else ends the lanes then.
+                    // Nothing else would end the lanes.
                     halt.store(true, Ordering::Release);
                     let lane = name.to_owned();
                     refused = Some(RunError::Spawn { lane, source });
@@ -141,8 +141,7 @@ fn threads<W: LaneWork, B: SideWork>(
     })
 }
 
-/// Tells the end when it is dropped, so that on every way out the lanes do not wait for it for
-/// ever.
+/// Announces the end when it is dropped, so that on no way out the lanes wait for ever.
 struct TellsEnd<'a>(&'a OnceLock<()>);
 
 impl Drop for TellsEnd<'_> {
@@ -192,7 +191,7 @@ mod tests {
         }
     }
 
-    /// A helper thread of a lane's engine can still be read when the work beside the lanes ends.
+    /// A helper thread of a lane's engine can still be read when the side work ends.
     #[test]
     fn lanes_that_are_done_stay_until_the_end_beside_them() {
         let halt = AtomicBool::new(false);

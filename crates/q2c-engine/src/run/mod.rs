@@ -1,4 +1,4 @@
-//! A run: lanes on their CPUs, phases in time, one start, one clock, and a sampler beside the
+//! A run: lanes on their CPUs, phases in time, one start, one clock, and a sampler next to the
 //! lanes.
 
 pub(crate) mod crew;
@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use thread::PhasesWork;
 
-/// Is told of the phase boundaries, in the sampler's thread.
+/// Receives the phase boundaries, in the sampler's thread.
 pub trait Observer {
-    /// Phase number `phase` is about to begin; `phase` equal to the number of phases is the end of
-    /// the run. A run that is stopped early tells its first phase and its end, and leaves out the
-    /// phases that never began.
+    /// Phase number `phase`, from 0, is about to begin; the number of phases stands for the end of
+    /// the run. A run that is stopped early reports its first phase and its end, but not phases
+    /// that never began.
     fn boundary(&mut self, phase: usize);
 }
 
@@ -29,7 +29,7 @@ impl Observer for () {
     fn boundary(&mut self, _phase: usize) {}
 }
 
-/// The reason why a run could not be done.
+/// The reason why a run failed.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -42,17 +42,17 @@ pub enum RunError {
         lane: String,
         problem: String,
     },
-    /// A lane's thread, or the one beside the lanes, panicked: a fault of q2c.
+    /// A lane's thread, or the one next to the lanes, panicked: a fault of q2c.
     #[error("run {0}: its thread panicked")]
     Panic(String),
-    /// A simulated run goes on without getting anywhere: no step of its lanes takes time.
+    /// A simulated run makes no progress, because no step of its lanes takes time.
     #[error(
         "run in simulated time: stuck at {}: no step of the lanes takes time; give the device a service time, or \
          the machine costs above 0",
         Nanos(*at_ns)
     )]
     Stuck {
-        /// Where time stood still, ns on the run's clock.
+        /// The time at which it stood still, ns on the run's clock.
         at_ns: u64,
     },
     #[error(
@@ -64,11 +64,11 @@ pub enum RunError {
     },
 }
 
-/// Runs the plan: sets up every lane, starts all at one time, goes through the phases, and returns
-/// all data.
+/// Runs the plan: sets up every lane, starts all at the same time, goes through the phases, and
+/// returns all data.
 ///
-/// Raising `stop` ends the run early; the data so far is then returned with `stopped` set. For a
-/// job with `stop_on_fault` its first failed I/O does the same. No thread is left behind.
+/// Raising `stop` ends the run early; the data so far is then returned with `stopped` set. The
+/// first failed I/O of a job with `stop_on_fault` does the same. No thread is left behind.
 pub fn run(
     plan: RunPlan,
     observer: &mut (dyn Observer + Send),
@@ -102,7 +102,7 @@ pub fn run(
     })
 }
 
-/// Reads the lanes' CPU time while they run, tells the phase boundaries, and passes a stop on.
+/// Reads the lanes' CPU time while they run, reports phase boundaries, and passes a stop on.
 struct Sampler<'a> {
     phases: &'a [Nanos],
     interval: Nanos,
@@ -113,21 +113,21 @@ struct Sampler<'a> {
 }
 
 /// Reads every lane's CPU time at each interval of each phase, and passes `stop` on to `halt`.
-/// Returns the readings of each lane: time on the run's clock and thread CPU, ns.
+/// Returns for each lane its readings: the time on the run's clock and the thread CPU, both in ns.
 impl SideWork for Sampler<'_> {
     type Out = Vec<Vec<(u64, u64)>>;
 
     fn go<T: Time>(self, time: T, begin: u64, threads: &[u32]) -> Self::Out {
         if let Some(cpu) = self.cpu {
-            // If pinning fails, the sampler may cost the lanes a little, but no number changes its
-            // meaning.
+            // If pinning fails, the sampler may disturb the lanes a little, but no figure becomes
+            // wrong.
             time.pin(cpu).ok();
         }
         let pause = |until| pause(time, until, self.stop, self.halt);
         let mut readings = vec![Vec::new(); threads.len()];
         let mut phase_begin = begin;
         'run: for (phase, length) in self.phases.iter().enumerate() {
-            // The first phase is told in any case, because lanes do at least one I/O of it.
+            // The first phase is always reported, because lanes do at least one I/O in it.
             if !pause(phase_begin) && phase > 0 {
                 break;
             }
@@ -146,8 +146,8 @@ impl SideWork for Sampler<'_> {
     }
 }
 
-/// Sleeps until the run's clock shows `until`. False when the run is halted; this is checked at
-/// least once, even when `until` is over.
+/// Sleeps until the run's clock shows `until`. Returns false if the run is halted; this is checked
+/// at least once, even if `until` has passed.
 fn pause<T: Time>(time: T, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> bool {
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -163,7 +163,7 @@ fn pause<T: Time>(time: T, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> 
 
 fn read<T: Time>(time: T, threads: &[u32], readings: &mut [Vec<(u64, u64)>]) {
     for (thread, readings) in threads.iter().zip(readings) {
-        // The thread of a lane that has ended early has no CPU clock any more, so its readings end
+        // The thread of a lane that ended early no longer has a CPU clock, so its readings end
         // here.
         if let Some(cpu) = time.cpu_ns_of(*thread) {
             readings.push((time.now(), cpu));

@@ -12,10 +12,10 @@ pub enum Activity {
     Idle,
     /// The lane does I/O and waits for completions in this way.
     Start(Wait),
-    /// The lane goes on as in the phase before; its rule keeps its state.
+    /// The lane continues as in the phase before; its rule keeps its state.
     Continue,
-    /// The lane goes back to the way of waiting that the last [`Activity::Start`] replaced; its
-    /// rule has kept its state. If that replaced none, the lane does no I/O.
+    /// The lane returns to the way of waiting that the last [`Activity::Start`] replaced; its rule
+    /// has kept its state. If there was none, the lane does no I/O.
     Resume,
 }
 
@@ -31,9 +31,9 @@ pub struct JobPlan {
     pub pattern: Pattern,
     /// Bytes per request.
     pub bs: Bytes,
-    /// First byte of the target that is used.
+    /// First byte of the target that the lane uses.
     pub base: Bytes,
-    /// Bytes of the target that are used, counted from `base`.
+    /// Number of bytes of the target that the lane uses, from `base` on.
     pub span: Bytes,
     /// Requests in flight, at least 1.
     pub depth: u16,
@@ -43,23 +43,22 @@ pub struct JobPlan {
     pub seed: u64,
     /// One activity for each phase of the run.
     pub activities: Vec<Activity>,
-    /// The most samples that are kept. With 0 (and no tally) I/Os are only counted.
+    /// The most samples that are kept. With 0 and no tally, I/Os are only counted.
     pub capacity: usize,
-    /// Whether every I/O is added to a tally, phase by phase:
-    /// [`PhaseData::tally`].
+    /// True if every I/O is added to a tally, one per phase: [`PhaseData::tally`].
     pub tally: bool,
-    /// Open loop: submissions per second on average, as a Poisson process; latency counts from the
-    /// intended times. With several requests in flight it works only by polling.
+    /// Open loop: submissions per second on average, as a Poisson process. Latency counts from the
+    /// intended times. At a depth above 1 it works only by polling.
     pub rate: Option<f64>,
-    /// Closed loop of depth 1: the lane sleeps so long after each I/O before it submits the next
-    /// one. What is left of it at the end of a phase is part of the next one.
+    /// Closed loop of depth 1: time that the lane sleeps after each I/O before it submits the next.
+    /// What is left of it at the end of a phase continues in the next phase.
     pub think: Option<Nanos>,
-    /// Whether the first failed I/O of this lane stops the whole run.
+    /// True if the first failed I/O of this lane stops the whole run.
     pub stop_on_fault: bool,
 }
 
 impl JobPlan {
-    /// One request of 4 KiB in flight at random places of the first GiB, of which nothing is kept.
+    /// Random reads of 4 KiB in the first GiB, one in flight, of which no samples are kept.
     pub fn new(engine: EngineSpec, medium: Medium, activities: Vec<Activity>) -> Self {
         JobPlan {
             name: format!("lane on {engine}"),
@@ -93,21 +92,21 @@ pub struct RunPlan {
     pub jobs: Vec<JobPlan>,
     /// Time between the sampler's readings of thread CPU, above 0.
     pub interval: Nanos,
-    /// CPU of the sampler, best one without a lane. `None`: the kernel chooses.
+    /// CPU of the sampler, best a CPU without a lane. `None`: the kernel chooses.
     pub sampler_cpu: Option<CpuId>,
     /// The clock of all times in the run.
     pub time: TimeSource,
 }
 
-/// The state of a lane at one moment, read by the lane itself.
+/// The state of a lane at one moment, as the lane itself reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Time on the run's clock.
+    /// Time on the run's clock, ns.
     pub t_ns: u64,
     /// Thread CPU since the thread began, ns.
     pub cpu_ns: u64,
-    /// CPU so far of the kernel thread that works for the lane's engine alone (SQPOLL), ns; 0
-    /// without one.
+    /// CPU time so far of the kernel thread that works for the lane's engine alone (SQPOLL), ns; 0
+    /// without such a thread.
     pub helper_cpu_ns: u64,
     /// Context switches since the thread began.
     pub switches: ContextSwitches,
@@ -124,8 +123,7 @@ pub struct PhaseData {
     pub ios: u64,
     /// Indices of the phase's samples among those of the lane.
     pub samples: Range<usize>,
-    /// Counts and histogram of all its I/Os; `None` unless
-    /// [`JobPlan::tally`] asked for it.
+    /// Counts and a histogram of all I/Os of the phase; `None` unless [`JobPlan::tally`] is set.
     pub tally: Option<Box<IoTally>>,
 }
 
@@ -134,15 +132,15 @@ pub struct PhaseData {
 pub struct LaneData {
     /// Name from the plan.
     pub name: String,
-    /// Id of its thread, as the kernel has it; 0 when the run never began.
+    /// The kernel's id of its thread; 0 if the run never began.
     pub tid: u32,
-    /// The facts that its engine told at the end.
+    /// The facts that its engine reported at the end.
     pub facts: EngineFacts,
     /// Its phases; fewer than planned when the run was stopped.
     pub phases: Vec<PhaseData>,
     /// Its samples, in the order of reaping.
     pub samples: Vec<Sample>,
-    /// Number of I/Os; more than samples when the capacity was too small or 0.
+    /// Number of I/Os; larger than the number of samples if the capacity was too small.
     pub ios: u64,
     /// Number of I/Os that failed or were short.
     pub faults: u64,
@@ -157,14 +155,14 @@ pub struct LaneData {
 pub struct RunData {
     /// The lanes in the order of the plan.
     pub lanes: Vec<LaneData>,
-    /// The common start on the run's clock.
+    /// The common start on the run's clock, ns.
     pub start_ns: u64,
-    /// Whether it was stopped before its planned end.
+    /// True if the run was stopped before its planned end.
     pub stopped: bool,
 }
 
 impl LaneData {
-    /// The samples of phase number `phase`.
+    /// The samples of phase number `phase`, from 0.
     pub fn phase_samples(&self, phase: usize) -> &[Sample] {
         &self.samples[self.phases[phase].samples.clone()]
     }

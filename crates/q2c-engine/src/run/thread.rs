@@ -11,24 +11,24 @@ use q2c_model::Nanos;
 use q2c_policy::{Io, Wait};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps the draws of due times apart from those of offsets.
+/// Changes the seed, so that due times are drawn independently of offsets.
 const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 
 pub(crate) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
 pub(crate) type LaneResult = Result<LaneData, EngineError>;
 
-/// Where the lanes of a run meet before they start and before they end.
+/// The points at which the lanes of a run wait for each other: before the start and before the end.
 pub(crate) trait Meeting {
-    /// Reports whether this lane is set up, waits for the others, and returns the common start;
-    /// `None` when there is none.
+    /// Reports whether this lane is set up, waits for the others, and returns the common start, ns;
+    /// `None` if there is no start.
     fn ready(&self, is_set_up: bool) -> Option<u64>;
-    /// Waits until the work beside the lanes is over.
+    /// Waits until the work next to the lanes is over.
     fn wait_for_end(&self);
 }
 
 /// Sets the lane up, reports, waits for the common start and does `work` with the lane, its job and
-/// the start on the run's clock. Raises `halt` if the work fails, because without this lane the
-/// others no longer do what the plan says.
+/// the start on the run's clock, ns. Raises `halt` if the work fails, because without this lane the
+/// others no longer follow the plan.
 pub(crate) fn lane_thread<T: Time>(
     job: JobPlan,
     time: T,
@@ -67,7 +67,7 @@ fn set_up<'a, T: Time + 'a>(
         tally: job.tally.then(Box::default),
         ..SampleRecorder::default()
     };
-    // In simulated time page faults take none, and the memory grows as it is needed.
+    // In simulated time page faults cost nothing, so memory grows when it is needed.
     if !T::SIMULATED {
         recorder.samples = touched(job.capacity)?;
     }
@@ -116,8 +116,8 @@ impl LaneWork for PhasesWork<'_> {
         while let Some((activity, length)) = activities.next() {
             end += length.0;
             state.take(activity);
-            // If the next phase goes on in the same way, requests stay in flight at its begin:
-            // draining them would show in the measurement.
+            // If the next phase continues in the same way, requests stay in flight at its begin:
+            // draining them would affect the measurement.
             lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
             data.push(phase(lane, &mut state, end)?);
             if lane.stop.load(Ordering::Relaxed) {
@@ -129,7 +129,7 @@ impl LaneWork for PhasesWork<'_> {
     }
 }
 
-/// The data of a lane that has ended.
+/// Takes the data out of a lane that has ended.
 fn left_behind<T: Time>(lane: EngineLane<'_, T>, name: String, phases: Vec<PhaseData>) -> LaneData {
     LaneData {
         name,
@@ -144,8 +144,7 @@ fn left_behind<T: Time>(lane: EngineLane<'_, T>, name: String, phases: Vec<Phase
     }
 }
 
-/// How a lane waits for completions (`None` when it does no I/O), and the way that was in use
-/// before.
+/// How a lane waits for completions (`None` if it does no I/O), and the way that it used before.
 #[derive(Default)]
 pub(super) struct WaitState {
     wait: Option<Wait>,
@@ -203,7 +202,7 @@ fn phase<T: Time>(
 }
 
 pub(super) fn mark<T: Time>(lane: &EngineLane<'_, T>) -> Mark {
-    // A helper lives as long as its engine, so its CPU can be read.
+    // A helper lives as long as its engine, so its CPU time can be read.
     let helper = lane.helper.and_then(|tid| lane.time.cpu_ns_of(tid));
     Mark {
         t_ns: lane.time.now(),

@@ -1,13 +1,13 @@
-//! Finds the driver that a PCI device is bound to. Nothing is changed.
+//! Finds the driver that a PCI device is bound to, and changes nothing.
 
 use super::SpdkError;
 use std::path::Path;
 
-/// Kernel drivers that give a device to a program in user space.
+/// Kernel drivers that hand a device to a program in user space.
 pub(crate) const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
-/// The one of [`USER_DRIVERS`] that the device at `address` is bound to, as sysfs at `root` tells
-/// it.
+/// Returns the one of [`USER_DRIVERS`] that the device at `address` is bound to, according to the
+/// sysfs at `root`.
 pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     let refuse = |problem: String| {
         Err(SpdkError::Device {
@@ -36,7 +36,7 @@ pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     }
 }
 
-/// Whether the address has only hexadecimal digits, colons and dots, so that it cannot lead
+/// True if the address has only hexadecimal digits, colons and dots, so that it cannot lead
 /// elsewhere in sysfs.
 fn well_formed(address: &str) -> bool {
     let hex = |c: char| c.is_ascii_hexdigit() || c == ':' || c == '.';

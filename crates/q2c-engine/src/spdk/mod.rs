@@ -1,12 +1,12 @@
 //! SPDK, used through the user's own `spdk_nvme_perf`: a program that drives an NVMe device from
 //! user space, past the kernel.
 //!
-//! It is no [`Engine`](crate::engine::Engine): it has its own loop, clock and CPUs, and only its
-//! summary comes back. The device must have been bound to a user-space driver (`vfio-pci`,
-//! `uio_pci_generic`, `igb_uio`) before; nothing here binds or unbinds anything.
+//! It is not an [`Engine`](crate::engine::Engine): it has its own loop, clock and CPUs, and only
+//! its summary comes back. The device must already be bound to a user-space driver (`vfio-pci`,
+//! `uio_pci_generic`, `igb_uio`); nothing here binds or unbinds.
 //!
-//! It has not been run live so far: the reading of its output is tested on text in the format of
-//! the tool's sources and of published runs.
+//! It has not been run on a device so far: the reading of its output is tested on text in the
+//! format of the tool's sources and of published runs.
 
 mod device;
 mod output;
@@ -25,13 +25,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Environment variable that names the program where it is not on PATH under its usual name.
+/// Environment variable with the program's path, if it is not on PATH under its usual name.
 pub(crate) const PROGRAM_VARIABLE: &str = "Q2C_SPDK_PERF";
 const PROGRAM: &str = "spdk_nvme_perf";
-/// Time that the program may take beyond the time asked for: it attaches controllers and sets up
-/// hugepages.
+/// Time that the program may take beyond the requested time, for attaching controllers and setting
+/// up hugepages.
 const GRACE: Duration = Duration::from_secs(60);
-/// Time between two looks whether the program has ended.
+/// Time between two checks whether the program has ended.
 const NAP: Duration = Duration::from_millis(20);
 
 /// The reason why a run gave no result.
@@ -58,7 +58,7 @@ pub enum SpdkError {
 pub struct SpdkArgs {
     /// PCI address of the controller, such as `0000:04:00.0`.
     pub address: String,
-    /// Access pattern. One that writes overwrites the device.
+    /// Access pattern. A writing pattern overwrites the device.
     pub pattern: Pattern,
     /// Bytes per request.
     pub bs: Bytes,
@@ -71,8 +71,8 @@ pub struct SpdkArgs {
 }
 
 impl SpdkArgs {
-    /// The list of CPUs stands in brackets; without them it would be a mask. `-L` prints
-    /// percentiles of the latency.
+    /// The list of CPUs needs brackets; without them it would be a mask. `-L` prints percentiles of
+    /// the latency.
     fn words(&self) -> Vec<String> {
         let (depth, bs, seconds) = (self.depth, self.bs.0, self.seconds);
         let pattern = self.pattern;
@@ -131,8 +131,8 @@ impl SpdkPerf {
     }
 
     /// Runs the program to its end, or until `stop` is raised. The device's driver is looked up in
-    /// sysfs at `sys`. While the program runs, `watch` is called with its process id about every 20
-    /// ms. With a pattern that writes it overwrites the device.
+    /// the sysfs at `sys`. While the program runs, `watch` is called with its process id about
+    /// every 20 ms. A writing pattern overwrites the device.
     pub fn run(
         &self,
         sys: &Path,
@@ -223,7 +223,7 @@ impl SpdkPerf {
 fn listen(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<thread::JoinHandle<String>> {
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        // If reading breaks, the text before is still worth reading.
+        // If reading breaks off, the text so far is still useful.
         pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).ok());
         String::from_utf8_lossy(&bytes).into_owned()
     })

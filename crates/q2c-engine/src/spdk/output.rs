@@ -1,10 +1,10 @@
-//! Reading of the summary that `spdk_nvme_perf` prints.
+//! Reads the summary that `spdk_nvme_perf` prints.
 //!
 //! The summary has a head line with `Device Information` and the columns IOPS, MiB/s, Average, min
 //! and max (latencies in microseconds), one line for each namespace and core, and a `Total` line.
 //! With `-L` a list of percentiles follows for each namespace and core.
 
-/// A result as the program tells it: sums and extremes over all namespaces and cores.
+/// A result as the program prints it: sums and extremes over all namespaces and cores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpdkResult {
     /// I/Os per second.
@@ -19,18 +19,17 @@ pub struct SpdkResult {
     pub max_us: f64,
     /// Number of lines in the table: one for each namespace on each core.
     pub workers: usize,
-    /// Percentiles of each namespace and core, which cannot be joined into one list. Empty without
-    /// `-L`.
+    /// Percentiles of each namespace and core; lists cannot be joined into one. Empty without `-L`.
     pub latencies: Vec<SpdkPercentiles>,
 }
 
 /// The percentiles of one namespace on one core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpdkPercentiles {
-    /// Namespace and core, in the program's words.
+    /// Namespace and core, as the program names them.
     pub of: String,
-    /// Pairs of a percentage and the latency, us, that this share of I/Os does not exceed;
-    /// ascending.
+    /// Pairs of a percentage and the latency, us, that this share of the I/Os does not exceed, in
+    /// ascending order.
     pub percentiles: Vec<(f64, f64)>,
 }
 
@@ -86,7 +85,7 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<SpdkPercent
                 ..SpdkPercentiles::default()
             });
         } else if line.starts_with("Latency histogram") {
-            // With -LL the latencies follow once more, as histograms.
+            // With -LL the latencies follow again as histograms.
             break;
         } else if let (Some(latency), Some(entry)) = (latencies.last_mut(), percentile(line)) {
             latency.percentiles.push(entry);

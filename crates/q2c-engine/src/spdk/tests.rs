@@ -1,13 +1,13 @@
-//! Tests of finding the program, running it and reading its output. A shell script takes its place,
-//! as no SPDK device is at hand.
+//! Tests of finding the program, running it and reading its output. A shell script stands in for
+//! it, because no SPDK device is available.
 
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Not recorded: it is written in the format of the tool's sources, with the rows of two published
-/// runs of one core each (spdk/spdk issue 970). The total was added by hand: 135405.05 + 176907.23
-/// = 312312.28.
+/// This is no recording: it has the format of the tool's sources and the rows of two published runs
+/// of one core each (spdk/spdk issue 970). The total was added by hand: 135405.05 + 176907.23 =
+/// 312312.28.
 const TWO_CORES: &str = include_str!("fixtures/two_cores.txt");
 
 #[test]

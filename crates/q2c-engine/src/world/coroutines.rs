@@ -16,9 +16,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 
 struct CoroutineStage<'a> {
     schedule: RefCell<WorldSchedule>,
-    /// The thread that the one that gave way found to be next.
+    /// The next thread to run, as found by the thread that gave way.
     next: Cell<Option<usize>>,
-    /// The common start; `None` before it is known, and where there is none.
+    /// The common start, ns; `None` before it is known, and if there is none.
     start_ns: Cell<Option<u64>>,
     /// True while the thread beside the lanes waits for a message.
     listens: Cell<bool>,
@@ -34,7 +34,7 @@ struct SimulatedThread<'a> {
 }
 
 impl SimulatedThread<'_> {
-    /// Lets the others go on until this thread is through with what it waits for.
+    /// Lets other threads run until what this thread waits for has happened.
     fn give_way(self) {
         let next = self.stage.schedule.borrow_mut().next();
         if next != Some(self.thread) {
@@ -43,7 +43,7 @@ impl SimulatedThread<'_> {
         }
     }
 
-    /// Plans what this thread does next, and lets the others go on where that takes until then.
+    /// Plans the next step of this thread, and lets other threads run if they come first.
     #[inline]
     fn plan(self, step: impl FnOnce(&mut WorldSchedule, usize) -> bool) {
         let must_wait = step(&mut self.stage.schedule.borrow_mut(), self.thread);
@@ -90,12 +90,12 @@ impl<'a> CoroutineStage<'a> {
         self.next.set(schedule.next());
     }
 
-    /// Tells the world its time and counters.
+    /// Stores time and counters in the world.
     fn publish(&self) {
         *self.world.locked() = self.schedule.borrow().counters();
     }
 
-    /// What a run has given, when all its threads have ended.
+    /// Collects what a run has produced, after all its threads have ended.
     fn gather<B>(
         &self,
         results: impl Iterator<Item = (String, Cell<Option<LaneResult>>)>,
@@ -146,13 +146,13 @@ impl Time for SimulatedThread<'_> {
         self.plan(|schedule, thread| {
             let (now, look) = (schedule.now, schedule.costs.look_ns);
             let looks = next(now).saturating_sub(now).div_ceil(look);
-            // The look that finds something is still to come.
+            // The look that finds something has yet to come.
             let blind = looks.saturating_sub(1).saturating_mul(look);
             last = now.saturating_add(blind);
             blind > 0 && schedule.look_until(thread, last)
         });
         let schedule = self.stage.schedule.borrow();
-        // A thread that lost its CPU did not look meanwhile.
+        // A thread that lost its CPU did not look during that time.
         if schedule.now > last {
             schedule.threads[self.thread].left_ns
         } else {
@@ -246,7 +246,7 @@ impl Meeting for SimulatedThread<'_> {
     fn wait_for_end(&self) {}
 }
 
-/// Runs every job's `work` as a lane of `world`, and `beside` beside them, as
+/// Runs every job's `work` as a lane of `world`, and `beside` next to them, as
 /// [`crew`](crate::run::crew::crew) does with threads.
 pub(crate) fn crew<W: LaneWork, B: SideWork>(
     jobs: Vec<CrewJob<W>>,
@@ -293,8 +293,8 @@ pub(crate) fn crew<W: LaneWork, B: SideWork>(
     stage.gather(names.into_iter().zip(results), seen.take())
 }
 
-/// Opens every coroutine's scope, one within the other, and calls `then` with all of them in their
-/// order.
+/// Opens the scope of every coroutine, each within the previous one, and calls `then` with all of
+/// them in order.
 fn open_all(
     mut closed: Vec<Routine<'_>>,
     mut open: Vec<Open<'_>>,
@@ -313,8 +313,8 @@ fn open_all(
     }
 }
 
-/// Sets the lanes up one after the other, then lets whoever is next go on until all have ended.
-/// Where a lane cannot be set up, none begins. The error is the thread that panicked.
+/// Sets up the lanes one after another, then runs whichever thread is next until all have ended. If
+/// a lane cannot be set up, none begins. The error is the thread that panicked.
 fn conduct(stage: &CoroutineStage<'_>, open: &mut [Open<'_>]) -> Result<(), usize> {
     let beside = open.len() - 1;
     for (thread, lane) in open[..beside].iter_mut().enumerate() {
@@ -333,7 +333,7 @@ fn conduct(stage: &CoroutineStage<'_>, open: &mut [Open<'_>]) -> Result<(), usiz
     Ok(())
 }
 
-/// Lets the thread go on until it gives way. True if it has ended.
+/// Lets the thread run until it gives way. Returns true if it has ended; the error is its index.
 fn resume(open: &mut Open<'_>, thread: usize) -> Result<bool, usize> {
     let resumed = catch_unwind(AssertUnwindSafe(|| open.resume(())));
     let resumed = resumed.map_err(|_| thread)?;

@@ -1,13 +1,13 @@
-//! A world: a simulated machine with a clock of its own.
+//! A world: a simulated machine with its own clock.
 //!
-//! Lanes are coroutines on one thread. The schedule always goes on with the earliest event, that of
-//! the lane with the least number among equals, so a run is a function of its plan and its seeds.
-//! A thread that looks for a completion does not step through the time: it goes on to the last look
-//! before the completion and is charged for its CPU.
+//! Lanes are coroutines on one thread. The schedule always continues with the earliest event, on a
+//! tie with that of the lowest lane, so a run is a function of its plan and its seeds. A thread
+//! that looks for a completion does not step through time: it advances to the last look before the
+//! completion and is charged for the CPU time.
 //!
-//! What costs what is in [`SimMachine`]. Threads on one CPU take turns of
-//! [`slice_ns`](SimMachine::slice_ns); one that wakes waits until the running thread's turn is
-//! over. An interrupt is only taken for a completion that a thread waits for asleep, on that
+//! [`SimMachine`] has the costs. Threads on one CPU take turns of
+//! [`slice_ns`](SimMachine::slice_ns); a thread that wakes waits until the running thread's turn is
+//! over. An interrupt is taken only for a completion that a thread waits for asleep, on that
 //! thread's CPU.
 
 mod coroutines;
@@ -21,8 +21,8 @@ use q2c_model::CpuId;
 use q2c_service::SimMachine;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A simulated machine with its clock and its counters, which go on from one run to the next. All
-/// clones are the same world.
+/// A simulated machine with its clock and its counters, which continue from one run to the next.
+/// All clones are the same world.
 #[derive(Clone, Debug)]
 pub struct World {
     machine: Arc<SimMachine>,
@@ -50,7 +50,7 @@ pub struct SimCpuCounters {
 }
 
 impl World {
-    /// A world on this machine, whose values are in their ranges ([`SimMachine::check`]).
+    /// A world on this machine, whose values must be in range ([`SimMachine::check`]).
     pub fn new(machine: SimMachine) -> Self {
         let cpus = vec![SimCpuCounters::default(); machine.cpus as usize];
         World {
@@ -69,13 +69,12 @@ impl World {
         (0..self.machine.cpus).map(CpuId).collect()
     }
 
-    /// Time since the world was made, ns. While a run is under way, only what runs beside its lanes
-    /// may ask.
+    /// Time since the world was made, ns. During a run, only the work next to its lanes may ask.
     pub fn now(&self) -> u64 {
         self.locked().now_ns
     }
 
-    /// The counters; as [`World::now`].
+    /// The counters; they may be read when [`World::now`] may be.
     pub fn counters(&self) -> Counters {
         self.locked().clone()
     }

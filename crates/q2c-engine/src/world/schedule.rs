@@ -1,5 +1,5 @@
-//! Which thread of a simulated machine runs when: an event for each thread, CPUs with their queues,
-//! and the time of the event that is under way.
+//! Decides which thread of a simulated machine runs when. It holds an event for each thread, CPUs
+//! with their queues, and the time of the current event.
 
 use super::{Counters, SimCpuCounters};
 use q2c_model::CpuId;
@@ -8,15 +8,15 @@ use q2c_sys::thread::ContextSwitches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A run that goes on by less than [`STEP_SPAN_NS`] in so many steps of each lane makes no
-/// progress.
+/// A run is stuck if its time advances by less than [`STEP_SPAN_NS`] in this many steps of each
+/// lane.
 const MOST_STEPS: usize = 1 << 20;
 const STEP_SPAN_NS: u64 = 1_000_000;
 
 /// What ends a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wake {
-    /// Nothing that costs: the thread begins.
+    /// The begin of the thread, which costs nothing.
     Begin,
     Timer,
     Interrupt,
@@ -24,13 +24,13 @@ pub(super) enum Wake {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThreadState {
-    /// On its CPU since `since`, at work until `until`.
+    /// On its CPU since `since`, busy until `until`, ns.
     Running {
         since: u64,
         until: u64,
         need: CpuNeed,
     },
-    /// Waits for its CPU, with so much work left, or until so late to look.
+    /// Waits for its CPU, with `left` ns of work, or until the time `left` to look.
     Ready {
         left: u64,
         need: CpuNeed,
@@ -42,20 +42,20 @@ enum ThreadState {
 /// What a thread needs its CPU for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CpuNeed {
-    /// For some CPU time.
+    /// It needs some CPU time.
     Work,
-    /// Until some moment.
+    /// It needs the CPU until some time.
     Looks,
 }
 
 #[derive(Debug)]
 pub(super) struct ScheduledThread {
-    /// `None` for a thread beside the lanes, which costs nothing.
+    /// `None` for the thread next to the lanes, which costs nothing.
     cpu: Option<usize>,
     state: ThreadState,
-    /// Number of its latest event. Earlier ones are void.
+    /// Number of its latest event; events with lower numbers are void.
     event: u32,
-    /// When it left its CPU last.
+    /// Time at which it last left its CPU, ns.
     pub left_ns: u64,
     cpu_ns: u64,
     pub switches: ContextSwitches,
@@ -69,7 +69,7 @@ struct ScheduledCpu {
     counters: SimCpuCounters,
 }
 
-/// Time, thread, number of the event.
+/// Time in ns, thread, number of the event.
 type ScheduledEvent = Reverse<(u64, usize, u32)>;
 
 #[derive(Debug)]
@@ -79,14 +79,14 @@ pub(super) struct WorldSchedule {
     pub threads: Vec<ScheduledThread>,
     cpus: Vec<ScheduledCpu>,
     events: BinaryHeap<ScheduledEvent>,
-    /// Steps of lanes since time was at `steps_from`.
+    /// Number of the lanes' steps since `steps_from`, ns.
     steps: usize,
     steps_from: u64,
 }
 
 impl WorldSchedule {
-    /// `lanes` threads that are not placed yet, and one beside them, the last. Time and counters go
-    /// on from `counters`.
+    /// A schedule of `lanes` threads without a CPU and, last, the thread next to them. Time and
+    /// counters continue from `counters`.
     pub(crate) fn new(costs: SimMachine, counters: &Counters, lanes: usize) -> Self {
         let thread = |_| ScheduledThread {
             cpu: None,
@@ -119,7 +119,7 @@ impl WorldSchedule {
         thread + 1 == self.threads.len()
     }
 
-    /// Places a lane on a CPU before it begins. False where there is no such CPU.
+    /// Places a lane on a CPU before it begins. Returns false if that CPU does not exist.
     pub(crate) fn place(&mut self, thread: usize, cpu: CpuId) -> bool {
         let cpu = cpu.0 as usize;
         let exists = cpu < self.cpus.len();
@@ -135,7 +135,7 @@ impl WorldSchedule {
         }
     }
 
-    /// Lets the thread work for `ns`. True if it has to give way to others.
+    /// Lets the thread work for `ns`. Returns true if it has to give way to others.
     #[inline]
     pub(crate) fn work(&mut self, thread: usize, ns: u64) -> bool {
         let Some(cpu) = self.threads[thread].cpu else {
@@ -148,7 +148,7 @@ impl WorldSchedule {
         self.occupy(thread, cpu, self.now + ns, CpuNeed::Work)
     }
 
-    /// Lets the thread look until `until`. True if it has to give way to others.
+    /// Lets the thread look until `until`. Returns true if it has to give way to others.
     #[inline]
     pub(crate) fn look_until(&mut self, thread: usize, until: u64) -> bool {
         match self.threads[thread].cpu {
@@ -177,7 +177,7 @@ impl WorldSchedule {
         true
     }
 
-    /// Puts the thread to sleep. A timer ends at `at`; an interrupt tells of a completion at `at`.
+    /// Puts the thread to sleep. A timer ends at `at`; an interrupt signals a completion at `at`.
     pub(crate) fn sleep(&mut self, thread: usize, at: u64, wake: Wake) {
         let Some(cpu) = self.threads[thread].cpu else {
             self.threads[thread].state = ThreadState::Asleep(Wake::Begin);
@@ -193,7 +193,7 @@ impl WorldSchedule {
         self.push(thread, at.max(self.now).saturating_add(delay));
     }
 
-    /// Ends the sleep of the thread beside the lanes now.
+    /// Ends the sleep of the thread next to the lanes now.
     pub(crate) fn wake_beside(&mut self) {
         self.push(self.threads.len() - 1, self.now);
     }
@@ -205,8 +205,8 @@ impl WorldSchedule {
         }
     }
 
-    /// Goes on in time to the next moment at which a thread is through with what it waited for, and
-    /// returns that thread. `None` when no thread waits for anything.
+    /// Advances to the next time at which what a thread waits for has happened, and returns that
+    /// thread. `None` if no thread waits for anything.
     pub(crate) fn next(&mut self) -> Option<usize> {
         while let Some(Reverse((at, thread, number))) = self.events.pop() {
             if self.threads[thread].event != number {
@@ -247,7 +247,7 @@ impl WorldSchedule {
         }
     }
 
-    /// Takes the time of an interrupt's handler from the thread that runs.
+    /// Charges the time of an interrupt's handler to the running thread.
     fn interrupt(&mut self, running: usize, handler: u64) {
         if let ThreadState::Running { since, until, need } = &mut self.threads[running].state {
             *since += handler;
@@ -257,7 +257,7 @@ impl WorldSchedule {
         }
     }
 
-    /// Ends the turn of the running thread, if another one waits.
+    /// Ends the running thread's turn if another thread waits.
     fn preempt(&mut self, thread: usize, cpu: usize) {
         let ThreadState::Running { until, need, .. } = self.threads[thread].state else {
             return;
@@ -274,7 +274,7 @@ impl WorldSchedule {
         self.leave(thread, cpu, ThreadState::Ready { left, need });
     }
 
-    /// Takes the thread off its CPU, which the next one gets.
+    /// Takes the thread off its CPU and gives that to the next thread.
     fn leave(&mut self, thread: usize, cpu: usize, state: ThreadState) {
         let ran = self.turn_ns(thread);
         self.threads[thread].cpu_ns += ran;
@@ -304,7 +304,7 @@ impl WorldSchedule {
         self.push_running(thread, cpu);
     }
 
-    /// Sets the event of the thread that runs on `cpu`: the end of its work, or of its turn where
+    /// Sets the event of the thread that runs on `cpu`: the end of its work, or of its turn if
     /// others wait.
     fn push_running(&mut self, thread: usize, cpu: usize) {
         let ThreadState::Running { until, .. } = self.threads[thread].state else {

@@ -1,4 +1,4 @@
-//! Runs on a simulated machine against arithmetic that is worked out here by hand.
+//! Runs on a simulated machine, compared with arithmetic by hand.
 
 use super::*;
 use crate::engines::SimDevices;
@@ -35,7 +35,7 @@ fn wait(method: &str) -> Wait {
     method.build(1).remove(0)
 }
 
-/// A lane on `cpu` of the device `target`.
+/// A lane on `cpu` with the device `target`.
 fn job(target: &str, devices: &SimDevices, cpu: u32, method: &str) -> JobPlan {
     let engine: EngineSpec = target.parse().unwrap();
     let medium = devices.medium(&engine).unwrap();
@@ -70,7 +70,7 @@ fn alone(target: &str, method: &str, ms: u64) -> (LaneData, Counters) {
     (data.lanes.remove(0), world.counters())
 }
 
-/// Differences between submissions, all of which must be equal behind the first.
+/// The time between two submissions, ns, which must be the same for all.
 fn cycle(lane: &LaneData) -> u64 {
     let pairs = lane.samples.windows(2);
     let mut cycles: Vec<u64> = pairs.map(|p| p[1].submit_ns - p[0].submit_ns).collect();
@@ -79,8 +79,8 @@ fn cycle(lane: &LaneData) -> u64 {
     cycles[0]
 }
 
-/// 100 of turnaround, 500 of submission and 80,000 of looks, which is a whole number of them; then
-/// 80,010, for which one look more is needed.
+/// An I/O takes 100 of turnaround, 500 of submission and 80,000 of looks, a whole number of them.
+/// An I/O of 80,010 needs one look more.
 #[test]
 fn a_polled_request_takes_its_service_and_the_steps_around_it() {
     let (lane, counters) = alone("sim:80us", "poll", 100);
@@ -96,8 +96,8 @@ fn a_polled_request_takes_its_service_and_the_steps_around_it() {
     assert!(busy >= 100_000_000 && counters.cpus[0] == SimCpuCounters::default());
 }
 
-/// The thread has 100 + 500 + 1,500 of CPU per I/O, the interrupt 1,000; the completion is reaped
-/// 3,000 behind its time.
+/// Per I/O the thread takes 100 + 500 + 1,500 of CPU, the interrupt 1,000; the completion is reaped
+/// 3,000 after its time.
 #[test]
 fn an_interrupt_costs_its_handler_and_a_switch() {
     let (lane, counters) = alone("sim:80us", "interrupt", 100);
@@ -109,8 +109,8 @@ fn an_interrupt_costs_its_handler_and_a_switch() {
     assert_eq!(counters.cpus[1].interrupts, ios);
 }
 
-/// One I/O of a fixed sleep, worked out by itself: time from the submission's return to the
-/// reaping, CPU behind the submission, and whether it missed.
+/// One I/O of a fixed sleep, calculated separately: the time from the submission's return to the
+/// reaping, the CPU time after the submission, and whether it missed.
 fn slept(asked: u64, service: u64) -> (u64, u64, bool) {
     let woke = asked + 2_500;
     let mut at = woke + 50;
@@ -139,7 +139,7 @@ fn a_sleep_is_followed_by_looks_and_may_last_too_long() {
     }
 }
 
-/// Four lanes keep one server of 80 us busy: each gets every fourth of its completions.
+/// Four lanes keep one server of 80 us busy, and share its completions.
 #[test]
 fn lanes_share_the_servers_of_a_device() {
     let world = World::new(machine());
@@ -150,8 +150,8 @@ fn lanes_share_the_servers_of_a_device() {
     assert!(ios.abs_diff(100_000_000 / 80_000) <= 4, "{ios}");
 }
 
-/// Two polling lanes take turns of 3 ms on one CPU, a third lane has one for itself. Of the CPU
-/// that two share each has half; while the other one runs, no completion of it is seen.
+/// Two polling lanes take turns of 3 ms on one CPU; a third lane has a CPU to itself. Each of the
+/// two has half of their CPU; while the other one runs, it sees no completion.
 #[test]
 fn lanes_on_one_cpu_take_turns() {
     let world = World::new(machine());
@@ -170,7 +170,7 @@ fn lanes_on_one_cpu_take_turns() {
     assert!(data.lanes[0].phases[0].end.switches.involuntary >= 90);
 }
 
-/// A lane that waits for interrupts leaves its CPU to one that polls, but for what it uses.
+/// A lane that waits for interrupts leaves its CPU to one that polls, except for its own steps.
 #[test]
 fn a_sleeping_lane_leaves_its_cpu_to_a_polling_one() {
     let world = World::new(machine());
@@ -202,8 +202,8 @@ fn a_run_is_a_function_of_its_seed() {
     assert_ne!(once(7).0, once(8).0);
 }
 
-/// A polled I/O takes 80,600 and one by interrupt 83,600. A slice ends with the first I/O that ends
-/// behind its cut, and the listener hears of it then. What it orders then, when slice 5 has begun,
+/// A polled I/O takes 80,600 and an interrupt-driven one 83,600. A slice ends with the first I/O
+/// that ends after its cut, and the listener hears of it then. Its order, when slice 5 has begun,
 /// holds from slice 6.
 #[test]
 fn slices_of_a_live_run_are_heard_when_they_end() {
@@ -245,7 +245,7 @@ fn slices_of_a_live_run_are_heard_when_they_end() {
     }
 }
 
-/// The clock goes on from run to run, and so do the counters.
+/// The clock and the counters continue from run to run.
 #[test]
 fn a_world_outlives_its_runs() {
     let world = World::new(machine());
@@ -275,9 +275,9 @@ fn what_cannot_be_simulated_is_refused_by_name() {
     assert!(real.contains("io_uring:ring in simulated time"), "{real}");
 }
 
-/// Steps that cost nothing hold nobody up where the device takes time: a lane does more I/Os here
-/// than the steps that a run may do without getting anywhere. Where the device takes none either,
-/// the run ends, also if a look takes the least that it can.
+/// Steps that cost nothing are no problem if the device takes time: a lane here does more I/Os than
+/// the steps that a run may do without progress. If the device takes no time either, the run ends,
+/// even if a look takes the minimum.
 #[test]
 fn a_machine_without_costs_is_stuck_where_nothing_else_takes_time() {
     let free = SimMachine {

@@ -1,5 +1,5 @@
-//! Tests of engines on a file for direct I/O, or on a device that may be overwritten: they move the
-//! right bytes between the right slot and the right offset.
+//! Tests of engines on a file for direct I/O, or on a device that may be overwritten: the right
+//! bytes move between the right slot and the right offset.
 
 use crate::opening::{EngineBench, bench, has_content};
 use crate::storm::RequestStorm;
@@ -18,7 +18,7 @@ fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, EngineBench)) {
     }
 }
 
-/// Runs `check` on every engine on a file. A device is left out, because it ends elsewhere.
+/// Runs `check` on every engine on a file. Devices are left out, because their size differs.
 fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, EngineBench)) {
     for_each_on_data(test, |spec, bench| {
         if !spec.needs_character_device() {
@@ -36,7 +36,7 @@ fn request(write: bool, slot: u16, place: u64) -> Request {
     }
 }
 
-/// Submits `requests` at once and takes their completions; all of them must be whole.
+/// Submits `requests` at once and takes their completions; all must be complete transfers.
 fn complete_all(engine: &mut dyn Engine, requests: &[Request]) {
     engine.submit(requests).expect(SOUND);
     for _ in requests {
@@ -45,14 +45,14 @@ fn complete_all(engine: &mut dyn Engine, requests: &[Request]) {
 }
 
 /// Slots begin with random words, different in each. They are written to the first places, read
-/// from there into other slots, and written from those to the places behind. So these must hold the
+/// from there into other slots, and written from those to the next places, which must then hold the
 /// same as the first places.
 #[test]
 fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
     for_each_on_data("what_is_read_into_a_slot", |spec, mut bench| {
         let engine = bench.engine.as_mut();
         let slots = DEPTH as u16;
-        // 7 and 32 have no common divisor, so every slot gets the data of exactly one slot.
+        // 7 and 32 have no common divisor, so each slot gets the data of exactly one slot.
         let other = |slot: u16| slot * 7 % slots;
         let write = |slot| request(true, slot, u64::from(slot));
         complete_all(engine, &(0..slots).map(write).collect::<Vec<_>>());
@@ -70,7 +70,7 @@ fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
 }
 
 /// Dropping an engine waits for the kernel, which reads the buffers until the last write is done.
-/// So every write is in the file.
+/// So every write must be in the file.
 #[test]
 fn writes_in_flight_at_the_drop_are_whole() {
     for_each_on_data("writes_in_flight_at_the_drop", |spec, mut bench| {
@@ -104,7 +104,7 @@ fn a_read_over_the_end_is_short_and_one_behind_it_empty() {
     });
 }
 
-/// A request that the kernel refuses is data: here one whose offset is not aligned for direct I/O.
+/// A request that the kernel refuses is data: here one whose offset is not aligned.
 #[test]
 fn an_odd_request_comes_back_with_its_errno() {
     for_each_on_data("an_odd_request", |spec, mut bench| {
@@ -127,8 +127,8 @@ fn an_odd_request_comes_back_with_its_errno() {
 /// EOPNOTSUPP (include/uapi/asm-generic/errno.h).
 const EOPNOTSUPP: i32 = -95;
 
-/// A flush moves nothing; a durable write writes; discarded bytes read as zeros, where the engine
-/// has discards.
+/// A flush moves nothing; a durable write writes; discarded bytes read as zeros, if the engine has
+/// discards.
 #[test]
 fn flushes_durable_writes_and_discards() {
     for_each_on_a_file("flushes_durable_writes", |spec, mut bench| {
@@ -147,7 +147,7 @@ fn flushes_durable_writes_and_discards() {
             engine.wait().expect(SOUND).result
         };
         let engine = bench.engine.as_mut();
-        // An engine that polls in its calls refuses operations that cannot be polled.
+        // An engine that polls in its calls refuses operations that cannot be polled for.
         if !spec.to_string().contains("iopoll") {
             assert_eq!(one(engine, Operation::Flush, 0), 0, "{spec}: flush");
             assert_eq!(one(engine, Operation::Durable, 1), SIZE as i32, "{spec}");

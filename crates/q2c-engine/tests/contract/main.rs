@@ -1,4 +1,4 @@
-//! The contract that every engine keeps: one suite of tests, run on each of them.
+//! The contract that every engine must keep: one set of tests, run on each of them.
 //!
 //! `Q2C_TEST_ENGINE` names one engine, with or without options, and leaves the others out.
 //! `Q2C_TEST_NG` gives `io_uring_cmd` a device, and `Q2C_TEST_FOLDER` the others a folder, see
@@ -50,8 +50,8 @@ const PLAIN: [&str; 22] = [
     "sim:lognormal(20us,0.5),servers=4",
     "sim:constant(20us),servers=3",
 ];
-/// The engines that faults are put around. A fault knows the engine inside by its trait alone, so
-/// one of each kind is enough.
+/// The engines that faults are put around. A fault uses the engine inside only by its trait, so one
+/// of each kind is enough.
 const INSIDE: [&str; 7] = [
     "io_uring",
     "io_uring:iopoll",
@@ -61,7 +61,7 @@ const INSIDE: [&str; 7] = [
     "null",
     "sim:20us",
 ];
-/// Faults that come so late that no test here reaches them.
+/// Faults that come too late for any test here to reach them.
 const FAULTS: [&str; 3] = ["eio@1000000000", "short@1000000000", "late=1s@1000000000"];
 
 /// The engines without faults: all of them, or those that `Q2C_TEST_ENGINE` names.
@@ -125,9 +125,9 @@ fn every_request_comes_back_once_however_it_is_taken() {
     comes_back_once("comes_back_once_however_it_is_taken", ReapMethod::All);
 }
 
-/// A sleep shows as a voluntary context switch, so there must be none. A page of memory that the
-/// kernel has to fetch for the first time may cost a switch too; therefore one storm without a
-/// switch suffices. A poll that sleeps is switched dozens of times in every storm.
+/// A sleep shows as a voluntary context switch, so there must be none. The first access to a page
+/// of memory may also cost a switch; therefore one storm without a switch is enough. A poll that
+/// sleeps is switched dozens of times in every storm.
 #[test]
 fn poll_never_sleeps() {
     for_each("poll_never_sleeps", |spec, engine| {
@@ -136,7 +136,7 @@ fn poll_never_sleeps() {
     });
 }
 
-/// The voluntary context switches of a storm of 50 batches while it polls.
+/// The voluntary context switches during the polls of a storm of 50 batches.
 fn switches_in_polls(spec: &EngineSpec, engine: &mut dyn Engine) -> u64 {
     let mut storm = RequestStorm::new(5);
     let mut switched = 0;
@@ -153,8 +153,8 @@ fn switches_in_polls(spec: &EngineSpec, engine: &mut dyn Engine) -> u64 {
     switched
 }
 
-/// A poll does not spin until the completion either: a thousand polls are over long before a
-/// completion that takes ten seconds.
+/// A poll does not spin until the completion either: a thousand polls end long before a completion
+/// that takes ten seconds.
 #[test]
 fn poll_looks_once() {
     for text in ["sim:10s", "fault:late=10s@1:null", "fault:eio@1:sim:10s"] {
@@ -209,7 +209,7 @@ fn the_suite_leaves_no_engine_out() {
     assert_eq!(here, known);
 }
 
-/// A wait with a deadline ends at the deadline, or before it with a completion.
+/// A wait with a deadline ends at the deadline, or earlier with a completion.
 #[test]
 fn a_wait_ends_at_its_deadline_or_with_a_completion() {
     for_each("a_wait_ends_at_its_deadline", |spec, engine| {

@@ -17,10 +17,10 @@ const CHARACTER_DEVICE: &str = "Q2C_TEST_NG";
 /// Environment variable that names the same namespace's block device, through which the written
 /// data is read back. All tests share the megabyte: run them with `--test-threads=1`.
 const ITS_BLOCK_DEVICE: &str = "Q2C_TEST_NG_BLOCK";
-/// A folder for the targets of engines on files, on a device of one's choice.
+/// Environment variable with a folder for the targets of engines on files.
 const FOLDER: &str = "Q2C_TEST_FOLDER";
 
-/// Whether the data that an engine writes can be read back in another way.
+/// True if the data that an engine writes can be read back in another way.
 pub(crate) fn has_content(spec: &EngineSpec) -> bool {
     if spec.needs_character_device() {
         std::env::var_os(ITS_BLOCK_DEVICE).is_some()
@@ -34,13 +34,13 @@ pub(crate) struct EngineBench {
     pub engine: Box<dyn Engine>,
     pub direct: bool,
     file: Option<Arc<File>>,
-    /// Whether the content is read through another device.
+    /// True if the content is read through another device.
     device: bool,
 }
 
 impl EngineBench {
-    /// The content of the target, read back through the page cache; of a device, the part that
-    /// belongs to the test. The page cache of a block device that no process has open is empty.
+    /// The content of the target, read back through the page cache; of a device, the part that the
+    /// test uses. The page cache of a block device is empty while no process has it open.
     pub(crate) fn content(&self) -> Vec<u8> {
         let file = self.file.as_ref().expect("an engine on a file");
         let path = if self.device {
@@ -65,7 +65,7 @@ impl EngineBench {
 }
 
 /// A target that is deleted when its handles are closed, and whether it is open for direct I/O,
-/// which not every file system has.
+/// which some file systems lack.
 fn target() -> (File, bool) {
     let elsewhere = std::env::var(FOLDER);
     let folder = elsewhere.unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
@@ -87,8 +87,8 @@ fn target() -> (File, bool) {
     }
 }
 
-/// Opens the engine in the calling thread; `None` where it cannot run here, which counts as a skip
-/// of `test`.
+/// Opens the engine in the calling thread; `None` if it cannot run here, which counts as a skip of
+/// `test`.
 pub(crate) fn open(spec: &EngineSpec, test: &str) -> Option<Box<dyn Engine>> {
     bench(spec, test).map(|bench| bench.engine)
 }
@@ -148,8 +148,8 @@ fn character_device() -> Result<File, String> {
     file.map_err(|e| format!("open {}: {e}", path.display()))
 }
 
-/// One read by the engine shows whether the target has poll queues. A fault counts its requests, so
-/// a second engine does the read for it.
+/// Does one read to find out whether the target has poll queues. A fault counts its requests, so a
+/// second engine does the read for it.
 fn can_poll(
     spec: &EngineSpec,
     medium: &Medium,

@@ -1,4 +1,4 @@
-//! A seeded storm: random requests, and the knowledge of what must come back.
+//! A seeded storm: random requests, and what must come back of each.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SOUND};
 use q2c_engine::engine::{Engine, Operation, Request, RingCompletion};

@@ -15,7 +15,7 @@ fn four(engine: &str, wait: Wait) -> (LaneData, PhaseStats) {
     (lane, stats)
 }
 
-/// A lane of this depth, on a device of as many servers that takes these times in turn.
+/// A lane of this depth, on a device with as many servers that takes these times in turn.
 fn on_times(ms: &[u64], depth: u16, wait: Wait) -> JobPlan {
     let times = ms.iter().map(|&ms| Nanos::from_millis(ms)).collect();
     let engine = EngineSpec::Sim(SimSpec {
@@ -31,8 +31,8 @@ fn on_times(ms: &[u64], depth: u16, wait: Wait) -> JobPlan {
     }
 }
 
-/// On four servers of 2 ms the four requests take turns in 2 ms and their steps. The lane sleeps
-/// once a turn, for the oldest, and looks for the rest of it.
+/// On four servers of 2 ms the four requests repeat every 2 ms plus their steps. In each turn the
+/// lane sleeps once, for the oldest, and looks for the rest of the time.
 #[test]
 fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
     let (lane, stats) = four("sim:2ms,servers=4", hybrid("fixed:1500us"));
@@ -62,10 +62,10 @@ fn whoever_sleeps_too_long_misses() {
     }
 }
 
-/// What a rule is told: the number that `decide` gave the request, from 0, and the outcome.
+/// What a rule is told: the request's number from `decide`, from 0, and its outcome.
 type OutcomeLog = Arc<Mutex<Vec<(u64, Outcome)>>>;
 
-/// A rule that keeps what it is told. It sleeps as long as the request's number says, ns.
+/// A rule that keeps what it is told. Its function turns the request's number into a sleep, ns.
 struct Hears(u64, fn(u64) -> u64, OutcomeLog);
 
 impl Lane for Hears {
@@ -87,8 +87,8 @@ fn hears(sleeps: fn(u64) -> u64) -> (Wait, OutcomeLog) {
     (Wait::Hybrid(Box::new(rule)), heard)
 }
 
-/// The rule is told of each request once, with its own token and time. All requests were complete
-/// before their 3 ms were over, also those that were not slept for; so all are told as missed.
+/// The rule is informed of each request once, with the request's token and time. All requests were
+/// complete before their 3 ms were over, even those that were not slept for; so all are misses.
 #[test]
 fn a_rule_hears_of_every_request_by_its_token() {
     let (wait, heard) = hears(|_| 3_000_000);
@@ -104,8 +104,8 @@ fn a_rule_hears_of_every_request_by_its_token() {
 }
 
 /// The first of every five requests takes 10 ms, the others 1 ms. With two in flight the slow one
-/// is the oldest nearly all the time. It is slept for once, 500 us; after that the lane looks, and
-/// finds the four fast ones one after the other without another sleep. The one behind them is slow.
+/// is nearly always the oldest. It is slept for once, 500 us. Then the lane looks, and finds the
+/// four fast ones one after another without another sleep. The next request is slow again.
 #[test]
 fn the_oldest_is_slept_for_once() {
     let job = on_times(&[10, 1, 1, 1, 1], 2, hybrid("fixed:500us"));
@@ -123,7 +123,7 @@ fn the_oldest_is_slept_for_once() {
 }
 
 /// A rule may give any decision at any depth. On one server of 1 ms a request becomes the oldest 3
-/// ms after its submission, when half a millisecond of its sleep is left.
+/// ms after its submission, with half a millisecond of its sleep left.
 #[test]
 fn every_answer_is_carried_out() {
     let answers = |n: u64| match n % 3 {
@@ -142,9 +142,9 @@ fn every_answer_is_carried_out() {
     assert!(wanted.contains(&stats.sleeps.slept), "{stats:?}");
 }
 
-/// Three requests are in flight, of which the oldest is polled for and takes 10 ms. The others are
-/// due after 2.5 and 3.5 ms and complete at 4 ms. From 3 to 6 ms another lane has the CPU: there is
-/// a look between the first one's due time and its completion, and none for the second one.
+/// Three requests are in flight. The oldest is polled for and takes 10 ms; the others are due after
+/// 2.5 and 3.5 ms and complete at 4 ms. From 3 to 6 ms another lane has the CPU. So there is a look
+/// between the first one's due time and its completion, and none for the second.
 #[test]
 fn a_lane_that_lost_its_cpu_did_not_look_meanwhile() {
     let (wait, heard) = hears(|n| [0, 2_500_000, 3_500_000][n as usize % 3]);

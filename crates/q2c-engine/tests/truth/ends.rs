@@ -21,7 +21,7 @@ pub(crate) fn long() -> RunPlan {
     plan(&[60, 60, 60_000], jobs)
 }
 
-/// A lane that raises the flag with its I/O of this number, on a device of 1 ms.
+/// A lane that raises the flag with its I/O number `nth`, on a device of 1 ms.
 pub(crate) fn raises(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
     let stop = Arc::clone(stop);
     let rule = Scripted::wait(move |n| {
@@ -34,9 +34,9 @@ pub(crate) fn raises(stop: &Arc<AtomicBool>, nth: u64) -> JobPlan {
     }
 }
 
-/// The flag is raised at many moments: before the start, in work, at rest, at the edges of phases.
-/// The sampler looks at it every 20 ms, a resting lane sees every 50 ms what the sampler says, and
-/// eight requests on two servers are at the end after 4 ms. Three lanes share their CPU.
+/// The flag is raised at many moments: before the start, during work, at rest, at the edges of
+/// phases. The sampler checks it every 20 ms, a resting lane checks every 50 ms, and eight requests
+/// on two servers end after 4 ms. Three lanes share one CPU.
 #[test]
 fn stop_ends_a_run_within_a_tenth_of_a_second() {
     for after_ms in [0, 1, 4, 40, 62, 95, 123, 180] {
@@ -63,7 +63,7 @@ impl Observer for BoundaryObserver {
     }
 }
 
-/// The fault comes in the first interval, so there is the reading at its begin.
+/// The fault comes in the first interval, so there is only the reading at its begin.
 #[test]
 fn a_stopped_run_tells_its_end_and_no_phase_that_never_began() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle, Activity::Idle];
@@ -81,7 +81,7 @@ pub(crate) fn polling(engine: &str) -> JobPlan {
 
 type IsRight = fn(&RunError) -> bool;
 
-/// Jobs with which no run can be done, and what their errors are.
+/// Jobs with which no run is possible, each with a check of its error.
 pub(crate) fn bad_jobs() -> Vec<(JobPlan, IsRight)> {
     let far = JobPlan {
         cpu: CpuId(1023),
@@ -119,7 +119,7 @@ pub(crate) fn with_bad(bad: JobPlan) -> RunPlan {
 
 #[test]
 fn a_lane_that_cannot_be_set_up_or_breaks_is_an_error() {
-    // In a world memory for samples grows as it is needed, so that no capacity is too much.
+    // In a world memory for samples grows when it is needed, so that no capacity is too large.
     let bad = bad_jobs().into_iter();
     for (bad, is_right) in bad.filter(|(job, _)| job.capacity < usize::MAX) {
         let error = run(with_bad(bad)).unwrap_err();
@@ -163,7 +163,7 @@ fn contradictions_are_refused_with_a_reason() {
     assert!(matches!(run(plan), Err(RunError::Plan { .. })));
 }
 
-/// An I/O on the engine that takes no time costs the turnaround alone.
+/// An I/O that takes no time on the engine costs only the turnaround.
 #[test]
 fn the_floor_is_the_turnaround() {
     let time = world().into();

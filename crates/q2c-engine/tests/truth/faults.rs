@@ -1,4 +1,4 @@
-//! Failed and short I/O is data. It stops a run only where that was asked for.
+//! Failed and short I/O is data. It stops a run only if the job asks for that.
 
 use crate::plan::{BLOCK, INTERRUPT, MS, SUBMISSION, hybrid, job, plan, run, run_one};
 use q2c_engine::{Activity, FailedIo, LaneData, Wait};
@@ -16,7 +16,7 @@ fn spoilt(fault: &str, wait: Wait) -> LaneData {
     run_one(&[60], job(&engine, vec![Activity::Start(wait)]))
 }
 
-/// The seventh I/O has number 6.
+/// The seventh I/O has number 6, because numbers count from 0.
 #[test]
 fn a_fault_is_kept_with_its_number_and_offset_and_the_run_goes_on() {
     for (kind, result) in [("eio", -EIO), ("short", BLOCK as i32 / 2)] {
@@ -38,8 +38,8 @@ fn a_fault_is_kept_with_its_number_and_offset_and_the_run_goes_on() {
     }
 }
 
-/// It is held back from the moment at which it would have been seen. Asleep, the lane wakes by an
-/// interrupt for the completion, and by another one for its release.
+/// The completion is held back from the time at which it would have been seen. An interrupt wakes
+/// the sleeping lane for the completion, and another one for its release.
 #[test]
 fn a_late_completion_is_no_fault_and_takes_its_time() {
     for (wait, interrupts) in methods().into_iter().zip([0, INTERRUPT, 0]) {
@@ -53,8 +53,8 @@ fn a_late_completion_is_no_fault_and_takes_its_time() {
     }
 }
 
-/// The lane fails some 5 ms after the start. The others end with the I/O or the rest that they are
-/// in, within 50 ms.
+/// The lane fails about 5 ms after the start. The others finish their I/O or their rest, within 50
+/// ms.
 #[test]
 fn stop_on_fault_ends_the_run_of_all_lanes() {
     for wait in methods() {
@@ -79,7 +79,7 @@ fn stop_on_fault_ends_the_run_of_all_lanes() {
     }
 }
 
-/// The other three requests in flight come back.
+/// The other three requests in flight still come back.
 #[test]
 fn deep_lanes_keep_faults_too() {
     let engine = "fault:short@9:sim:200us,servers=4";

@@ -1,5 +1,5 @@
-//! Tests of rules that leave I/Os to the interrupt: which I/Os these are, and that the thread gives
-//! up its CPU for them.
+//! Tests of rules that leave I/Os to the interrupt: which I/Os those are, and that the thread
+//! leaves its CPU for them.
 
 use crate::plan::{BEFORE, SWITCH, hybrid, once};
 use q2c_engine::measure::phase_stats;
@@ -15,8 +15,8 @@ enum WaitMethod {
     Asleep,
 }
 
-/// The lengths of runs of I/Os that were waited for in one way, in order. Flags and times must
-/// agree.
+/// The lengths of successive runs of I/Os that were waited for in the same way. Flags and times
+/// must agree.
 fn runs(lane: &LaneData) -> Vec<(WaitMethod, usize)> {
     let how = |s: &Sample| {
         assert!(s.is(Sample::HYBRID), "{s:?}");
@@ -37,7 +37,7 @@ fn runs(lane: &LaneData) -> Vec<(WaitMethod, usize)> {
     chunks.map(|run| (how(&run[0]), run.len())).collect()
 }
 
-/// Each I/O is a switch, and the lane did not look.
+/// Each I/O is one switch, and the lane never looked.
 #[test]
 fn hypi_leaves_large_ios_to_the_interrupt() {
     let stats = phase_stats(&once("sim:500us", hybrid("hypi:interrupt=4k"), 300), 0);
@@ -45,15 +45,14 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
     assert_eq!((sleeps.interrupted, sleeps.slept), (stats.ios, 0));
     assert_eq!(stats.voluntary, stats.ios);
     assert_eq!(stats.cpu_ns, stats.ios * (BEFORE + SWITCH));
-    // With a threshold of one byte more, I/Os of 4 KiB are slept for from the first window's end.
+    // With a threshold one byte higher, the lane sleeps for 4 KiB I/Os after the first window.
     let small = once("sim:500us", hybrid("hypi:interrupt=4097,period=10ms"), 300);
     let kinds: Vec<WaitMethod> = runs(&small).iter().map(|run| run.0).collect();
     assert_eq!(kinds, [WaitMethod::Looking, WaitMethod::Asleep]);
 }
 
-/// 500 us is above the rule's 40.5 us. The first window ends with the first completion that is 10
-/// ms behind the first one of all: 20 cycles of 500.6 us later. After that there are only
-/// interrupts.
+/// 500 us is above the rule's 40.5 us. The first window ends with the first completion at least 10
+/// ms after the very first one: 20 cycles of 500.6 us later. After that there are only interrupts.
 #[test]
 fn ehp_goes_over_to_interrupts_after_its_first_window() {
     let lane = once("sim:500us", hybrid("ehp"), 400);
@@ -67,8 +66,8 @@ fn ehp_goes_over_to_interrupts_after_its_first_window() {
     assert_eq!(stats.cpu_ns, spent);
 }
 
-/// Alone on its CPU the rule sleeps by pas for multiples of 20 I/Os and polls for 10, and never
-/// takes an interrupt.
+/// Alone on its CPU the rule sleeps as pas does for multiples of 20 I/Os, polls for 10, and never
+/// uses interrupts.
 #[test]
 fn dpas_sleeps_and_polls_in_turns_when_alone() {
     let rule = "dpas:pas=20,poll=10,overload=20,interrupt=30";
@@ -84,9 +83,9 @@ fn dpas_sleeps_and_polls_in_turns_when_alone() {
     }
 }
 
-/// A second thread on the CPU is asleep all the time, and the device is faster than any wake-up. So
-/// there is a timer failure in the first mode, and two are asleep at once in the second. From then
-/// on the rule takes 30 interrupts, and 20 sleeps to see whether it is still so, in turns.
+/// A second thread on the CPU always sleeps, and the device is faster than any wake-up. So the
+/// first mode has a timer failure, and in the second two are asleep at once. From then on the rule
+/// alternates between 30 interrupts and 20 sleeps that check the CPU again.
 #[test]
 fn dpas_takes_interrupts_on_a_contended_cpu() {
     let spec = "dpas:theta=1,pas=20,poll=10,overload=20,interrupt=30";
@@ -100,7 +99,7 @@ fn dpas_takes_interrupts_on_a_contended_cpu() {
     other.decide(io, Nanos::ZERO);
     let lane = once("sim:100ns", Wait::Hybrid(lanes.remove(0)), 100);
     let runs = runs(&lane);
-    // Two times 20 I/Os, of which the other thread's was the first.
+    // Two times 20 I/Os, the first of which was the other thread's.
     assert_eq!(runs[0], (WaitMethod::Asleep, 39), "{runs:?}");
     let (_, whole) = runs[1..].split_last().expect("runs");
     assert!(whole.len() > 10, "{runs:?}");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const SLICE: Nanos = Nanos::from_millis(20);
-/// Longer than any slice takes.
+/// A time that is longer than any slice.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn live_plan(jobs: Vec<JobPlan>, time: TimeSource) -> LivePlan {
@@ -45,7 +45,7 @@ pub(crate) fn hear(live: &mut Live<'_>, n: usize) -> Vec<LiveSlice> {
     (0..n).map(one).collect()
 }
 
-/// The slices up to the one with which `n` under order number `order` have come.
+/// The slices heard until `n` of them were under order number `order`.
 fn hear_under(live: &mut Live<'_>, order: u64, n: usize) -> Vec<LiveSlice> {
     let mut slices: Vec<LiveSlice> = Vec::new();
     while slices.iter().filter(|s| s.order == order).count() < n {
@@ -54,8 +54,8 @@ fn hear_under(live: &mut Live<'_>, order: u64, n: usize) -> Vec<LiveSlice> {
     slices
 }
 
-/// Checks that each slice of the one lane begins where the one before ended, in the next slice of
-/// time, and that every I/O of a slice is in its latencies.
+/// Checks that each slice of the one lane begins where the previous one ended, in the next slice of
+/// time, and that its latencies contain every I/O.
 fn assert_whole(slices: &[LiveSlice]) {
     for pair in slices.windows(2) {
         assert_eq!(pair[0].span.1, pair[1].span.0, "a gap");
@@ -68,8 +68,8 @@ fn assert_whole(slices: &[LiveSlice]) {
     }
 }
 
-/// A slice ends with the first I/O behind its edge. What the lane did behind the last slice that
-/// was heard is a part of a slice: the listener looks every half millisecond.
+/// A slice ends with the first I/O after its edge. What the lane did after the last slice heard is
+/// part of a slice: the listener looks every half millisecond.
 #[test]
 fn slices_come_one_after_the_other_and_lose_nothing() {
     const CYCLE: u64 = BEFORE + 100_000;
@@ -92,7 +92,7 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
 }
 
 /// On a device of 1 ms interrupts leave the CPU and polling does not. A rule of 200 us sleeps for
-/// 200 us and does not miss; one of 1.5 ms always misses.
+/// 200 us without misses; one of 1.5 ms always misses.
 #[test]
 fn an_order_changes_what_is_done_and_is_told_apart() {
     let job = first("sim:1ms", Wait::Interrupt);
@@ -170,9 +170,9 @@ fn eight() -> JobPlan {
     }
 }
 
-/// Eight requests in flight on a device of 5 ms with eight servers stay in flight over the edges of
-/// 20 ms: Little's law gives them a turn in 5 ms, an interrupt and the steps of the eight. If they
-/// were drained between two slices, that would cost a quarter of the work.
+/// Eight requests on a device of 5 ms with eight servers stay in flight across the edges of 20 ms.
+/// By Little's law a turn takes 5 ms, an interrupt and the steps of the eight. Draining them
+/// between two slices would cost a quarter of the work.
 #[test]
 fn what_is_in_flight_stays_there_over_an_edge() {
     let (slices, data) = live(vec![eight()], |live| hear(live, 10)).unwrap();
@@ -250,7 +250,7 @@ fn a_raised_flag_ends_the_run() {
     assert!(data.stopped && heard == 2);
 }
 
-/// Waiting without a slice takes the time that it is given, and no more.
+/// Waiting without a slice takes the given time, and no more.
 #[test]
 fn who_hears_nothing_has_waited() {
     let heard = live(vec![first("sim:1ms", Wait::Poll)], |live| {
@@ -273,7 +273,7 @@ fn who_panics_ends_the_run() {
     assert!(matches!(error, RunError::Panic(who) if who == "listener"));
 }
 
-/// Samples come only when they are asked for, and are those that the statistics were made of.
+/// Samples come only if the plan asks for them, and are those that the statistics were made from.
 #[test]
 fn samples_come_when_they_are_asked_for() {
     for asked in [false, true] {

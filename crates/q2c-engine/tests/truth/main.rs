@@ -1,6 +1,6 @@
-//! Tests of the engine on devices of known truth: it measures what the device was told to do.
+//! Tests of the engine on devices of known truth: it measures what the device was set to do.
 //!
-//! Time is simulated, so the expected values are exact; those that need the machine are in `real`.
+//! Time is simulated, so the expected values are exact; tests that need the machine are in `real`.
 
 mod deep;
 mod ends;

@@ -14,8 +14,8 @@ fn due_times(lane: &LaneData) -> Vec<u64> {
     lane.samples.iter().map(|s| s.submit_ns).collect()
 }
 
-/// A Poisson process of 2,000 per second for a second has 2,000 gaps with a mean of 500 us and a
-/// standard deviation as large as the mean. The bounds are five standard errors.
+/// A Poisson process of 2,000 per second has in one second 2,000 gaps with a mean of 500 us and an
+/// equal standard deviation. The bounds are five standard errors.
 #[test]
 fn intended_times_are_a_poisson_process() {
     let due = due_times(&paced("sim:20us", Wait::Poll, 2_000.0, 1, 500));
@@ -32,9 +32,9 @@ fn intended_times_are_a_poisson_process() {
     assert_eq!(due, due_times(&by_interrupt), "whatever the method");
 }
 
-/// One server of 1 ms has a load of a half. The intended times alone tell when each request is
-/// complete (Lindley): the steps of an I/O after it was due, or after the one before was complete.
-/// A closed loop would report the same for all of them.
+/// One server of 1 ms has a load of one half. The intended times alone determine when each request
+/// completes (Lindley): the steps of an I/O after it was due, or after the previous one was
+/// complete. A closed loop would report the same for all.
 #[test]
 fn waiting_for_the_turn_is_part_of_the_latency() {
     for (wait, service) in [(Wait::Poll, MS), (Wait::Interrupt, MS + INTERRUPT)] {
@@ -51,8 +51,8 @@ fn waiting_for_the_turn_is_part_of_the_latency() {
     }
 }
 
-/// With several in flight the device's queue holds those that wait. The lane sees what is due or
-/// complete between two looks, and is held up by the submission of another one.
+/// With several in flight, requests wait in the device's queue. The lane sees what is due or
+/// complete between two looks, and the submission of another request delays it.
 #[test]
 fn requests_wait_for_their_turn_at_the_device() {
     let mut samples = paced("sim:1ms", Wait::Poll, 500.0, 64, 1_000).samples;
@@ -65,7 +65,7 @@ fn requests_wait_for_their_turn_at_the_device() {
     }
 }
 
-/// With more submissions than the device can do, latency grows as long as the run lasts, and there
+/// If more is submitted than the device can do, latency grows as long as the run lasts, and there
 /// are never more requests in flight than the depth.
 #[test]
 fn an_overloaded_device_shows_it() {
@@ -74,7 +74,7 @@ fn an_overloaded_device_shows_it() {
     // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at
     // 400 / 3 ms.
     assert!((last / (400.0 * 2.0 / 3.0) - 1.0).abs() < 0.2, "{last} ms");
-    // Those in flight at the end are served behind it.
+    // Those in flight at the end are still served.
     assert!((399..=408).contains(&lane.ios), "{}", lane.ios);
 }
 
@@ -89,14 +89,14 @@ fn waiting_in_the_kernel_for_several_is_refused() {
     assert!(error.contains("use poll"), "{error}");
 }
 
-/// One server of 1 ms does at most 400 requests in 400 ms, and 4,000 are due: a lane that works off
-/// what is due before a cut would be at it for 4 s. What is left over stays due, in the order.
+/// One server of 1 ms serves at most 400 of the 4,000 requests due in 400 ms. A lane that served
+/// all due requests before a cut would need 4 s. What is left stays due, in order.
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
     for (depth, wait) in [(1, Wait::Poll), (1, Wait::Interrupt), (8, Wait::Poll)] {
         let lane = paced("sim:1ms", wait, 10_000.0, depth, 200);
         let ios: u64 = lane.phases.iter().map(|phase| phase.ios).sum();
-        // Beyond the 400, those in flight at the end.
+        // Beyond the 400, those in flight at the end may count.
         let wanted = 398..=400 + u64::from(depth);
         assert!(wanted.contains(&ios), "{depth}: {ios}");
         assert!(due_times(&lane).is_sorted(), "depth {depth}");

@@ -8,13 +8,13 @@ use q2c_model::stats::percentile;
 use q2c_model::{CpuId, Nanos};
 use q2c_policy::Decision;
 
-/// A rule that sleeps for 1 us with the first I/O, 2 us with the second, and so on: the sleep tells
+/// A rule that sleeps for 1 us with the first I/O, 2 us with the second, and so on: the sleep shows
 /// how often the rule was asked.
 fn counting() -> Wait {
     Scripted::wait(|n| Decision::Sleep(Nanos(n * 1_000)))
 }
 
-/// The sleeps of a phase, us.
+/// The sleeps asked in a phase, us.
 fn asked(lane: &LaneData, phase: usize) -> Vec<u32> {
     let samples = lane.phase_samples(phase).iter();
     samples.map(|s| s.asked_ns / 1_000).collect()
@@ -56,14 +56,14 @@ fn a_phase_starts_continues_or_rests() {
     let first = lane.phases[0].ios as u32;
     // The rule's state is kept.
     assert_eq!(asked(&lane, 1), counted(1 + first, 1));
-    // A new rule starts from nothing.
+    // A new rule begins with no state.
     assert_eq!(asked(&lane, 4), counted(1, 4));
     for n in [5, 6] {
         let samples = lane.phase_samples(n);
         assert!(samples.iter().all(|s| s.flags == Sample::ONE_CALL));
     }
     assert!(lane.phase_samples(7).iter().all(|s| s.flags == 0));
-    // 60 ms have 119.9 I/Os by polling and 119.1 by interrupts; who rests has nothing to continue.
+    // 60 ms have 119.9 polled I/Os, or 119.1 by interrupts; a rest leaves nothing to continue.
     for (n, phase) in lane.phases.iter().enumerate() {
         let works = ![2, 3].contains(&n);
         let wanted = if works { 119..=120 } else { 0..=0 };
@@ -71,8 +71,8 @@ fn a_phase_starts_continues_or_rests() {
     }
 }
 
-/// Requests in flight stay there, a rule keeps its state, and a cut takes no time: the I/Os are
-/// those of one phase.
+/// Requests stay in flight, a rule keeps its state, and a cut takes no time: the I/Os are those of
+/// a single phase.
 #[test]
 fn a_phase_that_goes_on_changes_no_io() {
     let (mean, ehp) = (|| hybrid("mean:50%,1ms"), || hybrid("ehp"));
@@ -111,7 +111,7 @@ impl Observer for Boundaries {
     }
 }
 
-/// A lane ends a phase of work with the first I/O behind its end, and a rest when it has woken.
+/// A lane ends a phase of work with the first I/O after its end, and a rest when it has woken.
 #[test]
 fn phases_come_at_their_time_and_the_observer_is_told() {
     let poll = || Activity::Start(Wait::Poll);
@@ -167,8 +167,8 @@ fn what_does_not_fit_is_counted_and_not_recorded() {
     assert_eq!(fitting.samples.len() as u64, fitting.ios);
 }
 
-/// The tally and the samples agree phase by phase; where the room for samples ran out the tally
-/// still counts.
+/// The tally and the samples agree phase by phase; the tally still counts when there is no more
+/// room for samples.
 #[test]
 fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
     let run_with = |capacity| {
@@ -243,8 +243,8 @@ fn the_numbers_of_the_intervals_add_up_to_those_of_the_phase() {
     }
 }
 
-/// The sampler's CPU in each interval is the lane's own. In the first interval the lane has not
-/// woken when it begins.
+/// In each interval the sampler's CPU time equals the lane's own. The lane has not woken yet when
+/// the first interval begins.
 #[test]
 fn cpu_per_interval_follows_the_work() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle];

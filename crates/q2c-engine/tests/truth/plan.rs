@@ -1,4 +1,4 @@
-//! Short plans on simulated devices, each in a world of its own, and what a step costs there.
+//! Short plans on simulated devices, each in its own world, and the costs of steps there.
 
 use q2c_engine::engines::SimDevices;
 use q2c_engine::{
@@ -12,17 +12,17 @@ use std::sync::atomic::AtomicBool;
 pub(crate) const BLOCK: u32 = 4096;
 pub(crate) const MS: u64 = 1_000_000;
 
-/// From the reaping of a completion to the next submission, ns.
+/// Time from the reaping of a completion to the next submission, ns.
 pub(crate) const TURNAROUND: u64 = 100;
 pub(crate) const SUBMISSION: u64 = 500;
-/// From the reaping of a completion to the return of the next submission.
+/// Time from the reaping of a completion to the return of the next submission, ns.
 pub(crate) const BEFORE: u64 = TURNAROUND + SUBMISSION;
 pub(crate) const LOOK: u64 = 50;
-/// CPU that a thread takes to leave its CPU and to come back.
+/// CPU time that a thread takes to leave its CPU and to come back, ns.
 pub(crate) const SWITCH: u64 = 1_500;
-/// From the end of a timed sleep until the thread runs.
+/// Time from the end of a timed sleep until the thread runs, ns.
 pub(crate) const WAKE: u64 = 2_500;
-/// From a completion until the thread that waits for its interrupt has reaped it.
+/// Time from a completion until the thread that waits for its interrupt has reaped it, ns.
 pub(crate) const INTERRUPT: u64 = 3_000;
 
 /// A world with these costs.
@@ -38,13 +38,13 @@ pub(crate) fn world() -> World {
     })
 }
 
-/// The I/Os of a lane that does one in `cycle` ns, from the start to the end of a run of `ms`. The
-/// lane sleeps until the start, so it begins when it has woken.
+/// The number of I/Os of a lane that does one every `cycle` ns, in a run of `ms`. The lane sleeps
+/// until the start, so it begins when it has woken.
 pub(crate) fn ios_in(ms: u64, cycle: u64) -> u64 {
     (ms * MS - WAKE).div_ceil(cycle)
 }
 
-/// One lane of depth 1 on `engine` that keeps every sample. A simulated device is the lane's own.
+/// One lane of depth 1 on `engine` that keeps every sample. A simulated device is not shared.
 pub(crate) fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
     let spec: EngineSpec = engine.parse().expect("a known engine");
     let medium = SimDevices::default().medium(&spec).expect("its device");
@@ -94,7 +94,7 @@ pub(crate) fn hybrid(rule: &str) -> Wait {
     Wait::Hybrid(spec.build(1).remove(0))
 }
 
-/// A rule whose decision is a function of the I/O's number, from 1.
+/// A rule whose decision is a function of the I/O's number, which counts from 1.
 pub(crate) struct Scripted<F>(F, u64);
 
 impl<F: FnMut(u64) -> Decision + Send + 'static> Scripted<F> {

@@ -1,5 +1,5 @@
-//! Hybrid polling in a few lines of its own, which use nothing of the engine or of its rules,
-//! against the engine: I/O by I/O.
+//! Hybrid polling in a few separate lines, which use nothing of the engine or of its rules,
+//! compared with the engine I/O by I/O.
 
 use crate::plan::{BEFORE, LOOK, MS, SUBMISSION, WAKE, hybrid, job, run_one};
 use q2c_engine::engines::SimDevices;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 /// A sleep, and how it follows from the times in a window. A window begins with a completion and
-/// lasts for `period` at least.
+/// lasts at least for `period`, ns.
 struct ReferenceRule {
     sleep: u64,
     from: fn(&[u64]) -> u64,
@@ -32,7 +32,7 @@ impl ReferenceRule {
         }
     }
 
-    /// A window that is over ends with the first submission or completion behind it.
+    /// A window whose time is over ends with the next submission or completion.
     fn close_at(&mut self, now: u64) {
         if self.ends.take_if(|end| *end <= now).is_some() {
             self.sleep = (self.from)(&self.window);
@@ -47,12 +47,12 @@ impl ReferenceRule {
     }
 }
 
-/// From the submission's return to the reaping and to the wake-up (0 without a sleep), and whether
-/// the first look after it found the completion.
+/// Times from the submission's return to the reaping and to the wake-up (0 without a sleep), ns,
+/// and whether the first look after the wake-up found the completion.
 #[derive(Debug, PartialEq)]
 struct ReferenceWait(u64, u64, bool);
 
-/// Waits for I/Os of these service times, one after the other.
+/// Waits for I/Os of these service times, ns, one after another.
 fn waits(mut rule: ReferenceRule, services: impl Iterator<Item = u64>) -> Vec<ReferenceWait> {
     let mut now = 0;
     let one = |service: u64| {
@@ -74,21 +74,21 @@ fn half_of_mean(window: &[u64]) -> u64 {
     (window.iter().sum::<u64>() / window.len() as u64).div_ceil(2)
 }
 
-/// Seven tenths.
+/// Seven tenths of the shortest time.
 fn most_of_least(window: &[u64]) -> u64 {
     let least = window.iter().min().expect("a completion began the window");
     (least * 7 + 5) / 10
 }
 
 /// As [`waits`] under a fixed sleep, with several requests in flight on as many servers. The thread
-/// sleeps for the oldest, whose sleep may be over when it has become that. Then it looks, once more
-/// after each completion that it finds, and submits as many requests as it has found complete.
+/// sleeps for the oldest, unless that sleep is over when the request becomes the oldest. Then it
+/// looks, once more after each completion found, and replaces the requests that it found complete.
 fn waits_deep(
     asked: u64,
     depth: usize,
     mut services: impl Iterator<Item = u64>,
 ) -> Vec<ReferenceWait> {
-    /// When the submission returned, when the request is complete, and when the thread woke.
+    /// When the submission returned, when the request completes, and when the thread woke; ns.
     type Flight = (u64, u64, Option<u64>);
     let (mut now, mut flights, mut waits): (u64, Vec<Flight>, _) = (0, Vec::new(), Vec::new());
     let mut submit = |now: &mut u64, flights: &mut Vec<Flight>| {
@@ -124,7 +124,7 @@ fn waits_deep(
     }
 }
 
-/// The I/Os of a lane on a device of these servers in 200 ms, and the service times that it drew.
+/// The I/Os in 200 ms of a lane on a device with `depth` servers, and the service times drawn.
 fn on_lognormal(rule: &str, depth: u16) -> (Vec<ReferenceWait>, impl Iterator<Item = u64>) {
     let engine = format!("sim:lognormal(80us,0.4),servers={depth}");
     let mut job = job(&engine, vec![Activity::Start(hybrid(rule))]);
@@ -164,7 +164,7 @@ fn every_io_waits_as_the_rules_description_says() {
     }
 }
 
-/// Where the phase ends, no requests are submitted any more, so the last ones of the lane have no
+/// At the end of the phase no more requests are submitted, so the lane's last ones have no
 /// counterpart.
 #[test]
 fn several_in_flight_are_slept_for_one_after_the_other() {
@@ -174,7 +174,7 @@ fn several_in_flight_are_slept_for_one_after_the_other() {
     assert_equal(&measured[..expected.len()], &expected, "fixed:60us");
 }
 
-/// Reads a file of times in ns, a line each.
+/// Reads a file with one time in ns per line.
 fn read(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>> {
     let mut builder = EmpiricalBuilder::new(Some(Measure::U2c));
     for line in fs::read_to_string(&wanted.path)?.lines() {
@@ -187,7 +187,7 @@ fn read(wanted: &RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync
     Ok(builder.finish()?)
 }
 
-/// From the submission's return to the reaping, of a simulated device that has these times.
+/// Times from the submission's return to the reaping, on a simulated device with these times.
 fn simulated(model: &[u64], file: &Path) -> Vec<u64> {
     let lines: Vec<String> = model.iter().map(u64::to_string).collect();
     fs::write(file, lines.join("\n")).expect("room for the model");
@@ -218,9 +218,9 @@ fn distance(a: &[u64], b: &[u64]) -> f64 {
     a.iter().chain(&b).map(apart).fold(0.0, f64::max)
 }
 
-/// 3,000 times from 40 us to 99.98 us and 1,000 from 400 us on, in whole looks: half the device's
-/// time is spent on the slow ones. Of `n` draws the distance is below 1.63 / sqrt(n) in 99 % of all
-/// cases (Kolmogorov).
+/// 3,000 times from 40 us to 99.98 us and 1,000 from 400 us on, in multiples of a look: the slow
+/// ones take more than half of the device's time. For `n` draws the distance is below 1.63 /
+/// sqrt(n) in 99 % of all cases (Kolmogorov).
 #[test]
 fn a_recorded_device_takes_the_times_of_its_record() {
     let slow = (0..1_000).map(|n| 400_000 + n * 2 * LOOK);
@@ -232,6 +232,6 @@ fn a_recorded_device_takes_the_times_of_its_record() {
     let near = distance(&got, &model);
     assert!(near < 1.63 / (got.len() as f64).sqrt(), "{near}");
     let slower: Vec<u64> = model.iter().map(|t| t + t / 10).collect();
-    // A model 10 % off is told apart.
+    // A model that is 10 % off is recognised.
     assert!(distance(&got, &slower) > 0.05);
 }

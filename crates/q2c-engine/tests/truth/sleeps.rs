@@ -1,5 +1,5 @@
-//! Tests of sleeps: each lasts as long as asked and is one context switch, and it is a miss exactly
-//! when the completion was there.
+//! Tests of sleeps: each lasts as long as asked and is one context switch. It is a miss exactly
+//! when the completion was already there.
 
 use crate::plan::{
     BEFORE, LOOK, MS, SWITCH, Scripted, WAKE, hybrid, ios_in, job, once, plan, run, run_one,
@@ -11,8 +11,8 @@ use q2c_policy::Decision;
 
 const SLEPT: u64 = Sample::HYBRID | Sample::SLEPT;
 
-/// Checks that every I/O slept for `asked`, by one context switch, that it was reaped `wait` behind
-/// its submission, and whether it missed.
+/// Checks that every I/O slept for `asked` ns, by one context switch, that it was reaped `wait` ns
+/// after its submission's return, and whether it missed.
 fn all_sleep(lane: &LaneData, asked: u64, wait: u64, missed: bool) {
     let flags = SLEPT | if missed { Sample::MISSED } else { 0 };
     for s in &lane.samples {
@@ -71,8 +71,8 @@ fn only_what_slept_counts_as_sleep() {
     assert_eq!(stats.effective_sleep_ns(), asked / stats.ios as f64);
 }
 
-/// The first window lasts from the first completion to the sixth, which is the first at least 10 ms
-/// behind it. After that half of each I/O is slept, and looks fill the rest of it.
+/// The first window lasts from the first completion to the sixth, the first at least 10 ms later.
+/// After that half of each I/O is slept, and looks fill the rest.
 #[test]
 fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
     let lane = once("sim:2ms", hybrid("mean:50%,10ms"), 400);
@@ -85,7 +85,7 @@ fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
 }
 
 /// A device whose servers are never idle does as many requests as they can. Little's law:
-/// throughput times latency is the depth, except for the first and the last requests.
+/// throughput times latency is the depth, except for the first and last requests.
 #[test]
 fn servers_share_the_depth() {
     for (poll, servers) in [1, 2, 4].into_iter().flat_map(|n| [(true, n), (false, n)]) {
@@ -101,8 +101,8 @@ fn servers_share_the_depth() {
     }
 }
 
-/// The background's 8 requests take turns of 1 ms and some microseconds, since one thread reaps and
-/// submits them all.
+/// The background's 8 requests take turns of 1 ms and some microseconds, because one thread reaps
+/// and submits them all.
 #[test]
 fn a_deep_background_runs_beside_a_hybrid_foreground() {
     let foreground = job("sim:1ms", vec![Activity::Start(hybrid("fixed:100us"))]);

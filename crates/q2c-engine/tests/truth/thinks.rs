@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 const THINK: u64 = 300_000;
 
-/// A lane on a device of 100 us that thinks so long, in phases of these lengths.
+/// A lane on a device of 100 us that thinks for `think` ns, in phases of these lengths.
 fn thinking(wait: Wait, think: u64, phases_ms: &[u64], capacity: usize) -> LaneData {
     let mut activities = vec![Activity::Start(wait)];
     activities.resize_with(phases_ms.len(), || Activity::Continue);
@@ -19,9 +19,9 @@ fn thinking(wait: Wait, think: u64, phases_ms: &[u64], capacity: usize) -> LaneD
     run_one(phases_ms, job)
 }
 
-/// Checks the time from each reaping to the next submission, also where a phase ends between them.
-/// The first is late by a wake-up and a turnaround, and each takes over a quarter of the lateness
-/// of the one before, in whole nanoseconds: from the 40th on the think time holds to 4 ns.
+/// Checks the time from each reaping to the next submission, also across the end of a phase. The
+/// first is late by a wake-up and a turnaround. Each later one corrects a quarter of the previous
+/// lateness, in whole nanoseconds: from the 40th on the think time is exact to 4 ns.
 fn gaps_become(lane: &LaneData, think: u64) {
     let pairs = lane.samples.windows(2);
     let gaps: Vec<u64> = pairs
@@ -34,7 +34,7 @@ fn gaps_become(lane: &LaneData, think: u64) {
     assert!(settled.copied().all(|gap| gap - think < 4), "{gaps:?}");
 }
 
-/// The thread needs its CPU for its steps, for looks and for a switch per sleep.
+/// The thread needs its CPU for its steps, for looks and for one switch per sleep.
 #[test]
 fn the_next_submission_comes_a_think_time_after_the_reaping() {
     let sleeps = hybrid("fixed:30us");
@@ -45,7 +45,7 @@ fn the_next_submission_comes_a_think_time_after_the_reaping() {
     ] {
         let lane = thinking(wait, THINK, &[60, 60], 100_000);
         gaps_become(&lane, THINK);
-        // What the first I/Os are late by, some 10 us in all, leaves room for no other number.
+        // The lateness of the first I/Os, about 10 us in all, is too small for another count.
         assert_eq!(lane.ios, ios_in(120, BEFORE - TURNAROUND + wait_ns + THINK));
         let (begin, end) = (lane.phases[0].begin, lane.phases[1].end);
         let switches = (end.switches.voluntary - begin.switches.voluntary) * SWITCH;
@@ -54,14 +54,14 @@ fn the_next_submission_comes_a_think_time_after_the_reaping() {
     }
 }
 
-/// A lane that keeps nothing of its I/Os thinks as well.
+/// A lane that keeps no samples thinks as well.
 #[test]
 fn a_lane_without_samples_thinks() {
     let lane = thinking(Wait::Poll, THINK, &[120], 0);
     assert_eq!(lane.ios, ios_in(120, BEFORE - TURNAROUND + 100_000 + THINK));
 }
 
-/// The think time of 50 ms goes on over phases of 20 ms: there are I/Os at 0, 50 and 100 ms.
+/// The think time of 50 ms continues over phases of 20 ms: there are I/Os at 0, 50 and 100 ms.
 #[test]
 fn a_think_time_goes_on_in_the_next_phase() {
     let lane = thinking(Wait::Poll, 50 * MS, &[20; 6], 100);
@@ -70,8 +70,8 @@ fn a_think_time_goes_on_in_the_next_phase() {
     gaps_become(&lane, 50 * MS);
 }
 
-/// A sleeping lane looks every 50 ms at what stops it, and the sampler every 20 ms; otherwise it
-/// would sleep for a minute.
+/// A sleeping lane checks every 50 ms if it is stopped, and the sampler every 20 ms; otherwise the
+/// lane would sleep for a minute.
 #[test]
 fn a_think_time_ends_when_the_run_is_stopped() {
     let thinks = JobPlan {

@@ -1,10 +1,10 @@
 //! Pairs the character device of an NVMe namespace (`/dev/ng0n1`) with the block device of the same
 //! namespace.
 //!
-//! Both devices stand in one folder of sysfs, the controller's, or the subsystem's if the namespace
-//! has several paths, and their names end with the same `n` and number. The first numbers of the
-//! names can differ: one counts controllers, the other may count subsystems. Therefore the other
-//! device of a namespace is looked for in that folder, never by name alone.
+//! Both devices have their folders in one sysfs folder: the controller's, or the subsystem's if the
+//! namespace has several paths. Their names end with the same `n` and number. The first numbers can
+//! differ: one counts controllers, the other may count subsystems. Therefore the counterpart is
+//! searched for in that folder, never by name alone.
 
 use super::target_disk::number_of;
 use super::{Disk, TargetDisk};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub struct CharacterDevice {
     /// Kernel name: `ng0n1`.
     pub name: String,
-    /// The character device's number.
+    /// Device number of the character device.
     pub dev: DevId,
     /// Kernel name and number of the namespace's block device; `None` where sysfs shows none.
     pub block: Option<(String, DevId)>,
@@ -28,14 +28,14 @@ pub struct CharacterDevice {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum NoCharacterDevice {
-    /// The disk, named here, is no NVMe namespace.
+    /// The named disk is not an NVMe namespace.
     #[error("find the NVMe character device of {0}: it is no NVMe namespace")]
     OtherDriver(String),
     #[error(
         "find the NVMe character device of {partition}: it is a partition, and commands address the whole namespace; name {disk}"
     )]
     Partition { partition: String, disk: String },
-    /// The kernel made no character device for the disk named here.
+    /// The kernel made no character device for the named disk.
     #[error(
         "find the NVMe character device of {0}: sysfs shows none beside it; Linux 5.13 brought them, and commands by io_uring 5.19"
     )]
@@ -48,8 +48,8 @@ impl CharacterDevice {
         Path::new("/dev").join(&self.name)
     }
 
-    /// The namespace whose character device has the number `dev`; `None` when that is another kind
-    /// of device.
+    /// Finds the namespace whose character device has the number `dev`; `None` if `dev` is another
+    /// kind of device.
     pub fn of_number(roots: &Roots, dev: DevId) -> Option<CharacterDevice> {
         let dir = fs::canonicalize(roots.sys(&format!("dev/char/{dev}"))).ok()?;
         let name = attr::name(&dir);
@@ -58,7 +58,7 @@ impl CharacterDevice {
         Some(CharacterDevice { name, dev, block })
     }
 
-    /// The character device of the namespace that a disk is.
+    /// Finds the character device of the NVMe namespace `target_disk`.
     pub fn of_disk(target_disk: &TargetDisk) -> Result<CharacterDevice, NoCharacterDevice> {
         let Disk { name, dev, dir } = &target_disk.disk;
         let disk = name.clone();
@@ -80,16 +80,16 @@ impl CharacterDevice {
     }
 }
 
-/// The namespace's number in a name of `prefix`, digits, `n`, digits. `None` for other names, among
-/// them hidden paths (`nvme0c1n1`).
+/// The namespace number in a name of the form `prefix`, digits, `n`, digits. `None` for other
+/// names, including those of hidden paths (`nvme0c1n1`).
 fn namespace<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let (first, namespace) = name.strip_prefix(prefix)?.split_once('n')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     (number(first) && number(namespace)).then_some(namespace)
 }
 
-/// The folders beside a device's own folder in sysfs. Older kernels put character devices one
-/// folder deeper, below the name of their class, and disks below `block`; these are included.
+/// Sibling folders of a device in sysfs. Older kernels put character devices one folder deeper,
+/// below `nvme-generic`, and disks below `block`; both places are included.
 fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let class = |path: &Path| matches!(attr::name(path).as_str(), "block" | "nvme-generic");
     let mut above = dir.parent().unwrap_or(dir);
@@ -102,7 +102,7 @@ fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
         .flat_map(|folder| attr::entries(&folder))
 }
 
-/// Name and number of the device in `dir`, if it has this prefix and this namespace number.
+/// Name and number of the device in `dir`, if it has this prefix and namespace number.
 fn is_of(dir: &Path, prefix: &str, wanted: &str) -> Option<(String, DevId)> {
     let name = attr::name(dir);
     let fits = namespace(&name, prefix) == Some(wanted);

@@ -7,7 +7,7 @@ use q2c_result::bench::{DeviceKind, PointDevice, QueueTypes};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a page, the smallest size of any architecture's.
+/// Smallest page size in bytes of any architecture, so that [`unsplit`] is never too large.
 const PAGE: u64 = 4096;
 
 /// Reads the facts of a disk. A fact that cannot be read is `None`; without countable interrupts
@@ -38,33 +38,32 @@ pub fn read(roots: &Roots, target_disk: &TargetDisk) -> Device {
     }
 }
 
-/// The largest request that the disk with this sysfs folder does as one; `None` where its limits
-/// cannot be read.
+/// The largest request that the disk with this sysfs folder takes without splitting, a power of
+/// two; `None` where its limits cannot be read.
 pub fn unsplit(dir: &Path) -> Option<Bytes> {
     let limit = |name: &str| attr::value(&dir.join("queue").join(name));
     let (sectors_kb, segments) = (limit("max_sectors_kb")?, limit("max_segments")?);
     (segments > 0).then(|| as_one(sectors_kb, segments))
 }
 
-/// The largest power of two in bytes that fits in both limits. The pages of a buffer may lie apart,
-/// so that each is a segment.
+/// The largest power of two, in bytes, within both limits. Each page of a buffer may be a segment,
+/// because pages may lie apart.
 fn as_one(max_sectors_kb: u64, max_segments: u64) -> Bytes {
     let pages = max_segments.saturating_mul(PAGE);
     let most = max_sectors_kb.saturating_mul(1024).min(pages);
     Bytes(1 << most.max(1).ilog2())
 }
 
-/// The number of hardware queues: each has a folder below `mq`. A disk without that folder takes
-/// bios and has no hardware queues: `None`.
+/// The number of hardware queues, one per folder in `mq`. `None` for a disk without `mq`: it takes
+/// bios and has no hardware queues.
 pub(super) fn count_hardware_queues(disk: &Path) -> Option<u32> {
     let mq = disk.join("mq");
     mq.is_dir().then(|| attr::entries(&mq).len() as u32)
 }
 
-/// The CPUs that submit to each hardware queue of a disk (`mq/N/cpu_list` in sysfs), by the queue's
-/// number; `None` when the disk has no such folder or a list cannot be read. With queues of their
-/// own for reads or polling a CPU is in several lists, and the kernel does not tell here which is
-/// which.
+/// Number of each hardware queue of a disk, and the CPUs that submit to it (`mq/N/cpu_list` in
+/// sysfs). `None` when the disk has no such folder or a list cannot be read. A CPU is in several
+/// lists if reads or polling have queues of their own; sysfs does not show which.
 pub fn hardware_queues(disk: &Disk) -> Option<Vec<(u32, Vec<CpuId>)>> {
     let queue = |folder: &PathBuf| {
         let text = fs::read_to_string(folder.join("cpu_list")).ok()?;
@@ -84,7 +83,7 @@ pub fn show_hardware_queues(queues: &[(u32, Vec<CpuId>)]) -> String {
     queues.iter().map(queue).join(" ")
 }
 
-/// The facts of a disk now.
+/// Reads a disk's kind, queues and queue settings as they are now.
 pub fn point_device(roots: &Roots, disk: &Disk) -> PointDevice {
     let text = |name: &str| attr::text(&disk.dir.join("queue").join(name));
     PointDevice {
@@ -97,8 +96,8 @@ pub fn point_device(roots: &Roots, disk: &Disk) -> PointDevice {
     }
 }
 
-/// The kind of a disk: by its driver's name for its major number, or by the disk's own name where
-/// the driver has no number of its own.
+/// The kind of a disk: by the driver's name for the disk's major number, or by the disk's own name
+/// where the driver has no major number of its own (`blkext`).
 pub(crate) fn device_kind(roots: &Roots, disk: &Disk) -> DeviceKind {
     let base_name = disk.name.trim_end_matches(|c: char| c.is_ascii_digit());
     let major = major_name(roots, disk).filter(|name| name != "blkext");
@@ -125,7 +124,7 @@ fn major_name(roots: &Roots, disk: &Disk) -> Option<String> {
     blocks.lines().find_map(line)
 }
 
-/// The hardware queues by type; `None` where debugfs does not tell.
+/// The hardware queues counted by type; `None` where debugfs shows no known types.
 fn queue_types(roots: &Roots, disk: &Disk) -> Option<QueueTypes> {
     let mut queues = attr::entries(&roots.sys("kernel/debug/block").join(&disk.name));
     queues.retain(|folder| attr::name(folder).starts_with("hctx"));
@@ -141,8 +140,8 @@ fn queue_types(roots: &Roots, disk: &Disk) -> Option<QueueTypes> {
     (types != QueueTypes::default()).then_some(types)
 }
 
-/// The setting's file that holds the number of a disk's hardware queues, where its driver takes
-/// another number while the disk is there. The error says in words what can be done.
+/// The file that sets the number of a disk's hardware queues, if its driver can change it while the
+/// disk exists. The error says in words what the user can do.
 pub fn queue_setting(roots: &Roots, disk: &Disk) -> Result<PathBuf, String> {
     let refused = |todo: &str| Err(format!("set the hardware queues of {}: {todo}", disk.name));
     let (file, todo) = match device_kind(roots, disk) {

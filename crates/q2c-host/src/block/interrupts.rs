@@ -39,7 +39,7 @@ impl Interrupts {
         Ok(Interrupts { lines })
     }
 
-    /// The interrupts of a simulated device, as each CPU took them.
+    /// The interrupts of a simulated device, from `counts`: one number per CPU, from CPU 0.
     pub fn simulated(counts: impl Iterator<Item = u64>) -> Interrupts {
         let line = IrqLine {
             irq: 0,
@@ -49,7 +49,7 @@ impl Interrupts {
         Interrupts { lines: vec![line] }
     }
 
-    /// Interrupts taken by each CPU.
+    /// Interrupts that each CPU took on all lines.
     pub(crate) fn per_cpu(&self) -> BTreeMap<CpuId, u64> {
         let mut sums = BTreeMap::new();
         for (&cpu, &n) in self.lines.iter().flat_map(|l| &l.counts) {
@@ -63,7 +63,7 @@ impl Interrupts {
         self.per_cpu().values().sum()
     }
 
-    /// The CPUs that took any, the busiest first.
+    /// The CPUs that took at least one interrupt, the busiest first.
     pub fn busiest(&self) -> Vec<CpuId> {
         let mut cpus: Vec<(CpuId, u64)> = self.per_cpu().into_iter().filter(|c| c.1 > 0).collect();
         cpus.sort_by_key(|&(cpu, n)| (std::cmp::Reverse(n), cpu));
@@ -121,7 +121,7 @@ fn handler(words: &[&str]) -> String {
     words[from..].join(" ")
 }
 
-/// The lines of a disk: those of its nearest ancestor in sysfs that has any.
+/// Interrupt numbers of a disk: those of the nearest sysfs folder, from its own up, that has any.
 fn lines_of(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
@@ -129,8 +129,8 @@ fn lines_of(roots: &Roots, disk: &Disk, all_lines: &[IrqLine]) -> Vec<u32> {
     lines.find(|l| !l.is_empty()).unwrap_or_default()
 }
 
-/// The lines of one folder of sysfs, in the order of trust: its MSI list, its `irq`, the names of
-/// handlers.
+/// Interrupt numbers of one sysfs folder, by the most reliable source: its MSI list, its `irq`, or
+/// the names of handlers.
 fn lines_at(dir: &Path, all_lines: &[IrqLine]) -> Vec<u32> {
     let messages = attr::entries(&dir.join("msi_irqs"));
     if !messages.is_empty() {

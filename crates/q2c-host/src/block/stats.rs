@@ -33,7 +33,7 @@ pub struct DiskStats {
     pub in_flight: u64,
     /// Time with at least one request in flight, milliseconds.
     pub busy_ms: u64,
-    /// The number of requests in flight, integrated over time, milliseconds.
+    /// Requests in flight, integrated over time: request-milliseconds.
     pub queue_ms: u64,
 }
 
@@ -102,8 +102,8 @@ impl OpStats {
     }
 }
 
-/// The step of a counter. The times have 32 bits in the kernel and start again at zero after 49.7
-/// days. No counter here runs backwards, so a smaller number is taken for one new start.
+/// The increase of a counter. The kernel keeps times as 32 bits of ms, which wrap after 49.7 days.
+/// No counter decreases, so a smaller number is taken for one wrap.
 fn moved(now: u64, before: u64) -> u64 {
     now.checked_sub(before)
         .unwrap_or_else(|| (now + (1 << 32)).saturating_sub(before))

@@ -61,7 +61,7 @@ pub enum NoDisk {
     Path { path: PathBuf, source: io::Error },
 }
 
-/// Splits a device number as `stat` gives it into major and minor.
+/// Splits a device number from `stat(2)` into major and minor.
 pub(crate) fn device_number(raw: u64) -> DevId {
     DevId {
         major: rustix::fs::major(raw),
@@ -89,7 +89,7 @@ pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
     of_metadata(roots, &meta)
 }
 
-/// The disk of the block device, or of the file system that holds the file, with this metadata.
+/// The disk of the block device with this metadata, or of the file system that holds the file.
 pub(crate) fn of_metadata(roots: &Roots, meta: &fs::Metadata) -> Result<TargetDisk, NoDisk> {
     let is_device = meta.file_type().is_block_device();
     let raw = if is_device { meta.rdev() } else { meta.dev() };
@@ -154,8 +154,7 @@ pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
     })
 }
 
-/// The disks that a stacked disk stands on, down to those with no disk below, each once and sorted
-/// by name.
+/// The disks below a stacked disk, down to those with no disk below, each once and sorted by name.
 fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let mut disks: Vec<Disk> = Vec::new();
     let slaves = attr::entries(&disk.dir.join("slaves"));
@@ -212,14 +211,14 @@ pub fn is_pci_address(text: &str) -> bool {
     let hex = |text: &str, digits: std::ops::RangeInclusive<usize>| {
         digits.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
     };
-    // Domains of more than four digits are those of bridges in software.
+    // Domains of more than four digits belong to bridges made by software.
     let form = text.rfind(':') < text.find('.');
     form && hex(domain, 4..=8) && hex(bus, 2..=2) && hex(device, 2..=2) && hex(function, 1..=1)
 }
 
-/// The PCI address of a disk's adapter: the last one on the way to the disk in sysfs. For a disk
-/// without an address of its own it is that of the first disk below that has one. `None` for disks
-/// that are not on PCI.
+/// The PCI address of a disk's adapter: the last address on the sysfs path to the disk. If the disk
+/// has none, the address of the first disk below that has one. `None` for disks that are not on
+/// PCI.
 pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
     let nearest_address = |disk: &Disk| {
         let mut names = disk.dir.ancestors().map(attr::name);
@@ -229,7 +228,7 @@ pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
     nearest_address(&target_disk.disk).or_else(below)
 }
 
-/// The NUMA node of a PCI device; `None` where the machine has no nodes or does not tell.
+/// The NUMA node of a PCI device; `None` where sysfs shows none.
 pub fn pci_node(roots: &Roots, address: &str) -> Option<u32> {
     attr::value(&roots.sys(&format!("bus/pci/devices/{address}/numa_node")))
 }

@@ -39,7 +39,7 @@ pub struct CpuBusy {
     pub other: Option<Nanos>,
 }
 
-/// How the machine's CPUs spent a window. [`CpuTimes::busy_since`] makes it.
+/// How the machine's CPUs spent a window, computed by [`CpuTimes::busy_since`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
     /// Length of the window.
@@ -49,16 +49,16 @@ pub struct Busy {
     /// Uncertainty of each CPU's busy time. That of cpuidle does not cover an idle period that
     /// lasts beyond an end of the window.
     pub resolution: Nanos,
-    /// User time of this process, all threads together; `None` where it could not be read.
+    /// User time of this process and of its ended children; `None` where it could not be read.
     pub own_user: Option<Nanos>,
     /// Every CPU that was online at both ends of the window.
     pub cpus: Vec<CpuBusy>,
 }
 
 impl CpuTimes {
-    /// How busy the CPUs were between `earlier` and this reading. The source is `/proc/stat`,
-    /// unless the window is shorter than 100 of its 10 ms counts and cpuidle can be trusted with
-    /// this machine's driver (see the text of [`crate::cpu_time`]).
+    /// How busy the CPUs were between `earlier` and this reading. The source is cpuidle if the
+    /// window is shorter than 100 of the 10 ms counts and this machine's driver can be trusted (see
+    /// [`crate::cpu_time`]), else `/proc/stat`.
     pub fn busy_since(&self, earlier: &CpuTimes) -> Busy {
         let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
         let mut counters = self.cpus.values().chain(earlier.cpus.values());
@@ -93,8 +93,7 @@ impl CpuTimes {
         Busy {
             window,
             source: BusySource::ProcStat,
-            // Each end is up to one count late; as a difference the two errors are at most one
-            // count.
+            // Each end is up to one count late, so the difference is wrong by at most one count.
             resolution: STAT_UNIT,
             own_user: self.own_user.zip(earlier.own_user).map(|(b, a)| b - a),
             cpus: self.cpus.iter().filter_map(busy).collect(),
@@ -132,9 +131,9 @@ impl Busy {
         share(self.total(), self.window.as_secs_f64())
     }
 
-    /// CPUs on which other programs ran in user mode; `None` where this process's own time could
-    /// not be read, or for an empty window. Interrupts and the kernel's threads run in the kernel,
-    /// so that none of this is a cost of this process's I/O.
+    /// Average number of CPUs on which other programs ran in user mode. Kernel time is left out, so
+    /// that no cost of this process's I/O is counted. `None` where this process's own time could
+    /// not be read, or for an empty window.
     pub fn other_programs(&self) -> Option<f64> {
         let others = self.sum(|c| c.user) - self.own_user?;
         share(others, self.window.as_secs_f64())
@@ -164,8 +163,8 @@ mod tests {
     use crate::Roots;
     use crate::tree::SysProcTree;
 
-    /// A made tree of two CPUs, each with its idle, iowait and steal counts and the residencies of
-    /// two idle states in microseconds.
+    /// CPU times from a fake tree of two CPUs. Each has idle, iowait and steal counts, and the
+    /// residencies of two idle states in microseconds.
     fn read(driver: &str, cpus: [(u64, u64, u64, [u64; 2]); 2]) -> CpuTimes {
         let tree = SysProcTree::new("");
         let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 9 10");
@@ -210,8 +209,7 @@ mod tests {
         assert_eq!(busy.cpus[0].other, Some(other));
     }
 
-    /// In 2 s all programs ran for 3 s in user mode, this one for 0.3 s of them, and a child of it
-    /// for 0.2 s.
+    /// In 2 s all programs ran for 3 s in user mode: this process for 0.3 s, its child for 0.2 s.
     #[test]
     fn user_time_that_is_not_ours_is_that_of_other_programs() {
         let tree = SysProcTree::new("");

@@ -19,8 +19,7 @@ pub struct CpuTimes {
     /// User time of this process, all threads together, and of its children that have ended; `None`
     /// where it cannot be read.
     pub(super) own_user: Option<Nanos>,
-    /// Whether the handler of the interrupt that ends an idle state runs outside of the cpuidle
-    /// residency.
+    /// True if cpuidle residency excludes the handler of the interrupt that ends an idle state.
     pub(super) handlers_outside: bool,
 }
 
@@ -50,8 +49,8 @@ impl CpuTimes {
         Ok(times)
     }
 
-    /// The counters of a simulated machine at `at`: what threads and interrupts took of each CPU
-    /// since the begin. All threads are this process's.
+    /// The counters of a simulated machine at `at`. `spent` gives, for each CPU from 0, the times
+    /// of threads and of interrupts since the start. All threads are this process's.
     pub fn simulated(at: Nanos, spent: impl Iterator<Item = [Nanos; 2]>) -> CpuTimes {
         let counters = |[threads, irq]: [Nanos; 2]| CpuCounters {
             idle: at - threads - irq,
@@ -112,8 +111,8 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
     Some((cpu, counters))
 }
 
-/// The residency of a CPU, summed over all its states; `None` unless there are states and each
-/// tells its time.
+/// The residency of a CPU, summed over all its states; `None` if it has no states or the time of
+/// one cannot be read.
 fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     let states = attr::entries(&roots.cpu(cpu, "cpuidle"));
     let time = |state: &PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
@@ -121,22 +120,23 @@ fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     times.sum::<Option<Nanos>>().filter(|_| !states.is_empty())
 }
 
-/// Whether a driver enters its states with interrupts masked, by MWAIT or firmware calls, so that
-/// the handler runs after the state was left. Other drivers (haltpoll, acpi_idle in C1, none) may
-/// halt with interrupts open.
+/// True if a driver enters its states with interrupts masked, by MWAIT or firmware calls. The
+/// handler then runs after the state was left. Other drivers (haltpoll, acpi_idle in C1, none) may
+/// halt with interrupts enabled.
 fn masks_interrupts(driver: &str) -> bool {
     ["intel_idle", "psci_idle", "pseries_idle", "powernv_idle"].contains(&driver)
 }
 
-/// Busy CPUs at rest above which measurements count as disturbed.
+/// Number of busy CPUs at rest above which measurements count as disturbed.
 pub const QUIET_CPUS: f64 = 0.2;
-/// Most looks at the machine at rest. They end early when at most [`QUIET_CPUS`] are busy.
+/// Largest number of looks that [`busy_at_rest`] takes. It stops at a look with at most
+/// [`QUIET_CPUS`].
 pub const REST_LOOKS: usize = 5;
 /// What to do about other work on the machine.
 pub const STOP_OTHERS: &str = "stop the other load (top shows it) and run again";
 
-/// Number of busy CPUs while the caller does nothing: the least of several looks of length `look`,
-/// since something short may happen to run now. `None` when it cannot be read.
+/// Number of busy CPUs while the caller does nothing. It is the least of several looks of length
+/// `look`, because something short may run during one. `None` when it cannot be read.
 pub fn busy_at_rest(roots: &Roots, look: Duration) -> Option<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..REST_LOOKS {
@@ -151,8 +151,8 @@ pub fn busy_at_rest(roots: &Roots, look: Duration) -> Option<f64> {
     Some(least)
 }
 
-/// Warns that `cpus` were busy before anything was `done` ("measured"), and what that `means` for
-/// the figures. `None` for a quiet machine.
+/// Warns that `cpus` were busy before anything was `done` (such as "measured"). `means` says what
+/// that does to the figures. `None` for a quiet machine.
 #[must_use]
 pub fn busy_before(cpus: f64, done: &str, means: &str) -> Option<Warning> {
     (cpus > QUIET_CPUS).then(|| {

@@ -1,10 +1,10 @@
 //! CPU time and context switches of threads, from `/proc/PID/task`.
 //!
-//! Among them are kernel threads that work for this process's rings. Their CPU time is not in that
-//! of any job's thread. Since Linux 5.12 they are threads of the process and stand in
-//! `/proc/self/task`. `iou-sqp-TID` polls the submission queue of a ring that thread TID set up
-//! with SQPOLL. `iou-wrk-TID` is a worker that runs those requests of thread TID that would block.
-//! Before 5.12 they were separate kernel threads and cannot be assigned to a process.
+//! Some are kernel threads that work for this process's rings; no job's thread contains their CPU
+//! time. Since Linux 5.12 they are threads of the process, listed in `/proc/self/task`.
+//! `iou-sqp-TID` polls the submission queue of a ring that thread TID set up with SQPOLL.
+//! `iou-wrk-TID` runs requests of thread TID that would block. Before 5.12 they were separate
+//! kernel threads and cannot be assigned to a process.
 
 use super::snapshot::STAT_UNIT;
 use crate::{Roots, attr};
@@ -29,8 +29,8 @@ pub struct TaskTimes {
     pub voluntary: u64,
     /// How often the CPU was taken from the thread.
     pub involuntary: u64,
-    /// Whether `cpu` is in counts of 10 ms (from `stat`) and `run_delay` is unknown and 0, because
-    /// the kernel keeps no schedstat.
+    /// True if the kernel keeps no schedstat. Then `cpu` is in steps of 10 ms (from `stat`), and
+    /// `run_delay` is unknown and 0.
     pub coarse: bool,
 }
 
@@ -95,10 +95,9 @@ fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
     Some((times.next()?.ok()?, times.next()?.ok()?))
 }
 
-/// User and system time in the file `stat` of a thread's or a process's folder, and the user time
-/// of the process's children that it has waited for: the 12th to 14th field after the name. The
-/// name ends at the last bracket and may hold any characters. Those of a process count all of its
-/// threads, ended ones too.
+/// User time, system time, and user time of the children it waited for, from `stat` of a thread or
+/// a process. They are fields 12 to 14 after the name, which ends at the last bracket and may hold
+/// any characters. A process's times include all its threads, ended ones too.
 pub(super) fn user_and_system(dir: &Path) -> Option<[Nanos; 3]> {
     let text = attr::text(&dir.join("stat"))?;
     let behind = text.rsplit_once(')')?.1;

@@ -1,6 +1,6 @@
-//! Checks of what the parts of q2c beside measuring need: recording, placement, RAM devices, file
-//! systems, SPDK. They are made where the caller asked these parts ([`MachineAbilities`]), because
-//! each knows itself what it needs.
+//! Checks of what q2c needs apart from measuring: for recording, placement, RAM devices, file
+//! systems, SPDK. Each part knows its own needs, so the caller asks them and passes their answers
+//! as [`MachineAbilities`].
 
 use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy};
@@ -15,17 +15,17 @@ pub type Ability = Result<(), String>;
 /// What the parts of q2c say about this machine.
 #[derive(Clone, Debug)]
 pub struct MachineAbilities {
-    /// Loading BPF programs. It was tried.
+    /// Whether BPF programs can be loaded; a load was tried.
     pub bpf: Ability,
-    /// The scheduler in the kernel.
+    /// Whether the placement can run as a scheduler in the kernel (sched_ext).
     pub scx: Ability,
-    /// RAM devices by the module `ramdisk_mq`.
+    /// Whether the module `ramdisk_mq` can make RAM devices.
     pub ramdisk_module: Ability,
-    /// RAM devices by ublk.
+    /// Whether ublk can make RAM devices.
     pub ublk: Ability,
-    /// SPDK's own tool.
+    /// Whether SPDK's own tool was found.
     pub spdk: Ability,
-    /// Programs that make file systems, by file system.
+    /// The programs that make file systems, one entry per file system.
     pub makers: Vec<MakerAbility>,
 }
 
@@ -34,7 +34,7 @@ pub struct MachineAbilities {
 pub struct MakerAbility {
     /// The file system: `ext4`, `xfs`, `btrfs`, `f2fs`.
     pub fs: String,
-    /// Debian's package that has the program.
+    /// Debian package that contains the program.
     pub package: String,
     /// Whether the program is there.
     pub ability: Ability,
@@ -58,7 +58,7 @@ pub(super) fn bpf(facts: &DoctorFacts) -> Option<Finding> {
     Some(result.mend(facts.as_root("q2c doctor")))
 }
 
-/// Whether the kernel tells its types, from which probes learn where fields are.
+/// Checks that the kernel exports its types (BTF), by which probes find fields of structures.
 pub(super) fn types(facts: &DoctorFacts) -> Option<Finding> {
     facts.abilities.as_ref()?;
     Some(if facts.roots.sys("kernel/btf/vmlinux").exists() {

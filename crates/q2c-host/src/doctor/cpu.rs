@@ -116,8 +116,8 @@ pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
     ))
 }
 
-/// The load of the last minute, which is of the past: where the CPUs were measured to be quiet
-/// since, it disturbs nothing. Work of others counts as that of the jobs in whole-machine CPU.
+/// Checks the load of the last minute. It disturbs nothing if the CPUs were since measured as
+/// quiet. In whole-machine CPU, work of other programs counts as that of the jobs.
 pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
     let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;

@@ -74,7 +74,7 @@ impl<'a> DoctorFacts<'a> {
         }
     }
 
-    /// The kernel's version; (0, 0) when it cannot be told.
+    /// The kernel's version; (0, 0) when it is unknown.
     pub(super) fn version(&self) -> KernelVersion {
         kernel_version(&self.machine.kernel).unwrap_or_default()
     }
@@ -84,7 +84,7 @@ impl<'a> DoctorFacts<'a> {
         format!("kernel {}", self.machine.kernel)
     }
 
-    /// The machine's further facts of this kind, without its name in front.
+    /// Other facts of the machine whose keys begin with `kind`, as (rest of the key, value).
     pub(super) fn others(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
         let facts = self.machine.other.iter();
         facts.filter_map(move |(key, value)| Some((key.strip_prefix(kind)?, value.as_str())))
@@ -135,8 +135,7 @@ impl<'a> DoctorFacts<'a> {
     }
 }
 
-/// Whether this process is root's, by its effective user. It is taken to be where procfs does not
-/// tell.
+/// True if the effective user is root, or if procfs does not show the user.
 fn is_root(roots: &Roots) -> bool {
     let status = attr::text(&roots.proc("self/status")).unwrap_or_default();
     let users = attr::line(&status, "Uid:").unwrap_or_default();

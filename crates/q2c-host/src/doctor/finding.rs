@@ -6,8 +6,8 @@ use q2c_result::CheckVerdict;
 use q2c_result::doctor::WhyLeft;
 use std::path::PathBuf;
 
-/// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
-/// tells what the fields mean.
+/// The result of one check. The registry adds name and group to make a [`q2c_result::Check`], whose
+/// documentation explains the fields.
 pub(super) struct Finding {
     pub verdict: CheckVerdict,
     pub columns: Vec<String>,
@@ -59,7 +59,7 @@ impl Finding {
         Finding::new(CheckVerdict::Unknown, found, means)
     }
 
-    /// Adds what would mend the finding. What passes needs nothing.
+    /// Adds the remedy, unless the check passed.
     pub(crate) fn mend(mut self, remedy: impl Into<Option<Remedy>>) -> Finding {
         if self.verdict != CheckVerdict::Pass {
             self.remedy = remedy.into();
@@ -104,7 +104,8 @@ impl Remedy {
         }
     }
 
-    /// An option of the kernel or a driver.
+    /// The remedy by an option of the kernel or a driver, which takes effect when either starts
+    /// again.
     pub(crate) fn boot(line: impl Into<String>) -> Remedy {
         Remedy::Line(WhyLeft::Boot, line.into())
     }
@@ -128,7 +129,7 @@ impl DoctorFacts<'_> {
         Remedy::Line(WhyLeft::Program, self.run_line(command))
     }
 
-    /// A command that can do more for root; `None` where root runs it already.
+    /// The remedy to run `command` as root; `None` if this process is root already.
     pub(super) fn as_root(&self, command: &str) -> Option<Remedy> {
         (!self.root).then(|| self.program(command))
     }
@@ -148,13 +149,13 @@ impl DoctorFacts<'_> {
         self.set(setting, &format!("/proc/{path}"))
     }
 
-    /// Writes a value to a file below `/sys` or `/proc`, which q2c leaves to the user.
+    /// The remedy to write a value below `/sys` or `/proc`, which q2c leaves to the user.
     pub(super) fn by_hand(&self, value: &str, path: &str) -> Remedy {
         Remedy::Line(WhyLeft::Others, self.write_line(value, path))
     }
 
-    /// Writes a value to an attribute of every online CPU. `resets` are other attributes that the
-    /// kernel may reset with it.
+    /// The remedy that writes a value to an attribute of every online CPU. `resets` are other
+    /// attributes that the kernel may reset with it.
     pub(super) fn set_cpus(&self, value: &str, attribute: &str, resets: &[&str]) -> Remedy {
         let setting = |&cpu| {
             let files = resets.iter().map(|name| self.roots.cpu(cpu, name));
@@ -169,8 +170,8 @@ impl DoctorFacts<'_> {
         Remedy::Set(settings, format!("echo {value} | {tee}"))
     }
 
-    /// Writes a value to an attribute of the queue of the target's disk. A new scheduler brings
-    /// settings of its own, and resets the number of requests.
+    /// The remedy that writes a value to an attribute of the target disk's queue. A new scheduler
+    /// brings settings of its own, and resets the number of requests.
     pub(super) fn set_queue(&self, value: &str, attribute: &str) -> Option<Remedy> {
         let disk = &self.target_disk.as_ref()?.disk;
         let queue = disk.dir.join("queue");
@@ -185,7 +186,7 @@ impl DoctorFacts<'_> {
         Some(self.set(setting, &path))
     }
 
-    /// What shows a fact that stands in debugfs alone; `None` where debugfs can be read.
+    /// The remedy that makes debugfs readable; `None` where it can be read already.
     pub(super) fn show_debugfs(&self) -> Option<Remedy> {
         let readable = !attr::entries(&self.roots.sys("kernel/debug")).is_empty();
         let mount = "mount -t debugfs none /sys/kernel/debug";

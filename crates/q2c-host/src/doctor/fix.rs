@@ -22,8 +22,8 @@ struct FixStep {
     setting: RemedySetting,
 }
 
-/// What would mend the findings on this machine. Only what a check warns of, or calls invalid, is
-/// in it.
+/// Plans the settings that would mend findings which warn or invalidate. Findings that no setting
+/// mends are listed as left.
 pub fn plan(facts: &DoctorFacts) -> FixPlan {
     let mut plan = FixPlan::default();
     for ((_, check, ..), finding) in registry::findings(facts) {
@@ -53,8 +53,8 @@ pub fn plan(facts: &DoctorFacts) -> FixPlan {
 }
 
 impl FixPlan {
-    /// Adds settings that do not have their value yet. One that cannot be read is no setting here,
-    /// and CPUs that share one have it once.
+    /// Adds settings that do not have their value yet. A setting that cannot be read is left out;
+    /// one that CPUs share is added once.
     fn add(&mut self, check: &str, settings: Vec<RemedySetting>) {
         for mut setting in settings {
             let Ok(file) = fs::canonicalize(&setting.file) else {
@@ -76,7 +76,8 @@ impl FixPlan {
         }
     }
 
-    /// Keeps the steps of these checks, all when none are named. The error is an unknown name.
+    /// Keeps the steps of these checks, or all if none are named. The error is the first unknown
+    /// name.
     pub fn only(mut self, checks: &[String]) -> Result<FixPlan, String> {
         if let Some(unknown) = checks.iter().find(|name| !registry::has(name)) {
             return Err(unknown.clone());
@@ -87,7 +88,7 @@ impl FixPlan {
         Ok(self)
     }
 
-    /// The changes to be made. One whose file may not be written is shown as refused.
+    /// The planned changes. A change whose file cannot be opened for writing is shown as refused.
     pub fn foreseen(&self) -> Vec<SettingChange> {
         let foreseen = |step: &FixStep| {
             let state = step.open().err().map(|error| refused(&error));
@@ -96,8 +97,8 @@ impl FixPlan {
         self.steps.iter().map(foreseen).collect()
     }
 
-    /// Makes the changes. One that is refused is told in its place, and the others are made.
-    /// Fails if the journal cannot be written; what was changed is then undone with the guard.
+    /// Makes the changes. A refused change is marked as such, and the rest are made all the same.
+    /// Fails if the journal cannot be written; the guard then undoes what was changed.
     pub fn apply(&self, guard: &mut Guard) -> Result<Vec<SettingChange>, RestoreError> {
         let mut changed = |step: &FixStep| Ok(step.change_in_state(step.make(guard)?));
         self.steps.iter().map(&mut changed).collect()
@@ -116,7 +117,7 @@ impl FixStep {
 
     fn make(&self, guard: &mut Guard) -> Result<ChangeState, RestoreError> {
         let RemedySetting { file, value, .. } = &self.setting;
-        // Where the file may not be written, nothing will follow it.
+        // Without write access nothing changes, so no setting needs to be put back after it.
         if let Err(error) = self.open() {
             return Ok(refused(&error));
         }

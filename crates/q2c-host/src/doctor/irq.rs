@@ -1,4 +1,4 @@
-//! Checks of where the device's interrupts go, and of the memory's nodes beside the device.
+//! Checks of where the device's interrupts go, of its NUMA node, and of NUMA balancing.
 
 use super::facts::DoctorFacts;
 use super::finding::{Finding, Remedy, RemedySetting};
@@ -49,7 +49,7 @@ pub(super) fn are_counted(facts: &DoctorFacts) -> bool {
     lines_of(facts).is_some()
 }
 
-/// What interrupt-driven jobs reach on the CPUs that were tried; empty without trials.
+/// IOPS of interrupt-driven jobs on each CPU that was tried, in words; empty without trials.
 fn reached(facts: &DoctorFacts) -> String {
     let trials = facts.target.iter().flat_map(|target| &target.cpu_trials);
     let figures: Vec<String> = trials
@@ -63,8 +63,8 @@ fn reached(facts: &DoctorFacts) -> String {
     format!("; a job at depth 1 that waits for them reaches {listed} at best")
 }
 
-/// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not
-/// tell, those that took their interrupts so far; and the verb for the sentence.
+/// The CPUs of the lines in use, and the verb for the sentence. They are those to which the kernel
+/// routes the lines, or, if it shows no routes, those that took interrupts so far.
 fn routed(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'static str) {
     let route = |line: &IrqLine| {
         let list = facts.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
@@ -85,7 +85,7 @@ fn routed(facts: &DoctorFacts, lines: &[IrqLine]) -> (Vec<CpuId>, &'static str) 
     (cpus, how)
 }
 
-/// Gives each line in use a CPU of its own, as far as there are CPUs.
+/// The remedy that gives each line in use a CPU of its own, as far as there are CPUs.
 fn spread(facts: &DoctorFacts, lines: &[IrqLine]) -> Remedy {
     let used: Vec<&IrqLine> = lines.iter().filter(|line| is_used(line)).collect();
     if used.len() < 2 {
@@ -110,7 +110,7 @@ fn is_used(line: &IrqLine) -> bool {
     line.counts.values().any(|&n| n > 0)
 }
 
-/// Whether the kernel itself chooses the line's CPUs; `None` where it does not tell.
+/// Whether the kernel itself chooses the line's CPUs; `None` where debugfs does not show it.
 fn is_managed(facts: &DoctorFacts, line: &IrqLine) -> Option<bool> {
     let path = format!("kernel/debug/irq/irqs/{}", line.irq);
     Some(facts.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))

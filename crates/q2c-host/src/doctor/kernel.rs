@@ -50,7 +50,7 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
 
 /// The limit of locked memory. Registered buffers, and rings before Linux 5.12, count against it.
 pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
-    /// Enough for 1024 buffers of 64 KiB.
+    /// Bytes; enough for 1024 buffers of 64 KiB.
     const ENOUGH: u64 = 64 << 20;
     let limits = facts.proc("self/limits")?;
     let soft = attr::line(&limits, "Max locked memory")?
@@ -237,9 +237,9 @@ pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The preemption model in force. For a kernel that can change it (PREEMPT_DYNAMIC) and shows no
-/// debugfs, it is the one on the command line, or else the one the kernel was built with; a later
-/// change by root is not seen.
+/// The preemption model in force. A kernel that can change it (PREEMPT_DYNAMIC) may show no
+/// debugfs: then it is the model on the command line, or else the built-in one. A later change by
+/// root is not seen.
 fn preemption_model(facts: &DoctorFacts) -> Option<String> {
     let machine_model = facts.machine.preempt.clone()?;
     if machine_model != "PREEMPT_DYNAMIC" {
@@ -291,7 +291,7 @@ pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
 }
 
 pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
-    /// Requests of 128 jobs at depth 128, twice.
+    /// Free libaio requests: twice those of 128 jobs at depth 128.
     const ENOUGH: u64 = 32_768;
     let number = |name: &str| facts.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
     let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);

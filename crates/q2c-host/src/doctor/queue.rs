@@ -63,7 +63,7 @@ pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
     Some(finding.mend(facts.set_queue("none", "scheduler")))
 }
 
-/// An attribute of the queue that should have one value.
+/// Checks that an attribute of the queue has the wanted value.
 fn should_be(
     facts: &DoctorFacts,
     (attribute, wanted): (&str, &str),
@@ -161,8 +161,8 @@ pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
     })
 }
 
-/// The queues and their tags in words, as `4 queues, 1023 tags each`. If the driver made fewer than
-/// a sweep asked for, it shows here.
+/// The queues and their tags in words, as `4 queues, 1023 tags each`. It reveals a driver that made
+/// fewer than a sweep requested.
 fn counted(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let tags = tags.dedup().join(" or ");
@@ -190,7 +190,7 @@ fn types(facts: &DoctorFacts, disk: &str, queues: &[PathBuf]) -> String {
 }
 
 const ON_BOOT: &str = "on the kernel command line, and reboot";
-/// How long the drive may take to wake up, below the controller's folder.
+/// File in the controller's folder: the microseconds that the drive may take to wake up.
 const TOLERANCE: &str = "power/pm_qos_latency_tolerance_us";
 
 fn namespace<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {

@@ -137,8 +137,8 @@ pub fn run(facts: &DoctorFacts) -> DoctorReport {
     }
 }
 
-/// The uses in the order of the report, each with what it cannot do without: of every list one
-/// check must not fail. A check that does not apply is not asked.
+/// The uses in the order of the report, each with its needs. A need is a list of checks, of which
+/// one must pass or warn. Checks that do not apply are ignored.
 const USES: &[(Use, &[&[&str]])] = &[
     (Measuring, &[&["busy-at-rest"]]),
     (Tune, &[&["io-uring"], &["busy-at-rest"]]),
@@ -182,7 +182,7 @@ fn state(of: Use, needs: &[&[&str]], checks: &[Check]) -> UseState {
     }
 }
 
-/// The readiness, with the checks that decide it.
+/// The readiness, and the ids of the checks that decide it.
 fn readiness(needs: &[&[&str]], checks: &[&Check]) -> (Ready, Vec<String>) {
     let (mut failed, mut unknown) = (Vec::new(), Vec::new());
     for need in needs {

@@ -13,13 +13,13 @@ use std::process::Command;
 
 pub(crate) const MODULE: &str = "ramdisk_mq";
 const BUILD: &str = "build it for this kernel: make in kmod/ramdisk_mq, or its DKMS file (kmod/ramdisk_mq/README.md)";
-/// Why there is nothing to be loaded or built.
+/// Message for a kernel that loads no modules.
 const NO_MODULES: &str = "this kernel loads no modules; boot one that does, or use a loop device, or a simulated device (sim:) where no block device is needed";
-/// The longest service time that it takes.
+/// The longest constant service time that the module accepts.
 const LONGEST: Nanos = Nanos(1_000_000_000);
 
-/// Why the module cannot make the device; `None` where it can as far as can be told before it is
-/// loaded. `file` is the module's file, where it is not installed.
+/// Why the module cannot make the device; `None` if no reason is known before it is loaded. `file`
+/// is the module's file if it is not installed.
 #[must_use]
 pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
     if !roots.proc("modules").exists() {
@@ -43,7 +43,7 @@ pub fn lacking(roots: &Roots, file: Option<&Path>) -> Option<String> {
     }
 }
 
-/// Why the module cannot take these times: it has constant ones, and no queue of servers.
+/// Why the module cannot simulate these service times and servers; `None` if it can.
 #[must_use]
 pub fn unfit(wanted: &RamdiskShape, times: Option<(&ServiceTimes, usize)>) -> Option<String> {
     let (times, servers) = times?;
@@ -91,7 +91,7 @@ pub fn load(
     device.ok_or_else(|| Fault::new(Exit::Environment, none))
 }
 
-/// Unloads the module, which deletes all its devices.
+/// Unloads the module, which deletes its device. Refuses if it has more than one.
 pub(crate) fn unload(roots: &Roots, name: &str) -> Result<(), Fault> {
     let devices = devices(roots);
     if devices.len() > 1 {

@@ -23,7 +23,7 @@ pub(crate) fn run(
     mut service: Option<RamdiskService<'_>>,
 ) -> io::Result<()> {
     let mut new: Vec<UblkRequest> = Vec::new();
-    // Requests that are served, by the time at which they are complete, with tag and result.
+    // Requests in service: the monotonic ns at which each is complete, its tag, its result.
     let mut waiting: BinaryHeap<Reverse<(u64, u16, i32)>> = BinaryHeap::new();
     loop {
         let longest = waiting
@@ -52,7 +52,8 @@ pub(crate) fn run(
 }
 
 impl RamdiskService<'_> {
-    /// When the request is complete; `None` for one that takes no time, such as a flush.
+    /// The monotonic time in ns at which the request is complete; `None` if it takes no time
+    /// (flush).
     fn end(&mut self, request: &UblkRequest) -> Option<u64> {
         let direction = match request.wish {
             Wish::Read => Direction::Read,
@@ -65,19 +66,19 @@ impl RamdiskService<'_> {
     }
 }
 
-/// Time between two looks whether the device is still there.
+/// Time between two looks at whether the device still exists.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Keeps the inherited descriptors open as long as the device `id` with `token` exists, or until it
-/// is asked to stop.
+/// Keeps the inherited descriptors open as long as the device `id` with `token` exists, or until
+/// `stop` is set.
 pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
-    // A process of its own session is not ended with the terminal. It fails for the first process
-    // of a group, which is as good.
+    // In a session of its own, the process does not end with the terminal. A group leader cannot
+    // start one; that error is ignored.
     rustix::process::setsid().ok();
     let mut control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
     let ours = |info: io::Result<q2c_sys::ublk::DeviceInfo>| match info {
         Ok(info) => info.token == token,
-        // Anything but that there is no such device says nothing.
+        // Any error but "no such device" leaves open whether the device exists.
         Err(e) => !is_gone(&e),
     };
     while !stop.load(Ordering::Acquire) && ours(control.info(id)) {
@@ -86,8 +87,7 @@ pub fn hold(id: u32, token: u64, stop: &AtomicBool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Starts the holder of the device as a child. It inherits the descriptors that are not closed on
-/// exec.
+/// Starts the holder of the device as a child. It inherits the descriptors without close-on-exec.
 pub(crate) fn start_holder(id: u32, token: u64) -> io::Result<Child> {
     let program = fs::read_link("/proc/self/exe")?;
     let (id, token) = (id.to_string(), token.to_string());

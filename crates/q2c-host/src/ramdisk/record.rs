@@ -1,4 +1,4 @@
-//! What is noted about a ublk device while it exists, in a file beside those of others.
+//! The record of a ublk device: a JSON file that exists as long as the device.
 
 use crate::block::device_number;
 use crate::ramdisk::{RamdiskShape, module};
@@ -16,28 +16,28 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// A ublk device.
+/// A ublk device, its service times and its processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its number.
+    /// The number in the device's name, such as 7 in `ublkb7`.
     pub id: u32,
-    /// The number by which it is known again.
+    /// The token that tells this device from a later one of the same number.
     pub token: u64,
-    /// What was asked for.
+    /// The shape that was requested.
     pub wanted: RamdiskShape,
-    /// The service times in words, as they were asked for.
+    /// The requested service times in words; `None` for a device without service times.
     pub service: Option<String>,
-    /// Folder of the restore journal that names it.
+    /// Folder of the restore journal that names the device.
     pub journal: PathBuf,
-    /// The server.
+    /// The server process.
     pub server: Owner,
     /// The process that keeps the data.
     pub holder: Owner,
-    /// The number of the data's descriptor in the holder.
+    /// Descriptor number of the data's file in the holder.
     pub fd: i32,
 }
 
-/// The folder of the records: it is empty after a reboot, as the devices are.
+/// The folder of the records. A reboot empties it, as it deletes the devices.
 pub fn default_folder() -> PathBuf {
     PathBuf::from("/run/q2c/ramdisk")
 }
@@ -68,7 +68,7 @@ impl Record {
         put().or_fault(Exit::Environment, format_args!("write {}", path.display()))
     }
 
-    /// Removes the record. It is no error that it is not there.
+    /// Removes the record; a missing one is no error.
     pub(crate) fn remove(&self, folder: &Path) {
         fs::remove_file(self.path(folder)).ok();
     }
@@ -77,7 +77,7 @@ impl Record {
         folder.join(format!("{}.json", self.name()))
     }
 
-    /// All records in `folder`, by number. A folder that is not there has none.
+    /// All records in `folder`, by number; a missing folder has none.
     pub(crate) fn read_all(folder: &Path) -> Result<Vec<Record>, Fault> {
         let tried = format!("read {}", folder.display());
         let listed = match fs::read_dir(folder) {
@@ -98,7 +98,7 @@ impl Record {
         Ok(records)
     }
 
-    /// The record of the device `name`, also where it is named by its path.
+    /// The record of the device `name`, which may also be its path.
     pub(crate) fn find(folder: &Path, name: &str) -> Result<Record, Fault> {
         let short = name.strip_prefix("/dev/").unwrap_or(name);
         let mut records = Record::read_all(folder)?.into_iter();
@@ -109,7 +109,7 @@ impl Record {
     }
 }
 
-/// The service times of the device `name`, as they were asked for.
+/// The requested service times of the device `name`, in words.
 pub fn service_of(folder: &Path, name: &str) -> Result<Option<String>, Fault> {
     Ok(Record::find(folder, name)?.service)
 }
@@ -123,7 +123,7 @@ pub fn list(roots: &Roots, folder: &Path) -> Result<RamDevices, Fault> {
         let info = info.filter(|info| info.token == record.token);
         match info {
             Some(info) => devices.push(served(roots, &record, info)),
-            // The device was deleted, by `q2c restore` or others, after its server had ended.
+            // `q2c restore` or another program deleted the device after its server had ended.
             None => record.remove(folder),
         }
     }
@@ -187,8 +187,8 @@ pub fn delete(roots: &Roots, folder: &Path, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses a device that is in use. `open`: also one that somebody has open exclusively. Opening a
-/// device without a server would wait.
+/// Refuses a device that is in use. With `open`, refuses also one that a process has open
+/// exclusively; on a device without a server that attempt would hang.
 fn refuse_used(roots: &Roots, name: &str, open: bool) -> Result<(), Fault> {
     let path = PathBuf::from("/dev").join(name);
     let Ok(meta) = fs::metadata(&path) else {

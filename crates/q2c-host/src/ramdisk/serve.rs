@@ -19,11 +19,11 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take for a step.
+/// The longest time that a step of the kernel may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time between two looks at what is waited for.
+/// Time between two looks at the stop flag and the queues' threads.
 const LOOK: Duration = Duration::from_millis(50);
-/// The most devices that are tried for a free number.
+/// Device numbers below this one are tried for a free one.
 const MOST_DEVICES: u32 = 64;
 
 /// What a server serves.
@@ -35,12 +35,12 @@ pub enum ServerWork {
     Recover(String),
 }
 
-/// What a server is asked for.
+/// The parameters of [`serve()`].
 #[derive(Debug)]
 pub struct ServeRequest {
-    /// The device.
+    /// The device to make or to recover.
     pub work: ServerWork,
-    /// Service times and how many requests are served at a time; `None` for none.
+    /// Service times, and the number of requests served at a time; `None` without service times.
     pub times: Option<(ServiceTimes, usize)>,
     /// The service times in words.
     pub service: Option<String>,
@@ -57,7 +57,7 @@ pub fn serve(
     stop: &AtomicBool,
     ready: impl FnOnce(&Record),
 ) -> Result<(), Fault> {
-    // It fails for the first process of a group, which is as good.
+    // A session of its own, as for the holder; a group leader cannot start one.
     rustix::process::setsid().ok();
     let control = Control::open().or_fault(Exit::Environment, "open ublk's control device")?;
     let roots = Roots::live();
@@ -90,14 +90,13 @@ struct Server<'a> {
     request: &'a ServeRequest,
 }
 
-/// A device that is added or is to be taken over.
+/// A device that was added, or that this server takes over.
 struct ServedDevice {
     record: Record,
     memory: UblkMemory,
     /// The file of the data, which stays open here as well.
     _data: File,
-    /// The process that keeps the data, where this server started it. Whoever takes a device over
-    /// finds one.
+    /// The process that keeps the data, if this server started it; `None` after a takeover.
     holder: Option<Child>,
 }
 
@@ -179,7 +178,7 @@ impl Server<'_> {
         let data = attr::open(&record.data(), true, OFlags::CLOEXEC);
         let data = data.map_err(|e| lost(&e.to_string()))?;
         let memory = UblkMemory::map(&data).or_fault(Exit::Environment, "map the data")?;
-        // EBUSY as long as the kernel still ends the old server.
+        // The kernel answers EBUSY while it is still ending the old server.
         let begun = patiently(Instant::now() + PATIENCE, || {
             self.control.begin_recovery(record.id)
         });
@@ -265,8 +264,8 @@ impl Server<'_> {
     }
 }
 
-/// A file without a name in memory, all of which is reserved. It is not closed on exec, so that the
-/// holder inherits it.
+/// Makes an anonymous file in memory, and reserves all of it. Without close-on-exec the holder
+/// inherits it.
 fn data(wanted: &RamdiskShape) -> io::Result<File> {
     let data = rustix::fs::memfd_create("q2c-ramdisk", MemfdFlags::empty())?;
     rustix::fs::fallocate(&data, FallocateFlags::empty(), 0, wanted.size.0)?;

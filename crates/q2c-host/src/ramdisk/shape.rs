@@ -8,25 +8,25 @@ use std::io;
 
 /// The largest block of a RAM device: a page.
 const LARGEST_BLOCK: u64 = 4096;
-/// The most requests per hardware queue that ublk has.
+/// The most requests per hardware queue that ublk allows.
 const DEEPEST: u32 = 4096;
 
-/// A RAM device as it is asked for.
+/// The requested shape of a RAM device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RamdiskShape {
     /// Capacity.
     pub size: Bytes,
-    /// Logical block.
+    /// Logical block size.
     pub block: Bytes,
-    /// Hardware queues that end requests by themselves.
+    /// Hardware queues whose requests complete without polling.
     pub queues: u32,
-    /// Hardware queues whose requests end when somebody polls. Only the module has them.
+    /// Hardware queues whose requests complete only when a thread polls. Only the module has them.
     pub poll_queues: u32,
     /// Requests per hardware queue.
     pub depth: u32,
 }
 
-/// Refuses what cannot be made on this machine.
+/// Refuses a shape that cannot be made on this machine, which has `cpus` CPUs.
 pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Fault> {
     let RamdiskShape {
         size, block, depth, ..
@@ -64,7 +64,7 @@ pub fn check(roots: &Roots, wanted: &RamdiskShape, cpus: u32) -> Result<(), Faul
     Ok(())
 }
 
-/// Refuses where this kernel has no ublk that fits.
+/// Refuses a kernel without a ublk that has the features in use.
 pub fn check_ublk() -> Result<(), Fault> {
     let reason = match Control::open() {
         Ok(mut control) => {
@@ -97,10 +97,10 @@ pub fn check_ublk() -> Result<(), Fault> {
     Err(Fault::new(Exit::Environment, text))
 }
 
-/// A number by which a device is known again.
+/// A new token, which tells a device from a later one of the same number.
 pub(crate) fn token() -> u64 {
     let seed = clock::monotonic_ns() ^ (u64::from(std::process::id()) << 40);
-    // A step of SplitMix64; the words `q2` in front tell the devices of q2c from others.
+    // A step of SplitMix64. The top 16 bits, `q2` in ASCII, mark the devices of q2c.
     let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (0x7132 << 48) | ((mixed ^ (mixed >> 27)) >> 16)
 }

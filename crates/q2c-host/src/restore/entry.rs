@@ -11,16 +11,16 @@ pub enum ChangeKind {
     /// A setting: a file whose text is a value.
     #[default]
     Setting,
-    /// A ublk device, by its character device. The value written is the token by which it is known
-    /// again; to undo the change is to delete it.
+    /// A ublk device, by its character device. The value written is the device's token; undoing the
+    /// change deletes the device.
     UblkDevice,
-    /// The CPUs that a task may run on, by its folder in procfs. The values are lists of CPUs.
+    /// The CPUs that a task may run on, by the task's folder in procfs. The values are CPU lists.
     TaskAffinity,
     /// A kernel module that was loaded for its devices, by its folder in sysfs. The further value
-    /// is the word by which the loaded one is known again; to undo the change is to unload it.
+    /// identifies the loaded module; undoing the change unloads it.
     Module,
-    /// A folder that was made for a mount which only its owner sees. To undo the change is to
-    /// remove the folder, which is empty for everybody else.
+    /// A folder that was made for a mount which only its owner sees. Undoing the change removes the
+    /// folder, which is empty for everybody else.
     Folder,
 }
 
@@ -48,21 +48,21 @@ pub struct RestoreChange {
     pub old: String,
     /// The value that the owner writes.
     pub written: String,
-    /// Start of the task in clock ticks since boot; journals leave it out for all else.
+    /// Start of the task in clock ticks since boot; `None` for other kinds of change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
-    /// Set where the kernel, and not the owner, changes the setting, namely together with another
-    /// one.
+    /// The setting whose change makes the kernel reset this one; `None` where the owner itself
+    /// changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Followed>,
 }
 
-/// A setting whose change lets the kernel reset others.
+/// A setting whose change may make the kernel reset others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Followed {
     /// The setting's file, with links resolved.
     pub file: PathBuf,
-    /// Its value before the change.
+    /// The setting's value before the change.
     pub old: String,
 }
 
@@ -150,7 +150,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    /// The error where a step on the setting in `path` fails.
+    /// Returns a closure that turns an I/O error on `path` into a [`RestoreError::Setting`].
     pub(super) fn setting(what: impl Into<String>, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let (what, path) = (what.into(), path.to_owned());
         move |source| RestoreError::Setting { what, path, source }
@@ -204,7 +204,7 @@ impl Owner {
     }
 }
 
-/// Field 22 of `/proc/PID/stat`. `None` for a process that is gone, or is a zombie: that has ended.
+/// Field 22 of `/proc/PID/stat`. `None` for a process that is gone, or is a zombie and has ended.
 /// The name in field 2 may hold spaces and brackets.
 fn start_time(roots: &Roots, pid: u32) -> Option<u64> {
     let text = attr::text(&roots.proc(&format!("{pid}/stat")))?;

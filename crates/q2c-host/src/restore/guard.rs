@@ -151,9 +151,9 @@ impl Guard {
         setting_file::write(&real_path, value)
     }
 
-    /// Notes in the journal that the ublk device with the character device `file` is about to be
-    /// made, or taken over from a server that has ended, by this process. [`Guard::undo`] deletes
-    /// it where it is still there.
+    /// Notes in the journal that this process is about to make the ublk device with the character
+    /// device `file`, or to take it over from a server that has ended. [`Guard::undo`] deletes the
+    /// device if it still exists.
     pub fn device(&mut self, file: &Path, token: u64) -> Result<(), RestoreError> {
         self.make(ChangeKind::UblkDevice, file, &made::words(token))
     }
@@ -171,7 +171,7 @@ impl Guard {
         self.apply(change, None)
     }
 
-    /// Notes, under its lock, that something which is not there is about to be made.
+    /// Notes in the journal, under the lock of `file`, that a new object is about to be made.
     fn make(&mut self, kind: ChangeKind, file: &Path, word: &str) -> Result<(), RestoreError> {
         let lock = SettingLock::take(&self.dir, file)?;
         self.apply(self.change(kind, file, "absent", word), Some(lock))
@@ -220,7 +220,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Notes that the last device or folder that was announced was not made.
+    /// Notes that the change that was announced last was not made.
     pub fn not_made(&mut self) -> Result<(), RestoreError> {
         let Some(applied) = self.applied.pop() else {
             return Ok(());

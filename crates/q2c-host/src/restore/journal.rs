@@ -149,7 +149,7 @@ impl Contents {
     }
 }
 
-/// Opens a journal that this user wrote, to read it: what it says is written to settings.
+/// Opens a journal for reading. This user must own it, because its values are written to settings.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let file = attr::open(path, false, OFlags::NOFOLLOW | OFlags::NONBLOCK)?;
     own_folder::check_file(&file)?;

@@ -11,7 +11,7 @@ use std::{fs, io, thread};
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The token as the journal has it.
+/// The text of a token in the journal.
 pub(super) fn words(token: u64) -> String {
     format!("ublk:{token:016x}")
 }
@@ -56,13 +56,13 @@ pub(super) fn delete(roots: &Roots, change: &RestoreChange) -> UndoOutcome {
     }
 }
 
-/// ENODEV for a number without a device, EINVAL for one beyond all devices.
+/// True if the device does not exist: ENODEV, or EINVAL for a number beyond all devices.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(19 | 22))
 }
 
-/// Deletes a ublk device, also one whose server the kernel is still ending: it refuses to stop the
-/// device until then.
+/// Deletes a ublk device. While the kernel is still ending the device's server, it refuses to stop
+/// the device, so the step is repeated until `end`.
 pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io::Result<()> {
     patiently(end, || {
         match control.stop(id).and_then(|()| control.delete(id)) {
@@ -72,7 +72,7 @@ pub(crate) fn delete_device(control: &mut Control, id: u32, end: Instant) -> io:
     })
 }
 
-/// Tries a step again and again until it succeeds, or `end` has come.
+/// Repeats a step until it succeeds, or until `end`, and then returns the last error.
 pub(crate) fn patiently<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match step() {
@@ -83,7 +83,7 @@ pub(crate) fn patiently<T>(end: Instant, mut step: impl FnMut() -> io::Result<T>
     }
 }
 
-/// Waits until the file of a device is gone. False where it is still there at `end`.
+/// Waits until the file of a device is gone. Returns false if it still exists at `end`.
 pub(crate) fn wait_until_gone(file: &Path, end: Instant) -> bool {
     while file.exists() && Instant::now() < end {
         thread::sleep(LOOK);
@@ -94,16 +94,16 @@ pub(crate) fn wait_until_gone(file: &Path, end: Instant) -> bool {
 /// How long others, such as udev, may still look at a device that was closed a moment ago.
 const OTHERS: Duration = Duration::from_secs(5);
 
-/// What the journal has until the module is loaded.
+/// The value in the journal until the module is loaded.
 pub(super) const LOADING: &str = "loading";
 
-/// The loaded module as the journal has it: sysfs gives its folder another inode at each loading.
+/// The text of a loaded module in the journal: sysfs gives its folder a new inode at each loading.
 pub(super) fn module_words(folder: &Path) -> io::Result<String> {
     Ok(format!("module:{}", fs::metadata(folder)?.ino()))
 }
 
-/// Unloads the module of `change` where it is still the one that was loaded. `others` are the words
-/// of that one; none where the owner ended before it could write them.
+/// Unloads the module of `change` if it is still the one that was loaded. `others` hold the text of
+/// that one, unless the owner ended before writing it.
 pub(super) fn unload(change: &RestoreChange, others: &[String]) -> UndoOutcome {
     let present = match module_words(&change.file) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return UndoOutcome::Gone,
@@ -141,8 +141,8 @@ mod tests {
         }
     }
 
-    /// Before it is loaded there is nothing to unload; another one is left alone. Unloading itself
-    /// is tried in a guest.
+    /// Before the module is loaded there is nothing to unload, and a different module is left
+    /// alone. Unloading itself is tested in a guest.
     #[test]
     fn only_the_module_that_was_loaded_is_unloaded() {
         let dir = tempfile::tempdir().unwrap();

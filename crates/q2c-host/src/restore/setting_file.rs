@@ -13,19 +13,19 @@ pub enum UndoOutcome {
     Restored,
     /// The device that was made is deleted.
     Deleted,
-    /// Another process, this one, serves the device now, so it was left as it is.
+    /// The process with this id now serves the device, so it was left as it is.
     Served(u32),
     /// The setting had its old value already.
     AlreadyOld,
-    /// The setting has a value that its owner did not write: somebody else set it since, so it was
-    /// left as it is. The value that was found.
+    /// The setting has this value, which its owner did not write: somebody else set it since, so it
+    /// was left as it is.
     Foreign(String),
     /// The setting's file is gone, with its device or module.
     Gone,
     /// The task has ended.
     Ended,
-    /// Another run holds the setting; it can be restored when that run has ended. The holder's
-    /// process id, or `unknown`.
+    /// Another run holds the setting; it can be restored when that run has ended. The text is the
+    /// holder's process id, or `unknown`.
     Busy(String),
     /// The owner still runs and will undo the change itself.
     OwnerAlive,
@@ -94,9 +94,8 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
     written.map_err(RestoreError::setting(format!("write {value:?} to"), path))
 }
 
-/// Writes `old` back where the kernel changed the setting together with the one that it follows. If
-/// that one has another value than before by now, somebody else set it, and what follows it is that
-/// one's matter.
+/// Writes `old` back to a setting that the kernel changed together with its leader `followed`. If
+/// the leader no longer has its old value, somebody else set it, and this setting is left alone.
 pub(super) fn put_back_after(followed: &Followed, path: &Path, old: &str) -> UndoOutcome {
     match (read(&followed.file), read(path)) {
         (_, Err(_)) => UndoOutcome::Gone,

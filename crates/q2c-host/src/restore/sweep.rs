@@ -46,7 +46,7 @@ pub fn restore_all(roots: &Roots, dir: &Path) -> Result<RestoreReport, RestoreEr
     Ok(report)
 }
 
-/// What owners of this boot left when they ended.
+/// Changes that owners of this boot left in force when they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// The changes, each with its journal.
@@ -56,7 +56,7 @@ pub struct Pending {
     pub faults: Vec<DamagedLine>,
 }
 
-/// What owners of this boot left when they ended. It only reads.
+/// Finds the changes that ended owners of this boot left in force; it only reads.
 pub fn pending(roots: &Roots, dir: &Path) -> Result<Pending, RestoreError> {
     let mut pending = Pending::default();
     journal::check_folder(dir)?;
@@ -85,8 +85,8 @@ pub(super) fn restore_tasks(roots: &Roots, dir: &Path) -> Result<(), RestoreErro
         .try_for_each(|(_, path)| finish(roots, dir, path, &mut report))
 }
 
-/// The journals in the folder. Only a folder that is not there counts as empty: one that cannot be
-/// read may hold changes that wait.
+/// The journals in the folder. A missing folder counts as empty, but not one that cannot be read:
+/// it may hold changes to be undone.
 fn journals(dir: &Path) -> Result<Vec<PathBuf>, RestoreError> {
     let listed =
         fs::read_dir(dir).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
@@ -134,7 +134,7 @@ fn finish(
             tasks.push((change.clone(), others));
         }
         all_final &= outcome.is_final();
-        // A device that is served is no change that waits to be undone: its server may run on.
+        // A served device need not be undone: its server may run on.
         if change.kind == ChangeKind::UblkDevice && outcome == UndoOutcome::OwnerAlive {
             continue;
         }
@@ -164,8 +164,8 @@ fn undo(roots: &Roots, dir: &Path, change: &RestoreChange, others: &[String]) ->
     if !change.owner.of_this_boot(roots) {
         return UndoOutcome::OtherBoot;
     }
-    // Another server of the device holds the lock, and the change is then not ours. A folder has a
-    // name of its own, and needs none.
+    // A new server may hold the device's lock; the token tells whether the device is the owner's.
+    // The name of a folder is unique and needs no lock.
     if matches!(change.kind, ChangeKind::UblkDevice | ChangeKind::Folder) {
         return put_back(roots, change, others);
     }

@@ -6,19 +6,19 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A thread, named for all time of this boot.
+/// A thread, identified uniquely within this boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId {
-    /// Its process.
+    /// Id of its process.
     pub pid: u32,
-    /// Its thread id.
+    /// Thread id.
     pub tid: u32,
-    /// Its start in clock ticks since boot.
+    /// Start of the thread in clock ticks since boot.
     pub start_time: u64,
 }
 
 impl TaskId {
-    /// The name of a thread.
+    /// The identity of a thread.
     pub fn from_thread(thread: &Thread) -> TaskId {
         TaskId {
             pid: thread.pid,
@@ -32,7 +32,7 @@ impl TaskId {
         PathBuf::from(format!("/proc/{}/task/{}", self.pid, self.tid))
     }
 
-    /// The thread that a journal's change is of; `None` where it names none.
+    /// The thread that a change in a journal names; `None` if it names no thread.
     fn read(change: &RestoreChange) -> Option<TaskId> {
         let parts = change.file.strip_prefix("/proc").ok()?.to_str()?;
         let (pid, tid) = parts.split_once("/task/")?;
@@ -50,7 +50,7 @@ impl TaskId {
     }
 }
 
-/// The lock that the one process holds that moves tasks.
+/// Name of the lock that lets only one process at a time move tasks.
 pub(super) fn lock_name() -> &'static Path {
     Path::new("/proc/tasks")
 }
@@ -81,7 +81,7 @@ pub(super) fn put_back(roots: &Roots, change: &RestoreChange, others: &[String])
     }
 }
 
-/// Whether the owner of the change gave these CPUs. Those of them that are offline are not shown.
+/// Whether the owner of the change gave these CPUs. procfs does not show the offline ones.
 fn is_ours(present: &str, change: &RestoreChange, others: &[String], online: &[CpuId]) -> bool {
     let shown = |given: &String| {
         let mut cpus = cpu_list::parse(given)?;
@@ -92,9 +92,8 @@ fn is_ours(present: &str, change: &RestoreChange, others: &[String], online: &[C
     given.any(|given| given == present || shown(given).as_deref() == Some(present))
 }
 
-/// Gives tasks that inherited their CPUs the old ones of the task they have them from: threads and
-/// children that a task made while it had other CPUs than its own. A task whose parents ended
-/// before cannot be told from one that somebody placed there, and is left alone.
+/// Gives back the old CPUs also to threads and children that a task made while it had other CPUs. A
+/// thread whose parents have ended may have been placed there by somebody, and is left alone.
 pub(super) fn free_heirs(roots: &Roots, changes: &[(RestoreChange, Vec<String>)]) {
     let of_process: HashMap<u32, &(RestoreChange, Vec<String>)> = changes
         .iter()

@@ -13,8 +13,8 @@ pub struct Alignment {
     pub memory: Bytes,
     /// Offset and length must be multiples of this.
     pub offset: Bytes,
-    /// Whether the kernel told both (statx, Linux 6.1 and later, or the NVMe namespace); else both
-    /// are the device's logical block size, or 4096.
+    /// True if the kernel reported both (statx, Linux 6.1 and later, or the NVMe namespace). Else
+    /// both are the device's logical block size, or 4096.
     pub told: bool,
 }
 
@@ -31,8 +31,8 @@ impl Alignment {
 /// An alignment that is safe where nothing is known: no sector or page in use is larger.
 const SAFE: Bytes = Bytes(4096);
 
-/// Asks the kernel for the alignment, and takes the device's logical block size if the kernel does
-/// not tell.
+/// Asks the kernel for the alignment, and falls back to the device's logical block size. Fails if
+/// the file system has no direct I/O for this file.
 pub(super) fn alignment(
     file: &File,
     path: &Path,

@@ -94,7 +94,7 @@ pub enum TargetError {
          with blockdev --setrw, or name another target",
         .0.display(), .1
     )]
-    /// With the name of the device that is read-only: the target, or the disk that it is a part of.
+    /// The path, and the name of the read-only device: the target, or the disk it is a part of.
     ReadOnly(PathBuf, String),
     #[error("write to {}: {}; writing would destroy it, and no option allows that: free it first", .0.display(), .1)]
     Occupied(PathBuf, String),

@@ -2,9 +2,8 @@
 //! its protection.
 //!
 //! The kernel does not know that the character device and the block device beside it are one
-//! namespace. Therefore, before commands may write, the block device has to pass all checks of a
-//! block device that is to be written, and it is held exclusively as long as the character device
-//! is open for writing.
+//! namespace. Therefore, before commands may write, the block device has to pass all checks for
+//! writing. It is held exclusively as long as the character device is open for writing.
 
 use super::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use crate::block::{self, CharacterDevice, TargetDisk};
@@ -22,7 +21,7 @@ pub struct OpenNamespace {
     pub file: File,
     /// Names and numbers of the character device and its block device.
     pub character_device: CharacterDevice,
-    /// The namespace's id and format, as the controller tells them.
+    /// The namespace's id and format, as the controller reports them.
     pub namespace: Namespace,
     /// The block device, held exclusively. `None` when the namespace is only read, or when the
     /// caller holds the block device itself ([`open_namespace`]).
@@ -95,7 +94,7 @@ fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError
     Ok(file)
 }
 
-/// Asks the controller for the namespace, and checks that it is that of the block device.
+/// Asks the controller for the namespace, and checks it against the block device.
 fn checked(
     roots: &Roots,
     path: &Path,
@@ -115,8 +114,8 @@ fn checked(
     }
 }
 
-/// How the namespace and its block device differ; `None` when they agree. Facts that sysfs does not
-/// tell are not compared.
+/// How the namespace and its block device differ; `None` when they agree. Facts that sysfs lacks
+/// are not compared.
 fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
     let (name, dev) = open.character_device.block.as_ref()?;
     let dir = roots.sys(&format!("dev/block/{dev}"));

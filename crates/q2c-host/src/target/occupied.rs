@@ -11,10 +11,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Refuses a device or file that is in use, and a device that is read-only. A device is in use when
-/// it, one of its partitions, the disk that it is a partition of, or a device that stands on one of
-/// these (dm, md) is mounted, is swap, or backs a loop device. A file is in use when it is swap or
-/// backs a loop device. What a loop device stands on must not be in use by anything else either.
-/// For a namespace's character device ask about the block device of the same namespace.
+/// it is mounted, is swap, or backs a loop device. The same holds for its partitions, the disk that
+/// it is a partition of, and devices that stand on one of these (dm, md). A file is in use when it
+/// is swap or backs a loop device. What a loop device stands on must not be in use by anything else
+/// either. For a namespace's character device ask about its block device.
 ///
 /// A mount in another mount namespace is not seen here. Opening the device exclusively, as
 /// [`super::open()`] does, finds it.
@@ -35,8 +35,8 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
     })
 }
 
-/// The use of what the loop device `dev` stands on, by anything but `dev`, in words; `None` where
-/// there is none, or where `dev` is no loop device, and no partition of one.
+/// Who else uses the file or device under the loop device `dev`, in words. `None` if nobody does,
+/// or if `dev` is neither a loop device nor a partition of one.
 fn below(
     roots: &Roots,
     path: &Path,
@@ -170,8 +170,8 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Refuses a device, or a partition of a disk, that the kernel takes no writes for. Opening it for
-/// writing succeeds, and each write fails.
+/// Refuses a device that the kernel marks as read-only, or a partition of such a disk. Opening it
+/// for writing would succeed, but each write would fail.
 fn refuse_read_only(roots: &Roots, path: &Path, dev: DevId) -> Result<(), TargetError> {
     let Ok(dir) = fs::canonicalize(roots.sys(&format!("dev/block/{dev}"))) else {
         return Ok(());
@@ -229,12 +229,12 @@ fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> Ta
 /// What the kernel appends to the name of a file that was removed.
 const REMOVED: &[u8] = b" (deleted)";
 
-/// The loop devices that have a file, and what is known of it.
+/// The loop devices with a backing file, and what is known of that file.
 #[derive(Default)]
 struct Loops {
     devices: Vec<LoopDevice>,
-    /// Loop devices that may not be asked, over a file whose name was removed, and which may have
-    /// another name still; with the least size of that file, bytes.
+    /// Loop devices that cannot be opened, over a file whose name was removed but which may have
+    /// another name. Each has the least size of that file in bytes.
     unclear: Vec<(String, u64)>,
 }
 
@@ -248,8 +248,8 @@ struct LoopDevice {
 impl Loops {
     /// Reads the loop devices among `disks`, the entries of sysfs' folder `block`.
     ///
-    /// A device is asked itself, as the numbers of a file hold where its name was removed. Where it
-    /// may not be opened, which takes root, the name that sysfs has is looked up.
+    /// The device itself is asked first: it knows the file's numbers, even if the name was removed.
+    /// If it cannot be opened, which takes root, the name in sysfs is looked up.
     fn read(roots: &Roots, disks: &[PathBuf]) -> Loops {
         let mut loops = Loops::default();
         for disk in disks {
@@ -316,7 +316,7 @@ fn ask(roots: &Roots, number: Option<DevId>, name: &str) -> Option<FileId> {
     })
 }
 
-/// The least size of the file under a loop device, bytes: the device's offset and size.
+/// Smallest possible size in bytes of the file under a loop device: its offset plus its size.
 fn least(disk: &Path) -> u64 {
     let value = |name: &str| attr::value::<u64>(&disk.join(name)).unwrap_or(0);
     let sectors = value("size");

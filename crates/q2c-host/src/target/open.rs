@@ -148,7 +148,7 @@ pub(super) fn call(what: &'static str, path: &Path, source: impl Into<io::Error>
     }
 }
 
-/// Checks that the open file is still the one that was looked at, and returns what it is now.
+/// Checks that the open file is still the file `id`, and returns its present metadata.
 pub(super) fn check_same(file: &File, path: &Path, id: FileId) -> Result<Metadata, TargetError> {
     let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
     if FileId::from_metadata(&meta) == id {
@@ -185,8 +185,8 @@ fn lock(roots: &Roots, file: &File, path: &Path, meta: &Metadata) -> Result<(), 
     }
 }
 
-/// Whether this process has a lock of the file, by the kernel's list of locks: `1: FLOCK  ADVISORY
-/// WRITE 812 08:01:4711 0 EOF`.
+/// Whether this process holds a lock on the file. A line of the kernel's list of locks is
+/// `1: FLOCK ADVISORY WRITE 812 08:01:4711 0 EOF`.
 fn locked_here(roots: &Roots, meta: &Metadata) -> bool {
     let (pid, inode) = (std::process::id().to_string(), meta.ino().to_string());
     let locks = fs::read_to_string(roots.proc("locks")).unwrap_or_default();

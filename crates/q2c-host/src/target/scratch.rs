@@ -31,11 +31,11 @@ struct ScratchFile {
 }
 
 impl Scratch {
-    /// Makes a file of `size` at `path`, where nothing may be yet, and fills it with the random
-    /// data of `seed`, past the page cache where the file system can. Then it makes sure that the
-    /// data are on the device. `progress` is told the bytes written so far about every MiB; it
-    /// stops the work by returning false.
-    /// An error removes the file. A twentieth of the file system (at most 1 GiB) must stay free.
+    /// Makes a file of `size` at `path`, where nothing may be yet, and fills it with random data
+    /// from `seed`, bypassing the page cache where the file system can. Then it makes sure that the
+    /// data are on the device. `progress` gets the bytes written so far after each MiB, and stops
+    /// the work by returning false. An error removes the file. A twentieth of the file system (at
+    /// most 1 GiB) must stay free.
     pub fn create(
         path: &Path,
         size: Bytes,

@@ -8,12 +8,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The beginning of the text that says that it is not known whether a file is fully written; the
-/// doctor looks for it.
+/// Start of the reason for a file that may not be fully written; the doctor looks for it.
 pub(crate) const UNASKED: &str = "whether the file is fully written";
-/// The beginning of the text that says that a device holds zeros only.
+/// Start of the reason for a device that seems to hold zeros only.
 const ZEROS: &str = "that it holds written data";
-/// Blocks of a device that are looked at.
+/// The most blocks of a device that [`zeros`] reads.
 const LOOKED: u64 = 32;
 /// Flags of data that are stored within metadata: reads do not go to blocks of the file's own.
 const ELSEWHERE: u32 = Extent::INLINE | Extent::TAIL;
@@ -45,9 +44,9 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
     Err(TargetError::NotWritten { path, what, at })
 }
 
-/// Looks at some blocks all over a device. Where half of them or more hold zeros only, they were
-/// never written, or were discarded, and many devices answer such reads without their medium.
-/// Returns this in words.
+/// Reads up to [`LOOKED`] blocks spread over a device. If at least half of them are zeros, they
+/// were probably never written or were discarded, and many devices answer such reads without their
+/// medium. Returns this in words, or `None`.
 pub(super) fn zeros(file: &File, size: u64, alignment: Alignment) -> Option<String> {
     let mut buffer = AlignedBuffer::new(alignment.offset.max(Bytes(4096)), alignment.memory);
     let length = buffer.bytes().len() as u64;
@@ -65,7 +64,7 @@ pub(super) fn zeros(file: &File, size: u64, alignment: Alignment) -> Option<Stri
         .then(|| format!("{ZEROS}: of {read} blocks all over it {zero} hold zeros only"))
 }
 
-/// The warning that a device holds zeros only, where a look found that.
+/// The warning that a device seems to hold zeros only; `None` where that was not found.
 #[must_use]
 pub fn never_written(target: &Target) -> Option<Warning> {
     let unproved = target.unproved.iter().find(|u| u.starts_with(ZEROS))?;
@@ -149,8 +148,8 @@ mod tests {
     fn whole_files_pass() {
         let whole = [extent(0, 8192, 0), extent(8192, 4096, Extent::LAST)];
         assert_eq!(gap(&whole, 12288), None);
-        // The last block reaches beyond the end of the file; an unwritten extent behind the end
-        // does not matter.
+        // The last block reaches beyond the end of the file; an unwritten extent after the end does
+        // not matter.
         let unwritten = extent(12288, 1 << 20, Extent::UNWRITTEN);
         assert_eq!(gap(&[extent(0, 12288, 0), unwritten], 12000), None);
     }

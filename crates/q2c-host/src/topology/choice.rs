@@ -12,9 +12,9 @@ pub struct AllowedCpus(Vec<CpuId>);
 /// The order in which CPUs are taken when the user named none.
 #[derive(Clone, Copy, Debug)]
 pub enum UnnamedCpus<'a> {
-    /// From the last to the first, because the first CPUs have most of the kernel's own work. The
-    /// CPUs given here, which take most of a device's interrupts, come last, in the same order.
-    /// This order is for a few threads whose latencies should not be disturbed.
+    /// Takes CPUs from the last to the first, because the first CPUs have most of the kernel's own
+    /// work. The CPUs given here, which take most of a device's interrupts, come last, in the same
+    /// order. This order is for a few threads whose latencies should not be disturbed.
     AwayFrom(&'a [CpuId]),
     /// Every core before any SMT sibling, the device's NUMA node first, as [`cpu_order`] says. This
     /// order is for curves over the number of jobs.
@@ -98,9 +98,8 @@ impl AllowedCpus {
         Err(Fault::new(Exit::Usage, text))
     }
 
-    /// A CPU that none of the `busy` threads has, from the last to the first, for threads beside
-    /// the measured ones. A CPU that is not `avoided` is preferred. `None` when every allowed CPU
-    /// is busy.
+    /// A CPU for a thread beside the measured ones: the last allowed CPU that is not `busy`, if
+    /// possible one that is not `avoided`. `None` when every allowed CPU is busy.
     pub fn spare(&self, busy: &[CpuId], avoided: &[CpuId]) -> Option<CpuId> {
         let mut free = self.0.iter().rev().filter(|cpu| !busy.contains(cpu));
         let last = free.clone().next();
@@ -126,7 +125,8 @@ impl AllowedCpus {
         }
     }
 
-    /// Adds the CPUs that sysfs does not tell of: the kernel lets this process run on them, too.
+    /// Appends allowed CPUs that sysfs does not list: the kernel lets this process run on them,
+    /// too.
     fn by_topology(&self, mut order: ChosenCpus) -> ChosenCpus {
         let mut unplaced = self.0.clone();
         unplaced.retain(|cpu| !order.cpus.contains(cpu));
@@ -145,10 +145,9 @@ impl AllowedCpus {
         order
     }
 
-    /// The CPUs that are worth a short trial, at most `most`: the allowed ones where there are no
-    /// more, else those that differ in their place. `preferred` comes first, then the CPUs that
-    /// take a device's interrupts, then one that shares a core, a socket or nothing with the
-    /// busiest of them.
+    /// At most `most` CPUs worth a short trial. `interrupted` take a device's interrupts, the
+    /// busiest first. After `preferred` and the first allowed one of these come one CPU each that
+    /// shares a core, a socket or nothing with the busiest, then the rest.
     pub fn candidates(
         &self,
         topology: &Topology,
@@ -201,8 +200,8 @@ impl ChosenCpus {
     }
 }
 
-/// For each disk the CPU that took most of its interrupts so far. Disks whose interrupts cannot be
-/// read have none.
+/// The CPU that took most interrupts so far, for each disk. Disks whose interrupts cannot be read
+/// are left out.
 pub fn interrupted_cpus<'a>(
     roots: &Roots,
     disks: impl IntoIterator<Item = &'a TargetDisk>,

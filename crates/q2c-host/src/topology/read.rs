@@ -12,15 +12,15 @@ pub struct TopologyCpu {
     /// The CPU's number.
     pub id: CpuId,
     /// The online CPUs of the same core, itself included, in ascending order; only itself where
-    /// sysfs does not tell.
+    /// sysfs does not show them.
     pub siblings: Vec<CpuId>,
-    /// The core's number within its socket; `None` where sysfs does not tell.
+    /// The core's number within its socket; `None` where sysfs does not show it.
     pub core: Option<u32>,
-    /// The socket's number; `None` where sysfs does not tell.
+    /// The socket's number; `None` where sysfs does not show it.
     pub package: Option<u32>,
-    /// The NUMA node's number; `None` where sysfs does not tell.
+    /// The NUMA node's number; `None` where sysfs does not show it.
     pub node: Option<u32>,
-    /// The first CPU of those that share the last-level cache; `None` where sysfs does not tell.
+    /// The first of the CPUs that share the last-level cache; `None` where sysfs does not show it.
     pub cache: Option<CpuId>,
 }
 
@@ -30,7 +30,7 @@ pub struct NumaNode {
     /// The node's CPUs, including those offline where the kernel lists them.
     pub cpus: Vec<CpuId>,
     /// Distance to each node in order of node numbers; 10 is the distance to itself. Empty where
-    /// sysfs does not tell.
+    /// sysfs does not show it.
     pub distances: Vec<u32>,
 }
 
@@ -41,7 +41,7 @@ pub struct Topology {
     pub cpus: Vec<TopologyCpu>,
     /// The nodes by number; empty on a kernel without NUMA.
     pub nodes: BTreeMap<u32, NumaNode>,
-    /// The facts that sysfs did not tell, in words.
+    /// Facts that are missing in sysfs, in words.
     pub untold: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl Topology {
         }
     }
 
-    /// CPUs that are a core each, on one socket.
+    /// A topology of one socket in which each of these CPUs is a core.
     pub fn of_cores(cpus: &[CpuId]) -> Topology {
         let core = |&id: &CpuId| TopologyCpu {
             id,
@@ -85,7 +85,7 @@ impl Topology {
         self.cpus.iter().find(|c| c.id == id)
     }
 
-    /// Distance between two nodes; `None` where sysfs does not tell.
+    /// Distance between two nodes; `None` where sysfs does not show it.
     pub(crate) fn distance(&self, from: u32, to: u32) -> Option<u32> {
         let at = self.nodes.keys().position(|&n| n == to)?;
         self.nodes.get(&from)?.distances.get(at).copied()
@@ -94,7 +94,7 @@ impl Topology {
 
 /// The NUMA node of a disk: that of its nearest ancestor in sysfs with a node. For a stacked disk
 /// it is the node that all disks below share. `None` for virtual devices, disks on different nodes,
-/// and firmware that does not tell (-1).
+/// and firmware that reports no node (-1).
 pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
     let disks = target_disk.disks();
     let devices = std::fs::canonicalize(roots.sys("devices")).ok()?;

@@ -1,4 +1,4 @@
-//! Tests of NVMe namespaces by their character device, on made trees. `/dev/null` (1:3) stands in
+//! Tests of NVMe namespaces by their character device, on fake trees. `/dev/null` (1:3) stands in
 //! for that device.
 
 use crate::tree::SysProcTree;

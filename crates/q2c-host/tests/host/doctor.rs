@@ -1,4 +1,4 @@
-//! Tests the checks on made trees, and on this machine. The verdicts of each check are in `cases`
+//! Tests the checks on fake trees, and on this machine. The verdicts of each check are in `cases`
 //! and `groups`.
 
 mod abilities;
@@ -153,7 +153,7 @@ fn the_good_machine_passes() {
     assert_eq!(ids.len(), checks.len(), "names are unique");
 }
 
-/// A check on a machine whose CPUs were measured to be so busy at rest, or were not measured.
+/// The check `id` on a machine with `busy` CPUs busy at rest; `None` if that was not measured.
 fn at_rest(tree: &SysProcTree, busy: Option<f64>, id: &str) -> Option<Check> {
     let roots = tree.roots();
     let mut facts = DoctorFacts::new(&roots, None);
@@ -174,7 +174,7 @@ fn busy_cpus_are_told_where_they_were_measured() {
     assert_eq!(busy.found, "1.40 of 2 CPUs are busy while q2c does nothing");
 }
 
-/// The load is of the last minute; CPUs that are quiet now say that what ran has ended.
+/// `loadavg` covers the last minute; if the CPUs are quiet now, the load has ended.
 #[test]
 fn a_load_of_the_past_disturbs_nothing() {
     let tree = SysProcTree::new(GOOD);
@@ -237,8 +237,8 @@ fn targets() {
     assert_eq!(with(None), (Unknown, None));
 }
 
-/// The proof promises no count of which another line says that it does not exist. A device such as
-/// zram has no interrupts, and `iostats` of any device can be off.
+/// The proof must not promise a count that another check reports as missing. A device such as zram
+/// has no interrupts, and `iostats` of any device can be off.
 #[test]
 fn what_is_not_counted_is_no_proof() {
     for (irqs, iostats, verdict, words) in [

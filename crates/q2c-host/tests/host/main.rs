@@ -1,4 +1,4 @@
-//! Tests on made trees and, where they say so, on this machine.
+//! Tests on fake trees and, where they say so, on this machine.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 mod block;

@@ -87,8 +87,8 @@ fn swap_and_loop_files() {
     assert_eq!(refused("free"), None);
 }
 
-/// A name may end in a blank, and what stands under a loop device is told by its numbers where the
-/// device can be asked, so that no name hides it.
+/// A backing file's name may end in a blank. Where the loop device can be asked, it reports the
+/// file's numbers, so that no name hides the file.
 #[test]
 fn loop_files_of_other_names() {
     let tree = SysProcTree::new(DISKS);
@@ -115,7 +115,7 @@ fn loop_files_of_other_names() {
     assert_eq!(refused(&other), "");
 }
 
-/// Two loop devices over one file, of which the other one is mounted, and one over a file of its
+/// Two loop devices over one file, the second of which is mounted, and a third over a file of its
 /// own.
 #[test]
 fn a_loop_device_over_what_another_one_has() {
@@ -190,7 +190,7 @@ fn unknown_use_is_not_taken_for_no_use() {
     assert!(not_in_sysfs.to_string().contains("8:0"), "{not_in_sysfs}");
 }
 
-/// As the kernel's files in sysfs say it: the disk of a partition counts as well.
+/// sysfs marks a device as read-only; the mark of a partition's disk counts as well.
 #[test]
 fn a_read_only_device_is_unfit() {
     let tree = SysProcTree::new(DISKS);

@@ -7,7 +7,7 @@ use q2c_host::restore::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Settings in a made tree, with owners from the live procfs.
+/// Settings in a fake tree, with owners from the live procfs.
 struct RestoreBench {
     tree: SysProcTree,
     journal: PathBuf,
@@ -193,8 +193,8 @@ fn settings_that_cannot_be_changed_say_so() {
     assert_eq!(guard.undo()[0].1, UndoOutcome::Gone);
 }
 
-/// What a dead owner left is undone, the last change first, unless it was never made, was undone
-/// before the kill, or somebody else has set the value since. A value that the kernel rounded is
+/// What a dead owner left is undone, the last change first. Not undone is what was never made, was
+/// undone before the kill, or was since set by somebody else. A value that the kernel rounded is
 /// the owner's.
 #[test]
 fn what_a_dead_owner_left_is_undone() {
@@ -365,9 +365,9 @@ fn sweeps_and_runs_at_the_same_time() {
     });
 }
 
-/// A setting that its owner changes again and again: the journal grows by a line per new value, the
-/// value before the first change is put back, and after a kill that happens for every value that
-/// the owner wrote.
+/// A setting that its owner changes again and again. The journal grows by a line per new value, and
+/// the value before the first change is put back. After a kill, every value that the owner wrote
+/// counts as its own.
 #[test]
 fn a_varied_setting_is_ours_at_every_value() {
     let bench = RestoreBench::new();
@@ -392,7 +392,7 @@ fn a_varied_setting_is_ours_at_every_value() {
     }
 }
 
-/// A folder that is not there has no journals. Of one that cannot be listed nobody knows: here it
+/// A folder that does not exist has no journals. One that cannot be listed may have some: here it
 /// is a file, which even root cannot list.
 #[test]
 fn a_folder_that_cannot_be_listed_is_no_empty_one() {
@@ -429,7 +429,7 @@ fn a_link_in_the_place_of_a_lock_is_not_followed() {
     assert_eq!(bench.value("sys/a"), "1");
 }
 
-/// What a journal says is written to settings, so it must be this user's own.
+/// The values in a journal are written to settings, so it must be this user's own.
 #[test]
 fn journals_that_others_could_write_are_not_used() {
     use std::os::unix::fs::{PermissionsExt, chown};
@@ -464,7 +464,7 @@ fn journals_that_others_could_write_are_not_used() {
     assert_eq!(bench.outcomes(), [UndoOutcome::Restored]);
 }
 
-/// A ublk device that is served waits for nobody, and one that is not there any more is done.
+/// A served ublk device does not count as left behind, and a missing one needs no undoing.
 #[test]
 fn devices_of_ended_servers_are_undone_and_served_ones_left() {
     let bench = RestoreBench::new();

@@ -1,4 +1,4 @@
-//! Tests of the topology and the order of CPUs, on made trees. The expected orders were worked out
+//! Tests of the topology and the order of CPUs, on fake trees. The expected orders were worked out
 //! by hand.
 
 use crate::tree::SysProcTree;
@@ -119,7 +119,7 @@ fn nearer_nodes_come_first() {
     );
     (0..3).for_each(|id| cpu(&tree, id, &id.to_string(), 0, id as i32));
     assert_eq!(numbers(&order(&tree, Some(0), &[0, 1, 2])), [0, 2, 1]);
-    // Node 1 does not tell its distances, so the other nodes follow by number.
+    // Node 1 shows no distances, so the other nodes follow by number.
     assert_eq!(numbers(&order(&tree, Some(1), &[0, 1, 2])), [1, 0, 2]);
 }
 

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Per octave: a class is at most 1.6 % wide, its middle within 0.8 %; below 128 each value has
-/// one.
+/// Classes per octave. A class is at most 1.6 % wide, and its middle is at most 0.8 % off. Below
+/// 128, each value has its own class.
 pub(crate) const STEPS: u64 = 64;
 const BITS: u32 = STEPS.trailing_zeros();
 const CLASSES: usize = class(u64::MAX) + 1;
 
-/// Counts of values in classes of equal relative width; sum, least and greatest are exact. Sketches
-/// of parts, merged in any order, are that of the whole.
+/// Counts values in classes of equal relative width. Sum, least and greatest value are exact.
+/// Merging the histograms of parts, in any order, gives that of the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "StoredHistogram", try_from = "StoredHistogram")]
 pub struct Histogram {
@@ -64,13 +64,13 @@ impl From<Histogram> for StoredHistogram {
     }
 }
 
-/// A serialised histogram that no values can have made.
+/// The error for a serialised histogram that no values can produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistogramError {
-    /// A class that there is not.
+    /// A class number that does not exist.
     #[error("read a histogram: expected classes below {CLASSES}, found class {0}")]
     Class(u32),
-    /// More values, or a larger sum, than are ever counted.
+    /// More values, or a larger sum, than any histogram can have.
     #[error("read a histogram: expected at most 2^56 values, found more")]
     TooMany,
 }
@@ -78,7 +78,7 @@ pub enum HistogramError {
 impl TryFrom<StoredHistogram> for Histogram {
     type Error = HistogramError;
 
-    /// The limit leaves room for merging: sums of some parts do not overflow.
+    /// The limit leaves room for merging: the sums of several parts do not overflow.
     fn try_from(stored: StoredHistogram) -> Result<Self, HistogramError> {
         const MANY: u64 = 1 << 56;
         let mut made = Histogram::default();
@@ -101,7 +101,7 @@ impl TryFrom<StoredHistogram> for Histogram {
 }
 
 impl Histogram {
-    /// The largest relative error of a percentile, half the width of a class; 0 below 128.
+    /// The largest relative error of a percentile: half the width of a class; 0 below 128.
     pub const ERROR: f64 = 0.5 / STEPS as f64;
 
     /// Counts one value.
@@ -122,13 +122,13 @@ impl Histogram {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// Removes all values; the memory stays.
+    /// Removes all values, but keeps the memory.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         (self.sum, self.least, self.greatest) = (0, u64::MAX, 0);
     }
 
-    /// The values in [`HistogramStep`]s, those that are not empty, in rising order.
+    /// The values' [`HistogramStep`]s that are not empty, in rising order.
     pub fn steps(&self) -> Vec<HistogramStep> {
         let mut steps: Vec<HistogramStep> = Vec::new();
         for (at, &count) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -151,7 +151,7 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// The exact mean of the values; 0 when there are none.
+    /// The exact mean of the values; 0 if there are none.
     pub fn mean(&self) -> f64 {
         match self.count() {
             0 => 0.0,
@@ -159,7 +159,7 @@ impl Histogram {
         }
     }
 
-    /// The least value, exact; 0 when there are none.
+    /// The least value, exact; 0 if there are none.
     pub fn least(&self) -> u64 {
         if self.least > self.greatest {
             0
@@ -168,12 +168,13 @@ impl Histogram {
         }
     }
 
-    /// The greatest value, exact; 0 when there are none.
+    /// The greatest value, exact; 0 if there are none.
     pub fn greatest(&self) -> u64 {
         self.greatest
     }
 
-    /// Nearest-rank percentile `q` (0..=1) within [`Histogram::ERROR`] and the values seen, or 0.
+    /// Nearest-rank percentile `q` (0..=1), within [`Histogram::ERROR`] and the range of the
+    /// values; 0 if there are none.
     pub fn percentile(&self, q: f64) -> f64 {
         let count = self.count();
         if count == 0 {
@@ -190,8 +191,8 @@ impl Histogram {
     }
 }
 
-/// Whole numbers from a power of two to the next in four equal parts, and their count. All below 64
-/// are in the first step.
+/// A range of whole numbers, with the number of values in it: a quarter of the range from one power
+/// of two to the next. The first step holds all numbers below 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistogramStep {
     /// Number of the step; 0 for the values below 64.
@@ -201,7 +202,7 @@ pub struct HistogramStep {
 }
 
 const PARTS: u64 = 4;
-/// The octave of 64, where the second step begins.
+/// log2 of 64, where the second step begins.
 const OCTAVE: u64 = STEPS.ilog2() as u64;
 
 fn begin(number: u64) -> u64 {
@@ -222,7 +223,7 @@ impl HistogramStep {
         }
     }
 
-    /// The step that begins at a value with which a step begins; `None` for other values.
+    /// The step that begins at `from`; `None` if no step begins there.
     pub fn that_begins_at(from: u64, count: u64) -> Option<HistogramStep> {
         let number = match from.checked_ilog2() {
             None => 0,
@@ -240,19 +241,19 @@ impl HistogramStep {
         begin(self.number)
     }
 
-    /// The least value above the step.
+    /// The exclusive upper end: the least number above the step.
     pub fn below(&self) -> u64 {
         begin(self.number + 1)
     }
 }
 
-/// Gapless ranges with the counts of all `steps`, which rise: begin, end, and count. There are at
-/// most `most`, two or more, as narrow as that allows: a quarter to several octaves.
+/// Joins rising `steps` to adjacent ranges (begin, exclusive end, count). There are at most `most`
+/// (or 2), as narrow as that allows: from a quarter of an octave to several octaves.
 pub fn coarser(steps: &[HistogramStep], most: usize) -> Vec<(u64, u64, u64)> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
         return Vec::new();
     };
-    // The first step has a group of its own, so that the others begin at powers of two.
+    // The first step has its own group, so that other groups begin at powers of two.
     let group = |number: u64, width: u64| number.div_ceil(width);
     let mut width = 1;
     let rows = |width| group(last.number, width) - group(first.number, width) + 1;
@@ -334,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every value lies between the bounds of its step, so counts there are exact.
+        /// Every value is between the bounds of its step, so the counts of steps are exact.
         #[test]
         fn steps_count_what_lies_between_their_bounds(
             drawn in prop::collection::vec((0u32..64, any::<u64>()), 0..200),
@@ -360,7 +361,7 @@ mod tests {
             prop_assert_eq!(Histogram::try_from(StoredHistogram::from(made.clone())), Ok(made));
         }
 
-        /// Parts, merged in any order, are the whole, and a percentile is as exact as stated.
+        /// Merging parts in any order gives the whole, and the error of a percentile is as stated.
         #[test]
         fn the_error_is_as_stated(
             drawn in prop::collection::vec((0u32..64, any::<u64>(), 0usize..5), 1..300),
@@ -383,7 +384,7 @@ mod tests {
             prop_assert!(off <= Histogram::ERROR * wanted, "{} for {wanted}", merged.percentile(q));
         }
 
-        /// Of two merged histograms, beside the exact ones.
+        /// Percentiles of two merged histograms, compared with the exact ones.
         #[test]
         fn percentiles_are_those_of_the_values(
             mut values in prop::collection::vec(0u64..50_000_000, 1..400),

@@ -7,7 +7,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator from a seed; any seed is good.
+    /// Makes a generator from a seed; every seed is good.
     pub fn new(seed: u64) -> Self {
         let mut z = seed;
         let state = std::array::from_fn(|_| {
@@ -35,8 +35,8 @@ impl Rng {
         out
     }
 
-    /// A uniform number in `0..n` (n > 0), by multiplication (Lemire 2019, bias below 2^-32 for the
-    /// ranges used here).
+    /// A uniform number in `0..n` (n > 0), by multiplication (Lemire 2019). The bias is below 2^-32
+    /// for the ranges used here.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64

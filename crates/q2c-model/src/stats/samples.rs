@@ -1,11 +1,11 @@
-//! Figures of samples: percentiles by the nearest rank, always a value that was observed; the
-//! interval of a median, which is never handed on without it and its number of trials; and the
-//! ratio of two medians with a bootstrap interval.
+//! Figures of samples: percentiles by the nearest rank, which are always observed values; the
+//! interval of a median, which always comes with its number of trials; and the ratio of two medians
+//! with a bootstrap interval.
 
 use super::Rng;
 use serde::{Deserialize, Serialize};
 
-/// A sorted copy without values that are not finite.
+/// Returns the finite values, sorted.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     values.sort_unstable_by(f64::total_cmp);
@@ -30,25 +30,26 @@ pub fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The smallest value with at least the share `q` (0..=1) of all sorted ones at or below it.
+/// Nearest-rank percentile: the smallest value with at least the share `q` (0..=1) of values at or
+/// below it; the default of `T` for an empty slice.
 pub fn percentile<T: Copy + Default>(sorted: &[T], q: f64) -> T {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     let index = rank.clamp(1, sorted.len().max(1)) - 1;
     sorted.get(index).copied().unwrap_or_default()
 }
 
-/// `n` quantiles at the midpoints of equal shares: (i + 1/2) / n.
+/// The `n` quantiles at the shares (i + 1/2) / n, for i from 0 to n - 1.
 pub fn quantiles<T: Copy + Default>(sorted: &[T], n: usize) -> Vec<T> {
     let share = |i| (i as f64 + 0.5) / n as f64;
     (0..n).map(|i| percentile(sorted, share(i))).collect()
 }
 
-/// Fewest trials on each side that say something when wholly apart: equal sides are so in 2.9 % of
-/// cases with 4 trials each, in 10 % with 3.
+/// Fewest trials on each side with which disjoint sides are significant: equal sides are disjoint
+/// by chance in 2.9 % of cases with 4 trials each, in 10 % with 3.
 pub const CLEAR_TRIALS: u32 = 4;
 
-/// The median of independent trials with their range: `[min, max]` of n trials covers the true
-/// median with probability `1 - 2 / 2^n` (93.75 % at n = 5), whatever the distribution.
+/// The median of independent trials with their range. `[min, max]` of n trials covers the true
+/// median with probability `1 - 2 / 2^n` (93.75 % at n = 5), for any distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The median of the trials.
@@ -62,7 +63,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval of the trials' values. Values that are not finite are left out.
+    /// The interval of the trials' values. Ignores values that are not finite.
     pub fn from_samples(values: &[f64]) -> Self {
         let values = sorted(values);
         match (values.first(), values.last()) {
@@ -76,7 +77,7 @@ impl Interval {
         }
     }
 
-    /// Probability that `[min, max]` covers the true median, 0..1.
+    /// The probability that `[min, max]` covers the true median, 0..1.
     pub fn coverage(&self) -> f64 {
         match self.trials {
             0 => 0.0,
@@ -84,17 +85,17 @@ impl Interval {
         }
     }
 
-    /// Whether this interval lies wholly above `other`.
+    /// True if all of this interval is above `other`.
     pub fn above(&self, other: &Interval) -> bool {
         self.min > other.max
     }
 
-    /// Probability that all trials of one of two equal sides of this size lie above the other's.
+    /// The probability that two equal sides with these numbers of trials do not overlap.
     pub fn above_by_chance(&self, other: &Interval) -> f64 {
         let few = self.trials.min(other.trials);
         let many = f64::from(self.trials.max(other.trials));
-        // C(few + many, few) is the product of (many + i) / i. No factor is below 2, so that it is
-        // beyond all numbers after 1,024 of them.
+        // C(few + many, few) is the product of (many + i) / i. No factor is below 2, so after 1,024
+        // factors it is infinite.
         let factors = (1..=few.min(1_024)).map(f64::from).map(|i| (many + i) / i);
         let orders: f64 = factors.product();
         (2.0 / orders).min(1.0)
@@ -112,8 +113,9 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples drawn with
-/// `seed`), which is too narrow for few trials. `None`: an empty side, or a median of b of 0.
+/// Returns median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples drawn
+/// with `seed`), which is too narrow for few trials. `None` if a side is empty, or if the median of
+/// b is 0.
 pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
     let (a, b) = (sorted(a), sorted(b));
     let base = median(&b);
@@ -131,7 +133,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
     })
 }
 
-/// The median of as many values drawn with replacement.
+/// The median of as many values as there are, drawn with replacement.
 pub(crate) fn drawn_median(values: &[f64], rng: &mut Rng) -> f64 {
     let pick = |_: &f64| values[rng.below(values.len() as u64) as usize];
     let picks: Vec<f64> = values.iter().map(pick).collect();
@@ -148,7 +150,7 @@ pub struct ResampledRange {
 }
 
 impl ResampledRange {
-    /// The range of the values that are finite; `None` without any.
+    /// The range of the finite values; `None` if there is none.
     pub fn from_draws(values: &[f64]) -> Option<ResampledRange> {
         let values = sorted(values);
         (!values.is_empty()).then(|| ResampledRange {
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(five.coverage(), 0.9375);
     }
 
-    /// C(8, 4) is 70, C(6, 3) is 20, and C(2, 1) is 2: of two single trials one is always above.
+    /// C(8, 4) is 70, C(6, 3) is 20, and C(2, 1) is 2: two single trials never overlap.
     #[test]
     fn few_trials_lie_above_others_by_chance() {
         let chance = |n: usize, m: usize| {

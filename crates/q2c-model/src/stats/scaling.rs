@@ -1,10 +1,10 @@
-//! Throughput over the number of jobs: knee, peak, collapse, the throughput that is kept behind the
-//! peak, and the universal scalability law.
+//! Throughput by the number of jobs: knee, peak, collapse, the share of the peak that more jobs
+//! keep, and the universal scalability law.
 //!
-//! The shape (knee, peak, collapse) is read off the medians and their intervals and assumes
-//! nothing. The fitted law is smooth and cannot describe steps (a NUMA border, SMT siblings, a
-//! device's ceiling, tags that run out). It is therefore fitted to the points up to the first such
-//! step, and its residuals stand beside it.
+//! The shape (knee, peak, collapse) follows from the medians and their intervals without a model.
+//! The fitted law is smooth and cannot describe steps (a NUMA border, SMT siblings, a device's
+//! ceiling, tags that run out). So it is fitted to the points up to the first such step, and
+//! reported with its residuals.
 
 mod shape;
 mod usl;
@@ -16,17 +16,17 @@ pub use usl::{Fit, Fitted, Intervals, Refused, Usl, fit};
 /// The analysis of one curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// Knee, peak and collapse, and the shares of the peak that are kept.
+    /// Knee, peak and collapse, and the shares of the peak that more jobs keep.
     pub shape: ScalingShape,
-    /// The fitted law; `None` when it cannot be fitted.
+    /// The fitted law; `None` if it cannot be fitted.
     pub usl: Option<Fit>,
-    /// The reason when there is no fit.
+    /// The reason why there is no fit, if so.
     pub usl_refused: Option<String>,
 }
 
 impl Scaling {
     /// Analyses a curve: the shape by all points, the fit by those up to `border`, the last number
-    /// of jobs before the topology's first step. `seed` is for resampling.
+    /// of jobs before the topology's first step. `None` fits all points. `seed` is for resampling.
     ///
     /// # Errors
     /// See [`Bad`].

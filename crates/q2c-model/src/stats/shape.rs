@@ -1,10 +1,10 @@
-//! The shape of a distribution of delays: its middle, its width, and how values lie about it.
+//! The shape of a distribution of delays: its median, its width, and its successive deviations.
 
 use super::{median, percentile, sorted};
 
-/// In the unit of the values: equal ones would have none, and deviations are counted in spreads.
+/// Least spread, in the unit of the values. Deviations are divided by it.
 const LEAST_SPREAD: f64 = 100.0;
-/// Deviations are rounded to steps, of which the spread has this number.
+/// Deviations are rounded to this fraction of the spread: 1 / 100.
 const STEPS: f64 = 100.0;
 
 /// The shape of a series of values.
@@ -12,19 +12,19 @@ const STEPS: f64 = 100.0;
 pub struct Shape {
     /// The median.
     pub middle: f64,
-    /// Half the distance of the 16th and 84th percentile: the deviation of normal values.
+    /// Half the distance from the 16th to the 84th percentile; for normal values their deviation.
     pub spread: f64,
-    /// Values are clamped at this one from below,
+    /// Smaller values are raised to this one.
     pub least: f64,
-    /// and at this one from above.
+    /// Larger values are lowered to this one.
     pub most: f64,
-    /// Consecutive deviations from the middle, in spreads, so that bursts stay bursts.
+    /// Successive deviations from the median, in spreads. Their order keeps bursts intact.
     pub z: Vec<f64>,
 }
 
 impl Shape {
-    /// Clamps `series` at the percentiles `cuts` (0..1) and keeps at most `kept` deviations from
-    /// its middle.
+    /// The shape of `series`. Clamps values at the percentiles `cuts` (0..1), and keeps at most
+    /// `kept` successive deviations, those in the middle of the series.
     pub fn from_values(series: &[f64], cuts: [f64; 2], kept: usize) -> Self {
         let ascending = sorted(series);
         let at = |q| percentile(&ascending, q);
@@ -47,14 +47,14 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Of 0, 10, ... 1,000 the 16th percentile is 160 and the 84th is 840: the spread is 340.
+    /// For 0, 10, ... 1,000, the 16th percentile is 160 and the 84th is 840: the spread is 340.
     #[test]
     fn the_shape_of_an_even_distribution() {
         let series: Vec<f64> = (0..=100).map(|n| f64::from(n * 37 % 101) * 10.0).collect();
         let shape = Shape::from_values(&series, [0.05, 0.9], 3);
         let four = [shape.middle, shape.spread, shape.least, shape.most];
         assert_eq!(four, [500.0, 340.0, 50.0, 900.0]);
-        // The values 49, 50 and 51 of the series are 960, 320 and 690; the first is clamped.
+        // Values number 49, 50 and 51 are 960, 320 and 690; the first is clamped to 900.
         let z = [900.0, 320.0, 690.0].map(|value: f64| ((value - 500.0) / 3.4).round() / 100.0);
         assert_eq!(shape.z, z);
     }

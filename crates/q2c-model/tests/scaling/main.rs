@@ -1,4 +1,4 @@
-//! Scaling curves of known shape: published, made by the law, with steps, flat and rising.
+//! Scaling curves of known shape: published ones, exact laws, steps, flat and rising ones.
 
 mod shape;
 mod usl;
@@ -13,7 +13,7 @@ fn single(curve: &[(u32, f64)]) -> Vec<ScalingPoint> {
         .collect()
 }
 
-/// The sum of twelve uniform numbers less 6 (Irwin-Hall).
+/// A nearly normal number: the sum of twelve uniform numbers minus 6 (Irwin-Hall).
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
@@ -35,7 +35,7 @@ fn noisy(
     jobs.iter().map(&mut point).collect()
 }
 
-/// The law as the literature writes it, independent of the code under test.
+/// The law as in the literature, independent of the code under test.
 fn law(usl: Usl) -> impl Fn(f64) -> f64 {
     move |n| {
         let (sigma, kappa) = (usl.sigma, usl.kappa);

@@ -12,8 +12,8 @@ fn the_published_case() {
     // 6.84 / 17.78 and 5.61 / 17.78.
     assert_eq!((shape.retained * 100.0).round(), 38.0);
     assert_eq!((shape.lowest * 100.0).round(), 32.0);
-    // The gains per added CPU are 2.29, 1.92, 1.43, then -2.59: up to 10 every CPU added more than
-    // 0.208.
+    // The gains per added CPU are 2.29, 1.92, 1.43, then -2.59. So up to 10 CPUs, each one added
+    // more than 0.208.
     assert_eq!(shape.knee, Some(14));
     // 17.78 / 20.8.
     assert!((shape.step_at(10).unwrap().efficiency - 0.854_8).abs() < 1e-4);
@@ -25,7 +25,7 @@ fn a_point_alone_is_no_collapse() {
     let without_the_rest = ScalingShape::from_points(&single(&SPDK_3097[..5])).unwrap();
     let (collapse, unconfirmed) = (without_the_rest.collapse, without_the_rest.unconfirmed);
     assert_eq!((collapse, unconfirmed), (None, Some(14)));
-    // One low point between good ones is an accident.
+    // One low point between good ones is no collapse.
     let dip = [(1, 10.0), (2, 20.0), (3, 9.0), (4, 19.8), (5, 19.9)];
     let dip = ScalingShape::from_points(&single(&dip)).unwrap();
     assert_eq!((dip.peak, dip.collapse, dip.unconfirmed), (2, None, None));
@@ -35,7 +35,7 @@ fn a_point_alone_is_no_collapse() {
 #[test]
 fn intervals_that_touch_are_no_collapse() {
     let at = |jobs, lowest: f64| ScalingPoint::new(jobs, &[lowest, lowest + 1.0, lowest + 4.0]);
-    // The next interval, 92 to 96, lies below the peak's 100 to 104, its median 8 % below.
+    // The next interval, 92 to 96, is below the peak's 100 to 104; its median is 8 % below.
     let clear =
         ScalingShape::from_points(&[at(1, 50.0), at(2, 100.0), at(4, 92.0), at(8, 91.0)]).unwrap();
     assert_eq!(clear.collapse, Some(4));
@@ -43,7 +43,7 @@ fn intervals_that_touch_are_no_collapse() {
     let touching =
         ScalingShape::from_points(&[at(1, 50.0), at(2, 100.0), wide(4), wide(8)]).unwrap();
     assert_eq!(touching.collapse, None);
-    // The intervals are apart, but 96 is less than 5 % below 100.
+    // The intervals do not overlap, but 96 is less than 5 % below 100.
     let near =
         ScalingShape::from_points(&single(&[(1, 50.0), (2, 100.0), (4, 96.0), (8, 95.5)])).unwrap();
     assert_eq!((near.collapse, near.unconfirmed), (None, None));
@@ -51,7 +51,7 @@ fn intervals_that_touch_are_no_collapse() {
 
 #[test]
 fn curves_by_hand() {
-    // A ceiling of 400 000, so that the fifth job adds nothing.
+    // A ceiling of 400 000: the fifth job adds nothing.
     let ceiling = |n: u32| (n, 100e3 * f64::from(n.min(4)));
     let step = ScalingShape::from_points(&single(&[1, 2, 3, 4, 5, 6, 8].map(ceiling))).unwrap();
     assert_eq!((step.knee, step.peak, step.collapse), (Some(5), 4, None));
@@ -113,7 +113,7 @@ fn everything_of_one_curve() {
     let scaling = Scaling::from_points(&single(&SPDK_3097), None, 1).unwrap();
     assert_eq!(scaling.shape.peak, 10);
     assert!(scaling.usl.is_some() && scaling.usl_refused.is_none());
-    // The points up to the border are too few for a fit; the shape has all points.
+    // The points up to the border are too few for a fit; the shape uses all points.
     let cut = Scaling::from_points(&single(&SPDK_3097), Some(10), 1).unwrap();
     assert_eq!(cut.shape, scaling.shape);
     assert!(cut.usl.is_none() && cut.usl_refused.unwrap().contains("4 points"));
@@ -133,7 +133,7 @@ proptest! {
             let x = shape.step_at(n).unwrap().x;
             prop_assert!(x.max < shape.peak_x.min && x.median <= 0.95 * top);
         }
-        // Neither the order of the points nor the unit matters (a factor of two changes no digit).
+        // Neither the order of the points nor the unit matters (a power of two changes no digit).
         q2c_model::stats::Rng::new(seed).shuffle(&mut points);
         let unit = 2f64.powi(unit.log2() as i32);
         points.iter_mut().flat_map(|p| &mut p.trials).for_each(|x| *x *= unit);

@@ -1,4 +1,4 @@
-//! Compares the fit with curves of known parameters and with a search over a grid.
+//! Compares the fit with curves of known parameters, and with a search on a grid.
 
 use crate::{law, noisy, single};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use q2c_model::stats::scaling::{Bad, Fit, Refused, ScalingPoint, Usl, fit};
 use q2c_testkit::SPDK_3097;
 
 const JOBS: [u32; 9] = [1, 2, 4, 8, 16, 32, 48, 64, 96];
-/// A law with its peak at sqrt(0.98 / 0.0005) = 44.27 jobs.
+/// A law whose peak is at sqrt(0.98 / 0.0005) = 44.27 jobs.
 const TRUTH: Usl = Usl {
     lambda: 1_000.0,
     sigma: 0.02,
@@ -22,7 +22,7 @@ fn cost(points: &[ScalingPoint], usl: Usl) -> f64 {
     points.iter().map(|p| residual(p).powi(2)).sum()
 }
 
-/// On a grid of sigma and kappa, with the best lambda of each in closed form.
+/// Least cost on a grid of sigma and kappa, with the best lambda for each in closed form.
 fn by_grid(points: &[ScalingPoint], top: f64) -> f64 {
     let mut least = f64::INFINITY;
     for (i, j) in (0..400).flat_map(|i| (0..400).map(move |j| (i, j))) {
@@ -79,7 +79,7 @@ fn ranges_hold_the_truth() {
         assert!(near(fitted.peak.unwrap(), 44.27, 0.10), "{fitted:?}");
         assert!(fitted.rms_relative < 0.03);
     }
-    // 26 or more of 30 do so in 98 of 100 cases if each range holds it with 95 %.
+    // If each range holds the truth with 95 %, 26 or more of 30 do so in 98 of 100 cases.
     assert!(held.iter().all(|&n| n >= 26), "{held:?}");
 }
 
@@ -118,7 +118,7 @@ fn a_step_is_no_law_and_the_residuals_say_so() {
     let spdk = fit(&single(&SPDK_3097), 1).unwrap();
     assert!(spdk.rms_relative > 0.15, "{spdk:?}");
     assert_eq!(spdk.points.len(), 7);
-    // A ceiling at four jobs with a slow fall behind it: no law bends so sharply.
+    // A ceiling at four jobs with a slow fall after it: no law bends so sharply.
     let ceiling = |n: f64| if n <= 4.0 { 100.0 * n } else { 400.0 - n };
     let ceiling = fit(&noisy(&[1, 2, 3, 4, 6, 8, 12, 16], 1, 0.0, 1, ceiling), 1).unwrap();
     assert!(ceiling.rms_relative > 0.05, "{ceiling:?}");
@@ -126,7 +126,7 @@ fn a_step_is_no_law_and_the_residuals_say_so() {
 
 #[test]
 fn contention_alone_never_falls() {
-    // Amdahl's curve with a slightly lower last point: kappa ends at or near 0, never below.
+    // Amdahl's curve with a slightly lower last point: kappa is at or near 0, never below.
     let amdahl = law(Usl {
         lambda: 100.0,
         sigma: 0.2,
@@ -170,8 +170,8 @@ fn no_grid_point_is_better() {
     }
 }
 
-/// Without any law a long step leads back to where it began: the fit once stopped there with kappa
-/// at 0, although a small kappa is nearer.
+/// These points follow no law, and a long step leads back to its start. The fit once stopped there
+/// with kappa at 0, although a small kappa is closer.
 #[test]
 fn a_fit_does_not_stop_on_the_way() {
     let xs = [

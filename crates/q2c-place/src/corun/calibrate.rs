@@ -10,21 +10,21 @@ use q2c_result::place::Speeds;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// By less than this, clocks and other tasks slow C alone; every trial must show more.
+/// The least share of its speed that C must lose beside C in every trial; clocks cost less.
 const LEAST_LOSS: f64 = 0.05;
 
-/// How to measure.
+/// The trials of a calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CalibrationPlan {
     /// Trials of each pair.
     pub trials: u32,
     /// Length of a trial.
     pub trial: Duration,
-    /// Seed of the order.
+    /// Seed of the order of the trials.
     pub seed: u64,
 }
 
-/// The last core with two logical CPUs that may be used: the kernel's own work is on the first.
+/// The last core with two logical CPUs that q2c may use: the kernel's own work is on the first.
 ///
 /// # Errors
 /// There is none, or the processor is emulated.
@@ -77,8 +77,8 @@ pub fn trials_of_all(machine: &impl PairMachine, trials: u32) -> usize {
     cells(&machine.polling()).len() * trials as usize
 }
 
-/// Measures all pairs. Each trial is set against the trial alone of the same round, so that a
-/// drifting clock moves both.
+/// Measures all pairs. Each rate is divided by the rate of the same task alone in the same round,
+/// so that a drifting clock changes both.
 ///
 /// # Errors
 /// A thread cannot be run, a signal came, or C beside C cannot be told from C alone.
@@ -113,7 +113,7 @@ pub fn shared_pipeline(
     Ok(slowest.unwrap_or_default())
 }
 
-/// The cells with a neighbour, measured. Fails where the CPUs cannot be told apart.
+/// Measures the cells that have a neighbour. Fails if C beside C cannot be told from C alone.
 fn pairs(
     machine: &mut impl PairMachine,
     cells: &[PairCell],
@@ -162,7 +162,7 @@ fn pairs(
     Ok(pairs)
 }
 
-/// The class that loses most decides: some classes leave room for another.
+/// Checks that C beside C is slower than C alone. The class that loses most decides.
 fn tell_apart(pairs: &[Pair]) -> Result<(), Fault> {
     let beside_own =
         |pair: &&Pair| !pair.same_cpu && pair.neighbour == Some(pair.own) && !pair.own.polls();
@@ -196,7 +196,7 @@ fn table(pairs: &[Pair]) -> Speeds {
     }
 }
 
-/// The spread of the trials of a pair, for a warning: the widest, as a share of its median.
+/// The widest spread (max - min) of the trials of a pair, divided by its median; for a warning.
 pub fn widest(pairs: &[Pair]) -> f64 {
     let spread = |pair: &Pair| (pair.speed.max - pair.speed.min) / pair.speed.median;
     let spreads: Vec<f64> = pairs.iter().map(spread).collect();

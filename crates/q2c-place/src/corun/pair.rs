@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// A machine on which pairs of tasks can be measured.
 pub trait PairMachine {
-    /// Blocks per second of `own` on the first CPU beside the neighbour, if there is one, on the
-    /// core's other CPU or the same one.
+    /// Blocks per second of `own` on the first CPU. The neighbour, if there is one, runs on the
+    /// core's other CPU, or on the same CPU if `same_cpu`.
     ///
     /// # Errors
     /// A thread cannot be started or pinned.
@@ -42,9 +42,9 @@ pub struct PolledDevice {
 /// Two logical CPUs of this machine.
 #[derive(Clone, Debug)]
 pub struct Siblings {
-    /// The one that is measured.
+    /// The CPU whose task is measured.
     pub own: CpuId,
-    /// The other one of the same core.
+    /// The other CPU of the same core.
     pub other: CpuId,
     /// Length of a trial.
     pub trial: Duration,
@@ -82,7 +82,7 @@ impl PairMachine for Siblings {
 
 type On<'a> = (Work, Option<&'a PolledDevice>);
 
-/// Makes a task on a CPU. The other task is told, whether this one can be made or not.
+/// Pins this thread and makes its task. Even after a failure it joins the other at the barrier.
 fn ready((work, device): On<'_>, seed: u64, cpu: CpuId, both: &Barrier) -> io::Result<CorunTask> {
     let task = pin(cpu).and_then(|()| match (work, device) {
         (Work::Iopoll, Some(device)) => CorunTask::polling(device, seed),

@@ -1,7 +1,7 @@
 //! Computing and polling tasks together on all cores, in several placements.
 //!
-//! [`spec`] says which tasks run where, [`plan`] is the runner's plan over a place where trials
-//! run, [`cores`] is this machine as that place, and [`conclude`] makes the figures.
+//! [`spec`] says which tasks run where, and [`plan`] is the plan for the runner. [`cores`] runs
+//! trials on this machine, and [`conclude`] computes the figures.
 
 mod compute;
 pub mod conclude;

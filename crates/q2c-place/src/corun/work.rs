@@ -8,7 +8,7 @@ use q2c_sys::clock::monotonic_ns;
 use std::hint::{black_box, spin_loop};
 use std::io;
 
-/// 16 KiB of each of two arrays fit a first-level cache that another task shares.
+/// Numbers in each of two arrays; their 16 KiB fit a first-level cache that another task shares.
 const VECTOR: usize = 2_048;
 /// Bytes that [`Work::Memory`] walks through: more than last-level caches have for one core.
 const MEMORY: usize = 64 << 20;

@@ -1,5 +1,5 @@
-//! The swap step, which is ours: it makes P tasks even over the cores, and gathers those of a core
-//! on one of its CPUs, where loads are equal and the published rules therefore rest.
+//! The swap step, which is q2c's own, acts where loads are equal and the published rules rest. It
+//! makes P tasks even over the cores, and gathers those of a core on one of its CPUs.
 //!
 //! Two CPUs exchange a P task for a C task, so their loads stay as they are. Where the other CPU
 //! has no C task to give, the P task moves alone.
@@ -47,7 +47,7 @@ impl<M: Movable> Decider<'_, M> {
         scattered.or_else(|| (0..self.tally.map.cores()).find_map(|core| self.gather(core)))
     }
 
-    /// A CPU that balances takes a P task from another core, or gathers those of its own.
+    /// The next swap for a CPU of `core`: a P task from another core, or gathering of its own.
     pub fn swap_at(&self, core: CoreIndex) -> Option<Swap> {
         if self.rules == Rules::Literal {
             return None;

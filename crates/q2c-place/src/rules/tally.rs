@@ -43,7 +43,7 @@ impl RunQueueCounts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally<'a> {
     pub(crate) map: &'a SmtMap,
-    /// Of every CPU.
+    /// The tasks of every CPU.
     pub(crate) cpus: Vec<RunQueueCounts>,
     /// P tasks of each core: P_D or P_S.
     pub(crate) polling_of_core: Vec<u32>,
@@ -87,7 +87,7 @@ impl<'a> Tally<'a> {
         self.change(cpu, class, |count| *count -= 1);
     }
 
-    /// A task moved.
+    /// A task moved from one CPU to another.
     pub(crate) fn shift(&mut self, from: CpuIndex, to: CpuIndex, class: Class) {
         self.remove(from, class);
         self.add(to, class);

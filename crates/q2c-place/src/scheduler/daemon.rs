@@ -52,17 +52,18 @@ pub struct PlacementDaemon {
     held: HashMap<TaskId, MovedTask>,
     wishes: Wishes,
     events: Vec<DaemonEvent>,
-    /// CPUs to give back that were offline: until Linux 6.1 the kernel forgets the others.
+    /// Own CPUs of tasks, some offline, to give back again: until Linux 6.1 the kernel forgets
+    /// those.
     owed: HashMap<TaskId, Vec<CpuId>>,
     refused: HashSet<TaskId>,
 }
 
 impl PlacementDaemon {
-    /// Begins to look at the tasks; none is moved before the second window. `without_smt` goes on
-    /// where no core has two logical CPUs.
+    /// Begins to look at the tasks; none is moved before the second window. With `without_smt` the
+    /// daemon also runs where no core has two logical CPUs.
     ///
     /// # Errors
-    /// No SMT, another daemon moves tasks, or the restore guard cannot be used.
+    /// No CPUs, no SMT, another daemon moves tasks, or the restore guard cannot be used.
     pub fn begin(
         roots: &Roots,
         hints: Hints,
@@ -99,7 +100,7 @@ impl PlacementDaemon {
         capabilities::has(&status, capabilities::SYS_NICE)
     }
 
-    /// How polling is seen.
+    /// The observer, which says how polling is seen.
     pub fn observer(&self) -> &TaskObserver {
         &self.observer
     }
@@ -174,7 +175,7 @@ impl PlacementDaemon {
         self.owed.retain(|_, old| old.iter().any(offline));
     }
 
-    /// Tells the CPUs that the daemon gave a task from those that somebody else chose.
+    /// Distinguishes the CPUs that the daemon gave a task from CPUs that somebody else chose.
     fn recognise(&mut self, task: &mut Active) -> Result<(), Fault> {
         let id = task.id();
         if self.refused.contains(&id) {
@@ -194,7 +195,7 @@ impl PlacementDaemon {
         let online = |cpu: &&CpuId| self.online.contains(cpu);
         let allowed_now = task.allowed.iter().filter(online);
         if !held.now.iter().filter(online).eq(allowed_now) {
-            // A CPU about to go is left out of the task's before it is offline; procfs still shows
+            // A CPU that is going offline leaves the task's mask first, while procfs still shows
             // it. The next window gives all CPUs back.
             if allowed(&self.roots, id.pid, id.tid).as_ref() == Some(&held.now)
                 || machine::online(&self.roots) != self.online
@@ -215,7 +216,7 @@ impl PlacementDaemon {
         Ok(())
     }
 
-    /// A task that was made by a held one has that one's CPUs. It is held from now on.
+    /// Holds a task that a held task made, and that has inherited its CPUs.
     fn inherit(&mut self, id: TaskId, task: &Active) -> Result<(), Fault> {
         let makers = [task.thread.pid, task.thread.parent];
         let made_by = |(maker, held): &(&TaskId, &MovedTask)| {
@@ -249,7 +250,7 @@ impl PlacementDaemon {
         if before == cpus {
             return Ok(());
         }
-        // What it gets back has its CPUs that are offline now, too.
+        // The CPUs that it gets back include those that are offline now.
         let old = match held {
             Some(held) => held.old.clone(),
             None => allowed(&self.roots, id.pid, id.tid).unwrap_or(usual_cpus),
@@ -289,7 +290,7 @@ impl PlacementDaemon {
         Ok(())
     }
 
-    /// Those not active for long, and all when there is nothing to keep apart any more.
+    /// Frees tasks that were long inactive, and all tasks when nothing has to be kept apart.
     fn free_silent(&mut self, active: &[Active]) -> Result<(), Fault> {
         let mut over = Vec::new();
         for (id, held) in &mut self.held {

@@ -1,4 +1,4 @@
-//! What is known of tasks by their names: rules of the user's, and those of well-known programs.
+//! What is known of tasks by their names: the user's rules, and those of well-known programs.
 
 use crate::predictor::Class;
 use serde::Deserialize;

@@ -6,8 +6,8 @@ use q2c_host::tasks::{Scheduling, Thread};
 use q2c_model::CpuId;
 use q2c_result::place_watch::{SeenBy, Stays};
 
-/// From text: `PPC|C` is a core whose CPUs have two P and one C, and one C. They may run anywhere;
-/// ids count from 100. Those of the places in `pinned` must stay.
+/// Active tasks from text: `PPC|C` is a core whose CPUs have two P and one C, and one C. They may
+/// run anywhere; ids count from 100. Tasks at the indices in `pinned` must stay.
 pub(crate) fn active(cores: &[&str], pinned: &[usize]) -> Vec<Active> {
     let queues: Vec<&str> = cores.iter().flat_map(|core| core.split('|')).collect();
     let every_cpu: Vec<CpuId> = (0..queues.len() as u32).map(CpuId).collect();

@@ -19,7 +19,7 @@ pub fn of_topology(topology: &Topology, usable: impl Fn(CpuId) -> bool) -> SmtMa
     let cores = topology.cpus.iter().filter(first).map(|cpu| {
         let siblings = cpu.siblings.iter().copied();
         let cpus = siblings.filter(|cpu| usable(*cpu)).collect();
-        // Without word of the cache, the cores of a socket share one.
+        // Where the cache is not known, the cores of a socket share one.
         let by_socket = u32::MAX - cpu.package.unwrap_or(0);
         let llc = cpu.cache.map_or(by_socket, |first| first.0);
         Core { cpus, llc }

@@ -1,10 +1,10 @@
 //! Which tasks of the machine are active, and which of them poll.
 //!
-//! A window at a time, every thread's CPU time is read. For each thread that was active the
-//! [predictor](crate::predictor) takes in whether it polled in the window. In this order of
-//! trust: a hint of the user's, the kernel's poll functions, the name of an io_uring submission
-//! thread, the names of well-known pollers. Few instructions per cycle say nothing: a loop without
-//! PAUSE has many.
+//! Every thread's CPU time is read window by window. For each thread that was active the
+//! [predictor](crate::predictor) takes in whether it polled in the window. The evidence, the most
+//! trusted first, is the user's hint, the kernel's poll functions, the name of an io_uring
+//! submission thread, or the name of a well-known poller. Few instructions per cycle prove nothing:
+//! a loop without PAUSE has many.
 
 use crate::predictor::{Class, Predictor};
 use crate::scheduler::hints::{self, Hints};
@@ -104,8 +104,8 @@ impl TaskObserver {
         self.polls.as_ref().err()
     }
 
-    /// Ends a window, begins the next, and gives other processes' active threads, by process and
-    /// thread.
+    /// Ends a window and begins the next. Returns the active threads of other processes, sorted by
+    /// process and thread.
     ///
     /// # Errors
     /// The probe cannot be read.
@@ -187,7 +187,8 @@ impl TaskObserver {
         known.window = window;
     }
 
-    /// Where it still takes a silent task for polling, the earlier evidence stands.
+    /// Updates the predictor. While it takes a silent task for polling, the earlier evidence
+    /// stands.
     fn predict(&mut self, thread: &Thread, polled: bool, by: SeenBy) -> (Class, SeenBy) {
         if let Some(class) = self.hints.class(&thread.comm) {
             return (class, SeenBy::Hint);
@@ -205,7 +206,8 @@ impl TaskObserver {
         }
     }
 
-    /// Fewer CPUs than its control group has, which is read anew when they change and at times.
+    /// True if a task has fewer CPUs than its control group, which is read again when they change,
+    /// and every [`GROUP_AGAIN`] windows.
     fn is_pinned(&mut self, thread: &Thread, allowed: &[CpuId], cpusets: &mut Cpusets) -> bool {
         let window = self.window;
         let known = self.known.get_mut(&id(thread));
@@ -242,8 +244,8 @@ fn id(thread: &Thread) -> Id {
     (thread.tid, thread.start_time)
 }
 
-/// A task that polls is noted once in each tick, and newer kernels poll for up to two ticks in one
-/// call: this is the least window.
+/// The window to use instead of `asked`: at least 50 ms. A task that polls is noted once in each
+/// tick, and newer kernels poll for up to two ticks in one call.
 pub fn window_of(asked: Nanos) -> Nanos {
     asked.max(Nanos::from_millis(50))
 }

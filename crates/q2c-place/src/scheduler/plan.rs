@@ -9,7 +9,7 @@ use q2c_result::place_watch::MoveReason;
 /// A task that should be on another CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Planned {
-    /// Its place in the list of active tasks.
+    /// The task's index in the list of active tasks.
     pub task: usize,
     /// The CPU that it is on.
     pub from: CpuIndex,
@@ -23,7 +23,7 @@ pub(crate) struct Planned {
 pub(crate) struct ActiveTaskMap<'a> {
     map: &'a SmtMap,
     tasks: &'a [Active],
-    /// The tasks of each CPU, as places in the list of active tasks.
+    /// The tasks of each CPU, as indices into the list of active tasks.
     pub on: Vec<Vec<usize>>,
     pub tally: Tally<'a>,
 }
@@ -52,8 +52,8 @@ impl<'a> ActiveTaskMap<'a> {
         (1..total).contains(&self.tally.polling)
     }
 
-    /// Moves tasks until the rules rest, and says which. Nothing moves where no task polls or none
-    /// computes.
+    /// Moves tasks until the rules rest, and returns the moves. Nothing moves where no task polls
+    /// or none computes.
     pub(crate) fn settle(&mut self, rules: Rules) -> Vec<Planned> {
         let mut planned: Vec<Planned> = Vec::new();
         if !self.are_mixed() {

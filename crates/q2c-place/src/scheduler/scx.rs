@@ -1,8 +1,8 @@
 //! The sched_ext scheduler (`scx/q2c.bpf.c`): the same predictor and rules, in the kernel.
 //!
-//! The scheduler is in force as long as a [`Scheduler`] lives. When the value is dropped, the
-//! process ends in whatever way, or the kernel finds fault with the scheduler, all tasks go back to
-//! the kernel's own scheduler.
+//! The scheduler is in force as long as a [`Scheduler`] lives. All tasks go back to the kernel's
+//! own scheduler when the value is dropped, the process ends in any way, or the kernel rejects the
+//! scheduler.
 
 #[cfg(feature = "scx")]
 mod loader;
@@ -78,7 +78,7 @@ impl From<ScxError> for Fault {
 /// Checks what can be known before anything is loaded.
 ///
 /// # Errors
-/// The kernel has no sched_ext, CPUs are isolated, or another scheduler is loaded.
+/// No sched_ext, isolated CPUs, a BPF compiler that is off, or another scheduler that is loaded.
 pub fn check(roots: &Roots) -> Result<(), ScxError> {
     let state = text(roots, "state").ok_or(ScxError::NoSchedExt)?;
     let isolated = isolated(roots);
@@ -95,7 +95,7 @@ pub fn check(roots: &Roots) -> Result<(), ScxError> {
     Err(ScxError::Busy(text(roots, "root/ops").unwrap_or(state)))
 }
 
-/// Whether the kernel schedules by q2c's scheduler.
+/// True if q2c's scheduler is in force in the kernel.
 pub fn in_force(roots: &Roots) -> bool {
     let ops = text(roots, "root/ops");
     let ours = ops.is_some_and(|name| name.starts_with(NAME));

@@ -21,7 +21,7 @@ pub struct PlaceWatchBasis {
     pub map: SmtMap,
     /// Speeds beside neighbours.
     pub speeds: Speeds,
-    /// Where they are from.
+    /// The source of these speeds.
     pub speeds_from: SpeedsFrom,
     /// How polling is seen.
     pub detector: Detector,
@@ -37,7 +37,7 @@ pub fn detector(observer: &TaskObserver) -> Detector {
 }
 
 impl PlaceWatchBasis {
-    /// The look at these tasks.
+    /// The result of one look at these tasks.
     pub fn look(&self, tasks: &[Active], at_unix_s: u64, window_s: f64) -> PlaceWatchResult {
         let mut places = ActiveTaskMap::from_tasks(&self.map, tasks);
         let core = |core| self.core(core, &places, tasks);
@@ -130,10 +130,10 @@ fn watched(task: &Active) -> WatchedTask {
     }
 }
 
-/// The map of this machine; an error in words where no CPU is known.
+/// The map of this machine.
 ///
 /// # Errors
-/// sysfs tells of no CPU that is online.
+/// sysfs shows no CPU that is online; the text says where.
 pub fn machine(roots: &Roots) -> Result<SmtMap, String> {
     let map = crate::scheduler::map::of_machine(roots);
     if map.cpus() > 0 {

@@ -3,12 +3,12 @@
 use crate::rules::Tally;
 use q2c_result::place::States;
 
-/// Polling of the P tasks on CPUs with so many runnable tasks.
+/// Run time of the P tasks on CPUs with a given number of runnable tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PollSharing {
     /// Seconds in which P tasks ran.
     pub ran_s: f64,
-    /// The same times their speed.
+    /// The same seconds, multiplied by the speed of the tasks.
     pub work_s: f64,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Account {
     pub seconds: f64,
     /// Seconds in each state.
     pub states: States,
-    /// Polling by the number of runnable tasks of the CPU, from one task on.
+    /// Run time of P tasks; index n is for CPUs with n + 1 runnable tasks.
     pub sharing: Vec<PollSharing>,
     /// Time in which P tasks could run, summed over them.
     pub polling_s: f64,

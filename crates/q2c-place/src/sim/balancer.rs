@@ -64,8 +64,8 @@ fn pull(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance) -> u64 {
     moves
 }
 
-/// The whole machine at every occasion. Swaps have those of the cache's level: an exchange between
-/// cores is not worth more haste.
+/// Steals from the whole machine at every level. Swaps happen only at the cache level: an exchange
+/// between cores is not worth more haste.
 fn by_rules(queues: &mut SimRunQueues<'_>, cpu: CpuIndex, level: Distance, rules: Rules) -> u64 {
     let mut moves = 0;
     while let Some(taken) = decider(queues, rules).steal(cpu) {

@@ -1,18 +1,18 @@
 //! The Linux-like balancer: where tasks start and wake up, when CPUs balance, and what a balancer
 //! that is blind to polling moves.
 //!
-//! From the kernel's fair class (`kernel/sched/fair.c`, Linux 6.x): a new task goes to the idlest
-//! CPU of the idlest core; a task that wakes up goes to its old CPU where that is idle, else to an
-//! idle core or CPU that shares the cache; a CPU balances the levels of the machine (core, cache,
-//! all) at intervals of as many ms as the level has CPUs, 16 times less often while it is busy, and
-//! at once when it runs out of tasks.
+//! It follows the kernel's fair class (`kernel/sched/fair.c`, Linux 6.x). A new task goes to the
+//! idlest CPU of the idlest core. A task that wakes up goes to its old CPU if that is idle, else to
+//! an idle core or CPU that shares the cache. A CPU balances each level (core, cache, machine)
+//! every n ms, where n is the level's number of CPUs. While busy it balances 16 times less often;
+//! when it runs out of tasks, at once.
 
 use crate::map::{CpuIndex, Distance, SmtMap};
 use crate::rules::Tally;
 use q2c_model::stats::Rng;
 use std::cmp::Reverse;
 
-/// Between two ticks of the kernel's timer, seconds: CONFIG_HZ=250.
+/// Seconds between two ticks of the kernel's timer: CONFIG_HZ=250.
 pub(super) const TICK_S: f64 = 0.004;
 /// How much less often a busy CPU balances (`busy_factor`).
 const BUSY: f64 = 16.0;

@@ -16,16 +16,16 @@ const STEP_S: f64 = 1e-3;
 /// The window of the predictor, seconds.
 const WINDOW_S: f64 = 0.01;
 
-/// What came of a simulation.
+/// The outcome of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlaceSimOutcome {
-    /// Mean run time of the C tasks over that alone; `None` if one has no end or did not reach it.
+    /// Mean run time of the C tasks / run time alone; `None` if one has no end or did not reach it.
     pub c_slowdown: Option<f64>,
     /// Counts over time.
     pub account: Account,
 }
 
-/// `truth` is what the tasks do, `seen` what the predictor takes them for.
+/// The run queues: `truth` is what tasks do, `seen` what the predictor takes them for.
 #[derive(Clone, Debug)]
 pub(super) struct SimRunQueues<'a> {
     tasks: Vec<Running>,
@@ -79,7 +79,7 @@ impl SimRunQueues<'_> {
 }
 
 impl PlaceSim<'_> {
-    /// Until every C task with an end reached it, or time is over. Equal seeds give equal runs.
+    /// Runs until every C task with an end reached it, or time is over. Equal seeds, equal runs.
     pub(crate) fn run(&self, seed: u64) -> PlaceSimOutcome {
         let mut machine = PlaceSimMachine::new(self, seed);
         while !machine.is_done() {

@@ -46,7 +46,7 @@ impl Task {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Running {
     pub of: Task,
-    /// Its CPU; while it sleeps, the one that it had.
+    /// The task's CPU; while it sleeps, the CPU that it had.
     pub cpu: usize,
     /// When it wakes up; `None` while it can run.
     pub wakes_at_s: Option<f64>,

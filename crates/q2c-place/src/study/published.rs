@@ -11,7 +11,7 @@ pub(crate) const PROPOSED_OVER_FREE_PCT: f64 = 9.8;
 /// The published gain of the rules over the worst placement, percent: perlbench and x264.
 pub(crate) const PROPOSED_OVER_WORST_PCT: f64 = 21.75;
 
-/// Alone, seconds. The published programs run for minutes: first moves cost a smaller share.
+/// Work of a C task, seconds alone. Published programs run for minutes: first moves cost less.
 const WORK_S: f64 = 20.0;
 
 /// Bunch and scatter on two cores, to which the speeds are fitted; colocate and spread on one;

@@ -32,7 +32,7 @@ pub(super) enum FormulaExpr {
 }
 
 impl FormulaExpr {
-    /// `None` when a part that is needed has none; `if`, `&&` and `||` may not need all.
+    /// Returns `None` if a part that is needed has no value; `if`, `&&` and `||` may skip parts.
     pub(super) fn value(&self, of: &dyn Fn(Statistic) -> f64) -> Option<f64> {
         let value = match self {
             FormulaExpr::Number(number) => *number,
@@ -129,7 +129,7 @@ pub enum Statistic {
     Max,
     /// Observed time of the last completion.
     Last,
-    /// The observed time that this percentage of the times, 1 to 99, do not exceed.
+    /// The observed time that this percentage of the observed times, 1 to 99, do not exceed.
     Percentile(u8),
     /// Left mean deviation: how far times lie below the previous window's mean, averaged over all.
     Lmd,
@@ -156,7 +156,7 @@ impl Statistic {
         known.or_else(|| Some(Statistic::Percentile(percent(name)?)))
     }
 
-    /// Whether the statistic is a time; else it is a count.
+    /// True if the statistic is a time, false if it is a count.
     pub(crate) fn is_time(self) -> bool {
         !matches!(self, Statistic::Count | Statistic::Misses)
     }

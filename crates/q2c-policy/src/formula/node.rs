@@ -4,13 +4,13 @@ use super::Mistake;
 use super::expr::{FormulaExpr, FormulaOp, Statistic};
 use std::fmt;
 
-/// The kind of a value: every number has its unit, so that `mean - 4` is a mistake.
+/// The kind of a value. Every number has a unit, so that `mean - 4` is a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
     Truth,
-    /// The number 0, which is zero of any unit.
+    /// The number 0, which fits any unit.
     Zero,
-    /// A number with the unit nanoseconds to this power: 0 is a plain number, 1 a time.
+    /// A number in nanoseconds to this power: power 0 is a plain number, 1 a time.
     Power(i32),
 }
 
@@ -138,7 +138,7 @@ impl Node {
         })
     }
 
-    /// Of one of [`FUNCTIONS`].
+    /// The node of a call of one of [`FUNCTIONS`].
     pub(super) fn call(function: &str, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
         let count = given.len();
         let wrong = |expected| Mistake {
@@ -197,7 +197,7 @@ impl Node {
     }
 }
 
-/// Of values that are added, compared or chosen from, which are no comparisons.
+/// The common kind of values that are added, compared or chosen from; comparisons are refused.
 fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mistake> {
     let mut kind = None;
     for node in nodes {
@@ -208,11 +208,11 @@ fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mis
     Ok(kind.unwrap_or(ValueKind::Zero))
 }
 
-/// Of a window: count, misses, minimum, mean, maximum, last and left mean deviation, times in ns.
+/// A window's count, misses, minimum, mean, maximum, last and left mean deviation, times in ns.
 type SampleWindow = [f64; 7];
 
-/// The windows tried: times from those of a fast device to seconds, one I/O and many, few misses
-/// and many. A divisor that is zero in all of them is taken as zero in every window.
+/// Windows to try a divisor on: from fast devices to seconds, one I/O and many, few misses and
+/// many. A divisor that is zero in all of them counts as zero in every window.
 const SAMPLE_WINDOWS: [SampleWindow; 5] = [
     [1.0, 0.0, 9e3, 9e3, 9e3, 9e3, 0.0],
     [20_000.0, 19_990.0, 4e3, 5.1e3, 9e6, 6e3, 0.3e3],

@@ -1,5 +1,5 @@
 //! Reads a formula's text into a tree, with winnow's operator-precedence parser. One character
-//! tells what must follow: nothing is tried twice, and a mistake is reported where it is.
+//! decides what must follow, so nothing is tried twice and a mistake is reported at its place.
 
 use super::Mistake;
 use super::expr::{FormulaExpr, FormulaOp, NAMES, Statistic};
@@ -13,7 +13,7 @@ use winnow::token::{one_of, take_while};
 type FormulaInput<'i> = LocatingSlice<&'i str>;
 type Read<T> = Result<T, ErrMode<Mistake>>;
 
-/// The longest formula, bytes; with [`DEEPEST`] it bounds the stack.
+/// The longest formula, bytes. Together with [`DEEPEST`], in levels, it bounds the stack.
 const LONGEST: usize = 1000;
 const DEEPEST: usize = 32;
 
@@ -58,7 +58,7 @@ fn operation(input: &mut FormulaInput<'_>, depth: usize) -> Read<Node> {
         .parse_next(input)
 }
 
-/// The higher binding power binds tighter, equal ones bind from the left.
+/// A higher binding power binds tighter; equal powers bind from the left.
 fn operator<'i>(
     input: &mut FormulaInput<'i>,
 ) -> Read<Infix<FormulaInput<'i>, Node, ErrMode<Mistake>>> {
@@ -140,7 +140,7 @@ fn number(input: &mut FormulaInput<'_>, at: usize) -> Read<Node> {
             return Err(mistake(unit_at, error));
         }
     };
-    // A percentage is divided by 100, not multiplied by 0.01, which is no binary fraction.
+    // A percentage is divided by 100, because 0.01 has no exact binary form.
     let share = if unit == "%" { 100.0 } else { 1.0 };
     match text.parse::<f64>().map(|number| number * factor / share) {
         Ok(number) if number.is_finite() => Ok(Node::number(number, kind, at)),
@@ -205,7 +205,7 @@ fn describe_next(input: &str) -> String {
     }
 }
 
-/// winnow needs this for its own errors; the functions above report every mistake themselves.
+/// winnow needs this for its own errors; the functions above report all mistakes themselves.
 impl<'i> ParserError<FormulaInput<'i>> for Mistake {
     type Inner = Self;
 

@@ -1,4 +1,4 @@
-//! Where polling looks for completions.
+//! The means of polling: where it looks for completions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,13 +43,13 @@ const TEXTS: [(Means, &str); 9] = [
 ];
 
 impl Means {
-    /// Its text in results: `ring`, `iopoll`, ...
+    /// The text in results: `ring`, `iopoll`, ...
     pub fn text(self) -> &'static str {
         let entry = TEXTS.iter().find(|(means, _)| *means == self);
         entry.map_or("", |(_, text)| text)
     }
 
-    /// Whether the device itself is asked, in the kernel.
+    /// True if the kernel asks the device itself.
     pub fn asks_device(self) -> bool {
         !matches!(
             self,
@@ -57,7 +57,7 @@ impl Means {
         )
     }
 
-    /// Whether the kernel sleeps before it asks the device.
+    /// True if the kernel sleeps before it asks the device.
     pub fn sleeps(self) -> bool {
         matches!(self, Means::IoPollHybrid | Means::HelperIoPollHybrid)
     }

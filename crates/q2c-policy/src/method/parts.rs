@@ -1,5 +1,5 @@
-//! A method in results that hold its name and its rule in two fields, `method` and `policy`: for
-//! `#[serde(flatten, with = "q2c_policy::method::parts")]`.
+//! Serialises a method as two fields of a result, `method` (its name) and `policy` (its rule). Use
+//! it as `#[serde(flatten, with = "q2c_policy::method::parts")]`.
 
 use super::Method;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -14,7 +14,7 @@ struct MethodParts<'a> {
 /// Writes both fields.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Fails as the serializer does.
 pub fn serialize<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
     let parts = MethodParts {
         method: method.name().into(),
@@ -26,7 +26,7 @@ pub fn serialize<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok,
 /// Reads both fields.
 ///
 /// # Errors
-/// When they are missing, or are no method.
+/// Fails if a field is missing, or if the two are no method.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
     let MethodParts { method, policy } = MethodParts::deserialize(deserializer)?;
     let text = if policy.is_empty() {

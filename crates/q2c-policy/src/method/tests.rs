@@ -48,7 +48,7 @@ fn what_is_no_method_is_refused_with_a_hint() {
     assert!("sqpoll".parse::<LaneMethod>().is_err());
 }
 
-/// In a list, `period=10ms` belongs to the rule before it, and every method begins a new item.
+/// In a list, `period=10ms` belongs to the preceding rule, and every method begins a new item.
 #[test]
 fn a_part_of_a_list_begins_a_method_or_belongs_to_one() {
     assert!(TEXTS.iter().all(|text| Method::begins(text)));

@@ -1,15 +1,15 @@
 //! DPAS (FAST'26) switches between polling, PAS and interrupts, depending on how contended the CPU
 //! is.
 //!
-//! The switch counts in I/Os, see [`DpasMode`]. It looks at two things. One is whether PAS wanted a
-//! sleep below its shortest, a *timer failure*: the wake-up is late whatever the sleep, so the CPU
-//! is overloaded. The other is how many I/Os of the CPU are asleep at once, averaged over the
-//! submissions in whole tenths. That number is no depth of the device: a CPU that polls for one I/O
-//! cannot run the thread of another.
+//! Modes last for numbers of I/Os, see [`DpasMode`]. A switch depends on two figures. One is
+//! whether PAS wanted a sleep below its shortest, a *timer failure*: the wake-up is late whatever
+//! the sleep, so the CPU is overloaded. The other is how many I/Os of the CPU are asleep at once,
+//! averaged over the submissions in whole tenths. That is not the device's depth: a CPU that polls
+//! for one I/O cannot run the thread of another.
 //!
-//! The kernel counts a thread as asleep until it woke up. A rule learns of the completion instead.
+//! The kernel counts a thread as asleep until it has woken. A rule learns only of the completion.
 //! Between the two the thread polls and holds its CPU, so no other submission on that CPU can see
-//! the difference. The PAS inside has its published steps.
+//! the difference. The PAS inside uses its published steps.
 
 use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
@@ -66,19 +66,19 @@ fn form(spec: &PolicySpec) -> Form {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DpasMode {
-    /// It sleeps as PAS says. This is the first mode.
+    /// The rule sleeps as PAS says. This is the first mode.
     Pas,
     Poll,
-    /// It sleeps as PAS says, while overload is suspected.
+    /// The rule sleeps as PAS says, while overload is suspected.
     Overload,
-    /// It waits for interrupts.
+    /// The rule waits for interrupts.
     Interrupt,
 }
 
 #[derive(Clone, Copy)]
 struct DpasLimits {
     theta_tenths: u64,
-    /// The length of each mode, in the order of [`DpasMode`].
+    /// Number of I/Os in each mode, in the order of [`DpasMode`].
     ios: [u64; 4],
 }
 
@@ -88,6 +88,7 @@ struct ModeFigures {
     failures: u64,
 }
 
+/// Mean number asleep, in tenths, while one thread has the CPU alone.
 const ALONE: u64 = 10;
 
 impl DpasMode {
@@ -116,12 +117,12 @@ struct Dpas {
     pas: Pas,
     mode: DpasMode,
     ios: u64,
-    /// Of each I/O that slept: the number asleep at its submission, itself included.
+    /// Sum over the I/Os that slept of the number asleep at their submission, themselves included.
     depths: u64,
     asleep: u64,
 }
 
-/// The token of an I/O that did not sleep. The tokens of PAS begin with 1.
+/// The token of an I/O that did not sleep; tokens of PAS begin at 1.
 const AWAKE: Token = Token(0);
 
 impl Dpas {
@@ -176,7 +177,7 @@ impl Lane for Dpas {
     fn go_on_from(&mut self, learned: &[u64]) -> Option<()> {
         let mut numbers = Numbers(learned);
         self.mode = *DpasMode::ALL.get(numbers.up_to(3)? as usize)?;
-        // Modes last for up to 10^9 I/Os, and tenths of the depths are computed.
+        // Modes last for up to 10^9 I/Os, and depths are multiplied by ten.
         self.ios = numbers.up_to(1 << 32)?;
         self.depths = numbers.up_to(1 << 48)?;
         self.asleep = numbers.up_to(1 << 32)?;

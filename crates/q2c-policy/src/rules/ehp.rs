@@ -1,11 +1,11 @@
-//! EHP (Lee, Shin, Jeong, JSA 2022) sleeps the last window's shortest time less the measured cost
-//! of switching away and back, and uses interrupts where that cost is a small part of the time.
+//! EHP (Lee, Shin, Jeong, JSA 2022) sleeps the last window's shortest time minus the measured cost
+//! of switching away and back. If that cost is a small part of the time, it uses interrupts.
 //!
 //! The cost is `2 * ctx + isr`; the published constants, 1487 ns and 1076 ns, belong to one
 //! machine. If the shortest time is at least `benefit` times the cost, the bucket uses interrupts
-//! until the next window; if it is above the cost, it sleeps; below the cost it polls. Windows are
-//! per CPU. The kernel code sets the interrupt mode only for the CPU on which its timer runs; here
-//! each CPU has its own.
+//! until the next window. Otherwise it sleeps if the time is above the cost, and polls if not.
+//! Windows are per CPU. The kernel code sets the interrupt mode only for the CPU on which its timer
+//! runs; here each CPU has a mode of its own.
 
 use super::share::PERIOD_10_MS;
 use crate::form::Form;

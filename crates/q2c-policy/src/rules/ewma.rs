@@ -1,5 +1,5 @@
-//! Sleeps a share of an exponentially weighted mean. Every completion moves the mean by `weight`
-//! times the distance of its time from the mean.
+//! Sleeps a share of an exponentially weighted mean. Each completion moves the mean by `weight`
+//! times the difference between its time and the mean.
 //!
 //! TCP smooths its round trips in this way (RFC 6298; one eighth there and here). The rule needs no
 //! window, so it sleeps from the second I/O on and follows a change within some 1 / `weight` I/Os,
@@ -45,7 +45,7 @@ fn form(spec: &PolicySpec) -> Form {
 struct Ewma {
     ratio: f64,
     weight: f64,
-    /// Means, ns; `None` before the first completion, whose time is the first mean.
+    /// Mean of each bucket, ns; `None` before its first completion, whose time is the first mean.
     means: [Option<f64>; BUCKETS],
 }
 

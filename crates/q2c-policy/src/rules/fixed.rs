@@ -1,5 +1,5 @@
-//! Sleeps always the same time, as Linux' `io_poll_delay` with a positive number of microseconds:
-//! the base line that shows the worth of prediction and, with 1 us, the price of sleeping at all.
+//! Always sleeps the same time, as Linux does with a positive `io_poll_delay`. It is the baseline
+//! that shows the worth of prediction and, with 1 us, the price of sleeping at all.
 
 use crate::form::Form;
 use crate::registry::{Param, ParamKind, Scope, SleepRule};

@@ -3,8 +3,8 @@
 //!
 //! The published shares come from profiling one system, so they are parameters here, one for each
 //! of the kernel's size classes; the default is Linux' one half. The size from which interrupts are
-//! used is a parameter too. Only the paper's abstract was at hand: no published value is behind the
-//! defaults. An I/O that is left to interrupts is not counted, because its time contains the
+//! used is a parameter too. Only the paper's abstract was available, so no default is a published
+//! value. An I/O that is left to interrupts is not counted, because its time contains the
 //! interrupt's delay, which no poll would see.
 
 use super::share::{PERIOD, RATIO, Share};
@@ -42,7 +42,7 @@ pub(super) const RULE: SleepRule = SleepRule {
     form: |spec| Form::Window(rule(spec)),
 };
 
-/// The largest value of `interrupt`: 4 GiB, which no I/O reaches.
+/// The largest value of `interrupt`, bytes: 4 GiB, which no I/O reaches.
 const NEVER: f64 = 4_294_967_296.0;
 
 const fn class(name: &'static str) -> Param {
@@ -56,7 +56,7 @@ const fn class(name: &'static str) -> Param {
 fn rule(spec: &PolicySpec) -> WindowRule {
     let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
     let shares = classes.map(|name| Share::new(spec.value(name)));
-    // Two buckets, read and write, stand side by side for each size class.
+    // Buckets come in pairs, read and write, one pair for each size class.
     let rule = move |window: &BucketWindow<'_>| shares[window.bucket / 2].apply(window.mean());
     WindowRule {
         interrupts_from: Some(spec.integer("interrupt")),

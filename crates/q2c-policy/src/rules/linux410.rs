@@ -1,9 +1,9 @@
-//! Linux' adaptive hybrid polling in its first form, of 4.10 and 4.11: it sleeps half the mean of
+//! The first form of Linux' adaptive hybrid polling, of 4.10 and 4.11: it sleeps half the mean of
 //! the running window.
 //!
-//! Reads and writes are kept apart, sizes are not. Windows have 2^27 ns (134 ms) and are aligned to
-//! that. The mean is read while the window runs, so the first completion of a window already
-//! decides alone, and the last window's mean stays in use until then. The kernel adds up per
+//! Reads and writes are separate, sizes are not. Windows last 2^27 ns (134 ms) and begin at
+//! multiples of that. The mean is read while the window runs, so a window's first completion alone
+//! already sets the sleep; until then the last window's mean is used. The kernel adds up per
 //! hardware queue; NVMe has one for each CPU, so the state here is per CPU.
 
 use super::share::{PERIOD, RATIO, Share};
@@ -44,11 +44,11 @@ fn form(spec: &PolicySpec) -> Form {
 struct Linux410 {
     share: Share,
     period: u64,
-    /// Of reads and of writes.
+    /// The newest windows of reads and of writes.
     newest: [Newest; 2],
 }
 
-/// The newest window that has a sample; times in ns.
+/// The newest window that has a sample; `sum` and `end` are in ns.
 #[derive(Default)]
 struct Newest {
     samples: u64,

@@ -1,10 +1,10 @@
 //! Left mean deviation (Begunkov, linux-block, April 2019, never merged): the rule sleeps the mean
-//! less four left mean deviations, held back by the miss rate, and never less than half the mean.
+//! minus four left mean deviations, reduced by the miss rate, but at least half the mean.
 //!
-//! The deviation of a window is taken from the mean of the window before ([`BucketWindow::lmd`]). A
-//! miss whose observed time reaches that mean is not counted: there the timer was late, and the
-//! prediction not wrong. The constants are those of the patch: with a miss in fewer than 32 I/Os
-//! the rule falls back to half the mean, with one in fewer than 256 it takes a quarter off.
+//! The deviation of a window refers to the previous window's mean ([`BucketWindow::lmd`]). A miss
+//! whose observed time reaches that mean is not counted: the timer was late, the prediction was not
+//! wrong. The constants are those of the patch: with a miss in fewer than 32 I/Os the rule sleeps
+//! half the mean, with one in fewer than 256 it takes a quarter off.
 
 use super::share::PERIOD;
 use crate::PolicySpec;
@@ -33,9 +33,9 @@ pub(super) const RULE: SleepRule = SleepRule {
     form: |spec| Form::Window(rule(spec)),
 };
 
-/// Up to this log2 of the I/Os per miss, rounded down, the sleep is half the mean.
+/// If log2 of the I/Os per miss, rounded down, is at most this, the sleep is half the mean.
 const OFTEN: u32 = 4;
-/// Up to this log2 the sleep is a quarter shorter.
+/// If it is at most this, the sleep is a quarter shorter.
 const AT_TIMES: u32 = 7;
 
 fn rule(spec: &PolicySpec) -> WindowRule {

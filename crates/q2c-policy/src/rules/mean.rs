@@ -1,10 +1,10 @@
-//! Linux' adaptive hybrid polling, 4.12 to 6.3: it sleeps a share, there one half, of the last
+//! Linux' adaptive hybrid polling of 4.12 to 6.3: it sleeps a share, one half in Linux, of the last
 //! window's mean.
 //!
-//! The constants are a ratio of 50 % and a period of 100 ms (block/blk-mq.c). A patch of 2020 used
-//! 75 %, which is `mean:75%`. The mean contains the rule's own oversleep, so a slow window
-//! lengthens the sleeps of the next one. With wake-up delay d, once it has overslept, the rule
-//! oversleeps for ever when d / (1 - ratio) reaches the device's time.
+//! In Linux the ratio is 50 % and the period 100 ms (block/blk-mq.c). A patch of 2020 used 75 %,
+//! which is `mean:75%`. The mean contains the rule's own oversleep, so a slow window lengthens the
+//! next sleeps. Once it has overslept with a wake-up delay d, the rule oversleeps for ever if d /
+//! (1 - ratio) reaches the device's time.
 
 use super::share::{self, PERIOD, RATIO};
 use crate::form::WindowStatistic;

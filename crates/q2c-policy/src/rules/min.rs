@@ -1,9 +1,9 @@
 //! Sleeps a share of the last window's shortest time.
 //!
-//! The shortest time is less disturbed by other load than the mean, so it allows a higher ratio:
-//! published are 70 % and a period of 10 ms. At 100 % the rule runs away: as soon as every I/O of a
-//! window overslept, the shortest observed time is the sleep and the wake-up delay, and the sleep
-//! grows by that delay in every window.
+//! Other load disturbs the shortest time less than the mean, so it allows a higher ratio: 70 % and
+//! a period of 10 ms were published. At 100 % the rule runs away: once every I/O of a window has
+//! overslept, the shortest observed time is the sleep plus the wake-up delay, and the sleep grows
+//! by that delay in every window.
 
 use super::share::{self, PERIOD_10_MS, RATIO_OF_SHORT};
 use crate::form::WindowStatistic;

@@ -1,16 +1,16 @@
-//! PAS (FAST'26): every I/O's outcome, too early or too late, moves the sleep of its bucket. No
-//! time is measured, so oversleep cannot inflate the estimate.
+//! PAS (FAST'26): every I/O's outcome, early or late, changes the sleep of its bucket. No time is
+//! measured, so oversleep cannot inflate the estimate.
 //!
-//! The sleep is multiplied by a step. Two outcomes in the same direction add to the step (`up`) or
-//! take from it (`down`); a change of direction starts it anew at `1 + up` or `1 - down`. The rule
-//! starts from the pair (late, early) and 0.1 us, and the first submission applies that pair. In
-//! the adaptive mode the sensitivity itself moves: it grows by 5 % with two equal outcomes, up to
-//! the full `up` and `down`, and shrinks by 10 % with a change, down to a tenth of them. The
-//! published constants are up = 0.01, down = 0.1, so up lies in [0.001, 0.01]. The ratio of the two
-//! holds the miss rate near 20 % on any device.
+//! The sleep is multiplied by a step. Two equal outcomes in a row add to the step (`up`) or take
+//! from it (`down`); a different outcome restarts it at `1 + up` or `1 - down`. The rule starts
+//! from the pair (late, early) and 0.1 us, and the first submission applies that pair. In the
+//! adaptive mode the sensitivity changes too: it grows by 5 % with two equal outcomes, up to the
+//! full `up` and `down`, and shrinks by 10 % with a change, down to a tenth of them. The published
+//! constants are up = 0.01, down = 0.1, so up lies in [0.001, 0.01]. Their ratio holds the miss
+//! rate near 20 % on any device.
 //!
-//! With several I/Os in flight only the first completion after a sleep was chosen gives an outcome,
-//! and only the first submission after that changes the sleep; all other I/Os use it unchanged.
+//! With several I/Os in flight, only the first completion after a new sleep gives an outcome, and
+//! only the first submission after that changes the sleep; all other I/Os use it unchanged.
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -61,7 +61,7 @@ pub(super) const RULE: SleepRule = SleepRule {
 pub(crate) struct Pas {
     sensitivity: Sensitivity,
     buckets: [BucketSleep; BUCKETS],
-    /// Sleeps held at [`SHORTEST`] since `dpas` looked: the timer is late, not the device fast.
+    /// How often a sleep was held at [`SHORTEST`] since `dpas` last looked: the timer is late then.
     pub(super) failures: u64,
 }
 
@@ -69,9 +69,9 @@ pub(crate) struct Pas {
 struct BucketSleep {
     duration: Duration,
     generation: u64,
-    /// None of the generation's I/Os has completed.
+    /// True while none of the generation's I/Os has completed.
     awaits: bool,
-    /// The outcome that the next decision learns.
+    /// The outcome from which the next decision learns.
     late: bool,
 }
 
@@ -140,13 +140,13 @@ impl Lane for Pas {
 /// The sleep with which a bucket starts, and the shortest sleep, ns.
 pub const SHORTEST: f64 = 100.0;
 /// A step at or below this counts as used up. Ten steps of 0.1 down from 1 end at 1e-16 in binary,
-/// and at 0 in the kernel's decimals.
+/// but at 0 in the kernel's decimals.
 pub const NOTHING: f64 = 1e-9;
 /// The factor by which the sensitivity grows with two equal outcomes.
 pub const HEAT_UP: f64 = 1.05;
-/// The factor by which it shrinks when the outcome changes.
+/// The factor by which the sensitivity shrinks when the outcome changes.
 pub const COOL_DOWN: f64 = 0.9;
-/// The least sensitivity, as a part of the full one.
+/// The least sensitivity, as a share of the full one.
 pub const COOLEST: f64 = 0.1;
 
 /// The parameters of `pas`.
@@ -170,9 +170,9 @@ impl Sensitivity {
 
 struct Duration {
     ns: f64,
-    /// The factor by which the last outcome moved the sleep; an equal one changes it further.
+    /// The factor by which the last outcome changed the sleep; an equal outcome changes it further.
     step: f64,
-    /// The present sensitivity as a part of the full one: up and down keep their ratio.
+    /// The present share of the full sensitivity; it scales up and down alike.
     heat: f64,
     late: bool,
 }
@@ -189,7 +189,7 @@ impl Default for Duration {
 }
 
 impl Duration {
-    /// False when the outcome asks for less than [`SHORTEST`], at which the sleep is then held.
+    /// Changes the sleep. Returns false if it had to be held at [`SHORTEST`].
     fn learn(&mut self, late: bool, sensitivity: &Sensitivity) -> bool {
         let change = if late {
             -sensitivity.down
@@ -256,7 +256,7 @@ mod tests {
     }
 
     /// The ninth late outcome after a change leaves a step of 1 - 9 * 0.1 = 0.1, the tenth leaves
-    /// nothing: the step becomes 1 again.
+    /// 0: the step becomes 1 again.
     #[test]
     fn ten_late_outcomes_use_the_step_up() {
         let mut duration = Duration {

@@ -1,14 +1,14 @@
 //! Quantile tracker: the user sets a miss rate, and each I/O's outcome moves the sleep towards the
-//! one that has this rate.
+//! sleep with this rate.
 //!
-//! The sleep is multiplied by `exp(gain * (miss - m))`, m being 1 for a late I/O and 0 for an early
-//! one. On average it stands still only when the share of late I/Os is `miss`. It is then a
-//! quantile of the time that the device leaves after the wake-up delay, found without measuring any
-//! time. If a microsecond of polling and a microsecond of lateness each have a price, the best such
-//! quantile is poll / (poll + late).
+//! The sleep is multiplied by `exp(gain * (miss - m))`, where m is 1 for a late I/O and 0 for an
+//! early one. On average it stays the same only if the share of late I/Os is `miss`. It is then a
+//! quantile of the device time minus the wake-up delay, found without measuring any time. If a
+//! microsecond of polling and a microsecond of lateness each have a price, the best quantile is
+//! poll / (poll + late).
 //!
-//! Until a bucket's first miss the sleep grows by [`START`] with every I/O instead: at a miss rate
-//! of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
+//! Until a bucket's first miss the sleep grows by the factor [`START`] with every I/O: with a miss
+//! rate of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -43,7 +43,9 @@ pub(super) const RULE: SleepRule = SleepRule {
     form,
 };
 
+/// The sleep with which a bucket starts, and the shortest sleep, ns.
 const SHORTEST: f64 = 100.0;
+/// Factor by which the sleep grows with each I/O until the bucket's first miss.
 const START: f64 = 1.1;
 
 fn form(spec: &PolicySpec) -> Form {

@@ -1,6 +1,6 @@
 //! Sleeps a share of a quantile of the last window's times.
 //!
-//! The rule lies between `mean` and `min`: a low quantile is as undisturbed by other load as the
+//! The rule lies between `mean` and `min`: other load disturbs a low quantile as little as the
 //! shortest time, but a few fast I/Os (hits in the device's cache) do not set the sleep of all.
 //! Quantiles are nearest ranks in bins, off by 0.8 % at most ([`BucketWindow::quantile`]).
 

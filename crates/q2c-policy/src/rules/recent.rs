@@ -1,8 +1,7 @@
-//! The rule that the user writes over the last I/Os: a [`Formula`](crate::Formula) over the times
-//! of the last 8 I/Os, or of another number, however long these took. It is worked out anew after
-//! every I/O.
+//! A rule that the user writes: a [`Formula`](crate::Formula) over the times of the last I/Os, 8 by
+//! default, however long these took. It is calculated again after every I/O.
 //!
-//! The rule `rule` takes the same formulas over a window of time, once at its end.
+//! The rule `rule` uses the same formulas over a window of time, once at its end.
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -61,7 +60,7 @@ struct Recent {
 
 struct LastIos {
     ios: usize,
-    /// Times, ns, and misses, newest last: the window, and as many I/Os before it for `lmd`.
+    /// Times, ns, and misses, newest last: the window, and before it as many older I/Os for `lmd`.
     seen: VecDeque<(u64, bool)>,
     sorted: Vec<u64>,
     sleep: Nanos,
@@ -100,7 +99,7 @@ impl LastIos {
         time as f64
     }
 
-    /// How far times lie below the mean of as many before them; 0 without as many.
+    /// How far times lie on average below the mean of the `ios` before them, ns; 0 with too few.
     fn lmd(&self) -> u64 {
         if self.seen.len() < 2 * self.ios {
             return 0;
@@ -184,7 +183,7 @@ mod tests {
         sleeps
     }
 
-    /// Half of the smallest of the last three times: 10 leaves with the fourth I/O.
+    /// Half of the smallest of the last three times; with the fourth I/O, 10 leaves the window.
     #[test]
     fn half_of_the_smallest_of_the_last_three() {
         let got = sleeps("recent:ios=3,0.5 * min", &[10, 20, 30, 40, 8, 60]);

@@ -1,4 +1,4 @@
-//! The rule that the user writes: a [`Formula`](crate::Formula) over the last window's statistics.
+//! A rule that the user writes: a [`Formula`](crate::Formula) over the last window's statistics.
 
 use super::share::PERIOD_10_MS;
 use crate::form::Form;

@@ -1,4 +1,4 @@
-//! A share of a time, and the parameters and functions that the rules built on it have in common.
+//! A share of a time, and the parameters and functions that rules based on it have in common.
 
 use crate::PolicySpec;
 use crate::form::{Form, WindowForm, WindowStatistic};
@@ -21,13 +21,13 @@ pub(crate) const PERIOD: Param = Param::new(
     1e3..=3_600e9,
 );
 
-/// [`RATIO`] of the rules on a short time, which other load disturbs less than the mean.
+/// [`RATIO`] for rules based on a short time, which other load disturbs less than the mean.
 pub(super) const RATIO_OF_SHORT: Param = Param {
     default: Some(0.7),
     ..RATIO
 };
 
-/// [`PERIOD`] with the default of 10 ms, as it was published for the shortest time.
+/// [`PERIOD`] with a default of 10 ms, which was published for rules on the shortest time.
 pub(super) const PERIOD_10_MS: Param = Param {
     default: Some(10e6),
     ..PERIOD
@@ -41,12 +41,13 @@ pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> Form {
     })
 }
 
-/// A ratio in parts per billion: exact for every percentage that a person types.
+/// A ratio in parts per billion, which is exact for every percentage that a person types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share(pub(crate) u64);
 
+/// The share of 100 %, in parts per billion.
 const ONE: u64 = 1_000_000_000;
-/// A time below this one, 8.6 s in ns, times [`ONE`] fits into 64 bits.
+/// Times below this, ns (8.6 s), can be multiplied by [`ONE`] within 64 bits.
 const SHORT: u64 = 1 << 33;
 
 impl Share {
@@ -54,7 +55,7 @@ impl Share {
         Share((fraction * ONE as f64).round() as u64)
     }
 
-    /// This share of `time`, halves rounded up. For one half it is Linux' `(time + 1) / 2`.
+    /// This share of `time`, halves rounded up. For one half it equals Linux' `(time + 1) / 2`.
     #[inline]
     pub(crate) fn apply(self, time: Nanos) -> Nanos {
         if time.0 < SHORT {

@@ -1,17 +1,17 @@
 //! The rule of the kernel's `IORING_SETUP_HYBRID_IOPOLL`, Linux 6.13 and later (io_uring/rw.c).
 //!
 //! The state is one number per ring, here per lane, for all devices, sizes and directions: the
-//! shortest run time ever seen. Run time is the time from issue to completion less the sleep that
-//! was asked for. Half of the shortest one is slept. It is infinite at first (no sleep) and never
-//! rises. On a device of constant time L it becomes L, then, since the sleep is subtracted, L / 2:
-//! the steady sleep is L / 4.
+//! shortest run time ever seen. Run time is the time from issue to completion minus the sleep
+//! asked. The rule sleeps half of the shortest one, which is infinite at first (no sleep) and never
+//! rises. On a device of constant time L it becomes L; then, since the sleep is subtracted, L / 2.
+//! So the steady sleep is L / 4.
 //!
-//! This differs from the kernel in one point: there the number is updated after *every* poll call,
-//! finished or not, so a call that returns before the completion lowers it to the time that had
-//! passed. How often an application enters the ring is no property of the rule and cannot be seen
-//! here, so the update is made once, at the completion. That equals the kernel for an application
-//! that waits for its completions (each request is found by the call that slept for it), and is an
-//! upper bound of the sleep for one that enters without waiting.
+//! This differs from the kernel in one point. The kernel updates the number after *every* poll
+//! call, finished or not, so a call that returns before the completion lowers it to the time
+//! passed. A rule cannot see how often an application enters the ring, so the update is made once,
+//! at the completion. That equals the kernel for an application that waits for its completions
+//! (each request is found by the call that slept for it). For one that enters without waiting, it
+//! is an upper bound of the sleep.
 
 use crate::form::Form;
 use crate::registry::{Scope, SleepRule};
@@ -29,6 +29,7 @@ pub(super) const RULE: SleepRule = SleepRule {
     form: |_| Form::opaque(|| Uring { shortest: INFINITE }),
 };
 
+/// The shortest run time while none is known: the rule does not sleep.
 const INFINITE: u64 = u64::MAX;
 
 struct Uring {

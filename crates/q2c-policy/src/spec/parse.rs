@@ -50,8 +50,8 @@ fn linux(text: &str, params: &str) -> Result<PolicySpec, SpecError> {
     Err(SpecError::new(text, offset, reason))
 }
 
-/// The parameters before the formula, and the text from the comma before it on; `None` without a
-/// formula.
+/// Splits off the formula: returns the parameters before it, and the rest from the comma on.
+/// Returns `None` without a formula.
 pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
     let takes = last.kind == ParamKind::Formula && !params.trim().is_empty();
@@ -61,8 +61,8 @@ pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str,
     Some((before, &params[before.len()..]))
 }
 
-/// The formula begins at the first part that is no `name=value`, or at the value of `own`; it comes
-/// with its byte offset.
+/// Finds the formula, which begins at the first part that is not `name=value`, or at the value of
+/// the parameter `own`. Returns the parameters before it, and its byte offset and text.
 fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a str)>) {
     let mut offset = 0;
     for part in params.split(',') {

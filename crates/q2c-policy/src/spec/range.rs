@@ -1,16 +1,16 @@
 //! Families: many configurations in one text, such as `mean:ratio=5%..95%/5%,period=1ms|2ms|5ms`.
 //!
-//! Any value in a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric
-//! one `A..B*FACTOR`; both ends are included. Every combination is one configuration, and the last
-//! parameter changes fastest. A formula without parentheses may be a list of formulas; a formula
-//! with parentheses stays as it is, behind a family of the other parameters.
+//! A value in a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric one
+//! `A..B*FACTOR`; both ends are included. Every combination is one configuration; the last
+//! parameter changes fastest. A formula without parentheses may be a list of formulas. One with
+//! parentheses is taken as it is, after a family of the other parameters.
 
 use super::PolicySpec;
 use super::SpecError;
 use super::parse;
 use thiserror::Error;
 
-/// A text that is no family, or a family that cannot be spelled out.
+/// A text that is no family, or a family with an invalid configuration.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct FamilyError(String);
@@ -21,17 +21,17 @@ impl From<SpecError> for FamilyError {
     }
 }
 
-/// The largest number of configurations in a family: a result takes about a KiB for each.
+/// The largest number of configurations in a family. A result needs about 1 KiB for each.
 pub const MOST_CONFIGURATIONS: u64 = 4_000_000;
 
-/// A family whose configurations are built when they are asked for.
+/// A family whose configurations are built on demand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     head: String,
     parts: Vec<Alternatives>,
 }
 
-/// A range is not spelled out: a short text may have any number of steps.
+/// The values of one parameter. A range is not expanded, because a short text may have many steps.
 #[derive(Clone, Debug, PartialEq)]
 enum Alternatives {
     Listed(Vec<String>),
@@ -75,11 +75,11 @@ impl Steps {
 }
 
 impl Family {
-    /// Reads a family; a plain policy is a family of one. The first configuration is checked at
-    /// once, the others when they are spelled out.
+    /// Reads a family; a plain policy is a family of one. Only the first configuration is checked
+    /// here, the others when they are built.
     ///
     /// # Errors
-    /// When a range cannot be understood, the configurations are too many, or the first one is no
+    /// Fails if a range is invalid, there are too many configurations, or the first one is no
     /// policy.
     pub fn parse(text: &str) -> Result<Self, FamilyError> {
         let (head, parts) = match text.split_once(':') {
@@ -114,7 +114,7 @@ impl Family {
     /// Builds all configurations.
     ///
     /// # Errors
-    /// When one of them is no policy, because a value is out of its bounds.
+    /// Fails if a configuration is no policy, for instance because a value is out of its range.
     pub fn spell_out(&self) -> Result<Vec<PolicySpec>, FamilyError> {
         (0..self.count()).map(|n| self.nth(n)).collect()
     }
@@ -122,7 +122,7 @@ impl Family {
     /// Builds at most `most` of the configurations, spread evenly over the family.
     ///
     /// # Errors
-    /// The errors of [`Family::spell_out`].
+    /// Fails as [`Family::spell_out`] does.
     pub fn sample(&self, most: u64) -> Result<Vec<PolicySpec>, FamilyError> {
         let count = self.count();
         let kept = count.min(most);
@@ -192,7 +192,7 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
     let (mut step, step_unit) = number(step)?;
     let alike = unit == to_unit && (geometric && step_unit.is_empty() || step_unit == unit);
     if !alike {
-        // Different units of time, as in `1us..200ms*2`, are all turned into nanoseconds.
+        // Different units of time, as in `1us..200ms*2`, are all converted to nanoseconds.
         let different = "its ends and step have different units";
         let ns = |unit| nanoseconds(unit).ok_or(different);
         (from, to) = (from * ns(unit)?, to * ns(to_unit)?);
@@ -217,7 +217,7 @@ fn range(from: &str, rest: &str) -> Result<Steps, &'static str> {
         step,
         geometric,
         unit: unit.to_owned(),
-        // The end counts as reached when only rounding keeps the last step from it.
+        // The end is included even if rounding keeps the last step a little below it.
         last: (steps + 1e-9).floor() as u64,
     })
 }

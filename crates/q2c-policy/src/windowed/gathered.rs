@@ -1,5 +1,5 @@
-//! The statistics of a window that a rule sees, and the samples of one bucket's open window, for an
-//! engine that keeps windows on one thread.
+//! The statistics of a window as a rule sees them; and the samples of one bucket's open window, for
+//! an engine that keeps windows on one thread.
 
 use super::Gather;
 use super::times::Times;
@@ -16,7 +16,7 @@ pub struct WindowTotals<T = u64> {
     pub sum: T,
     /// Number of misses among the completions.
     pub misses: T,
-    /// Sum of the distances by which times lie below the mean of the window before, ns.
+    /// Sum of the amounts by which times lie below the previous window's mean, ns.
     pub shortfall: T,
     /// Number of misses among the times below that mean.
     pub misses_below: T,
@@ -29,7 +29,7 @@ each_field! { WindowTotals, samples, sum, misses, shortfall, misses_below }
 pub struct Gathered {
     /// Counts and sums; 0 completions at first.
     pub totals: WindowTotals,
-    /// When the newest completion came, and its observed time.
+    /// Time of the newest completion on the caller's clock, and its observed time.
     pub last: (u64, u64),
     /// Shortest observed time.
     pub min: u64,
@@ -68,7 +68,7 @@ impl Gathered {
         self.add_to_bins(outcome.observed);
     }
 
-    /// Adds a time to the bins alone, for an engine that counts the rest by itself.
+    /// Adds a time to the bins only, for an engine that counts the rest itself.
     #[inline]
     pub fn add_to_bins(&mut self, observed: Nanos) {
         if let Some(times) = &mut self.times {
@@ -76,12 +76,12 @@ impl Gathered {
         }
     }
 
-    /// Whether the window gathers times in bins.
+    /// True if the window gathers times in bins.
     pub fn has_bins(&self) -> bool {
         self.times.is_some()
     }
 
-    /// The window as a rule sees it. It has to have a completion.
+    /// The window as a rule sees it. The window must have a completion.
     pub fn window(&self, bucket: usize, mean_before: Nanos) -> BucketWindow<'_> {
         BucketWindow {
             bucket,
@@ -114,7 +114,7 @@ impl Gathered {
         numbers
     }
 
-    /// The window of a rule that gathers `gather`, if completions can give these numbers.
+    /// Restores a window that gathers `gather`; `None` if completions cannot give these numbers.
     pub fn from_numbers(gather: Gather, numbers: &[u64]) -> Option<Self> {
         let mut numbers = Numbers(numbers);
         let mut read = Gathered {
@@ -140,7 +140,7 @@ impl Gathered {
         (extremes && counted).then_some(read)
     }
 
-    /// Begins the next window.
+    /// Empties the window for the next one.
     pub fn clear(&mut self) {
         let mut times = self.times.take();
         if let Some(times) = &mut times {
@@ -156,40 +156,40 @@ impl Gathered {
 pub struct BucketWindow<'a> {
     /// The bucket, as [`bucket_of`](crate::bucket_of) numbers it.
     pub bucket: usize,
-    /// Counts and sums, of 1 completion at least; the mean is [`BucketWindow::mean_before`].
+    /// Counts and sums over at least 1 completion; they refer to [`BucketWindow::mean_before`].
     pub totals: WindowTotals,
     /// Shortest observed time.
     pub min: Nanos,
     /// Longest observed time.
     pub max: Nanos,
-    /// The observed time of the completion seen last.
+    /// The observed time of the last completion seen.
     pub last: Nanos,
-    /// The mean of the bucket's window before; 0 in the bucket's first window.
+    /// The mean of the bucket's previous window; 0 in the bucket's first window.
     pub mean_before: Nanos,
     pub(super) times: Option<&'a Times>,
 }
 
 impl BucketWindow<'_> {
-    /// Mean observed time, rounded down as the kernel's is.
+    /// Mean observed time, rounded down as in the kernel.
     pub fn mean(&self) -> Nanos {
         Nanos(self.totals.sum / self.totals.samples)
     }
 
-    /// Left mean deviation: how far times lie below the mean of the window before, averaged over
-    /// all, rounded down (Begunkov, linux-block, April 2019); 0 in the first window.
+    /// Left mean deviation: how far times lie below the previous window's mean, averaged over all
+    /// times, rounded down (Begunkov, linux-block, April 2019); 0 in the first window.
     pub(crate) fn lmd(&self) -> Nanos {
         Nanos(self.totals.shortfall / self.totals.samples)
     }
 
-    /// The smallest time that at least `share` (0 to 1) of the samples do not exceed, by nearest
-    /// rank, off by 0.8 % at most. Panics without [`Gather::Quantiles`](super::Gather).
+    /// The smallest time that at least `share` (0 to 1) of the samples do not exceed: nearest rank,
+    /// off by 0.8 % at most. Panics without [`Gather::Quantiles`](super::Gather).
     pub(crate) fn quantile(&self, share: f64) -> Nanos {
         let times = self
             .times
             .expect("a rule that asks for quantiles is built to gather them");
         let time = times.quantile((share.clamp(0.0, 1.0) * 1e9).round() as u64);
-        // There is no time when all samples raced with the last merge, which took their times
-        // already.
+        // There is no time if all samples raced with the last merge, which had already taken their
+        // times.
         time.unwrap_or(self.mean()).clamp(self.min, self.max)
     }
 }

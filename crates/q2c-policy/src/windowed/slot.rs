@@ -1,5 +1,5 @@
-//! The samples of lanes. Only the lane itself writes its own; the lane that closes a window reads
-//! and merges those that all lanes gathered since the last merge.
+//! The samples of lanes. Only the lane itself writes to its slot. The lane that closes a window
+//! reads and merges what all lanes have gathered since the last merge.
 
 use super::times::{TimeBins, Times};
 use super::{BucketWindow, CLOSING, Gather, WindowTotals};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// Tries of a reader while the writer is active; the samples of a writer that lost its CPU then are
-/// left for the next window.
+/// Number of tries of a reader while the writer is active. If the writer lost its CPU, its samples
+/// are left for the next window.
 const TRIES: u32 = 100;
 
-/// Totals of one lane, never reset, wrapping. A sequence lock: `version` is odd while the writer is
-/// active. Aligned so that two lanes share no pair of cache lines.
+/// Totals of one lane; they are never reset and wrap. This is a sequence lock: `version` is odd
+/// while the writer is active. The alignment keeps two lanes from sharing a pair of cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct LaneSlot {
@@ -45,7 +45,7 @@ pub(super) struct SlotSample {
 pub(super) struct SlotReading {
     pub(super) totals: WindowTotals,
     pub(super) last: (u64, u64),
-    /// Shortest and longest time of the window asked for, ns; `None` when the slot has none of it.
+    /// Shortest and longest time of the requested window, ns; `None` without a sample of it.
     pub(super) extremes: Option<(u64, u64)>,
 }
 
@@ -59,14 +59,14 @@ impl LaneSlot {
         }
     }
 
-    /// Only the lane that owns the slot may call it.
+    /// Adds a sample. Only the lane that owns the slot may call it.
     #[inline]
     pub(super) fn add(&self, bucket: usize, end: u64, sample: SlotSample) {
-        // Plain stores do for a single writer; a locked addition costs five times as much.
+        // Plain stores suffice for a single writer; a locked addition costs five times as much.
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
-        // During a merge the next end is not known: extremes stay with the old window.
+        // During a merge the next end is unknown: extremes stay with the old window.
         if end != CLOSING && end != self.window.load(Relaxed) {
             self.forget_extremes(end);
         }
@@ -100,7 +100,7 @@ impl LaneSlot {
         self.used.load(Relaxed) & (1 << bucket) != 0
     }
 
-    /// `None` when the writer was active in all of the tries.
+    /// Reads a bucket's totals; `None` if the writer was active in all tries.
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<SlotReading> {
         (0..TRIES).find_map(|_| {
             let before = self.version.load(Acquire);
@@ -157,11 +157,11 @@ fn raise(total: &AtomicU64, by: u64) {
     total.store(total.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
-/// The slots of a device's lanes, each with the totals already merged. Only one lane merges at a
-/// time; its claim orders it after the writes of the last merging lane.
+/// The slots of a device's lanes, each with its totals merged so far. Only one lane merges at a
+/// time; its claim orders it after the writes of the previous merging lane.
 pub(super) struct SlotMerger {
     lanes: Box<[MergedSlot]>,
-    /// Per bucket, the times of all lanes already merged; empty when times are not gathered.
+    /// The times of all lanes merged so far, per bucket; empty if times are not gathered.
     times_done: Box<[TimeBins]>,
 }
 
@@ -173,7 +173,7 @@ struct MergedSlot {
 #[derive(Default)]
 struct NewSamples {
     totals: WindowTotals,
-    /// Shortest and longest time, ns; `None` when no slot has them.
+    /// Shortest and longest time, ns; `None` if no slot knows them.
     extremes: Option<(u64, u64)>,
     last: (u64, u64),
 }
@@ -192,8 +192,8 @@ impl SlotMerger {
         }
     }
 
-    /// Calls `each` for every bucket with new samples. `means` has the means of the window before,
-    /// on return those of this one.
+    /// Calls `each` for every bucket with new samples. `means` holds the previous window's means,
+    /// and those of this window on return.
     pub(super) fn windows(
         &self,
         end: u64,
@@ -251,8 +251,8 @@ impl NewSamples {
         mean_before: Nanos,
         times: Option<&'a Times>,
     ) -> BucketWindow<'a> {
-        // The extremes of samples that raced with the last merge are not known. The mean bounds
-        // them: the shortest time is not above it, the longest not below.
+        // The extremes of samples that raced with the last merge are unknown. The mean bounds them:
+        // the shortest time is at most the mean, the longest at least.
         let mean = self.totals.sum / self.totals.samples;
         let (min, max) = self.extremes.unwrap_or((mean, mean));
         BucketWindow {

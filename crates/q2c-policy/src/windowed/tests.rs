@@ -32,7 +32,7 @@ fn without_times(window: &BucketWindow<'_>) -> BucketWindow<'static> {
     }
 }
 
-/// Number of samples, sum, misses, shortest and longest time.
+/// Number of samples, their sum, misses, shortest and longest time.
 fn basics(w: &BucketWindow<'_>) -> [u64; 5] {
     [
         w.totals.samples,
@@ -65,8 +65,8 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
     done(lane, Io::READ_4K, 301, true, 1_499);
     assert_eq!(asked(lane, Io::READ_4K, 1_499), Decision::Poll, "open");
     assert_eq!(asked(lane, Io::READ_4K, 1_500), sleep(200));
-    // The lane is idle until 9 000: the next window lasts to 10 000, and the completion that ends
-    // it opens its own.
+    // The lane is idle until 9,000. The next window then lasts to 10,000, and the completion that
+    // ends it opens another one.
     done(lane, Io::READ_4K, 10, false, 9_000);
     assert_eq!(asked(lane, Io::READ_4K, 9_999), Decision::Sleep(Nanos(200)));
     done(lane, Io::READ_4K, 90, false, 10_000);
@@ -77,8 +77,8 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
 }
 
 /// Worked out by hand. The first window has 100 and 300, mean 200. The second has 150 (missed), 240
-/// (missed), 190 and 199: those below 200 fall short by 50 + 10 + 1, which over four samples is
-/// 15.25. The miss of 240 does not count as one below the mean.
+/// (missed), 190 and 199. Those below 200 fall short by 50 + 10 + 1, over four samples 15.25. The
+/// miss of 240 does not count as a miss below the mean.
 #[test]
 fn a_window_is_compared_with_the_mean_before() {
     let (windows, mut lanes) = noting(2);
@@ -124,8 +124,8 @@ fn a_rule_may_answer_interrupts_or_polling() {
     assert_eq!(answers, [sleep(150), Decision::Interrupt, Decision::Poll]);
 }
 
-/// Times of 10 to 1000 ns in two lanes. The shortest 5 % are up to 50 ns, exactly, as every bin
-/// below 64 ns holds one time.
+/// Times of 10 to 1000 ns in two lanes. The shortest 5 % are up to 50 ns; this is exact, because
+/// every bin below 64 ns holds one time.
 #[test]
 fn quantiles_are_of_all_lanes_and_of_one_window() {
     let rule = |window: &BucketWindow<'_>| window.quantile(0.05);
@@ -169,11 +169,11 @@ fn a_sleep_is_bounded() {
 
 const LANES: u64 = 4;
 const EACH: u64 = 100_000;
-/// The clock's step per completion, ns: a window is over after five completions.
+/// The clock's step per completion, ns: after five completions a window is over.
 const STEP: u64 = PERIOD.0 / 5;
 
-/// Runs threads that share a device and start at once, and returns all windows. Completion `i` of
-/// each lane gives `sample(i)`; two more, of 1 ns and missed, flush the last windows.
+/// Runs threads that share a device and start together, and returns all windows. Completion `i` of
+/// each lane is `sample(i)`; two more, of 1 ns and missed, flush the last windows.
 fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<BucketWindow<'static>> {
     let (windows, lanes) = noting(LANES as usize);
     let clock = AtomicU64::new(1);
@@ -221,8 +221,8 @@ fn no_sample_is_lost_or_counted_twice_between_threads() {
     assert!(windows.iter().all(sane));
 }
 
-/// All samples are equal. A window that saw a part of a sample would show it, because count, sum
-/// and misses would no longer fit together.
+/// All samples are equal. A window that saw part of a sample would show it, because its count, sum
+/// and misses would not fit together.
 #[test]
 fn no_sample_is_torn_between_threads() {
     for w in windows_of_threads(|_| (1, true)) {

@@ -1,20 +1,20 @@
-//! Counts of observed times in bins of a fixed relative width. A window's quantiles are calculated
-//! from them.
+//! Counts of observed times in bins of a fixed relative width, from which a window's quantiles are
+//! calculated.
 //!
-//! Bins are linear below 64 ns, then 64 to every doubling, so none is wider than 1/64 of the times
-//! in it. A quantile is the middle of its bin, so it is off by 0.8 % at most, and never lies
-//! outside the window's shortest and longest time. Times from 17 s on share the last bin; no sleep
-//! is that long.
+//! Bins are linear below 64 ns, then 64 to every doubling, so none is wider than 1/64 of its times.
+//! A quantile is the middle of its bin, so it is off by 0.8 % at most; it never lies outside the
+//! window's shortest and longest time. Times of 17 s and more share the last bin; no sleep is that
+//! long.
 
 use crate::learned::Numbers;
 use q2c_model::Nanos;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Number of bins in a doubling, as a power of 2.
+/// Base-2 logarithm of the number of bins in a doubling: 64 bins.
 const FINE: u32 = 6;
 const GROUP: usize = 1 << FINE;
-/// Number of groups. The last doubling begins at 2^33 ns.
+/// Number of groups of bins. The last doubling begins at 2^33 ns.
 const GROUPS: usize = 34 - FINE as usize + 1;
 const BINS: usize = GROUPS * GROUP;
 
@@ -40,7 +40,7 @@ fn middle_of(bin: usize) -> u64 {
     }
 }
 
-/// The times of one bucket and lane since it was made; only it writes, and counts wrap.
+/// Counts of one bucket's times in one lane since its start. Only that lane writes; counts wrap.
 pub(super) struct TimeBins {
     groups: AtomicU64,
     bins: [AtomicU32; BINS],
@@ -103,14 +103,14 @@ impl Times {
         while numbers.end().is_none() {
             let bin = numbers.up_to(BINS as u64 - 1)? as usize;
             times.groups |= 1 << (bin / GROUP);
-            // Room is left for more than a window has I/Os.
+            // A bin may hold more than the number of I/Os in a window.
             times.bins[bin] = numbers.up_to(1 << 31)? as u32;
         }
         Some(times)
     }
 
-    /// The times added to `tallies` since the last call with this `done`, without a lock: a sample
-    /// just being added counts as a whole, in this window or the next.
+    /// The times added to `tallies` since the last call with this `done`. It takes no lock: a
+    /// sample that is just being added counts as a whole, in this window or the next.
     pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a TimeBins>, done: &TimeBins) -> Times {
         let mut times = Times::default();
         for tally in tallies {
@@ -127,7 +127,7 @@ impl Times {
         times
     }
 
-    /// Nearest rank; `share` is in parts per billion. `None` when there is no time.
+    /// The nearest-rank quantile; `share` is in parts per billion. `None` if there are no times.
     pub(super) fn quantile(&self, share: u64) -> Option<Nanos> {
         let counts = || bins_of(self.groups).map(|bin| (bin, u64::from(self.bins[bin])));
         let total: u64 = counts().map(|(_, count)| count).sum();
@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn bins_begin_where_the_last_one_ended() {
-        // By hand: the bins of 64 to 127 are 1 ns wide, those from 128 on are 2 ns wide, and the
-        // last full bin ends at 2^34.
+        // By hand: bins from 64 to 127 are 1 ns wide, those from 128 on 2 ns. The last full bin
+        // ends at 2^34.
         let bins = [0, 63, 64, 65, 127, 128, 129, 130].map(bin_of);
         assert_eq!(bins, [0, 63, 64, 65, 127, 128, 128, 129]);
         let last = [(1 << 34) - 1, 1 << 34, u64::MAX].map(bin_of);
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(second.numbers(), [50, 1]);
     }
 
-    /// Three threads write while times are taken. Bin by bin, as much comes out as went in.
+    /// Three threads write while times are taken. In each bin, as much comes out as went in.
     #[test]
     fn no_time_is_lost_or_counted_twice_between_threads() {
         const EACH: u64 = 200_000;

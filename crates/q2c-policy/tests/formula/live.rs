@@ -1,4 +1,4 @@
-//! A formula as a rule: each name gives its statistic, over all lanes, bucket by bucket.
+//! A formula as a rule: each name gives its statistic over all lanes, for each bucket.
 
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, FormulaCounts, Io, Outcome, PolicySpec, Token};
@@ -9,8 +9,8 @@ const WRITE: Io = Io {
     ..READ
 };
 
-/// The completions of two windows of 1 ms: lane, I/O, observed time in us, missed. The read's
-/// second window has the mean 25, and a left mean deviation of (18 + 8 + 14) / 4 = 10 from the
+/// The completions of two windows of 1 ms: lane, I/O, observed time in us, missed. The second
+/// window of reads has the mean 25, and a left mean deviation of (18 + 8 + 14) / 4 = 10 from the
 /// first one's mean of 30.
 const FIRST: [(usize, Io, u64, bool); 4] = [
     (0, READ, 10, false),
@@ -92,7 +92,7 @@ fn what_is_no_time_polls_and_is_counted() {
             undefined,
         })
     };
-    // For the write it is 500 us / 0 misses.
+    // For the write the formula is 500 us / 0 misses.
     let (spec, [read, write]) = slept("mean / misses");
     assert!(matches!(read, Decision::Sleep(_)));
     assert_eq!(write, Decision::Poll);

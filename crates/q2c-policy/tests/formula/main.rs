@@ -1,4 +1,4 @@
-//! Formulas: their values, the messages for refused ones, and that no text breaks the parser.
+//! Formulas: their values, the messages for refused ones, and a parser that no text can break.
 
 mod live;
 mod refused;

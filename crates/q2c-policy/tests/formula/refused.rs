@@ -1,4 +1,4 @@
-//! Formulas that are refused: the message, and the caret below the place.
+//! Formulas that are refused: the message, and the caret below the position.
 
 use super::read;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn refuse(text: &str) -> SpecError {
     text.parse::<Formula>().expect_err(text)
 }
 
-/// Each mistake as its place, counted from 1, the formula, and the message.
+/// For each mistake: its position from 1, the formula, and the message.
 const MISTAKES: &str = "\
 1 ~  ~ expected a number, a name or `(`, found the end
 6 ~ 0.7 * ~ expected a number, a name or `(`, found the end

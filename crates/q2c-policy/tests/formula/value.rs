@@ -1,4 +1,4 @@
-//! Values of formulas, against values by hand or plain arithmetic beside the text.
+//! Values of formulas, compared with values by hand or with plain arithmetic.
 
 use super::{read, window};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
-//! Drives both implementations of each rule with the same I/O and compares their sleeps, and both
-//! with the numbers of one small latency file: `seeded-expected.txt`, a line per rule, made by the
-//! second ones. A change of meaning shows as a changed line.
+//! Drives both implementations of each rule with the same I/Os and compares their sleeps. It also
+//! compares both with `seeded-expected.txt`: a line of totals per rule over a small file of
+//! latencies, made by the second implementations. If a rule changes its meaning, its line changes.
 
 use super::closed_loop::{Crate, INTERRUPT, LoopRequest, RuleUnderTest, reads, run};
 use super::latencies::{mixed, seeded, synthetic, zssd};
@@ -72,14 +72,14 @@ fn every_rule_equals_its_second_implementation() {
         let name = pair.spec.split(':').next().expect("a name");
         let interrupts = matches!(name, "dpas" | "ehp" | "hypi");
         let message = format!("{}: {did:?}", pair.spec);
-        // The equality of rules that never slept would prove nothing.
+        // The equality of rules that never sleep would prove nothing.
         assert!(did.slept > 1_000, "{message}");
         assert!((did.interrupted > 100) == interrupts, "{message}");
         assert!(did.polled > 0 || matches!(name, "pas" | "qt"), "{message}");
     }
 }
 
-/// Without a second implementation a rule would not be tested here. Only `fixed` needs none.
+/// A rule without a second implementation would not be tested here. Only `fixed` needs none.
 #[test]
 fn every_rule_has_a_second_implementation() {
     let pairs = pairs();

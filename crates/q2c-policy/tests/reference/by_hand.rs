@@ -1,4 +1,4 @@
-//! Small cases of the newer rules, with numbers worked out on paper.
+//! Small cases of the newer rules, with numbers calculated on paper.
 
 use super::closed_loop::{INTERRUPT, Ride, run_one};
 use super::latencies::synthetic;
@@ -52,10 +52,10 @@ fn ehp_takes_its_costs_off_or_interrupts() {
     assert_eq!(rides[99].asked, INTERRUPT);
 }
 
-/// Window 1 has the mean 100,000 and no window before it: the sleep is half. Window 2 has 64 times,
-/// half at 90,000, half at 100,000, so LMD = 10,000 / 2 = 5,000 and the mean is 95,000; 95,000 - 4
-/// x 5,000 = 75,000. One miss in 64 is 2^6: a quarter less, 56,250. Two in 64 are 2^5: also 56,250.
-/// Three in 64 are 2^4.4, rounded down 2^4: half the mean, 47,500. Misses at 100,000 do not count.
+/// Window 1 has the mean 100,000 and none before it: the sleep is half. Window 2 has 64 times, half
+/// at 90,000, half at 100,000: LMD = 10,000 / 2 = 5,000, the mean is 95,000, and the sleep 95,000 -
+/// 4 x 5,000 = 75,000. One miss in 64 (2^6) takes a quarter off, 56,250; so do two (2^5). Three
+/// (2^4.4, rounded down 2^4) give half the mean, 47,500. Misses at 100,000 do not count.
 #[test]
 fn lmd_is_held_back_by_misses() {
     let mut times = vec![90_000; 32];
@@ -104,12 +104,12 @@ fn hypi_goes_by_size() {
     let expected = [6_000, 6_000, 5_000, 7_500].map(sleep);
     assert_eq!(got[..4], expected);
     assert_eq!(got[4], Decision::Interrupt);
-    // No read so far.
+    // There was no read so far.
     assert_eq!(asked(&mut *lane, Io::READ_4K, 2_000), Decision::Poll);
 }
 
 /// The mean is that of the running window, which lasts 2^27 ns = 134.2 ms. Reads and writes are
-/// apart, sizes together.
+/// separate, sizes are not.
 #[test]
 fn linux410_reads_the_running_window() {
     let mut lane = lane("linux410");
@@ -145,8 +145,8 @@ fn ewma_moves_by_its_weight() {
     assert_eq!(got, [4_000, 6_000, 3_500].map(sleep));
 }
 
-/// Of twenty times the quantile of one twentieth is the shortest time, that of two twentieths the
-/// second shortest.
+/// Among twenty times, the 5 % quantile is the shortest time and the 10 % quantile the second
+/// shortest.
 #[test]
 fn quantile_is_the_nearest_rank() {
     for (q, expected) in [
@@ -171,7 +171,7 @@ fn quantile_overlooks_a_rare_fast_io() {
     let times: Vec<u64> = times.collect();
     let last = |spec: &str| run_one(spec, &times, 100)[1_999].asked;
     assert_eq!(last("min:70%,2ms"), 2_100);
-    // 20,000 lies in a bin of 256 ns whose middle is 20,095, and the clamp to the window's times
+    // 20,000 lies in a bin of 256 ns whose middle is 20,095; clamping to the window's times still
     // allows that value.
     assert!(last("quantile:50%,70%,2ms").abs_diff(14_000) <= 110);
 }
@@ -180,8 +180,8 @@ fn misses(rides: &[Ride]) -> f64 {
     rides.iter().filter(|r| r.missed).count() as f64
 }
 
-/// Each I/O adds gain x (miss - m) to the sleep's logarithm, with m being 1 for a miss and else 0.
-/// Over n I/Os therefore misses = n x miss - (ln s_n - ln s_0) / gain, exactly.
+/// Each I/O adds gain x (miss - m) to the logarithm of the sleep, where m is 1 for a miss, else 0.
+/// So over n I/Os, misses = n x miss - (ln s_n - ln s_0) / gain, exactly.
 #[test]
 fn qt_misses_as_often_as_was_said() {
     for (name, times) in synthetic().into_iter().filter(|(name, _)| *name != "tiny") {
@@ -198,8 +198,8 @@ fn qt_misses_as_often_as_was_said() {
     }
 }
 
-/// On times that keep their level the first and the last sleep differ little, and the rule meets
-/// the rate itself.
+/// On times that keep their level the first and the last sleep differ little, so the rule meets its
+/// miss rate.
 #[test]
 fn qt_holds_its_rate() {
     for (name, times) in synthetic() {
@@ -213,8 +213,7 @@ fn qt_holds_its_rate() {
     }
 }
 
-/// While one thread has its CPU alone, 100 I/Os of PAS and 1,000 polled ones follow each other in
-/// turn.
+/// While one thread has its CPU alone, 100 I/Os of PAS alternate with 1,000 polled ones.
 #[test]
 fn dpas_polls_when_it_is_alone() {
     let rides = run_one("dpas", &[30_000; 5_000], 2_000);
@@ -223,9 +222,9 @@ fn dpas_polls_when_it_is_alone() {
     }
 }
 
-/// One lane has always `depth` I/Os in flight, and every one of them is late. PAS is held at its
-/// shortest sleep at once, so the first 100 I/Os end in overload. With n asleep at once on average,
-/// 100 more end in pas (n = 1), in interrupts (n > theta), or the mode stays.
+/// One lane always has `depth` I/Os in flight, and every one is late. PAS is held at its shortest
+/// sleep at once, so overload follows the first 100 I/Os. With n asleep at once on average, the
+/// next 100 lead to pas (n = 1), to interrupts (n > theta), or the mode stays.
 #[test]
 fn dpas_interrupts_when_its_cpu_is_contended() {
     for (depth, theta, after_overload) in [

@@ -5,9 +5,9 @@ use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// In place of a sleep, says that the I/O waits for its interrupt.
+/// Stands for a sleep when the I/O waits for its interrupt.
 pub(crate) const INTERRUPT: u64 = u64::MAX;
-/// Delay from the completion to the waiting thread by an interrupt, ns.
+/// Time from a completion until the waiting thread has it by an interrupt, ns.
 pub(crate) const INTERRUPT_DELAY: u64 = 1_900;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct LoopRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ride {
     pub latency: u64,
-    /// The sleep asked, ns, 0 for polling; or [`INTERRUPT`].
+    /// The sleep asked, ns; 0 for polling, [`INTERRUPT`] for the interrupt.
     pub asked: u64,
     pub missed: bool,
     pub observed: u64,
@@ -67,7 +67,7 @@ impl RuleUnderTest for Crate {
     }
 }
 
-/// Stream `i` runs on lane `i % lanes`; rides come in the order of submission; sleeps take
+/// Runs stream `i` on lane `i % lanes`. Rides come in the order of submission; sleeps take
 /// `wake_delay` ns longer than asked.
 pub(crate) fn run(
     subject: &mut dyn RuleUnderTest,

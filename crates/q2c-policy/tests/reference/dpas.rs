@@ -1,11 +1,11 @@
-//! A second DPAS around the second PAS, which keeps every submission of a mode until it is over.
+//! A second DPAS around the second PAS. It keeps every submission of a mode until the mode ends.
 
 use super::closed_loop::{Finish, INTERRUPT, RuleUnderTest};
 use super::pas::ReferencePas;
 use q2c_policy::Io;
 use std::collections::{HashMap, HashSet};
 
-/// The number of I/Os that each mode lasts, by the paper's names of the modes.
+/// The number of I/Os in each mode, by the paper's names of the modes.
 #[derive(Clone, Copy)]
 pub(crate) struct DpasLengths {
     pub pas: usize,
@@ -22,7 +22,7 @@ pub(crate) struct ReferenceDpas {
 
 pub(crate) struct DpasCore {
     mode: &'static str,
-    /// The number of I/Os asleep with each, itself included; `None` when it did not sleep.
+    /// Number of I/Os asleep at each submission, itself included; `None` if it did not sleep.
     entries: Vec<Option<usize>>,
     asleep: HashSet<u64>,
     issued: u64,

@@ -1,5 +1,5 @@
-//! Second windowed rules: every sample of a window (here epoch) is kept until it is over. The rules
-//! are functions of an epoch, written from the published descriptions.
+//! Second windowed rules, written from the published descriptions as functions of a window (here
+//! called epoch). Every sample is kept until its epoch is over.
 
 use super::closed_loop::{Finish, INTERRUPT, RuleUnderTest};
 use q2c_model::Direction;
@@ -153,8 +153,8 @@ pub(crate) fn min(epoch: &Epoch, percent: u64) -> u64 {
     percent_of(percent, epoch.sorted()[0])
 }
 
-/// A share of the 5 % quantile, the time that 5 % of all do not exceed. It is known only to its
-/// bin, a 64th part of a doubling; the bin's middle stands for it, kept within the times seen.
+/// A share of the 5 % quantile, the time that 5 % of all do not exceed. It is known only by its
+/// bin, a 64th of a doubling; the bin's middle stands for it, clamped to the times seen.
 pub(crate) fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
     let sorted = epoch.sorted();
     let (n, least, most) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
@@ -167,8 +167,8 @@ pub(crate) fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
     percent_of(percent, middle.max(least).min(most))
 }
 
-/// Minimum less 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that cost on, polling up to
-/// the cost.
+/// The minimum minus 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that cost on, polling up
+/// to the cost.
 pub(crate) fn ehp(epoch: &Epoch, _: u64) -> u64 {
     match epoch.sorted()[0] {
         long if long >= 40_500 => INTERRUPT,
@@ -177,7 +177,7 @@ pub(crate) fn ehp(epoch: &Epoch, _: u64) -> u64 {
     }
 }
 
-/// Mean - 4 LMD; by the miss rate a quarter less, or half the mean.
+/// Mean - 4 LMD; depending on the miss rate a quarter less, or half the mean.
 pub(crate) fn lmd(epoch: &Epoch, _: u64) -> u64 {
     let n = epoch.samples.len() as u64;
     let mean = epoch.mean();

@@ -1,4 +1,4 @@
-//! Device times: the public Z-SSD trace, and seeded ones that need no file from outside.
+//! Device times: the public Z-SSD trace, and seeded times that need no external file.
 
 use super::closed_loop::LoopRequest;
 use q2c_model::Direction;
@@ -28,7 +28,7 @@ pub(crate) fn seeded() -> Vec<u64> {
     times
 }
 
-/// Seeded times of shapes that are hard for rules, each long enough for many windows of 1 ms.
+/// Seeded times, ns, of shapes that are hard for rules, long enough for many windows of 1 ms.
 pub(crate) fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     let mut rng = Rng::new(20_260_101);
     let mut times = |of: &dyn Fn(usize, &mut Rng) -> u64| -> Vec<u64> {

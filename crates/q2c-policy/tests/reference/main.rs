@@ -1,6 +1,5 @@
-//! Each rule against a second implementation, plain and slow, written from its published
-//! description without code of the crate. In the closed loop both learn from the I/O that they
-//! delay.
+//! Each rule compared with a second implementation: plain, slow, and written from its published
+//! description without code of the crate. In the closed loop both learn from I/Os that they delay.
 
 mod agree;
 mod by_hand;

@@ -1,4 +1,4 @@
-//! A second PAS in decimal fixed point as in the kernel, which keeps every sleep and outcome.
+//! A second PAS in decimal fixed point, as in the kernel; it keeps every sleep and outcome.
 
 use super::closed_loop::{Finish, RuleUnderTest};
 use q2c_model::Direction;
@@ -51,7 +51,7 @@ impl ReferencePas {
 }
 
 impl PasState {
-    /// Whether the timer failed: the sleep had to be raised to the shortest.
+    /// Applies the last two outcomes. Returns true if the sleep had to be raised to the shortest.
     fn apply(&mut self, adaptive: bool) -> bool {
         let last = self.outcomes.len() - 1;
         let (p, l) = (self.outcomes[last - 1], self.outcomes[last]);

@@ -1,4 +1,4 @@
-//! Numbers that others published, or that follow from a rule by arithmetic.
+//! Numbers that others have published, or that follow from a rule by arithmetic.
 
 use super::closed_loop::{Ride, run_one};
 use super::latencies::{synthetic, zssd};
@@ -28,8 +28,8 @@ fn miss_rate(rides: &[Ride]) -> f64 {
     rides.iter().filter(|r| r.missed).count() as f64 / rides.len() as f64
 }
 
-/// The pages of PAS give T_over / T_under as 0.029 / 0.309 on the whole trace and 0.021 / 0.283 on
-/// its first half. Steps of fixed size and no wake-up delay give these figures.
+/// The publications on PAS give T_over / T_under as 0.029 / 0.309 on the whole trace and 0.021 /
+/// 0.283 on its first half. Fixed steps without a wake-up delay give these figures.
 #[test]
 fn pas_on_zssd_gives_the_published_shares() {
     let Some(times) = zssd() else { return };
@@ -53,7 +53,7 @@ fn pas_on_zssd_with_wake_delay_stays_near() {
     }
 }
 
-/// The paper says that PAS "pins the miss rate near 20 % whatever the device"; it holds for noise
+/// The paper says that PAS "pins the miss rate near 20 % whatever the device". That holds for noise
 /// of any width.
 #[test]
 fn pas_pins_the_miss_rate() {
@@ -75,8 +75,8 @@ fn uring_ends_at_a_quarter_of_a_constant_time() {
     }
 }
 
-/// One fast completion lowers the sleep for good, which leaves 2 % effective sleep on the public
-/// trace.
+/// One fast completion lowers the sleep for good: the effective sleep on the public trace is only 2
+/// %.
 #[test]
 fn uring_on_zssd_hardly_sleeps() {
     let Some(times) = zssd() else { return };
@@ -84,7 +84,7 @@ fn uring_on_zssd_hardly_sleeps() {
     assert!((0.015..0.025).contains(&s.asleep), "{}", s.asleep);
 }
 
-/// The whole trace takes 54 ms, a window of Linux 100 ms.
+/// The whole trace takes 54 ms, but a window of Linux takes 100 ms.
 #[test]
 fn linux_learns_nothing_from_54_ms() {
     let Some(times) = zssd() else { return };
@@ -93,7 +93,7 @@ fn linux_learns_nothing_from_54_ms() {
     assert!(thrice.iter().any(|r| r.asked > 0));
 }
 
-/// At 100 % the shortest observed time is the last sleep and the wake-up delay, so the sleep grows
+/// At 100 % the shortest observed time is the last sleep plus the wake-up delay, so the sleep grows
 /// by the delay in every window.
 #[test]
 fn min_at_100_percent_runs_away() {
@@ -106,7 +106,7 @@ fn min_at_100_percent_runs_away() {
     assert!(rides[59_999].observed > 10_000_000, "{:?}", rides[59_999]);
 }
 
-/// The rides on a device of constant `time`, long after it was slow (200 us) for 50 I/Os.
+/// The rides on a device of constant `time`, ns, long after a slow spell of 50 I/Os of 200 us.
 fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
     let mut times = vec![200_000; 50];
     times.resize(20_000, time);
@@ -114,8 +114,8 @@ fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
 }
 
 /// Once overslept, a rule that sleeps the share r of a mean, a minimum or a quantile with wake-up
-/// delay d oversleeps for ever when d / (1 - r) reaches the device's time, and sleeps r d / (1 -
-/// r). Below that bound it recovers.
+/// delay d has a bound: d / (1 - r). If it reaches the device's time, the rule oversleeps for ever
+/// and sleeps r d / (1 - r); otherwise it recovers.
 #[test]
 fn oversleep_lasts_beyond_the_stability_bound() {
     for (percent, bound, lasting) in [(50, 4_000, 2_000), (75, 8_000, 6_000), (90, 20_000, 18_000)]

@@ -1,4 +1,4 @@
-//! Lists the specifications that are tested, each with its second implementation.
+//! Lists the tested specifications, each with its second implementation.
 
 use super::closed_loop::RuleUnderTest;
 use super::dpas::{DpasLengths, ReferenceDpas};
@@ -13,7 +13,7 @@ pub(crate) struct RulePair {
     pub second: Box<dyn Fn() -> Box<dyn RuleUnderTest>>,
 }
 
-/// Sides that count in whole numbers agree exactly; fractions may move a sleep by 1 ns.
+/// Pairs that calculate in whole numbers agree exactly; fractions may change a sleep by 1 ns.
 pub(crate) fn pairs() -> Vec<RulePair> {
     let mut pairs = Vec::new();
     let device =

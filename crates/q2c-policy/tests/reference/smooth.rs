@@ -1,5 +1,5 @@
-//! Second rules without windows of many I/Os: a weighted mean in fixed point, a quantile tracker in
-//! logarithms, and three that keep every I/O: over the last ones, of Linux 4.10, of io_uring.
+//! Second implementations without windows of time: a weighted mean in fixed point, a quantile
+//! tracker in logarithms, and three that keep every I/O (the last I/Os, Linux 4.10, io_uring).
 
 use super::closed_loop::{Finish, RuleUnderTest};
 use super::epochs::percent_of;
@@ -40,7 +40,7 @@ impl RuleUnderTest for ReferenceEwma {
 pub(crate) struct Tracker {
     pub miss: f64,
     pub gain: f64,
-    /// For each bucket, ln of the sleep over 0.1 us, and whether there was a miss.
+    /// For each bucket, ln of the sleep over 0.1 us, and whether a miss has occurred.
     pub logs: HashMap<LaneClassKey, (f64, bool)>,
 }
 
@@ -61,7 +61,7 @@ impl RuleUnderTest for Tracker {
     }
 }
 
-/// I/Os in the order of their completions: times in ns, and whether each was a miss.
+/// I/Os in the order of their completions: times in ns, and whether each missed.
 pub(crate) struct Last<'a>(&'a [(u64, bool)]);
 
 impl Last<'_> {
@@ -69,7 +69,7 @@ impl Last<'_> {
         self.rank(1)
     }
 
-    /// The time at this place, counted from 1, among the times in order.
+    /// The time at this place, from 1, among the sorted times.
     pub(crate) fn rank(&self, place: usize) -> u64 {
         let mut times: Vec<u64> = self.0.iter().map(|io| io.0).collect();
         times.sort_unstable();
@@ -84,7 +84,7 @@ impl Last<'_> {
         self.0.iter().filter(|io| io.1).count()
     }
 
-    /// By how much times lie below `mean` on average.
+    /// The average amount by which times lie below `mean`.
     pub(crate) fn below(&self, mean: u64) -> u64 {
         let distances = self.0.iter().map(|io| mean.max(io.0) - io.0);
         distances.sum::<u64>() / self.0.len() as u64
@@ -150,7 +150,7 @@ impl RuleUnderTest for ReferenceLinux410 {
     }
 }
 
-/// The rule of io_uring; it keeps every run time of a ring, in order.
+/// The rule of io_uring; it keeps every run time of a ring.
 #[derive(Default)]
 pub(crate) struct ReferenceUring {
     started: Vec<(u64, u64)>,

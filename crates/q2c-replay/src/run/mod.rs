@@ -20,40 +20,40 @@ use std::sync::mpsc::sync_channel;
 use std::thread::scope;
 use thread::{ThreadSetup, join_all, spawn, spawn_named};
 
-/// Time between the moment when all threads are ready and the schedule's start.
+/// Time from the moment when all threads are ready to the schedule's start, ns.
 const LEAD_NS: u64 = 20_000_000;
-/// Least length of a window, and the first where the length of the replay is unknown.
+/// Shortest window, ns; also the first length if the length of the replay is unknown.
 const SHORT_NS: u64 = 1_000_000;
 
 /// Where the recording of a replay goes.
 pub struct RecordTo<'a> {
-    /// Takes the records, in the order of their submissions.
+    /// Receives the records, in the order of their submissions.
     pub sink: &'a mut (dyn RecordSink + Send),
-    /// Bytes of records that are held in memory at most.
+    /// Most bytes of records that are held in memory.
     pub memory: Bytes,
-    /// Folder for the records that do not fit in memory, until the sink gets them.
+    /// Folder for records that do not fit in memory, until the sink gets them.
     pub folder: &'a Path,
 }
 
-/// Replays the trace that `facts` describes and returns when all its threads have ended. `read`
-/// counts the records that were taken from the trace; raising `stop` ends the replay early.
+/// Replays the trace that `facts` describes, and returns after all threads have ended. `read`
+/// counts the records taken from the trace; raising `stop` ends the replay early.
 ///
 /// The threads are the plan's submitting threads, one reader, and with `record_to` one recorder.
 /// Their order:
-/// 1. Every submitting thread opens its engine and reports whether it could. The reader fills their
+/// 1. Every submitting thread opens its engine and reports its success. The reader fills their
 ///    channels meanwhile.
-/// 2. When all have reported, the start is set 20 ms ahead, the same for all of them. If one of
-///    them could not open its engine, there is no start, and all of them end.
+/// 2. When all have reported, the start is set 20 ms ahead, for all of them. If one of them could
+///    not open its engine, there is no start, and all of them end.
 /// 3. At the trace's end the reader closes the channels. A submitting thread ends when it has
-///    submitted what it got and nothing of it is in flight.
+///    submitted all that it got, and nothing is in flight.
 /// 4. When the last submitting thread has been joined, the recorder writes the rows to the sink.
 ///
-/// A thread that fails or panics makes all others end: it raises `Shared::failed`
-/// ([`q2c_engine::start`] says how no thread waits for ever).
+/// A thread that fails or panics ends all others, because it raises `Shared::failed`
+/// ([`q2c_engine::start`] explains why no thread waits for ever).
 ///
 /// # Errors
-/// The trace cannot be read or lacks what the mode needs, an engine cannot be opened or breaks, or
-/// the recording fails.
+/// Fails if the trace cannot be read or lacks what the mode needs, an engine cannot be opened or
+/// breaks, a target is too small, a thread cannot start or panics, or the recording fails.
 pub fn replay(
     plan: &ReplayPlan,
     facts: &ReplayFacts,
@@ -127,9 +127,8 @@ pub fn replay(
 /// Checks that the trace has what the mode needs.
 ///
 /// # Errors
-/// [`ReplayError::NoCompletions`] in outstanding mode, when too few requests have a completion.
-/// [`ReplayError::NoKey`] in closed mode, when no request has the pid or the CPU that names its
-/// lane.
+/// [`ReplayError::NoCompletions`] in outstanding mode, if too few requests have a completion.
+/// [`ReplayError::NoKey`] in closed mode, if no request has the pid or CPU that names its lane.
 pub fn check(mode: &Mode, facts: &ReplayFacts) -> Result<(), ReplayError> {
     match mode {
         Mode::Closed { lane: LaneBy::Pid } if facts.with_pid == 0 => Err(ReplayError::NoKey("pid")),
@@ -152,7 +151,7 @@ fn window_ns(plan: &ReplayPlan, facts: &ReplayFacts) -> u64 {
     }
 }
 
-/// Counts requests in flight on all targets, and the time in which there were none.
+/// Counts requests in flight on all targets, and measures the time without any.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightCounter {
     in_flight: AtomicU32,
@@ -181,13 +180,13 @@ impl InFlightCounter {
 
 /// State that the submitting threads of a replay share.
 pub(crate) struct Shared<'a> {
-    /// Requests submitted, by stream, stored when the submission has returned.
+    /// Number of requests submitted, by stream; stored after the submission has returned.
     pub progress: Vec<AtomicU64>,
     pub devices: Vec<AtomicU32>,
     pub in_flight: InFlightCounter,
-    /// Raised by the caller of the replay: no thread submits any more.
+    /// Raised by the replay's caller: no thread submits any more.
     pub stop: &'a AtomicBool,
-    /// Raised when the replay is to end by a failed request or thread: nothing is submitted.
+    /// Raised if a failed request or thread ends the replay: no thread submits any more.
     pub failed: AtomicBool,
 }
 
@@ -196,8 +195,8 @@ impl<'a> Shared<'a> {
         let streams = match plan.mode {
             Mode::Timed { .. } => threads,
             Mode::Outstanding { .. } => facts.devices.len(),
-            // There may be as many lanes as requests. Above 2^20 of them lanes share counters,
-            // which can count inversions that are not there.
+            // There may be as many lanes as requests. Above 2^20 lanes, some share counters, which
+            // may count inversions that did not happen.
             Mode::Closed { .. } => 1 << 20,
         };
         Shared {
@@ -214,7 +213,7 @@ impl<'a> Shared<'a> {
         self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 
-    /// Makes the submitting threads end if the work of another thread has failed.
+    /// Ends the submitting threads if the work of another thread has failed.
     fn checked<T>(&self, result: Result<T, ReplayError>) -> Result<T, ReplayError> {
         result.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }

@@ -40,7 +40,7 @@ pub(super) fn spawn<'s, 'e>(
     })
 }
 
-/// Starts a thread whose name says what it does.
+/// Starts a thread named after its work.
 pub(super) fn spawn_named<'s, 'e, T: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     name: &str,
@@ -74,7 +74,7 @@ fn submit(setup: ThreadSetup<'_>) -> Submitted {
     member.checked(worker.run())
 }
 
-/// Whether all submitting threads can have a CPU each, and one is left for the others.
+/// True if every submitting thread can have its own CPU, and one is left for the other threads.
 pub fn spare_cpus(plan: &ReplayPlan) -> bool {
     let threads = plan.threads();
     let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
@@ -104,13 +104,13 @@ fn open(
         thread::pin(cpu).map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
     }
     // With the default timer slack sleeps end up to 50 us late, and the margin that waits learn
-    // would grow by that.
+    // would grow by that much.
     thread::least_timer_slack().ok();
     let (medium, seed) = (&target.medium, plan.seed + number as u64);
     target.engine.open_in(medium, plan.memory, seed)
 }
 
-/// All threads' counts and lost rows together, or the first error or panic in their order.
+/// The counts and lost rows of all threads together, or the first error or panic in their order.
 pub(super) fn join_all(
     threads: Vec<SubmittingThread<'_>>,
 ) -> Result<(ReplayCounts, u64), ReplayError> {
@@ -119,7 +119,7 @@ pub(super) fn join_all(
         Ok(result) => result.map_err(ReplayError::from),
         Err(_) => Err(panicked()),
     };
-    // All are joined, also those behind one that failed.
+    // All threads are joined, even after one that failed.
     let joined: Vec<_> = threads.into_iter().map(join).collect();
     let mut joined = joined.into_iter();
     let lost_of = |rows: Option<RowSender>| rows.map_or(0, |rows| rows.lost);

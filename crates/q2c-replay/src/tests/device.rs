@@ -1,4 +1,4 @@
-//! A virtual device, and the virtual time that it drives.
+//! A virtual device, and the virtual time that it advances.
 
 use crate::time::{ThreadClock, WaitSpec};
 use q2c_engine::engine::{Engine, EngineError, EngineFacts, Request, RingCompletion};
@@ -8,8 +8,7 @@ use std::rc::Rc;
 /// The time in ns. It advances only while a thread waits.
 pub(crate) type SharedTime = Rc<Cell<u64>>;
 
-/// A clock on that time, the number of times that the thread looked instead of sleeping, and the
-/// log of the device.
+/// A clock on this time, the number of looks in place of sleeps, and the log of the device.
 #[derive(Clone, Default)]
 pub(crate) struct VirtualClock {
     pub time: SharedTime,
@@ -17,7 +16,7 @@ pub(crate) struct VirtualClock {
     pub log: SubmissionLog,
 }
 
-/// Time that passes while the thread looks once.
+/// Virtual time that one look takes, ns.
 const STEP_NS: u64 = 20_000;
 
 impl ThreadClock for VirtualClock {
@@ -39,16 +38,16 @@ impl ThreadClock for VirtualClock {
     }
 }
 
-/// For each request its time, its offset, and how many were in flight just before it.
+/// For each request its time, its offset, and the number in flight just before it.
 pub(crate) type SubmissionLog = Rc<RefCell<Vec<(u64, u64, usize)>>>;
 
-/// A device of several servers. The n-th request takes the n-th of the service times, which repeat.
+/// A device with several servers. The n-th request takes the n-th service time; these repeat.
 pub(crate) struct VirtualDevice {
     time: SharedTime,
     service_ns: Vec<u64>,
-    /// When each server is free again.
+    /// Time at which each server becomes free, ns.
     free_ns: Vec<u64>,
-    /// The requests in flight, with the times at which they complete.
+    /// The requests in flight, each with its completion time, ns.
     in_flight: Vec<(u64, RingCompletion)>,
     log: SubmissionLog,
 }

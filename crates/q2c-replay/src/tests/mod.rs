@@ -1,4 +1,4 @@
-//! Tests of replays in virtual time, which passes as the device says: nothing is late, and nothing
+//! Tests of replays in virtual time, which only the device advances: nothing is late, and nothing
 //! depends on chance.
 
 mod device;
@@ -54,7 +54,7 @@ pub(crate) fn plan(mode: Mode) -> ReplayPlan {
     }
 }
 
-/// The device's log, the counts, the records, and how often the thread looked.
+/// The device's log, the counts, the records, and the number of the thread's looks.
 struct Replayed {
     log: Vec<(u64, u64, usize)>,
     counts: ReplayCounts,
@@ -117,7 +117,7 @@ fn facts(trace: &Path) -> ReplayFacts {
     prepare(trace, &all, &stop, |_| {}).unwrap()
 }
 
-/// Replays in real time, with the records of what was done.
+/// Replays in real time, and returns the outcome and the records of it.
 fn run(plan: &ReplayPlan, facts: &ReplayFacts) -> (ReplayOutcome, Vec<IoRecord>) {
     let mut back = Vec::new();
     let record_to = crate::RecordTo {

@@ -12,7 +12,7 @@ const SQUEEZE: Mode = Mode::Outstanding {
     idle: Idle::Squeeze,
 };
 
-/// Requests in flight just before each request, counted over all pairs.
+/// Number of requests in flight just before each request, found by comparing all pairs.
 fn profile(requests: &[Traced]) -> Vec<usize> {
     let over = |i: usize, j: usize| requests[j].end_ns() > requests[i].start_ns;
     let before = |i| (0..i).filter(|&j| over(i, j)).count();
@@ -37,8 +37,8 @@ proptest! {
         prop_assert_eq!(done.log.len(), requests.len());
         for (nth, (request, (_, offset, before))) in requests.iter().zip(&done.log).enumerate() {
             prop_assert_eq!(*offset, request.block * 4096, "in the order of the trace");
-            // The requests of a batch are submitted at once, and those before a request in its
-            // batch count as in flight.
+            // The requests of a batch are submitted at once, and earlier requests of the batch
+            // count as in flight.
             prop_assert!(*before <= allowed[nth], "{} in flight at {}", before, nth);
         }
     }
@@ -55,7 +55,7 @@ fn outstanding_counted_by_hand() {
         in_folder(&requests, |trace| replayed(trace, mode, vec![100], 8))
     });
     // The third request may go when one of the first two is complete, the fourth when nothing is in
-    // flight. When idle time is kept, the fourth waits 978 ns more.
+    // flight. If idle time is kept, the fourth waits another 978 ns.
     assert_eq!(squeezed.times(), [0, 0, 100, 200]);
     assert_eq!(kept.times(), [0, 0, 100, 200 + 978]);
     assert_eq!(squeezed.counts.sum_u2c_ns, 400);
@@ -65,7 +65,7 @@ fn outstanding_counted_by_hand() {
     assert_eq!((counts.in_flight_off, counts.in_flight_recorded), (1, 2));
 }
 
-/// On a like device as many requests are in flight before each as in the trace.
+/// On a similar device the same number of requests is in flight before each as in the trace.
 #[test]
 fn outstanding_follows_the_profile_of_a_like_device() {
     let mut rng = q2c_model::stats::Rng::new(3);
@@ -86,9 +86,9 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     assert!((counted - error).abs() < 1e-12, "as the thread counts it");
 }
 
-/// By hand: the eight blocks of the first request end in the trace before the third begins, and the
-/// one of the second does not. Here the second is complete first: one request in flight, as in the
-/// trace, but eight blocks, so counting blocks waits for the first, too.
+/// By hand: in the trace the first request, of eight blocks, ends before the third begins, and the
+/// second, of one block, does not. Here the second completes first. One request is then in flight,
+/// as in the trace, but eight blocks; so counting blocks waits for the first, too.
 #[test]
 fn blocks_are_counted_unless_requests_are_asked_for() {
     let record = |(id, (start_ns, end_ns, blocks)): (u64, (u64, u64, u64))| {
@@ -109,7 +109,7 @@ fn blocks_are_counted_unless_requests_are_asked_for() {
     assert_eq!(times(Count::default()), [0, 0, 300]);
 }
 
-/// The thread looks for a millisecond, 20 us a look, then sleeps: all of it is waiting.
+/// The thread looks for a millisecond, 20 us per look, then sleeps. All this counts as waiting.
 #[test]
 fn looking_ends_and_is_no_work() {
     let at = |n: u64| Traced::new(n * 1000, 900, n);

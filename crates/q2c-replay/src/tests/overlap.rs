@@ -7,7 +7,7 @@ use q2c_model::replay::{Count, Fit, Idle, Mode, Writes};
 use q2c_model::{Bytes, IoRecord, Op, Sectors};
 use std::collections::HashMap;
 
-/// On three real threads overlapping writes and reads keep the order of the trace.
+/// Overlapping writes and reads on three real threads keep the order of the trace.
 #[test]
 fn overlapping_requests_of_several_threads_keep_their_order() {
     let mut rng = q2c_model::stats::Rng::new(5);
@@ -25,7 +25,7 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     let counts = (done.counts.issued, done.counts.errors, done.rows_lost);
     assert_eq!(counts, (20_000, 0, 0));
     assert!(done.complete && done.counts.inversions == 0);
-    // Records do not hold the trace's number: place, length and operation find a request.
+    // Records do not have the trace's index: offset, length and operation identify a request.
     let key = |record: &IoRecord| (record.sector.0, record.bytes.0, record.op);
     let mut left: HashMap<_, Vec<u64>> = HashMap::new();
     for record in &back {

@@ -42,7 +42,7 @@ proptest! {
     }
 }
 
-/// A time that goes back becomes the time of the request before; the order stays.
+/// A time that goes back is replaced by that of the previous request; the order stays.
 #[test]
 fn time_never_goes_back() {
     let times = (0..).zip([1000, 1100, 1050, 1100, 1200]);
@@ -81,7 +81,7 @@ proptest! {
     }
 }
 
-/// The number that a lane of the trace got: lanes are numbered in the order in which they appear.
+/// The number of a lane of the trace: lanes are numbered in the order in which they appear.
 fn done_lane(requests: &[Traced], lane: u32) -> u32 {
     let before = requests.iter().take_while(|request| request.lane != lane);
     let before: BTreeSet<u32> = before.map(|request| request.lane).collect();

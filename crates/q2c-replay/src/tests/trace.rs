@@ -38,7 +38,7 @@ pub(crate) fn queued(id: u64, queue_ns: u64, op: Op, sector: Sectors, bytes: Byt
     }
 }
 
-/// Requests with the gaps and latencies that were drawn.
+/// Requests with these gaps and latencies.
 pub(crate) fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Traced> {
     let mut start = 0;
     let one = |&(gap, latency, block, lane): &(u64, u64, u64, u32)| {
@@ -64,7 +64,7 @@ pub(crate) fn drawn() -> impl Strategy<Value = Vec<(u64, u64, u64, u32)>> {
     prop::collection::vec((0u64..500, 1u64..2000, 0u64..1000, 0u32..4), 1..200)
 }
 
-/// Writes the requests as a trace, and does the work on it.
+/// Writes the requests as a trace, and calls `work` on it.
 pub(crate) fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -> T {
     let record = |(id, r): (u64, &Traced)| IoRecord {
         complete_ns: Some(Nanos(r.end_ns())),
@@ -75,7 +75,7 @@ pub(crate) fn in_folder<T>(requests: &[Traced], work: impl FnOnce(&Path) -> T) -
     on_trace(&records, work)
 }
 
-/// Writes a trace of these records, and does the work on it.
+/// Writes a trace of these records, and calls `work` on it.
 pub(crate) fn on_trace<T>(records: &[IoRecord], work: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");

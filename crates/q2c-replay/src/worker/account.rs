@@ -6,16 +6,16 @@ use crate::{ReplayCounts, RowSender, ScheduledIo, TargetIo};
 use q2c_engine::engine::Operation;
 use std::collections::VecDeque;
 
-/// Counts the requests of one submitting thread: how late they went, how long they took, and how
-/// far the replay was from the trace. Points in time are ns from the replay's start.
+/// Counts the requests of one submitting thread: how late they were, how long they took, and how
+/// far the replay was from the trace. Times are ns from the replay's start.
 ///
-/// The thread tells each event once, in the order of time: a request that joins a batch, its
-/// submission, its completion. Whatever is counted per request is counted in one of these three.
+/// The thread reports each event once, in the order of time: a request joins a batch, is submitted,
+/// is complete. Everything that is counted per request is counted at one of these three.
 pub(crate) struct ThreadAccount {
     counts: ReplayCounts,
     rows: Option<RowSender>,
     calls: SubmissionCalls,
-    /// Since when only the device is waited for; `None` with work, or nothing in flight.
+    /// Time since which the thread only waits for the device, ns; `None` with other work.
     waiting_since_ns: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl ThreadAccount {
         self.counts.inversions += 1;
     }
 
-    /// A request went by the call. Held up, it is not late by the replayer's fault.
+    /// Counts a request of the call. If it was held up, its lateness is not the replayer's own.
     pub(crate) fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
         let late_ns = call.begin_ns.saturating_sub(intended_ns);
         let counts = &mut self.counts;
@@ -70,14 +70,14 @@ impl ThreadAccount {
         }
     }
 
-    /// A call is over and all its requests have been counted.
+    /// Counts a call, after all its requests have been counted.
     pub(crate) fn called(&mut self, call: Call) {
         self.calls.add(call.begin_ns, call.end_ns);
         self.waited(call.begin_ns);
         self.counts.blocked += u64::from(call.slept);
     }
 
-    /// A request was seen complete at `reap_ns`. Returns whether all its bytes were moved.
+    /// Counts a request seen complete at `reap_ns`. Returns true if all its bytes were moved.
     pub(crate) fn completed(&mut self, flight: &Flight, reap_ns: u64, result: i32) -> bool {
         self.waited(reap_ns);
         let u2c_ns = reap_ns - flight.submit_ns;
@@ -123,7 +123,7 @@ impl ThreadAccount {
         }
     }
 
-    /// The thread only waits for the device from `now_ns` on, if it was not waiting already.
+    /// From `now_ns` on the thread only waits for the device, if it did not do so already.
     pub(crate) fn waits(&mut self, now_ns: u64) {
         self.waiting_since_ns.get_or_insert(now_ns);
     }
@@ -143,20 +143,20 @@ impl ThreadAccount {
     }
 }
 
-/// The number of latest calls that are remembered. An older call counts as if it had not been made.
+/// Number of latest calls that are remembered. Older calls count as if they had not been made.
 const BACK: usize = 1 << 12;
 
-/// Time spent in submissions. A request that is late because a submission took long is not the
+/// Time spent in submissions. If a request is late because a submission took long, that is not the
 /// replayer's own lateness.
 #[derive(Debug, Default)]
 struct SubmissionCalls {
-    /// Begin and end of each call, and the time in all calls before it, ns.
+    /// Begin and end of each call, and the time spent in all earlier calls, ns.
     calls: VecDeque<(u64, u64, u64)>,
     total_ns: u64,
 }
 
 impl SubmissionCalls {
-    /// Adds a call that took from `begin_ns` to `end_ns`. Calls MUST be added in the order of time.
+    /// Adds a call from `begin_ns` to `end_ns`. Calls MUST be added in the order of time.
     pub(crate) fn add(&mut self, begin_ns: u64, end_ns: u64) {
         if self.calls.len() == BACK {
             self.calls.pop_front();

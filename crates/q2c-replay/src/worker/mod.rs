@@ -1,4 +1,4 @@
-//! A submitting thread: it waits for each request's moment, submits at once all that is due, reaps
+//! A submitting thread: it waits for each request's moment, submits all due requests at once, reaps
 //! and counts.
 
 mod account;
@@ -17,24 +17,23 @@ use schedule::Precedence;
 use std::sync::atomic::Ordering;
 use submit::Flight;
 
-/// The longest wait. After it the thread looks whether the replay is to stop.
+/// The longest wait, ns. After it the thread checks if the replay is to stop.
 const LOOK_NS: u64 = 50_000_000;
-/// The longest wait while the reader may still deliver a request that could go.
+/// The longest wait, ns, while the reader may still deliver a request that may go.
 const NEXT_NS: u64 = 200_000;
-/// While requests are in flight the thread looks for a completion until this long after the last
-/// submission or completion; then it sleeps. Waking up takes some 20 us, which would count as the
-/// device's time; further requests would complete meanwhile, and fewer would be in flight than in
-/// the trace.
+/// While requests are in flight, the thread looks for completions until this long after the last
+/// submission or completion, ns; then it sleeps. Waking up takes about 20 us, which would count as
+/// the device's time; further requests would complete meanwhile, and fewer would be in flight than
+/// in the trace.
 const EAGER_NS: u64 = 1_000_000;
 
-/// One submitting thread of a replay: the loop that connects its schedule, its engine and its
-/// account.
+/// One submitting thread of a replay: the loop that connects its schedule, engine and account.
 ///
-/// The thread makes its worker when its engine is open, and calls [`ReplayWorker::run`] once.
-/// Schedule, submitter and account belong to this thread alone and do not know each other; the
-/// counters in `shared` are common to all threads. The loop keeps them together:
-/// - A request that leaves the schedule goes into the batch at once, and the batch is submitted
-///   before anything else happens. So what has departed is in flight when the next round begins.
+/// The thread creates its worker when its engine is open, and calls [`ReplayWorker::run`] once.
+/// Schedule, submitter and account belong to this thread alone and do not know each other; all
+/// threads share the counters in `shared`. The loop keeps them consistent:
+/// - A request that leaves the schedule joins the batch at once, and the batch is submitted before
+///   anything else happens. So every departed request is in flight when the next round begins.
 /// - A completion frees its slot, then its stream, then the counters in `shared`, before the thread
 ///   looks for further work.
 /// - `shared.devices` and `shared.in_flight` go up when a request joins the batch and down when its
@@ -45,7 +44,7 @@ pub(crate) struct ReplayWorker<'a, T> {
     pub account: ThreadAccount,
     pub shared: &'a Shared<'a>,
     pub on_error: OnError,
-    /// Whether looking for completions takes no CPU from another thread.
+    /// True if looking for completions takes no CPU from another thread.
     pub may_look: bool,
     pub time: T,
 }
@@ -143,17 +142,17 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         }
     }
 
-    /// Waits for a completion, the due time of the next request, or another delivery.
+    /// Waits for a completion, the due time of the next request, or the next delivery.
     fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
         let now_ns = self.time.now_ns();
         if self.submitter.in_flight() {
             self.account.waits(now_ns);
         }
-        // The reader may deliver a request of another stream that may go, so the thread asks it
-        // again soon.
+        // The reader may deliver a request of another stream that may go, so the thread soon checks
+        // for deliveries.
         let soon = self.schedule.expects_delivery();
-        // In timed mode the thread does not sleep while it waits for the reader: the next request
-        // may be due at once.
+        // In timed mode the thread does not sleep while it waits for the reader, because the next
+        // request may be due at once.
         let looks_for_reader = soon && self.schedule.is_timed() && !stopped;
         let may_submit = !stopped && !self.submitter.full;
         let wait = WaitSpec {
@@ -167,7 +166,7 @@ impl<T: ThreadClock> ReplayWorker<'_, T> {
         Ok(())
     }
 
-    /// Whether a request in flight may be complete so soon that sleeping would count as its time.
+    /// True if a request in flight may complete so soon that sleeping would count as its time.
     fn expects_completion(&self, now_ns: u64) -> bool {
         self.submitter.in_flight() && now_ns.saturating_sub(self.submitter.last_ns) < EAGER_NS
     }

@@ -1,4 +1,4 @@
-//! The requests that a submitting thread still has to submit, and which of them may go.
+//! The requests that a submitting thread has yet to submit, and which of them may go.
 
 use super::submit::Flight;
 use crate::gate::{GateRule, RequestStream, ScheduledIo, StreamReadiness};
@@ -8,10 +8,10 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// In timed mode the thread takes deliveries, which costs time, while fewer requests than this wait
-/// in its streams: enough for some time ahead.
+/// In timed mode the thread takes deliveries, which costs time, only while fewer requests than this
+/// wait in its streams: enough for some time ahead.
 const ENOUGH_TIMED: usize = 1 << 12;
-/// The same in the other modes, where streams do not wait and the choice is among all requests.
+/// The same limit in the other modes, which choose among all requests.
 const ENOUGH: usize = 1 << 18;
 
 /// Whether a request keeps the order of the requests that it overlaps.
@@ -19,18 +19,18 @@ const ENOUGH: usize = 1 << 18;
 pub(crate) enum Precedence {
     /// Every earlier request that it overlaps has been submitted.
     Kept,
-    /// One of them has not, and the request goes all the same: an inversion.
+    /// One of them has not, but the request goes: an inversion.
     Inverted,
     /// One of them has not, and the request waits for it.
     Waits,
 }
 
-/// The streams of one submitting thread: it takes the reader's deliveries into them, and says which
+/// The streams of one submitting thread. It sorts the reader's deliveries into them, and says which
 /// request may go and when.
 ///
-/// The caller asks [`Schedule::due`] for a stream whose first request may go,
-/// [`Schedule::precedence`] whether it may overtake, takes it by [`Schedule::depart`], and tells
-/// when it was submitted and when it was complete. Points in time are ns from the replay's start.
+/// The caller gets a stream whose first request may go by [`Schedule::due`], checks by
+/// [`Schedule::precedence`] if it may overtake, and takes it by [`Schedule::depart`]. It reports
+/// the request's submission and completion. Times are ns from the replay's start.
 ///
 /// Invariants:
 /// - A stream belongs to one thread, and its requests are submitted in the order in which they
@@ -44,14 +44,14 @@ pub(crate) struct Schedule<'a> {
     rule: GateRule,
     count: Count,
     deliveries: Receiver<Vec<ScheduledIo>>,
-    /// The reader has closed the channel: no more deliveries come.
+    /// True if the reader has closed the channel, so that no more deliveries come.
     ended: bool,
     streams: Vec<RequestStream>,
     indices: HashMap<u32, u32>,
-    /// When the first request of a ready stream may go, ns, and the stream's index.
+    /// Time from which the first request of a ready stream may go, ns, and the stream's index.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     waiting: usize,
-    /// Requests submitted by all threads: [`crate::Shared::progress`].
+    /// Number of requests submitted by all threads: [`crate::Shared::progress`].
     progress: &'a [AtomicU64],
 }
 
@@ -83,12 +83,12 @@ impl<'a> Schedule<'a> {
         self.ended && self.waiting == 0
     }
 
-    /// Takes deliveries that are there until enough requests wait for a timed replay.
+    /// Takes available deliveries until enough requests wait for a timed replay.
     pub(crate) fn take_ahead(&mut self) {
         while self.waiting < ENOUGH_TIMED && self.take() {}
     }
 
-    /// Takes a delivery into the streams, unless enough wait. False without one.
+    /// Takes one delivery into the streams, unless enough requests wait. True if it took one.
     pub(crate) fn take(&mut self) -> bool {
         let timed = self.is_timed();
         let enough = if timed { ENOUGH_TIMED } else { ENOUGH };
@@ -124,7 +124,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Puts a stream into `ready`, unless it is there or its first request waits for a completion.
+    /// Puts a stream into `ready`, unless it is in, or its first request waits for a completion.
     fn line_up(&mut self, index: u32) {
         let stream = &mut self.streams[index as usize];
         if stream.lined_up {
@@ -139,25 +139,25 @@ impl<'a> Schedule<'a> {
         self.ready.push(Reverse((at_ns, index)));
     }
 
-    /// Time from which the first request of some stream may go; `None` while all of them wait.
+    /// Time from which the first request of some stream may go, ns; `None` while all streams wait.
     pub(crate) fn next_due_ns(&self) -> Option<u64> {
         self.ready.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Whether the reader may soon deliver a request that may go before those that wait here.
+    /// True if the reader may soon deliver a request that may go before those waiting here.
     pub(crate) fn expects_delivery(&self) -> bool {
         let takes = !self.ended && self.waiting < ENOUGH;
         takes && (self.ready.is_empty() || !self.is_timed())
     }
 
-    /// Index of a stream whose first request may go at `now_ns`.
+    /// Index of a stream whose first request may go at `now_ns`; `None` if there is none.
     pub(crate) fn due(&self, now_ns: u64) -> Option<u32> {
         let Reverse((at_ns, index)) = self.ready.peek().copied()?;
         (at_ns <= now_ns).then_some(index)
     }
 
-    /// Whether the earlier requests that a stream's first one overlaps let it go. Only timed mode
-    /// waits; in the others it goes, and is an inversion.
+    /// Whether a stream's first request may go before the earlier requests that it overlaps. Only
+    /// timed mode waits for these; in other modes it goes, which is an inversion.
     pub(crate) fn precedence(&self, index: u32) -> Precedence {
         let request = self.streams[index as usize].queue.front();
         let after = request.and_then(|request| request.after.as_deref());
@@ -171,7 +171,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Requests of a stream that went; in this thread, those that have departed.
+    /// Number of a stream's requests that were submitted; in this thread, that have departed.
     fn submitted_count(&self, stream: u32) -> u64 {
         match self.indices.get(&stream) {
             Some(index) => self.streams[*index as usize].count,
@@ -179,14 +179,14 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The first request of a stream, and the same as it joins the batch.
+    /// Takes the first request of a stream. Returns it, and its form for the batch.
     pub(crate) fn depart(&mut self, index: u32, now_ns: u64) -> Option<(ScheduledIo, Flight)> {
         self.ready.pop();
         let stream = &mut self.streams[index as usize];
         stream.lined_up = false;
         let intended_ns = match self.rule.ready(stream) {
             Some(StreamReadiness::At(ns)) => ns,
-            // It could have gone since the stream's last submission or completion.
+            // The request could have gone since the stream's last submission or completion.
             _ => stream.completed_ns.max(stream.submitted_ns).unwrap_or(0),
         };
         let request = stream.queue.pop_front()?;
@@ -208,7 +208,7 @@ impl<'a> Schedule<'a> {
         Some((request, flight))
     }
 
-    /// The submission of a departed request has returned; it began at `submit_ns`.
+    /// Notes that the submission of a departed request has returned; it began at `submit_ns`.
     pub(crate) fn submitted(&mut self, index: u32, submit_ns: u64) {
         let stream = &mut self.streams[index as usize];
         stream.submitted_ns = Some(submit_ns);

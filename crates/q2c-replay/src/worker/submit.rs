@@ -4,8 +4,9 @@ use crate::{TargetIo, ThreadClock};
 use q2c_engine::engine::{Engine, EngineError, Request, RingCompletion};
 use q2c_sys::thread::switches;
 
+/// The most requests in a batch.
 const BATCH: usize = 32;
-/// A submission that takes longer than this may have slept in the kernel.
+/// A submission that takes longer than this, ns, may have slept in the kernel.
 const LONG_NS: u64 = 1_000_000;
 
 /// A request in the batch or in flight. Points in time are ns from the replay's start.
@@ -13,11 +14,11 @@ const LONG_NS: u64 = 1_000_000;
 pub(crate) struct Flight {
     pub io: TargetIo,
     pub stream: u32,
-    /// Its weight in the load of its stream, in the unit of [`crate::Count`].
+    /// The weight of the request in its stream's load, in the unit of [`crate::Count`].
     pub weight: u64,
-    /// The moment at which the mode wanted it submitted.
+    /// The time at which the mode wanted it submitted, ns.
     pub intended_ns: u64,
-    /// Begin and end of its submission.
+    /// Begin and end of its submission, ns.
     pub submit_ns: u64,
     pub submit_end_ns: u64,
 }
@@ -26,33 +27,33 @@ pub(crate) struct Flight {
 pub(crate) struct Call {
     pub begin_ns: u64,
     pub end_ns: u64,
-    /// The thread gave up its CPU in the call for a long time: the kernel had no free requests.
+    /// True if the thread left its CPU in the call for long: the kernel had no free requests.
     pub slept: bool,
 }
 
 /// Submits batches of requests and takes their completions.
 ///
-/// A batch begins with [`EngineSubmitter::begin_batch`], grows by [`EngineSubmitter::add`] while
-/// [`EngineSubmitter::has_room`] and a slot is free, and goes by [`EngineSubmitter::submit`]. The
+/// A batch begins with [`EngineSubmitter::begin_batch`]. It grows by [`EngineSubmitter::add`] while
+/// [`EngineSubmitter::has_room`] and a slot is free; [`EngineSubmitter::submit`] submits it. The
 /// engine belongs to the thread that has opened it.
 ///
 /// Invariants:
-/// - A slot is either in `free` or names the entry of `flights` that is in flight. So something is
+/// - A slot is either in `free`, or names the entry of `flights` that is in flight. So something is
 ///   in flight exactly while `free` is shorter than `flights`.
-/// - `full` is set from the moment at which a due request found no free slot until the next batch
-///   that finds one.
+/// - `full` is set when a due request finds no free slot, and cleared by the next batch that finds
+///   one.
 pub(crate) struct EngineSubmitter {
     engine: Box<dyn Engine>,
-    /// Whether a submission to this engine may sleep in the kernel: true for libaio.
+    /// True if a submission to this engine may sleep in the kernel, as with libaio.
     may_sleep: bool,
     flights: Vec<Flight>,
     free: Vec<u16>,
     batch: Vec<Request>,
-    /// Whether a due request waits for a slot.
+    /// True if a due request waits for a slot.
     pub(super) full: bool,
-    /// When `full` was cleared or a sleep in a call ended: what was due before was held up.
+    /// When `full` was cleared or a call's sleep ended, ns: what was due before was held up.
     free_again_ns: u64,
-    /// Time of the last submission or completion.
+    /// Time of the last submission or completion, ns.
     pub(super) last_ns: u64,
 }
 
@@ -94,12 +95,12 @@ impl EngineSubmitter {
         !self.free.is_empty()
     }
 
-    /// A due request has found no free slot. Returns whether it is the first since one was free.
+    /// Notes that a due request found no free slot. True if it is the first since one was free.
     pub(crate) fn fill_up(&mut self) -> bool {
         !std::mem::replace(&mut self.full, true)
     }
 
-    /// Adds a request to the batch. Panics when no slot is free.
+    /// Adds a request to the batch. Panics if no slot is free.
     pub(crate) fn add(&mut self, flight: Flight) {
         let slot = self.free.pop().expect("the caller has seen a free slot");
         self.flights[usize::from(slot)] = flight;
@@ -115,7 +116,7 @@ impl EngineSubmitter {
         self.batch.len()
     }
 
-    /// Submits the batch. All its requests get the same time of submission.
+    /// Submits the batch. All its requests get the same submission time.
     pub(crate) fn submit(&mut self, time: &impl ThreadClock) -> Result<Call, EngineError> {
         let before = self.may_sleep.then(|| switches().voluntary);
         let begin_ns = time.now_ns();
@@ -131,8 +132,8 @@ impl EngineSubmitter {
         })
     }
 
-    /// Notes the call that submitted request number `at` of the batch. Returns the request and
-    /// whether the cap, or an earlier call that slept, held it up.
+    /// Notes the call that submitted request number `at` of the batch. Returns the request, and
+    /// whether the limit in flight, or an earlier call that slept, held it up.
     pub(crate) fn submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
         let slot = usize::from(self.batch[at].slot);
         let flight = &mut self.flights[slot];
@@ -140,7 +141,7 @@ impl EngineSubmitter {
         (flight, flight.intended_ns < self.free_again_ns)
     }
 
-    /// A call that slept has ended, and held up the requests that were due before.
+    /// Notes that a call that slept has ended. It held up the requests that were due before.
     pub(crate) fn woke(&mut self, call: Call) {
         self.free_again_ns = call.end_ns;
     }

@@ -6,7 +6,7 @@ use crate::{invalid, label};
 use q2c_policy::Method;
 use q2c_result::tune::{MethodName, Undecided, WORTH};
 
-/// A rule that misses a larger share of the completions has a caveat.
+/// The share of completions that a rule may miss before it gets a caveat.
 const MOST_MISSED: f64 = 0.5;
 
 impl AdviceBasis<'_> {
@@ -25,8 +25,8 @@ impl AdviceBasis<'_> {
         caveats
     }
 
-    /// The price of interrupts, where they are below the floor and would do more for a core than
-    /// the recommended rule.
+    /// The price of interrupts, if they are below the floor and give more IOPS per core than the
+    /// recommended rule.
     fn interrupts_gain_more(&self) -> Option<String> {
         let rule = self.recommended().filter(|cell| cell.sleeping)?.relative?;
         let interrupts = self.cell(&Method::INTERRUPT)?;
@@ -46,7 +46,7 @@ impl AdviceBasis<'_> {
 
     /// What disturbed the trials of this block size.
     pub(super) fn disturbed(&self) -> Vec<String> {
-        // A warning about one block size begins with it.
+        // A warning about one block size starts with that size.
         let of_other = |found: &str| {
             let mut sizes = self.result.recommendation.iter().map(|other| other.bs);
             let this_size = self.recommendation.bs;
@@ -78,7 +78,7 @@ impl AdviceBasis<'_> {
     /// Names the methods that more trials might still make the answer.
     fn open(&self) -> Option<String> {
         let r = self.recommendation;
-        // Where no method has two trials, nothing was seen of their scatter.
+        // Without a method that has two trials, the scatter is unknown.
         let mut trials = self.cells.iter().map(|c| c.measured.rates.iops.trials);
         let scatter = if trials.any(|trials| trials > 1) {
             "as seen, and 4 % assumed for one more"
@@ -107,8 +107,8 @@ impl AdviceBasis<'_> {
         ))
     }
 
-    /// Says so when the median of the recommended method is below the floor. It can be recommended
-    /// all the same when the floor lies within its interval.
+    /// A caveat if the median of the recommended method is below the floor. Such a method can be
+    /// recommended while the floor lies within its interval.
     fn below_floor(&self) -> Option<String> {
         let is_below = self.recommended()?.relative?.iops.median < self.recommendation.floor;
         const KEEPS: &str = "The simulation that all trials corrected says that it keeps it.";

@@ -9,10 +9,10 @@ use q2c_model::stats::Interval;
 use q2c_result::diff::{ComparedFigure, DiffResult, DiffSays, SCHEMA, Unpaired};
 use q2c_result::figures::Better;
 
-/// Medians that differ by no more than this are alike, however narrow their intervals are.
+/// Medians whose ratio is off 1 by at most this count as alike, however narrow their intervals are.
 const NEGLIGIBLE: f64 = 0.01;
 
-/// Compares `b` with `a`. Both are of one kind. Limits on values hold for `b`.
+/// Compares `b` with `a`, which must be of one kind. Limits on values are judged on `b`.
 pub fn diff(
     a: &ComparableResult,
     b: &ComparableResult,
@@ -45,7 +45,7 @@ pub(crate) fn find<'a>(
     figures.find(|other| other.of == wanted.of && other.figure.name == wanted.figure.name)
 }
 
-/// The names of those things of which only the first of two results has figures.
+/// The things that only `a` has figures of. `in_a` says if `a` is the first of the two results.
 fn unpaired(a: &ComparableResult, b: &ComparableResult, in_a: bool) -> Vec<Unpaired> {
     let has = |of: &String| b.figures.iter().any(|other| other.of == *of);
     let names = distinct(a.figures.iter().map(|figure| figure.of.clone()));
@@ -72,13 +72,13 @@ pub(crate) fn compared(a: &NamedFigure, b: &NamedFigure) -> ComparedFigure {
     }
 }
 
-/// The ratios between the trials furthest apart, which cover that of the medians.
+/// The smallest and the largest ratio between two trials. They enclose the ratio of the medians.
 fn interval(a: &Interval, b: &Interval) -> Option<(f64, f64)> {
     let several = a.trials > 1 && b.trials > 1 && a.min > 0.0;
     several.then(|| (b.min / a.max, b.max / a.min))
 }
 
-/// `apart` is `None` where a side has a single trial.
+/// `apart` says whether the intervals are disjoint; `None` if a side has a single trial.
 fn says(ratio: Option<f64>, apart: Option<bool>, better: Better) -> DiffSays {
     let (ratio, apart) = match (ratio, apart) {
         (None, _) => return DiffSays::Unknown,
@@ -103,7 +103,7 @@ pub(crate) mod tests {
     use serde_json::Value;
     use std::collections::BTreeMap;
 
-    /// A result with these trials of figures without a unit.
+    /// A result with figures without a unit, from (thing, name, better direction, trials).
     pub(crate) fn measured(values: &[(&str, &'static str, Better, &[f64])]) -> ComparableResult {
         let figure =
             |(thing, name, better, trials): &(&str, &'static str, Better, &[f64])| NamedFigure {
@@ -125,8 +125,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Two results. The first figure has 95 to 105 against 115 to 125: apart, from 115/105 to
-    /// 125/95.
+    /// Two results. The first figure's trials, 95 to 105 and 115 to 125, do not overlap: the ratio
+    /// is 115/105 to 125/95.
     pub(crate) fn grown() -> (ComparableResult, ComparableResult) {
         let a = measured(&[
             ("x", "p99", Better::Less, &[95.0, 100.0, 105.0]),
@@ -163,7 +163,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// The other way round, better is worse.
+        /// Exchanging the two results turns better into worse.
         #[test]
         fn sides_may_be_changed(
             a in proptest::collection::vec(1.0f64..100.0, 2..6),
@@ -180,7 +180,7 @@ pub(crate) mod tests {
                 other => other,
             };
             let ratio = there.ratio.unwrap();
-            // At 1 % the two directions round differently.
+            // Within 0.1 % of the threshold of 1 %, the two directions can round differently.
             prop_assume!((ratio - 1.0).abs() > 0.011 || (ratio - 1.0).abs() < 0.009);
             prop_assert_eq!(back.says, turned);
             let (low, high) = there.interval.unwrap();

@@ -1,15 +1,16 @@
-//! Settings and facts of a result, each by its place in the JSON, and warnings that two results
-//! were measured under other conditions, which may be the reason why their figures differ.
+//! Settings and facts of a result, each named by its path in the JSON. Also warnings of different
+//! conditions of two results, which may explain why their figures differ.
 
 use q2c_result::Warning;
 use q2c_result::diff::ChangedFact;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings and facts by their places: `machine.kernel` is `6.12.1`.
+/// Settings and facts by their paths in the JSON: `machine.kernel` is `6.12.1`.
 pub(crate) type NamedFacts = BTreeMap<String, String>;
 
-/// Parts that hold settings and facts; runs within a result differ in their jobs alone.
+/// Paths of the parts of a result that hold settings and facts. Runs within a result differ only in
+/// their jobs.
 const PARTS: [&str; 11] = [
     "job",
     "jobs",
@@ -24,10 +25,10 @@ const PARTS: [&str; 11] = [
     "runs.0.target",
 ];
 
-/// Ends of the names of what was measured, which differs between any two runs.
+/// Suffixes of the names of measured values, which differ between any two runs.
 const MEASUREMENTS: [&str; 3] = ["busy_cpus", "interrupt_iops", "poll_iops"];
 
-/// The settings and facts of a result by their places: `machine.kernel` is `6.12.1`.
+/// The settings and facts of a result by their paths: `machine.kernel` is `6.12.1`.
 pub(crate) fn settings(result: &Value) -> NamedFacts {
     let mut facts = NamedFacts::new();
     for part in PARTS {
@@ -72,7 +73,7 @@ pub(crate) fn changed(a: &NamedFacts, b: &NamedFacts) -> Vec<ChangedFact> {
     changed.collect()
 }
 
-/// A condition: the warning's id, what differs in words, and the begins of the names of its facts.
+/// A condition: the warning's id, what differs in words, and the prefixes of its facts' names.
 type Condition = (&'static str, &'static str, &'static [&'static str]);
 
 const CONDITIONS: [Condition; 2] = [
@@ -107,7 +108,7 @@ const CONDITIONS: [Condition; 2] = [
     ),
 ];
 
-/// Busy CPUs before a run, by which two runs of one load do not differ.
+/// The largest difference in busy CPUs before a run at which two runs count as equally loaded.
 const ALIKE_CPUS: f64 = 0.2;
 
 /// The conditions that differ between two results: by the facts that changed, and by the load.

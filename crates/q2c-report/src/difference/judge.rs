@@ -1,4 +1,4 @@
-//! Judges limits: those on values by one result, those on changes by two.
+//! Judges limits: a limit on values by one result, a limit on changes by two.
 
 use crate::difference::compare::{compared, find};
 use crate::difference::limit::{Bound, LimitFault};
@@ -7,12 +7,12 @@ use q2c_result::diff::{BrokenFigure, FigureChange, JudgedLimit};
 use q2c_result::figures::Figure;
 use std::collections::BTreeSet;
 
-/// Checks limits before there is a result, by the figures that results of its kind can have.
-/// `has_baseline` tells whether there is a result to compare with.
+/// Checks limits before any measurement, against the figures that results of their kind can have.
+/// `has_baseline` says whether there is a result to compare with.
 ///
 /// # Errors
-/// A limit on a figure that no such result has, one in another unit, or one on a change without a
-/// result to compare with.
+/// Returns a fault if no such result has the figure of a limit, if its unit is not the figure's, or
+/// if it is on a change without a baseline.
 pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(), LimitFault> {
     for limit in limits {
         let figure = kinds.iter().find(|kind| kind.name == limit.figure);
@@ -27,7 +27,7 @@ pub fn check(limits: &[Limit], kinds: &[Figure], has_baseline: bool) -> Result<(
     Ok(())
 }
 
-/// Judges limits on a result: those on changes beside `baseline`.
+/// Judges limits on a result. Limits on changes compare it with `baseline`.
 pub fn judge(
     limits: &[Limit],
     result: &ComparableResult,
@@ -44,7 +44,7 @@ pub fn judge(
 }
 
 impl Limit {
-    /// The figures whose values break the limit: where broken, all trials lie beyond the bound.
+    /// Judges a limit on values. A figure breaks it if all its trials lie beyond the bound.
     fn judge_values(&self, result: &ComparableResult) -> Result<JudgedLimit, LimitFault> {
         let named: Vec<&NamedFigure> = self.matching_figures(result).collect();
         if named.is_empty() {
@@ -62,8 +62,8 @@ impl Limit {
         Ok(self.judged(named.len(), broken))
     }
 
-    /// The figures whose changes break the limit, of several trials not by an open one; with
-    /// `sure`, the whole interval lies beyond, which a single value has not.
+    /// Judges a limit on changes. A figure of several trials breaks it only if they show a change.
+    /// With `sure`, the whole interval must lie beyond the bound; a single value has no interval.
     fn judge_changes(
         &self,
         result: &ComparableResult,
@@ -91,7 +91,7 @@ impl Limit {
         }
     }
 
-    /// The end of an interval that breaks the limit last.
+    /// The end of the interval that is nearest to keeping the limit.
     fn nearest(&self, (low, high): (f64, f64)) -> f64 {
         if self.above { low } else { high }
     }
@@ -153,13 +153,13 @@ mod tests {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
-    /// The number of figures that a limit is on, and the things whose figures break it.
+    /// The number of figures that a limit covers, and the things whose figures break it.
     fn broken_by(limit: &JudgedLimit) -> (usize, Vec<&str>) {
         let broken = limit.broken.iter().map(|broken| broken.of.as_str());
         (limit.figures, broken.collect())
     }
 
-    /// 95 to 105 of `x`, and the single 120 of `y`.
+    /// `x` has trials from 95 to 105, `y` the single value 120.
     #[test]
     fn a_value_breaks_a_limit_with_all_of_its_trials() {
         let run = measured(&[

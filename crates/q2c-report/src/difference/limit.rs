@@ -1,6 +1,6 @@
-//! Limits on figures: `p99>+5%` is broken where p99 is more than 5 % above that of another result
-//! and above it for sure, `p99>+5% sure` where it is more than 5 % above it for sure, `p99>200us`
-//! where it is above 200 us.
+//! Limits on figures. `p99>+5%` is broken if p99 is more than 5 % above another result's and the
+//! trials show a rise. `p99>+5% sure` is broken if the whole interval is more than 5 % above.
+//! `p99>200us` is broken if p99 is above 200 us.
 
 use crate::phrase::some_listed;
 use q2c_model::parse_duration;
@@ -13,17 +13,17 @@ use thiserror::Error;
 pub struct Limit {
     pub(crate) asked: String,
     pub(crate) figure: String,
-    /// Whether a figure above the bound breaks it; else one below does.
+    /// True if a figure above the bound breaks the limit, false if one below does.
     pub(crate) above: bool,
     pub(crate) bound: Bound,
-    /// Whether the whole interval of a change must lie beyond the bound to break the limit.
+    /// True if the whole interval of a change must lie beyond the bound to break the limit.
     pub(crate) sure: bool,
 }
 
-/// What a figure is set against.
+/// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bound {
-    /// So many times another result's figure.
+    /// A multiple of another result's figure.
     Ratio(f64),
     /// A time, ns.
     Time(f64),
@@ -42,8 +42,8 @@ pub(crate) enum Bound {
 )]
 pub struct LimitError(String);
 
-/// A limit that cannot be judged: on a figure that is not there, so that nothing would keep it, in
-/// another unit, or on a change without a result to compare with.
+/// A limit that cannot be judged: its figure does not exist, its unit differs from the figure's, or
+/// it is on a change and there is no result to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("keep the limit {asked}: {mismatch}")]
 pub struct LimitFault {
@@ -59,10 +59,10 @@ impl FromStr for Limit {
     }
 }
 
-/// The ratio of `+5%`.
+/// Reads `+5%` as the ratio 1.05.
 fn ratio(change: &str, above: bool) -> Option<Bound> {
     let percent: f64 = change.strip_suffix('%')?.trim().parse().ok()?;
-    // `p99>-5%` would be broken by no change at all.
+    // Even an unchanged figure would break `p99>-5%`.
     let fits =
         percent.is_finite() && percent > -100.0 && (percent == 0.0 || (percent > 0.0) == above);
     fits.then_some(Bound::Ratio(1.0 + percent / 100.0))
@@ -103,12 +103,12 @@ impl Limit {
         })
     }
 
-    /// Whether it limits a change, which needs a result to compare with.
+    /// True for a limit on a change, which needs a result to compare with.
     pub(crate) fn is_of_change(&self) -> bool {
         matches!(self.bound, Bound::Ratio(_))
     }
 
-    /// The bound on values in this unit; `None` where it has another unit, or is on a change.
+    /// The bound on values in this unit; `None` if it has another unit, or limits a change.
     pub(crate) fn value_in(&self, unit: FigureUnit) -> Option<f64> {
         use FigureUnit::{Nanoseconds, Percent, Seconds, Share};
         match (self.bound, unit) {
@@ -122,7 +122,7 @@ impl Limit {
         }
     }
 
-    /// Refuses a bound on a value in another unit than the figure's.
+    /// Refuses a bound on values whose unit differs from the figure's.
     pub(crate) fn fits(&self, unit: FigureUnit) -> Result<(), LimitFault> {
         if self.is_of_change() || self.value_in(unit).is_some() {
             return Ok(());
@@ -166,7 +166,7 @@ impl Limit {
         self.fault(format!("expected a figure of {whose}, found {there}"))
     }
 
-    /// Whether a value breaks a bound.
+    /// True if a value breaks a bound.
     pub(crate) fn beyond(&self, value: f64, bound: f64) -> bool {
         if self.above {
             value > bound

@@ -1,4 +1,4 @@
-//! Results that are compared: read by their schema, each as a table of figures.
+//! Reads results that are compared, each by its schema and as a table of figures.
 
 use crate::phrase::{distinct, grouped, listed};
 use q2c_model::stats::Interval;
@@ -11,37 +11,37 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A result that was read: its figures, and what they were measured under.
+/// A result as it was read: its figures, and the conditions of their measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparableResult {
     /// The schema of the result.
     pub schema: String,
-    /// Where it was read, and when it was made.
+    /// The file that it was read from, and the time when it was made.
     pub side: DiffSide,
     /// The figures that have a value.
     pub figures: Vec<NamedFigure>,
-    /// Settings and facts by their places in the result.
+    /// Settings and facts by their paths in the result's JSON.
     pub facts: BTreeMap<String, String>,
 }
 
 /// A figure of a thing in a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedFigure {
-    /// The thing that the figure is of: a method, a point or a stage.
+    /// The thing that has the figure: a method, a point or a stage.
     pub of: String,
     /// The figure, with the direction in which it is better for this thing.
     pub figure: Figure,
-    /// The trials.
+    /// The median, with the range of the trials.
     pub value: Interval,
 }
 
-/// The fault of a text that is no JSON, or lacks what its kind has.
+/// The fault of a text that is not JSON, or lacks a field of its kind.
 fn no_result(error: serde_json::Error) -> Fault {
     let text = format!("expected a result of q2c, found {error}");
     Fault::new(Exit::Input, text).with_source(error)
 }
 
-/// A kind of results that are compared.
+/// A kind of result that can be compared.
 struct ComparableKind {
     /// The command that leaves such results.
     command: &'static str,
@@ -74,18 +74,18 @@ const fn kind<T: DeserializeOwned + Measures>(
     }
 }
 
-/// The figures that results of a schema can have; none for a schema whose results are not compared.
+/// The figures that results of a schema can have; empty for a schema that cannot be compared.
 pub fn declared(schema: &str) -> Vec<Figure> {
     let kind = KINDS.iter().find(|kind| kind.schema == schema);
     kind.map_or_else(Vec::new, |kind| (kind.declared)())
 }
 
-/// Reads a result that was kept as JSON. `path` is where it was read.
+/// Reads a stored result from JSON text. `path` is the file it came from, for messages.
 pub fn read(path: &str, text: &str) -> Result<ComparableResult, Fault> {
     measured(path, &serde_json::from_str(text).map_err(no_result)?)
 }
 
-/// As [`read`], of a result that is a JSON value already.
+/// As [`read`], from a JSON value that was parsed already.
 pub fn measured(path: &str, value: &Value) -> Result<ComparableResult, Fault> {
     let schema = value["schema"].as_str().unwrap_or_default().to_owned();
     let Some(kind) = KINDS.iter().find(|kind| kind.schema == schema) else {
@@ -102,7 +102,7 @@ pub fn measured(path: &str, value: &Value) -> Result<ComparableResult, Fault> {
     })
 }
 
-/// The facts that all results have, wherever they stand in one.
+/// The facts that all kinds of result have, wherever each kind stores them.
 pub(crate) fn side(path: &str, value: &Value) -> DiffSide {
     let started = ["/provenance/started_unix_s", "/started_unix_s"].into_iter();
     let mut started = started.filter_map(|place| value.pointer(place)?.as_u64());
@@ -117,7 +117,7 @@ pub(crate) fn side(path: &str, value: &Value) -> DiffSide {
     }
 }
 
-/// The result, and the runs in it.
+/// The runs within the result, then the result itself.
 fn with_runs(value: &Value) -> impl Iterator<Item = &Value> {
     let runs = value["runs"].as_array().into_iter().flatten();
     runs.chain([value])
@@ -130,7 +130,7 @@ fn warnings(value: &Value) -> Vec<Warning> {
     distinct(warnings.filter_map(|warning| Warning::deserialize(warning).ok()))
 }
 
-/// The figures that have a value. Rows of one name are trials of one thing.
+/// The figures that have a value. Rows with the same name are trials of one thing.
 fn figures_with_values(table: &FigureTable) -> Vec<NamedFigure> {
     let rows = table.rows.iter();
     let things = grouped(rows.filter_map(|row| Some((row.of.as_deref()?, row))));
@@ -177,7 +177,7 @@ mod tests {
         assert!(declared("q2c.poll-sim/1").is_empty());
     }
 
-    /// The kept benchmark on this machine, or on a simulated one whose look takes `look_ns`.
+    /// A stored benchmark: on this machine, or on a simulated one whose look takes `look_ns`.
     fn bench(look_ns: Option<u64>) -> ComparableResult {
         let text = include_str!("../../../q2c/tests/kept/bench-5.json");
         let mut result: Value = serde_json::from_str(text).unwrap();

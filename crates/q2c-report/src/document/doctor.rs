@@ -19,7 +19,7 @@ impl Reported for DoctorReport {
     }
 }
 
-/// Says that no disk was looked at, in a report on the machine without a target.
+/// Says that no disk was checked, in a report on the machine without a target.
 fn without_target(report: &DoctorReport) -> Option<Note> {
     let of_target = |check: &Check| check.group == "target";
     let message = "none was looked at; q2c doctor FILE looks at that of a file or device, too: \
@@ -28,8 +28,8 @@ fn without_target(report: &DoctorReport) -> Option<Note> {
     is_missing.then(|| Note::caution("disk", message))
 }
 
-/// One use: whether the machine is ready for it, its checks, and those of other uses that concern
-/// it.
+/// The section of one use: whether the machine is ready for it, its own checks, and the checks of
+/// other uses that concern it.
 fn section(report: &DoctorReport, state: &UseState) -> Section<'static> {
     let title = format!("{}: {}", used_for(state.of), readiness(report, state));
     let is_own = |check: &&Check| check.uses.first() == Some(&state.of);
@@ -53,7 +53,7 @@ fn table(section: Section<'static>, checks: &[&Check]) -> Section<'static> {
     section.marked(table, checks.iter().map(|check| check_verdict(check).1))
 }
 
-/// Whether a check found something that a few uses need and others do not miss.
+/// True if a check found that something is missing which only a few uses need.
 fn is_absence(check: &Check) -> bool {
     check.verdict == CheckVerdict::Invalidates && !check.uses.contains(&Use::Measuring)
 }
@@ -83,7 +83,7 @@ fn used_for(purpose: Use) -> &'static str {
 }
 
 fn readiness(report: &DoctorReport, state: &UseState) -> String {
-    // Where every check below is among the reasons and none of elsewhere, the table names them.
+    // If the reasons are exactly the checks of this use, the table below names them.
     let checks = report.checks.iter();
     let of_use = checks.filter(|check| check.uses.first() == Some(&state.of));
     let ids: Vec<&String> = of_use.map(|check| &check.id).collect();
@@ -126,7 +126,7 @@ fn counts(report: &DoctorReport) -> String {
     format!("{} checks: {summary}", report.checks.len())
 }
 
-/// How ready the machine is, by use; `None` in a report that is not sorted by use.
+/// The number of uses at each level of readiness; `None` in a report without uses.
 fn by_uses(report: &DoctorReport) -> Option<Note> {
     let levels = [
         (Ready::Ready, "ready"),

@@ -1,4 +1,4 @@
-//! The document of `q2c doctor --fix`: what would be changed, or what was.
+//! The document of `q2c doctor --fix`: the planned changes, or the changes that were made.
 
 use super::{Document, Reported, Section};
 use crate::phrase::{counted, grouped, when};
@@ -77,7 +77,7 @@ fn refused(group: &[&SettingChange]) -> Option<Note> {
     Some(Note::bad("not changed", message))
 }
 
-/// Changes of one check that are the same but for the file, as those of all CPUs.
+/// Changes that differ only in the file, such as one setting of all CPUs, in groups.
 fn alike(fix: &DoctorFix) -> Vec<Vec<&SettingChange>> {
     let groups = grouped(fix.changes.iter().map(|change| {
         let mut without_folder = change.clone();
@@ -93,7 +93,7 @@ fn files_label(group: &[&SettingChange]) -> String {
     format!("{}{}", group[0].file, when(group.len() > 1, &more))
 }
 
-/// The section with one more finding that no change of a setting mends.
+/// Adds a finding that no change of a setting repairs.
 fn left_as_is<'a>(section: Section<'a>, left: &LeftAsIs) -> Section<'a> {
     let message = format!("{}; {}", left.found, why_left(left.why));
     let said = Note::plain(&left.check, message);

@@ -1,4 +1,4 @@
-//! Documents of what was watched or steered, and of the RAM devices.
+//! Documents of live views, of steering, and of RAM devices.
 
 use super::{Document, Reported, Section};
 use crate::phrase::joined;

@@ -6,7 +6,7 @@ use crate::said::{Note, ReportField, ReportTable};
 use crate::terminal::printable;
 
 impl Document<'_> {
-    /// The report as Markdown. Charts are on the page alone.
+    /// The report as Markdown, without charts, which only the page has.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!("## {}\n\n{}\n", escaped(&self.title), escaped(&self.about));
@@ -82,7 +82,7 @@ fn table(table: &ReportTable) -> String {
     }
 }
 
-/// Lines to copy, in a fence that none of them can end.
+/// Lines to copy, inside a fence that is longer than any run of backticks in them.
 fn code(lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
@@ -93,7 +93,7 @@ fn code(lines: &[String]) -> String {
     format!("\n{fence}\n{lines}\n{fence}\n")
 }
 
-/// Makes text from outside harmless: no markup, no line of its own.
+/// Escapes text from outside, so that it adds neither markup nor a line break.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Names that a disk or a file can have stay text: no tag, no link, no column, no line.
+    /// Names of disks and files stay text: no tag, no link, no column, no line break.
     #[test]
     fn markup_from_outside_is_text() {
         assert_eq!(
@@ -123,7 +123,7 @@ mod tests {
         );
     }
 
-    /// A name in a line to copy ends neither the line nor the fence around it.
+    /// A name within a line to copy ends neither the line nor its fence.
     #[test]
     fn lines_to_copy_stay_in_their_fence() {
         let lines = ["echo 1 > /sys/a\n```\nb".to_owned(), "c ````".to_owned()];

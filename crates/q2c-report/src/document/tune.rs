@@ -48,7 +48,7 @@ impl Reported for TuneResult {
 
 fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Note> {
     let tried = cpu_trials::words(&result.target);
-    // A check that is named as a method says no more than that the method is not available.
+    // A check that has the name of a method says only that the method is not available.
     let unavailable = result.unavailable.iter();
     let said: Vec<String> = unavailable.map(|none| none.method.to_string()).collect();
     let checks = invalid::checks(&result.doctor).filter(move |check| !said.contains(&check.id));
@@ -59,7 +59,7 @@ fn ran_otherwise(result: &TuneResult) -> impl Iterator<Item = Note> {
         .chain(checks.map(invalid::said))
 }
 
-/// The answer beside polling and interrupts.
+/// The answer, compared with polling and interrupts.
 fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
     let recommendation = label::recommendation_of(result, bs);
     let chosen = |cell: &Cell| label::is_recommended(cell, recommendation);
@@ -103,6 +103,7 @@ fn in_short(result: &TuneResult, bs: Bytes) -> Section<'_> {
         .plots(move || plots::tune::answer(result, bs))
 }
 
+/// Width of the bars in the table of methods, in characters.
 const BAR: usize = 12;
 
 fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
@@ -135,7 +136,7 @@ fn all_methods(result: &TuneResult, bs: Bytes) -> Section<'_> {
 const LEGEND: &str = "Medians over the trials, [min, max], and the prediction. Of polling: each trial over the polled slices between \
      its parts: verdicts stand on these. Sleep: asked, over all I/Os. Slept: from call to return. Latency: submission to reaping (U2C).";
 
-/// The role of a cell, and its effective mode where that says more.
+/// The role of a cell, and its effective mode if that adds something.
 fn about(cell: &Cell) -> String {
     let was = mode::words(&cell.effective_mode.was);
     let role = format!("{}, {} I/Os", cell.role.text(), count(cell.measured.ios));
@@ -180,7 +181,7 @@ fn trust(result: &TuneResult) -> Section<'static> {
         .folded()
 }
 
-/// What is compared, over all block sizes, and with whose costs.
+/// What the fidelity covers over all block sizes, and which calibration it used.
 fn fidelity(result: &TuneResult) -> String {
     const EARLIER: &str =
         "; the calibration was that of an earlier run (--recalibrate makes it anew)";

@@ -1,4 +1,4 @@
-//! Documents of sweeps in parts: the outcomes over volumes, and the best over several of them.
+//! Documents of sweeps that were split in volumes: each outcome, and the best over several.
 
 use super::{Document, Reported, Section};
 use crate::label::first_names;

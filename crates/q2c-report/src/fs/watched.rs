@@ -1,4 +1,4 @@
-//! The words for what a run beside the trials saw: waits for locks, and where the CPU time went.
+//! Words for what a run apart from the trials saw: waits for locks, and where CPU time went.
 
 use super::{most_jobs, place};
 use crate::phrase::{counted, listed, some_listed, when, words_of};
@@ -9,8 +9,10 @@ use q2c_result::fs::{
     SeenProfile,
 };
 
+/// The largest numbers of functions and of lock sites that a note names.
 const FUNCTIONS: usize = 3;
 const SITES: usize = 3;
+/// The smallest share of the jobs' time at which a wait for a lock is named.
 const LEAST: f64 = 0.005;
 
 const NOT_SEEN: &str = "locks that were free, those that a writer got while it spun for a rwsem, and the cost of cache \
@@ -18,7 +20,7 @@ const NOT_SEEN: &str = "locks that were free, those that a writer got while it s
 const BY_CLOCK: &str = "by a clock of each CPU, as this machine has no counter of cycles; code that keeps interrupts off \
      is counted where they are let in again";
 
-/// The locks that the jobs of the largest number waited for, point by point.
+/// The locks that jobs waited for at the largest number of jobs, one note per point.
 pub(super) fn locks(result: &FsResult) -> Vec<Note> {
     let most = most_jobs(result);
     let mut said: Vec<Note> = Vec::new();
@@ -45,7 +47,7 @@ pub(super) fn locks(result: &FsResult) -> Vec<Note> {
     said
 }
 
-/// The longest waits; `None` where there is none to speak of, and none was lost.
+/// The longest waits; `None` if no wait was long enough to name and none was lost.
 fn waited(seen: &SeenLocks) -> Option<String> {
     let large = |site: &&LockSite| seen.share(site) >= LEAST;
     let label = |site: &LockSite| {
@@ -84,7 +86,7 @@ fn lock(lock: LockKind) -> &'static str {
     }
 }
 
-/// Where the CPU time of the jobs of the largest number went, point by point.
+/// Where CPU time went at the largest number of jobs, one note per point.
 pub(super) fn profiles(result: &FsResult) -> Vec<Note> {
     let most = most_jobs(result);
     let cells = result.cells.iter().filter(|cell| cell.point.jobs == most);

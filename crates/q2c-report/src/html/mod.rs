@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("../../assets/report.js");
 struct Page<'a> {
     result: &'a Document<'a>,
     sections: Vec<&'a Section<'a>>,
-    /// The plots' figures by their ids, as JSON, packed.
+    /// The plots' figures by plot id: JSON, packed by gzip and written in base64.
     figures: String,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn page(document: &Document<'_>) -> Result<String, Fault> {
 }
 
 impl Page<'_> {
-    /// The notices that change how the answers are to be read, or the others.
+    /// The notices that change how the answers are to be read if `are_alarms`, else the others.
     fn notices(&self, are_alarms: bool) -> Vec<&Note> {
         let notices = self.result.notices.iter();
         let wanted = notices.filter(|said| (said.weight != Weight::Plain) == are_alarms);
@@ -66,8 +66,8 @@ impl Page<'_> {
         )
     }
 
-    /// The line below the title: the run, and the disks and the machine that it was on, but for
-    /// what was named already. A result that is always the same has no start.
+    /// The line below the title: the run, its disks and the machine, without a part that was named
+    /// before. A result that needs no run has no start.
     fn job(&self) -> String {
         let document = self.result;
         let mut line = document.about.clone();
@@ -117,27 +117,27 @@ pub(crate) fn started(unix_s: u64) -> String {
     format!("{time} UTC")
 }
 
-/// plotly.js 3.7.0 in the bundle for charts with two axes (MIT licence, beside the file), packed by
-/// gzip. What is packed is the file of the npm package `plotly.js-cartesian-dist-min`, unchanged.
-/// The whole plotly.js is three times as large, and no page draws maps or bodies in space.
+/// The bundle of plotly.js 3.7.0 for charts with two axes (MIT licence, beside the file), packed by
+/// gzip: the unchanged file of the npm package `plotly.js-cartesian-dist-min`. The complete
+/// plotly.js is three times as large and adds maps and 3-D plots, which no page draws.
 const PACKED: &[u8] = include_bytes!("../../assets/plotly/plotly-cartesian.min.js.gz");
-/// The name of the unpacked file by which the browser's policy admits it.
+/// The hash of the unpacked file, by which the page's Content-Security-Policy admits it.
 const HASH: &str = "'sha256-fFk7ntoOdKHQczXPicv3pV/8EUkJmAw3Ka+DVFO9sCo='";
 
-/// The packed library in letters that are harmless in a page.
+/// The packed library in base64.
 fn library() -> String {
     STANDARD.encode(PACKED)
 }
 
-/// Text packed by gzip, which makes it a third as large or less, in letters that are harmless in a
-/// page.
+/// Text packed by gzip, which makes it a third as large or less, in base64, which is harmless
+/// within a page.
 fn packed(text: &[u8]) -> String {
     let mut packing = GzEncoder::new(Vec::new(), Compression::best());
     let bytes = packing.write_all(text).and_then(|()| packing.finish());
     STANDARD.encode(bytes.expect("a vector takes all bytes"))
 }
 
-/// The name by which a Content-Security-Policy admits a script of exactly this text.
+/// The hash by which a Content-Security-Policy admits a script of exactly this text.
 fn csp_hash(script: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
 }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_file_is_the_published_one() {
-        // The digest is of the file as the npm registry hands it out.
+        // The digest of the file that the npm registry delivers.
         let digest: String = Sha256::digest(unpacked())
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -227,8 +227,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_specification() {
-        // The hash is the example of the W3C's Content Security Policy Level 3, in the section on
-        // hash usage.
+        // The example of the W3C's Content Security Policy Level 3, section on hash usage.
         assert_eq!(
             csp_hash("alert('Hello, world.');"),
             "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"

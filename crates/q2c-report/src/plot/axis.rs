@@ -4,7 +4,7 @@ use super::value::{number, text, texts};
 use crate::quantity;
 use serde_json::{Value, json};
 
-/// Ticks of the axis of quantiles: the names of quantiles q, and their places `1 / (1 - q)`.
+/// Ticks of the axis of quantiles q: their names, and in `TAIL_PLACES` their places `1 / (1 - q)`.
 const TAIL: [&str; 7] = ["0", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
 const TAIL_PLACES: [f64; 7] = [1.0, 2.0, 10.0, 100.0, 1e3, 1e4, 1e5];
 
@@ -17,15 +17,14 @@ impl PlotAxis {
         PlotAxis(json!({"title": {"text": text(&title.into())}}))
     }
 
-    /// An axis that begins at zero, so that lengths can be compared.
+    /// An axis that starts at zero, so that lengths can be compared.
     pub(crate) fn from_zero(title: impl Into<String>) -> Self {
         PlotAxis::new(title).with("rangemode", "tozero")
     }
 
-    /// The x axis of time. Plots of a section that have it count from the same start and zoom
-    /// together.
+    /// The x axis of time. Such plots of one section start at the same time and zoom together.
     pub(crate) fn over_time(title: impl Into<String>) -> Self {
-        // A key of the page's script: plots with it follow each other.
+        // The page's script reads this key and makes such plots zoom together.
         PlotAxis::from_zero(title).with("linked", true)
     }
 
@@ -43,13 +42,13 @@ impl PlotAxis {
         PlotAxis::new(title).with("type", "log")
     }
 
-    /// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to
-    /// 50 s; a tick shows its unit.
+    /// A logarithmic axis in microseconds, with ticks at 1, 2 and 5 of each decade from 100 ns to
+    /// 50 s. The ticks show their units.
     pub(crate) fn logarithmic_us(title: &str) -> Self {
         ticks_us(title, &[1.0, 2.0, 5.0])
     }
 
-    /// The same with a tick at each decade alone.
+    /// As [`Self::logarithmic_us`], with one tick per decade.
     pub(crate) fn decades_us(title: &str) -> Self {
         ticks_us(title, &[1.0])
     }
@@ -77,7 +76,7 @@ impl PlotAxis {
         self.with("tickvals", Vec::from_iter(ticks.into_iter().map(f64::from)))
     }
 
-    /// Ticks with names. Without any they are chosen when the axis is drawn.
+    /// Sets ticks with names. Without any, plotly chooses the ticks.
     pub(crate) fn named_ticks(self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
         let (places, names): (Vec<f64>, Vec<String>) = ticks.into_iter().unzip();
         if places.is_empty() {
@@ -99,7 +98,7 @@ impl PlotAxis {
         self.with("range", [from, to].map(number))
     }
 
-    /// Leaves out the numbers or names of the ticks.
+    /// Hides the numbers or names of the ticks if `is_bare`.
     pub(crate) fn bare_if(self, is_bare: bool) -> Self {
         self.with("showticklabels", is_bare.then_some(false))
     }
@@ -110,7 +109,7 @@ fn ticks_us(title: &str, steps: &[f64]) -> PlotAxis {
     PlotAxis::logarithmic(title).named_ticks(ticks.map(|us| (us, round_duration(us * 1e3))))
 }
 
-/// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.
+/// A round duration without decimals: `10 ms`, not `10.0 ms`.
 pub(crate) fn round_duration(ns: f64) -> String {
     quantity::bare(&quantity::duration(ns))
 }

@@ -4,12 +4,12 @@ use super::value::{joined, nth, number, text};
 use super::{Arrangement, PlotSeries, View};
 use serde_json::{Value, json};
 
-/// The upper and the lower panel of a view, as shares of its height.
+/// From where to where the upper and the lower panel reach, as shares of the view's height.
 const STACKED: [[f64; 2]; 2] = [[0.42, 1.0], [0.0, 0.34]];
 const HALVES: [[f64; 2]; 2] = [[0.54, 1.0], [0.0, 0.46]];
-/// The middles of the halves.
+/// The middles of the two halves, as shares of the view's height.
 const MIDDLES: [f64; 2] = [0.77, 0.23];
-/// The part of its room that a panel takes when another one stands on its right.
+/// The share of its room that a panel uses if another one stands on its right.
 const BESIDE: f64 = 0.9;
 
 pub(super) fn layout(view: &View) -> Value {
@@ -53,7 +53,7 @@ fn axes(view: &View) -> Value {
         if n > 0 && view.arrangement == Arrangement::Halves {
             y["matches"] = json!("y");
         }
-        // The x axis of panels above each other is that of the lowest.
+        // Panels above each other share an x axis, which belongs to the lowest panel.
         x["anchor"] = json!(nth("y", n));
         let is_beside = view.arrangement == Arrangement::Beside;
         axes[nth("xaxis", if is_beside { n } else { 0 })] = x;
@@ -62,7 +62,7 @@ fn axes(view: &View) -> Value {
     axes
 }
 
-/// The place of one of several panels beside each other, as shares of the width.
+/// From where to where one of several panels beside each other reaches, as shares of the width.
 fn room(panel: usize, panels: usize) -> [f64; 2] {
     let share = 1.0 / panels as f64;
     let left = share * panel as f64;
@@ -70,7 +70,7 @@ fn room(panel: usize, panels: usize) -> [f64; 2] {
     [left, left + share * if is_last { 1.0 } else { BESIDE }]
 }
 
-/// The colours of a heat map, and their bar. They span all values, if nothing else is said.
+/// The colours of a heat map, and their bar. They span all values unless a range is set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Colours(Value);
 
@@ -101,7 +101,7 @@ impl Colours {
     }
 }
 
-/// A line or words that stand in a view beside its series.
+/// A line or a text that is drawn in addition to the series of a view.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlotMark {
     line: Option<Value>,
@@ -129,9 +129,9 @@ impl PlotMark {
         PlotMark::line(line)
     }
 
-    /// The begin of a part of the time: a vertical line, and the name of the part. The first part
-    /// begins with the axis, and needs no line. A name stands upright in the plot instead of above
-    /// it where the names of short parts would overlap.
+    /// The start of a part of the time: a vertical line with the part's name. The first part has no
+    /// line, because it starts with the axis. Names of short parts are turned upright within the
+    /// plot, because above it they would overlap.
     pub(crate) fn begin(x: f64, name: &str, is_first: bool, is_upright: bool) -> Self {
         let mut line = vertical(x, if is_upright { 1.0 } else { 1.5 });
         line["layer"] = json!(if is_upright { "above" } else { "below" });
@@ -146,7 +146,7 @@ impl PlotMark {
         }
     }
 
-    /// The heading of one of so many panels: what panels are of, and of which this one is.
+    /// The heading of panel number `panel` of `panels`: `kind`, then the panel's `name` in bold.
     pub(crate) fn heading(panel: usize, panels: usize, kind: &str, name: &str) -> Self {
         let [left, right] = room(panel, panels);
         PlotMark {

@@ -1,11 +1,11 @@
-//! Figures of which each has a view of a plot.
+//! Quantities that each have a view of a plot.
 
 use super::{PlotAxis, PlotSeries, View};
 use q2c_model::stats::Interval;
 use serde_json::Value;
 
-/// A figure of `T`: the label of its view, the title of its axis, what its numbers are multiplied
-/// by, and the function that reads them.
+/// A quantity of `T`: the label of its view, the title of its axis, the factor for its numbers, and
+/// the function that reads them.
 pub(crate) struct Quantity<T, V = f64> {
     pub label: &'static str,
     pub axis: &'static str,
@@ -28,7 +28,7 @@ impl<T, V> Quantity<T, V> {
         }
     }
 
-    /// The unit of the numbers: the first word of the axis, or the first behind its comma.
+    /// The unit: the first word after the comma in the axis title, or the title's first word.
     pub(crate) fn unit(&self) -> &'static str {
         let (_, unit) = self.axis.split_once(", ").unwrap_or(("", self.axis));
         unit.split(' ').next().unwrap_or_default()

@@ -12,25 +12,25 @@ pub(crate) enum SeriesShape {
     DottedLine,
     /// A line that keeps each height until the next point.
     Steps,
-    /// An area that stands upon those of the series before.
+    /// An area that is stacked on the areas of the series before it.
     Area,
     Bars,
-    /// Bars that stand upon those of the series before.
+    /// Bars that are stacked on those of the series before.
     StackedBars,
     /// Cells in colours: a column for each x, a row for each y.
     HeatMap,
 }
 
-/// Places along an axis. A number that is not finite is a gap.
+/// Places along an axis. A number that is not finite becomes a gap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PlotPlaces {
     Each(Value),
-    /// The first of as many as there are cells, and the distance between them.
+    /// The first place and the distance between two; there are as many places as cells.
     Even(f64, f64),
 }
 
 impl<T: Into<Value>> FromIterator<T> for PlotPlaces {
-    /// Names, unless all places are numbers.
+    /// The places are numbers if all are; else all are names.
     fn from_iter<I: IntoIterator<Item = T>>(places: I) -> Self {
         let places: Vec<Value> = places.into_iter().map(Into::into).collect();
         let name = |place: &Value| match place {
@@ -45,7 +45,7 @@ impl<T: Into<Value>> FromIterator<T> for PlotPlaces {
     }
 }
 
-/// The reach of an interval to both sides of each point.
+/// Error bars: how far an interval reaches to both sides of each point.
 pub(crate) struct Whiskers(Value);
 
 impl Whiskers {
@@ -61,7 +61,7 @@ impl Whiskers {
         Whiskers::reaching(intervals.iter().map(reach))
     }
 
-    /// Thick whiskers, by their reach below and above each point.
+    /// Thick whiskers, from the lengths below and above each point.
     pub(crate) fn reaching(reach: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let reach = reach.into_iter();
         let reach = reach.map(|(below, above)| (number(below), number(above)));
@@ -70,7 +70,7 @@ impl Whiskers {
     }
 }
 
-/// The median, and a gap where nothing was measured.
+/// The median; a gap if there was no trial.
 pub(crate) fn known(interval: &Interval) -> f64 {
     if interval.trials > 0 {
         interval.median
@@ -92,9 +92,9 @@ pub(crate) fn grid<'a, X, Y, T>(
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlotSeries {
     shape: SeriesShape,
-    /// All but what the pen draws and the panel.
+    /// All of plotly's trace but the pen's part and the panel.
     trace: Value,
-    /// Empty for a colour that no other series of the view has.
+    /// Empty for a colour of plotly's choice, which no other series of the view has.
     colour: String,
     width: f64,
     dash: &'static str,
@@ -104,8 +104,8 @@ pub(crate) struct PlotSeries {
     edge: Value,
     opacity: f64,
     panel: usize,
-    /// Whether all digits count. Five are finer than a pixel and keep a page small, but would
-    /// merge I/Os late in a trace.
+    /// True if all digits count. Five digits are finer than a pixel and keep a page small, but they
+    /// would merge I/Os late in a trace.
     exact: bool,
 }
 
@@ -161,8 +161,8 @@ impl PlotSeries {
         stacked_bars: StackedBars
     }
 
-    /// Medians over trials, with whiskers to the smallest and the largest trial. Nothing stands
-    /// where nothing was measured.
+    /// Medians over the trials, with whiskers to the smallest and the largest trial. A point
+    /// without a trial is a gap.
     pub(crate) fn medians<X: Into<Value>>(
         name: impl AsRef<str>,
         points: impl IntoIterator<Item = (X, Interval)>,
@@ -174,7 +174,7 @@ impl PlotSeries {
         PlotSeries::dotted_line(name, x.into_iter().zip(y)).y_whiskers(whiskers)
     }
 
-    /// A row of cells for each y; `None` is a gap.
+    /// A row of cells for each y; `None` is a cell without colour.
     pub(crate) fn heat_map(
         x: PlotPlaces,
         y: PlotPlaces,
@@ -187,7 +187,7 @@ impl PlotSeries {
     }
 
     setters! {
-        /// The name in the legend, which a series without one has no entry in.
+        /// The name in the legend; a series without a name has no entry there.
         name(name: impl AsRef<str>) {
             trace["name"] = Some(text(name.as_ref())).filter(|name| !name.is_empty())
         }
@@ -196,13 +196,13 @@ impl PlotSeries {
         x_whiskers(whiskers: Whiskers) { trace["error_x"] = whiskers.0 }
         y_whiskers(whiskers: Whiskers) { trace["error_y"] = whiskers.0 }
         without_hover() { trace["hoverinfo"] = "skip" }
-        /// Says in the hover text words in which `{x}`, `{y}` and `{z}` stand for the point's
-        /// numbers, `{y:.1f}` for one with one decimal, and `{text}` for its text. The name of the
-        /// series stands beside them.
+        /// Sets the hover text. In it `{x}`, `{y}` and `{z}` stand for the point's numbers,
+        /// `{y:.1f}` for one with one decimal, and `{text}` for its text. The name of the series
+        /// stands beside it.
         hover(words: impl AsRef<str>) {
             trace["hovertemplate"] = text(words.as_ref()).replace('{', "%{")
         }
-        /// The same without the name of the series.
+        /// As `hover`, without the name of the series.
         hover_alone(words: impl AsRef<str>) {
             trace["hovertemplate"] = text(words.as_ref()).replace('{', "%{") + "<extra></extra>"
         }
@@ -222,7 +222,7 @@ impl PlotSeries {
         below() { panel = 1_usize }
     }
 
-    /// Gives all series of one name one entry in the legend.
+    /// Gives all series of the same name one entry in the legend.
     pub(crate) fn grouped(mut self) -> Self {
         self.trace["legendgroup"] = self.trace["name"].clone();
         self
@@ -233,7 +233,7 @@ impl PlotSeries {
         self
     }
 
-    /// Sets the text of each point, or of each cell row by row, which the hover text may name.
+    /// Sets the text of each point, or of each cell row by row. The hover text can include it.
     pub(crate) fn texts(mut self, words: impl IntoIterator<Item = String>) -> Self {
         let labels: Vec<String> = words.into_iter().collect();
         self.trace["text"] = match self.trace["z"][0].as_array() {
@@ -244,7 +244,7 @@ impl PlotSeries {
         self
     }
 
-    /// The series, unless it has no point.
+    /// The series; `None` if it has no point.
     pub(crate) fn if_any(self) -> Option<Self> {
         let points = [&self.trace["x"], &self.trace["z"]];
         let mut lists = points.iter().filter_map(|points| points.as_array());
@@ -252,7 +252,7 @@ impl PlotSeries {
         has_any.then_some(self)
     }
 
-    /// Says in the hover text the height of a point in a unit.
+    /// Makes the hover text show a point's height and this unit.
     pub(crate) fn unit(self, unit: &str) -> Self {
         self.hover(format!("{{y}} {unit}"))
     }
@@ -270,7 +270,7 @@ impl PlotSeries {
         self.shape == SeriesShape::StackedBars
     }
 
-    /// The series as it stands in a view.
+    /// The series as plotly's trace within a view.
     pub(super) fn trace(&self, view: &View) -> Value {
         let (kind, mode) = match self.shape {
             SeriesShape::HeatMap => ("heatmap", ""),
@@ -288,7 +288,7 @@ impl PlotSeries {
         }
         for axis in ["error_x", "error_y"] {
             if let Some(whiskers) = trace.get_mut(axis) {
-                // On bars their own colour could not be seen.
+                // On a bar, whiskers in the bar's own colour could not be seen.
                 let is_bars = self.shape == SeriesShape::Bars;
                 whiskers["color"] = json!(if is_bars { "@ink" } else { &*self.colour });
             }
@@ -326,7 +326,7 @@ impl PlotSeries {
             each => json!(each),
         };
         let marker = json!({
-            // Without a colour plotly takes one that no other trace has.
+            // Without a colour, plotly chooses one that no other trace has.
             "color": Some(&self.colour).filter(|colour| !colour.is_empty()),
             "symbol": symbol,
             "line": self.edge,

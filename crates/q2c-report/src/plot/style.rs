@@ -7,7 +7,7 @@ pub(crate) struct Style {
     pub symbol: &'static str,
 }
 
-/// Colours that are easily told apart, for as many series at most.
+/// Colours that are easy to tell apart; with more series than these, all get hues instead.
 const NAMED: [&str; 9] = [
     "@interrupt",
     "@poll",
@@ -20,11 +20,12 @@ const NAMED: [&str; 9] = [
     "@f",
 ];
 
-/// Beyond the named colours hues come close to each other, so strokes and points differ as well.
+/// With more series than named colours, hues come close to each other, so dashes and symbols differ
+/// too.
 const DASHES: [&str; 3] = ["solid", "dash", "dot"];
 const SYMBOLS: [&str; 5] = ["circle", "square", "diamond", "triangle-up", "cross"];
 
-/// A style for each of so many series.
+/// One style for each of `series` series.
 pub(crate) fn styles(series: usize) -> Vec<Style> {
     let style = |n: usize| match NAMED.get(n).filter(|_| series <= NAMED.len()) {
         Some(named) => Style {
@@ -36,7 +37,7 @@ pub(crate) fn styles(series: usize) -> Vec<Style> {
     (0..series).map(style).collect()
 }
 
-/// The style of one of many series, whose hues are spread over the circle of colours.
+/// The style of series number `n` of many, whose hues are spread over the circle of colours.
 pub(crate) fn hue(n: usize, series: usize) -> Style {
     Style {
         colour: format!("@hue{}", 360 * n / series.max(1)),

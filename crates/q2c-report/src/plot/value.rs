@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// An object with the entries of another one, and without its empty ones.
+/// An object with the entries of both, without those that are null.
 pub(super) fn joined(mut object: Value, mut other: Value) -> Value {
     if let (Some(entries), Some(others)) = (object.as_object_mut(), other.as_object_mut()) {
         entries.append(others);
@@ -11,13 +11,13 @@ pub(super) fn joined(mut object: Value, mut other: Value) -> Value {
     object
 }
 
-/// A number with five significant digits. One that is not finite becomes null, which is a gap.
+/// A number with five significant digits; null, which is a gap, if it is not finite.
 pub(super) fn number(number: f64) -> Value {
-    // JSON has no numbers that are not finite: they become null as well.
+    // JSON has no infinity or NaN: they become null.
     format!("{number:.4e}").parse::<f64>().ok().into()
 }
 
-/// The same for all numbers of a list, or of lists in it.
+/// Rounds all numbers in a list, or in lists within it, like [`number`].
 pub(super) fn round(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(round),
@@ -26,7 +26,8 @@ pub(super) fn round(value: &mut Value) {
     }
 }
 
-/// A text for plotly, with its lines. Plotly reads `<b>`, `<a href>` and entities in texts.
+/// A text for plotly, escaped because plotly reads `<b>`, `<a href>` and entities; it keeps its
+/// lines.
 pub(super) fn text(words: &str) -> String {
     let escaped = words.replace('&', "&amp;").replace('<', "&lt;");
     escaped.replace('>', "&gt;").replace('\n', "<br>")
@@ -36,7 +37,7 @@ pub(super) fn texts(texts: &[String]) -> Value {
     texts.iter().map(|words| text(words)).collect()
 }
 
-/// The name of the nth x or y axis, or scale of colours.
+/// The name of x or y axis or colour scale number `n`, counted from 0: `x`, `x2`, `x3`.
 pub(super) fn nth(axis: &str, n: usize) -> String {
     match n {
         0 => axis.to_owned(),

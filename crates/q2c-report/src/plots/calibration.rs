@@ -1,4 +1,4 @@
-//! The calibration: the measured points, and the model that was fitted to them.
+//! Plots of the calibration: the measured points, and the model that was fitted to them.
 
 use super::NS_TO_US;
 use crate::plot::{Plot, PlotAxis, PlotSeries, View};
@@ -7,6 +7,7 @@ use q2c_model::WakeDelay;
 use q2c_model::stats::{percentile, sorted};
 use q2c_result::tune::{Calibration, CalibrationPoint};
 
+/// Number of straight pieces that a curve of the model is drawn with.
 const STEPS: u32 = 60;
 
 pub(crate) fn plots(calibration: &Calibration) -> Vec<Plot> {
@@ -24,7 +25,7 @@ fn delay(calibration: &Calibration) -> Plot {
         points("p50", &sleeps, |p| p.delay_p50_ns).colour("@a"),
         points("p99", &sleeps, |p| p.delay_p99_ns).colour("@b"),
     ];
-    // The model of a hit's delay is over the sleep less the latency; it is drawn for the median
+    // The model of a hit's delay takes the sleep minus the latency; the curve uses the median
     // latency.
     let latency = polled_wait(calibration).unwrap_or(0.0);
     let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
@@ -71,13 +72,13 @@ fn latency(calibration: &Calibration) -> Plot {
     )
 }
 
-/// Median wait of polling without a sleep, ns; `None` when that point was not measured.
+/// The median wait of polling without a sleep, ns; `None` if that point was not measured.
 fn polled_wait(calibration: &Calibration) -> Option<f64> {
     let polled = calibration.points.iter().find(|p| p.asked_ns == 0.0);
     polled.map(|p| p.wait_p50_ns)
 }
 
-/// The model's wake-up delay after a sleep, ns, at one quantile of its deviation.
+/// The model's wake-up delay after a sleep, ns, at one quantile of its random part.
 fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
     let z = (!wake.z.is_empty()).then(|| percentile(&sorted(&wake.z), quantile));
     wake.base_ns.delay_at(sleep_ns) + wake.spread_ns.delay_at(sleep_ns) * z.unwrap_or(0.0)

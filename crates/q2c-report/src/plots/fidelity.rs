@@ -1,4 +1,4 @@
-//! Predicted against measured values. A point on the diagonal is a prediction that was right.
+//! Predicted values against measured ones. A correct prediction lies on the diagonal.
 
 use super::tune::CellLine;
 use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View};
@@ -42,7 +42,7 @@ fn predictions(cell: &Cell) -> impl Iterator<Item = Prediction> {
     [cell.predicted, cell.predicted_first].into_iter().flatten()
 }
 
-/// A cell's measured value over its prediction, and over its first prediction if there is one,
+/// A cell's measured value over its prediction and, if there is one, over its first prediction,
 /// joined by a line.
 fn compared(line: &CellLine<'_>, quantity: &FidelityQuantity) -> Option<PlotSeries> {
     let (cell, (predicted, measured)) = (line.cell, quantity);
@@ -58,7 +58,7 @@ fn compared(line: &CellLine<'_>, quantity: &FidelityQuantity) -> Option<PlotSeri
     is_compared.then_some(series)
 }
 
-/// The diagonal, from the smallest to the largest number in the plot.
+/// The diagonal, from the smallest to the largest number of the plot.
 fn diagonal(lines: &[CellLine<'_>], (predicted, measured): &FidelityQuantity) -> PlotSeries {
     let cells = lines.iter().map(|line| line.cell);
     let (low, high) = super::span(cells.filter(|cell| cell.sleeping).flat_map(|cell| {

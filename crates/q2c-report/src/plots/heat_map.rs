@@ -14,7 +14,7 @@ const QUANTITIES: [Quantity<Prediction>; 4] = [
     Quantity::new("CPU", "CPU, %", 1.0, |p| p.rates.cpu_pct),
 ];
 
-/// The rules that have a map: those that reduce a window of latencies to one number and have the
+/// The rules that have a map: they reduce a window of latencies to one number, and have the
 /// parameters ratio and period.
 const RULES: [&str; 2] = ["mean", "min"];
 
@@ -24,7 +24,7 @@ struct HeatMapCell<'a> {
     cell: &'a SweepCell,
 }
 
-/// The map of a rule, with the ratios and the periods in their order.
+/// The map of a rule, with its ratios and its periods in ascending order.
 struct Map<'a> {
     rule: &'static str,
     cells: Vec<HeatMapCell<'a>>,
@@ -76,8 +76,7 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
         maps_by_panel().map(|(panel, map)| PlotMark::heading(panel, maps.len(), "rule", map.rule));
     let panels = maps_by_panel().map(|(n, map)| {
         let axis = ratio_axis(map, when(n == 0, "ratio, %"));
-        // Beside a map of the same ratios there is no need, and on a phone no room, for their
-        // numbers.
+        // A map beside one with the same ratios needs no numbers, and a phone has no room for them.
         axis.bare_if(n > 0 && maps[0].ratios == map.ratios)
     });
     let periods = PlotAxis::names("period").without_grid();
@@ -94,14 +93,14 @@ fn view(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> Vie
         .marks(headings)
 }
 
-/// Whether a cell keeps the limits; where it is not said, the IOPS floor alone counts.
+/// True if a cell keeps the limits. Without that fact, only the IOPS floor decides.
 fn keeps_limits(cell: &SweepCell, floor_iops: f64) -> bool {
     let floor = cell.gives.rates.iops >= floor_iops;
     cell.keeps_limits.unwrap_or(floor)
 }
 
-/// What the colours span: the cells that may be chosen, where there are such. Others would make
-/// these look alike.
+/// The range of the colours: the cells that may be chosen, if there are any. Others could be so far
+/// off that these would look alike.
 type ColourSpan = Option<(f64, f64)>;
 
 fn kept_range(sweep: &Sweep, maps: &[Map<'_>], quantity: &Quantity<Prediction>) -> ColourSpan {
@@ -155,11 +154,11 @@ fn about(cell: &SweepCell) -> String {
     )
 }
 
-/// Crosses on the cells that are excluded from the choice: they break a limit or the IOPS floor.
+/// Crosses on the cells that cannot be chosen, because they break a limit or the IOPS floor.
 fn out_of_limits(map: &Map<'_>, floor_iops: f64) -> Option<PlotSeries> {
     let cells = map.cells.iter();
     let crosses = dots(cells.filter(|placed| !keeps_limits(placed.cell, floor_iops)));
-    // Dark on the bright end of the scale, and with a bright edge on the dark one.
+    // Dark, for the bright end of the scale, with a bright edge for its dark end.
     let crosses = crosses.symbol("x").size(7.0).colour("#1c2430");
     crosses.edge("#ffffff", 1.0).if_any()
 }

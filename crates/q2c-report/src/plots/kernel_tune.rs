@@ -1,4 +1,4 @@
-//! The shown trial of each method of `q2c poll tune-kernel` over time.
+//! Plots over time of one trial of each method of `q2c poll tune-kernel`.
 
 use crate::kernel_tune::name;
 use crate::plot::{Plot, PlotAxis, PlotSeries, Quantity, View, with_data};
@@ -16,7 +16,7 @@ const QUANTITIES: [Quantity<KernelInterval, Option<f64>>; 4] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |i| i.rates.iops),
 ];
 
-/// The plots of a run; none without a trial of several intervals: there is no course in one.
+/// The plots of a run; none if no trial has several intervals, because one shows no change.
 pub(crate) fn plots(result: &KernelTuneResult) -> Vec<Plot> {
     let views = QUANTITIES.iter();
     let views = views.map(|quantity| view(&result.methods, quantity));

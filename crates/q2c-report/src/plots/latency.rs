@@ -22,7 +22,7 @@ pub(crate) fn plot(lines: &[CellLine<'_>]) -> Plot {
         .view(view("distribution", PlotAxis::shares(), percent))
 }
 
-/// A curve of latencies by quantile: the latency at each, microseconds, and its height, which is a
+/// A curve of latencies. `points` has pairs of quantile (0 to 1) and latency, and the height is a
 /// function of the quantile.
 pub(crate) fn curve(
     points: &[(f64, f64)],
@@ -35,17 +35,17 @@ pub(crate) fn curve(
         .hover("{text}: {x} us")
 }
 
-/// The place of a quantile on [`PlotAxis::shares`].
+/// The place of a quantile (0 to 1) on [`PlotAxis::shares`].
 pub(crate) fn percent(quantile: f64) -> f64 {
     quantile * 100.0
 }
 
-/// The place of a quantile on [`PlotAxis::quantiles`].
+/// The place of a quantile (0 to 1) on [`PlotAxis::quantiles`].
 pub(crate) fn odds(quantile: f64) -> f64 {
     1.0 / (1.0 - quantile)
 }
 
-/// A quantile in percent, with up to four decimals: `p99.95`.
+/// The name of a quantile as a percentile, with up to four decimals: `p99.95`.
 fn name(quantile: f64) -> String {
     let text = format!("p{:.4}", quantile * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

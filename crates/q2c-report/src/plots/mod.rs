@@ -1,5 +1,4 @@
-//! The plots of results: which figures stand over which axes, in which colours, and what explains
-//! them.
+//! The plots of results: the figures, axes and colours of each, and the note that explains it.
 
 pub(crate) mod analysis;
 mod calibration;

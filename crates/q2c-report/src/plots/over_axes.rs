@@ -1,5 +1,5 @@
-//! Throughput and latency over each axis of a benchmark that varies, but for the jobs, which every
-//! section has a plot over: with a line for everything else that varies.
+//! Throughput and latency over each axis of a benchmark that varies, with a line for each
+//! combination of the others. The jobs are left out, because every section has a plot over them.
 
 use super::over_jobs::QUANTITIES;
 use crate::bench::{background_suffix, name, settings};
@@ -12,8 +12,8 @@ use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult};
 use serde_json::Value;
 
-/// An axis of a benchmark: its name, and where a point stands on it; `None` where the device was
-/// left as it was found.
+/// An axis of a benchmark: its name, and the value of a point on it. `None` means that the device's
+/// setting was left as it was found.
 struct Varied(&'static str, fn(&BenchPoint) -> Option<u64>);
 
 const DEPTH: &str = "depth";
@@ -37,7 +37,7 @@ impl Varied {
         }
     }
 
-    /// The places of cells that are in the order of the axis.
+    /// The values of cells on this axis. The cells must be sorted by it.
     fn places(&self, cells: &[&BenchCell]) -> Vec<String> {
         let mut places: Vec<String> = cells.iter().map(|cell| self.place(&cell.point)).collect();
         places.dedup();
@@ -48,7 +48,7 @@ impl Varied {
 pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     let grids = grids(result);
     let plot = |axis: &Varied| {
-        // A setting of the device that has a grid needs no plot beside it.
+        // A device setting that has a grid needs no plot of its own.
         if grids.iter().any(|grid| grid.axes.contains(&axis.0)) {
             return None;
         }
@@ -60,10 +60,10 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     AXES.iter().filter_map(plot).collect()
 }
 
-/// The plot over an axis of cells in its order.
+/// The plot over an axis. The cells must be sorted by it.
 fn plot(axis: &Varied, cells: &[&BenchCell]) -> Plot {
     let name = |cell: &&BenchCell| line_name(axis, &cell.point, cells);
-    // The cells of a line differ in the axis alone.
+    // The cells of one line differ only in this axis.
     let lines = grouped(cells.iter().map(|cell| (name(cell), *cell)));
     let [iops, p50, p99, _, per_core, _] = &QUANTITIES;
     let view = |quantity: &Quantity<BenchCell, Interval>| {
@@ -89,7 +89,7 @@ fn figure(cell: &BenchCell, quantity: &Quantity<BenchCell, Interval>) -> f64 {
     known(&(quantity.of)(cell)) * quantity.scale
 }
 
-/// Interface and method, and whatever else varies over the benchmark.
+/// The name of a line: interface and method, and the values of all other axes that vary.
 fn line_name(axis: &Varied, point: &BenchPoint, cells: &[&BenchCell]) -> String {
     let varies = |get: &dyn Fn(&BenchPoint) -> String| {
         let here = get(point);

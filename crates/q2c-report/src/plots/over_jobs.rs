@@ -9,7 +9,7 @@ use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchResult, ThroughputCurve};
 use std::collections::BTreeSet;
 
-/// Knee and collapse are found in the first, and marked in it.
+/// The views of the plot. Knee and collapse are those of the first, and marked in it.
 pub(crate) const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
     Quantity::new("IOPS", "KIOPS", 1e-3, |c| c.iops),
     Quantity::new("p50", "median latency, us", 1e-3, |c| c.lat_ns.p50),
@@ -23,7 +23,7 @@ pub(crate) const QUANTITIES: [Quantity<BenchCell, Interval>; 6] = [
     }),
 ];
 
-/// `None` where there is one number of jobs alone: its points would stand above each other.
+/// Returns `None` for a single number of jobs, because all points would lie above each other.
 pub(crate) fn plot(result: &BenchResult, section: &BenchSection, id: usize) -> Option<Plot> {
     let jobs: BTreeSet<u32> = section.cells(result).map(|c| c.point.jobs).collect();
     let measured = section.cells(result).filter(|c| c.iops.trials > 0);

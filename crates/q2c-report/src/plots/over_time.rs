@@ -1,5 +1,5 @@
-//! What the cells of a block size did over the time of one trial, and late time over the time of
-//! its run: the parts of U2C, and the misses one by one.
+//! The cells of a block size over the time of one trial, and late time over the time of its run:
+//! the parts of U2C, and each miss.
 
 use super::NS_TO_US;
 use super::tune::CellLine;
@@ -67,7 +67,7 @@ fn sleeping<'a>(lines: &'a [CellLine<'a>]) -> impl Iterator<Item = &'a CellLine<
     measured(lines).filter(|line| line.cell.sleeping)
 }
 
-/// A line through the figures of the series of a cell, with a gap where there is no reading.
+/// A line through a cell's figures over time, with a gap at each missing reading.
 fn over_time(line: &CellLine<'_>, figures: &[Option<f64>], scale: f64, unit: &str) -> PlotSeries {
     let figures = figures.iter().map(|figure| Some((*figure)? * scale));
     line.series(line.cell.series.t_s.iter().copied().zip(figures), unit)
@@ -82,7 +82,7 @@ fn known(figures: &[f64]) -> Vec<Option<f64>> {
     figures.iter().copied().map(Some).collect()
 }
 
-/// Colours of the parts, in the order of time. Device, oversleep and wake-up are to be told apart.
+/// Colours of the parts, in the order of time. Device, oversleep and wake-up must differ clearly.
 const COLOURS: [&str; 6] = ["@a", "@poll", "@b", "@chosen", "@f", "@c"];
 
 pub(crate) fn late_time(lines: &[CellLine<'_>]) -> Vec<Plot> {
@@ -107,7 +107,7 @@ pub(crate) fn late_time(lines: &[CellLine<'_>]) -> Vec<Plot> {
     plots.collect()
 }
 
-/// The mean parts by interval. An interval without I/Os has no height.
+/// The mean parts of U2C by interval. An interval without I/Os is a gap.
 fn parts(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
     let coloured = late::PARTS.iter().zip(COLOURS).enumerate();
     coloured.map(move |(n, (name, colour))| {
@@ -120,7 +120,7 @@ fn parts(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
     })
 }
 
-/// The misses as points: those that had the device for themselves, and those with other requests
+/// The misses as points: those that had the device to themselves, and those with other requests
 /// beside them.
 fn misses(run: &LateRun) -> impl Iterator<Item = PlotSeries> {
     let (beside, alone): (Vec<&Miss>, Vec<&Miss>) =

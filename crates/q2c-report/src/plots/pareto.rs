@@ -53,8 +53,8 @@ fn simulated(sweep: &Sweep) -> Vec<PlotSeries> {
     series
 }
 
-/// The configurations as dots, each rule in a colour of its own: in a shade that is quiet beside
-/// measured cells, where these suffice.
+/// The configurations as dots in one colour per rule: quiet shades if there are enough of them, so
+/// that measured cells stand out.
 fn by_rule(sweep: &Sweep) -> Vec<PlotSeries> {
     const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
     let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();

@@ -1,5 +1,4 @@
-//! The phases of trials through which the jobs run on: throughput over time, with the phases
-//! marked.
+//! Throughput over time of trials whose background changes in phases, with the phases marked.
 
 use crate::bench::name;
 use crate::phrase::grouped;
@@ -8,10 +7,10 @@ use crate::quantity::seconds;
 use q2c_model::stats::Interval;
 use q2c_result::bench::{BenchCell, BenchResult, Slice};
 
-/// One trial of a point through all its phases.
+/// One trial of a point, through all its phases.
 struct TrialCourse<'a> {
     name: String,
-    /// The background of each phase, and the phase's slices.
+    /// The name of each phase's background, and the phase's slices.
     phases: Vec<(&'a str, &'a [Slice])>,
 }
 
@@ -45,8 +44,8 @@ pub(crate) fn plots(result: &BenchResult) -> Vec<Plot> {
     grouped(places).into_iter().enumerate().map(plot).collect()
 }
 
-/// The courses of all points of a place. The cells of a point's phases differ in the background and
-/// follow each other.
+/// The courses of all points of a place. A point has a cell for each phase; these differ only in
+/// the background and follow each other.
 fn courses<'a>(cells: &[&'a BenchCell]) -> Vec<TrialCourse<'a>> {
     let without = |cell: &BenchCell| {
         let mut point = cell.point.clone();
@@ -78,7 +77,7 @@ fn course<'a>(cells: &[&'a BenchCell]) -> Option<TrialCourse<'a>> {
     })
 }
 
-/// A view for each quantity that is not 0 throughout, with the misses below where there may be any.
+/// A view for each quantity that is above 0 somewhere, with the misses below if there can be any.
 fn views(courses: &[TrialCourse<'_>]) -> Vec<View> {
     let styles = styles(courses.len());
     let styled = || courses.iter().zip(&styles);
@@ -109,7 +108,7 @@ impl TrialCourse<'_> {
         self.phases.iter().flat_map(|(_, slices)| *slices)
     }
 
-    /// A line through the slices, each at its middle; those that do not count are open.
+    /// A line through the middles of the slices; those that do not count have open symbols.
     fn series(&self, style: &Style, unit: &str, get: impl Fn(&Slice) -> f64) -> PlotSeries {
         let symbols = ["circle-open", "circle"];
         let points = self.slices();

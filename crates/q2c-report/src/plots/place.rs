@@ -1,4 +1,4 @@
-//! Run time of computing tasks by policy, a plot for each set-up.
+//! Run time of computing tasks by placement policy, with a plot for each set-up.
 
 use crate::place;
 use crate::plot::{Plot, PlotAxis, PlotSeries, View, Whiskers};

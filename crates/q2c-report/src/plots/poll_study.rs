@@ -1,12 +1,12 @@
-//! The losses of each rule on each pattern as a map, and of what a search opened, on the searched
-//! patterns against those held out.
+//! Plots of rule studies and searches: each rule's loss on each pattern as a map, and the loss of
+//! contenders on the searched patterns against that on the patterns held out.
 
 use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View};
 use q2c_result::poll_search::{ContenderRole, PollSearchResult};
 use q2c_result::poll_study::{PollStudyResult, RuleScore, StudiedPattern};
 
-/// What each rule loses on each pattern when its parameters are chosen without the pattern's
-/// source, and when they are chosen on all patterns.
+/// The loss of each rule on each pattern: with parameters chosen without the pattern's source, and
+/// with parameters chosen on all patterns.
 pub(crate) fn plot(result: &PollStudyResult) -> Plot {
     let views = [
         view(result, "source left out", losses_left_out),
@@ -18,8 +18,8 @@ pub(crate) fn plot(result: &PollStudyResult) -> Plot {
         .views(views.into_iter().filter(|_| !result.rules.is_empty()))
 }
 
-/// The loss on one pattern, and the policy that has it. There is no loss where a limit is broken,
-/// and where the pattern does not count.
+/// The loss on one pattern, and the policy that has it. The loss is `None` if the policy breaks a
+/// limit, or if the pattern does not count.
 type Loss<'a> = (Option<f64>, &'a str);
 
 fn losses_on_average<'a>(_: &PollStudyResult, rule: &'a RuleScore) -> Vec<Loss<'a>> {
@@ -61,7 +61,7 @@ fn view(
         .series([map.texts(texts).hover_alone("{text}")])
 }
 
-/// The colour and the text of a rule on a pattern; a gap where the pattern does not count.
+/// The colour and the text of a rule on a pattern; a gap if the pattern does not count.
 fn cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>, String) {
     if pattern.own_best.is_none() {
         return (None, String::new());
@@ -74,7 +74,8 @@ fn cell(pattern: &StudiedPattern, (loss, policy): Loss<'_>) -> (Option<f64>, Str
     (Some(loss.unwrap_or(1.0) * 100.0), text)
 }
 
-/// A rule on the dashed line is worth on what was held out what the search promised.
+/// The contenders as dots. On the dashed line a rule keeps, on what was held out, the promise of
+/// the search.
 pub(crate) fn searched(result: &PollSearchResult) -> Plot {
     let roles = [
         (ContenderRole::Finalist, "finalists", "@chosen"),

@@ -7,17 +7,17 @@ use q2c_result::replay::{ReplayTrial, ReplayWindow, Spread};
 
 const COLOURS: [&str; 8] = ["@a", "@poll", "@chosen", "@b", "@d", "@c", "@e", "@f"];
 
-/// A device's shown trial, with the name and colour that it has in all plots.
+/// The shown trial of a device, with the name and colour that the device has in all plots.
 pub(crate) struct ReplayLine<'a> {
     name: String,
     colour: &'static str,
     trial: &'a ReplayTrial,
-    /// Whether the page has no other device.
+    /// True if the page has no other device.
     is_alone: bool,
 }
 
 impl<'a> ReplayLine<'a> {
-    /// The line of a replay, which is the page's only one.
+    /// The line of a replay, the only one on its page.
     pub(crate) fn only(trial: &'a ReplayTrial) -> Self {
         ReplayLine {
             is_alone: true,
@@ -25,7 +25,7 @@ impl<'a> ReplayLine<'a> {
         }
     }
 
-    /// The line of a compared device; `at` is its place among the devices.
+    /// The line of a compared device; `at` is its index among the devices.
     pub(crate) fn compared(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
         ReplayLine {
             name: device.to_owned(),
@@ -41,10 +41,10 @@ impl<'a> ReplayLine<'a> {
         line.pen(self.colour, 1.8)
     }
 
-    /// The distributions of its trial, each with its name and its stroke.
+    /// The distributions of the trial, each with its name and its dash.
     fn spreads(&self) -> Vec<(&'static str, &'static str, &'a Spread)> {
         let trial = self.trial;
-        // Without intended times the distribution is that of U2C and needs no line of its own.
+        // Without intended times this distribution equals U2C and needs no line of its own.
         let is_intended = self.is_alone && trial.u2c_intended_ns != trial.u2c_ns;
         let spreads = [
             Some(("U2C", "solid", &trial.u2c_ns)),
@@ -62,8 +62,8 @@ impl<'a> ReplayLine<'a> {
     }
 }
 
-/// The plots of a replay or comparison, in reading order; those without data are left out, and
-/// those over time where the lines are not `of_one_replay`.
+/// The plots of a replay or comparison, in reading order. Plots without data are left out, as are
+/// those over time unless `of_one_replay`.
 pub(crate) fn plots(lines: &[ReplayLine<'_>], of_one_replay: bool) -> Vec<Plot> {
     let mut plots = vec![distributions(lines)];
     if of_one_replay {
@@ -73,8 +73,8 @@ pub(crate) fn plots(lines: &[ReplayLine<'_>], of_one_replay: bool) -> Vec<Plot> 
     with_data(plots, "")
 }
 
-/// The distributions of U2C and Q2C of every device. A replay's page also has U2C from the intended
-/// time.
+/// The distributions of U2C and Q2C of every device. The page of a single replay also has U2C from
+/// the intended time.
 fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
     let spreads = lines.iter();
     let spreads = spreads.flat_map(|line| line.spreads().into_iter().map(move |s| (line, s)));
@@ -101,8 +101,8 @@ fn distributions(lines: &[ReplayLine<'_>]) -> Plot {
         .view(view("tail", PlotAxis::quantiles(), odds))
 }
 
-/// The logarithmic axis of latencies. Over many decades it has one tick for each, so that the names
-/// of ticks fit.
+/// The logarithmic axis of latencies. Over many decades it has one tick per decade, so that the
+/// ticks' names fit.
 fn latency_axis(lines: &[ReplayLine<'_>]) -> PlotAxis {
     let spreads = lines.iter().flat_map(ReplayLine::spreads);
     let latencies = spreads.flat_map(|(.., spread)| &spread.curve);
@@ -119,7 +119,7 @@ fn latency_axis(lines: &[ReplayLine<'_>]) -> PlotAxis {
 struct ReplayQuantity {
     id: &'static str,
     title: &'static str,
-    /// The title when the quantity is not known of the recording.
+    /// The title if the recording's values are unknown.
     title_alone: &'static str,
     axis: &'static str,
     recorded: fn(&ReplayWindow) -> Option<f64>,
@@ -153,7 +153,7 @@ const MEASURES: [ReplayQuantity; 2] = [
 ];
 
 fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
-    // Any device's windows have the recording's figures.
+    // The windows of every device carry the same figures of the recording.
     let recorded = lines.iter().find_map(|line| {
         let mut figures = line.windows(measure.recorded);
         let is_known = figures.any(|(_, figure)| figure.is_some());
@@ -176,7 +176,7 @@ fn over_time(lines: &[ReplayLine<'_>], measure: &ReplayQuantity) -> Plot {
         .views([linear, logarithmic].map(|view| view.series(series.clone())))
 }
 
-/// The lateness of the latest submission in each window. The plot is empty when no submission was
+/// The largest lateness of a submission in each window. The plot is empty if no submission was
 /// late, as in modes without intended times.
 fn lateness(lines: &[ReplayLine<'_>]) -> Plot {
     let is_late = |line: &&ReplayLine<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);

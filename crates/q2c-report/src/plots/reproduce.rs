@@ -1,4 +1,4 @@
-//! The plots of an experiment: ours beside the published points, on the published axes.
+//! The plots of an experiment: our points and the published ones, on the published axes.
 
 use crate::phrase::when;
 use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, Style, View, Whiskers};
@@ -38,8 +38,8 @@ fn plot(n: usize, chart: &ChartAsked, result: &ReproduceResult) -> Plot {
         .view(view)
 }
 
-/// What the marks of published points are. Published times are shortened as ours are, so that both
-/// lie in the same phases.
+/// Explains the diamonds of the published points. Published times are shortened as ours are, so
+/// that both lie in the same phases.
 fn diamonds(chart: &ChartAsked, scale: f64) -> String {
     let times = format!(", with their times multiplied by {scale} as well");
     let times = when(chart.over == "time" && scale != 1.0, &times);
@@ -57,8 +57,8 @@ fn begins(result: &ReproduceResult) -> Vec<PlotMark> {
     phases.map(begin).collect()
 }
 
-/// The place of a point: a number where it is one, times multiplied by `scale`; but for phases,
-/// which have names.
+/// The place of a point on the x axis: a number if `at` is one, else a name, as phases have. Times
+/// are multiplied by `scale`.
 fn place(at: &str, chart: &ChartAsked, scale: f64) -> Value {
     match at.parse::<f64>() {
         Ok(seconds) if chart.over == "time" => (seconds * scale).into(),

@@ -1,4 +1,4 @@
-//! Throughput over the number of jobs: measured points, and the prediction beyond them.
+//! Throughput over the number of jobs: the measured points, and the prediction beyond them.
 
 use crate::plot::{Plot, PlotAxis, PlotMark, PlotSeries, View, Whiskers};
 use q2c_result::scale::{CurvePoint, ScaleResult};
@@ -25,7 +25,7 @@ fn over_jobs(
     points.map(move |point| (f64::from(point.jobs), get(point) * 1e-3))
 }
 
-/// The upper end of the band, the lower one, to which the colour reaches, and the prediction.
+/// The upper edge of the band, its lower edge, from which it is filled upwards, and the prediction.
 fn prediction(points: &[CurvePoint]) -> [PlotSeries; 3] {
     let line = |name, get| {
         let line = PlotSeries::line(name, over_jobs(points, get));

@@ -1,5 +1,5 @@
-//! Stages in the block layer and the use of the hardware queues over the number of jobs: a plot of
-//! each for each interface and method.
+//! Block-layer stages and the use of hardware queues over the number of jobs, each in a plot for
+//! each interface and method.
 
 use super::NS_TO_US;
 use super::analysis::STAGES;
@@ -13,7 +13,7 @@ use q2c_result::analyze::StageStats;
 use q2c_result::bench::{BenchResult, StageRun};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The plots of a section's points whose stages are known. `id` tells the section from others.
+/// The plots of a section's points whose stages are known. `id` makes the plots' ids unique.
 pub(crate) fn plots(result: &BenchResult, section: &BenchSection, id: usize) -> Vec<Plot> {
     let lines = lines(&seen(result, section)).into_iter().enumerate();
     let plots = lines.flat_map(|(n, (name, mut points))| {
@@ -28,8 +28,8 @@ pub(crate) fn plots(result: &BenchResult, section: &BenchSection, id: usize) -> 
     plots.collect()
 }
 
-/// The stages of a point that is the only one of its line: they are the axis, because bars over one
-/// number of jobs compare nothing.
+/// The stages of a line's only point. The stages are the x axis, because one number of jobs has
+/// nothing to compare with.
 fn times_of_point(name: &str, jobs: u32, run: &StageRun) -> Plot {
     let stages = STAGES.iter().map(|(stage, _)| *stage).chain(["Q2C"]);
     let known = stages.filter_map(|stage| Some((stage, run.stages.get(stage)?)));
@@ -84,7 +84,7 @@ fn percentile(label: &'static str, points: &[CellStages<'_>], get: fn(&StageStat
             (cell.point.jobs.to_string(), ns)
         });
         let is_known = times.clone().any(|(_, ns)| ns.is_finite());
-        // A logarithmic axis has no 0.
+        // A logarithmic axis has no 0, so times below 1 ns are drawn at 1 ns.
         let times = times.map(|(jobs, ns)| (jobs, ns.max(1.0) * NS_TO_US));
         let line = PlotSeries::dotted_line(*stage, times).size(7.0);
         is_known.then(|| line.colour(*colour).hover("{y} us at {x} jobs"))
@@ -95,8 +95,8 @@ fn percentile(label: &'static str, points: &[CellStages<'_>], get: fn(&StageStat
 
 type QueueKey<'a> = (&'a str, u32);
 
-/// The share of each hardware queue in the requests; `None` where there is a single one, or where
-/// they are not known.
+/// The share of each hardware queue in the requests; `None` if there is a single queue or the
+/// queues are unknown.
 fn queues(name: &str, points: &[CellStages<'_>]) -> Option<Plot> {
     let devices = points.iter().flat_map(|(_, run)| &run.queues);
     let queues = devices.flat_map(|device| {

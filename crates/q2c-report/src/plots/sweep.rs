@@ -8,7 +8,7 @@ use q2c_result::sweep::{SweepAnswer, SweepResult, Timeline};
 
 const NS_TO_MS: f64 = 1e-6;
 
-/// The plots of a trace's cells, and its best one I/O by I/O.
+/// The plots of one trace: its cells, and its best cell I/O by I/O.
 pub(crate) fn plots(result: &SweepResult, answer: &SweepAnswer) -> Vec<Plot> {
     let sweep = as_sweep(result, answer);
     let timeline = result.timeline.as_ref();

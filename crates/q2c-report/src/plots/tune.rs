@@ -1,5 +1,4 @@
-//! The plots of `q2c tune`, by block size, and the cells of a block size with the names and colours
-//! that they keep through all plots.
+//! The plots of `q2c tune` for each block size. Each cell keeps its name and colour in all plots.
 
 use super::{calibration, fidelity, heat_map, latency, over_time, pareto};
 use crate::label;
@@ -19,7 +18,7 @@ pub(crate) fn answer(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     with_data([plot], &suffix(bs))
 }
 
-/// What the cells did over time, and how the sweep came to its best.
+/// The plots of what the cells did over time, and of the sweep's way to its best cell.
 pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let lines = cell_lines(result, bs);
     let mut plots = vec![over_time::throughput(&lines), over_time::sleep(&lines)];
@@ -29,7 +28,7 @@ pub(crate) fn details(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     with_data(plots, &suffix(bs))
 }
 
-/// How well a block size is known: its calibration, and predictions beside what was measured.
+/// The plots of how well a block size is known: its calibration, and its predictions.
 pub(crate) fn knowledge(result: &TuneResult, bs: Bytes) -> Vec<Plot> {
     let calibration = label::calibration_of(result, bs);
     let calibrations = calibration.into_iter().flat_map(calibration::plots);

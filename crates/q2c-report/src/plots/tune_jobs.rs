@@ -1,4 +1,4 @@
-//! The answers of `q2c tune` over the number of jobs: interrupts, classic polling, Linux's rule and
+//! The results of `q2c tune` over the number of jobs: interrupts, classic polling, Linux's rule and
 //! the recommended method.
 
 use crate::label;
@@ -10,7 +10,7 @@ use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{Cell, TuneResult};
 use q2c_result::tune_jobs::TuneJobsResult;
 
-/// A line: its name, its colour, and whether it has this cell of a run.
+/// A line: its name, its colour, and a function that says if a cell of a run belongs to it.
 type LineOver = (&'static str, &'static str, fn(&Cell, &TuneResult) -> bool);
 
 const RECOMMENDED: &str = "recommended";
@@ -42,7 +42,7 @@ const QUANTITIES: [Quantity<Cell, Interval>; 4] = [
     }),
 ];
 
-/// The plot of one block size; none where nothing was measured.
+/// The plot of one block size; none if nothing was measured.
 pub(crate) fn plots(result: &TuneJobsResult, bs: Bytes) -> Vec<Plot> {
     let view = |quantity: &Quantity<Cell, Interval>| {
         let x = PlotAxis::from_zero("jobs").ticks(result.runs.iter().map(|run| run.job.jobs));

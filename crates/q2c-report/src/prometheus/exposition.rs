@@ -3,12 +3,13 @@
 use q2c_result::live::LatencyCounts;
 use std::fmt::Write;
 
-/// Octaves whose begins and middles bound the buckets of latencies: 512 ns to 17 s.
+/// log2 (ns) of the starts of the octaves whose starts and middles bound the latency buckets: 512
+/// ns to 17 s.
 const OCTAVES: std::ops::RangeInclusive<u32> = 9..=34;
 
 /// A page that is being written. Each metric is written once, with all its samples.
 pub(super) struct Exposition {
-    /// The label that every sample has.
+    /// The value of the label `device`, which every sample has.
     device: String,
     text: String,
 }
@@ -21,12 +22,12 @@ impl Exposition {
         }
     }
 
-    /// A count that only grows, by its name without prefix and ending.
+    /// A count that only grows, by its name without the prefix `q2c_` and the suffix `_total`.
     pub(crate) fn count(&mut self, name: &str, value: u64, help: &str) {
         self.counter(name, help, value as f64);
     }
 
-    /// A value that only grows, by its name without prefix and ending.
+    /// A value that only grows, by its name without the prefix `q2c_` and the suffix `_total`.
     pub(crate) fn counter(&mut self, name: &str, help: &str, value: f64) {
         let name = format!("q2c_{name}_total");
         self.head(&name, help, "counter");
@@ -53,8 +54,8 @@ impl Exposition {
         self.sample("q2c_method_info", &labelled("method", method), 1.0);
     }
 
-    /// Latencies in buckets. Counts are of whole ns, so the bounds are a ns below powers of two and
-    /// below the middles between them.
+    /// Latencies in buckets. Latencies are whole ns, so each bound is 1 ns below a power of two or
+    /// below the middle between two.
     pub(crate) fn histogram(&mut self, name: &str, help: &str, latency: &LatencyCounts) {
         self.head(name, help, "histogram");
         let bucket = format!("{name}_bucket");
@@ -88,7 +89,7 @@ fn labelled(label: &str, value: &str) -> String {
     format!(",{label}=\"{}\"", escaped(value))
 }
 
-/// The value of a label, as it stands between quotes.
+/// Escapes the value of a label for its place between quotes.
 fn escaped(value: &str) -> String {
     let value = value.replace('\\', r"\\").replace('"', r#"\""#);
     value.replace('\n', r"\n")

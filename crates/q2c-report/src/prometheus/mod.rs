@@ -1,4 +1,4 @@
-//! Metrics of live views for Prometheus: totals since the begin, as a page in the text format
+//! Metrics of live views for Prometheus: totals since the start, as a page in the text format
 //! 0.0.4. Times are in seconds, and every sample has the label `device`.
 
 mod exposition;
@@ -33,7 +33,7 @@ pub struct DeviceMetrics<T> {
 }
 
 impl<T: Default> DeviceMetrics<T> {
-    /// Nothing was seen of this device yet.
+    /// Creates totals of 0 for a device.
     #[must_use]
     pub fn new(device: &str) -> Self {
         DeviceMetrics {
@@ -51,8 +51,8 @@ impl<T: Default> DeviceMetrics<T> {
     }
 }
 
-/// Totals of the kernel's own hybrid polling of a device, which `q2c poll watch --kernel` follows:
-/// the sums of all intervals; `threads` are those of the last one.
+/// Totals over all intervals of the kernel's own hybrid polling of a device, as `q2c poll watch
+/// --kernel` shows it; `threads` is that of the last interval.
 pub type KernelMetrics = DeviceMetrics<KernelInterval>;
 
 impl Metrics for KernelMetrics {
@@ -85,23 +85,23 @@ impl Metrics for KernelMetrics {
     }
 }
 
-/// Totals of a capture, of `q2c analyze --live`.
+/// Totals of a capture by `q2c analyze --live`.
 pub type LiveMetrics = DeviceMetrics<CaptureTotals>;
 
-/// What was captured.
+/// Sums over the intervals of a capture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaptureTotals {
     ios: u64,
     bytes: u64,
     latency: LatencyCounts,
-    /// I/Os and time of each stage, ns.
+    /// The number of I/Os in each stage, and their time in it, ns.
     stages: BTreeMap<String, (u64, f64)>,
     in_flight: u64,
     lost: u64,
     unqueued: u64,
 }
 
-/// The stage that counts no time of an I/O: that from the I/O before it.
+/// The one stage that is no part of an I/O's time: from the I/O before it to this one.
 const BETWEEN: &str = "Q2Q";
 
 impl Metrics for LiveMetrics {
@@ -144,20 +144,20 @@ impl Metrics for LiveMetrics {
     }
 }
 
-/// Totals of a watched workload, of `q2c poll watch`.
+/// Totals of a workload that `q2c poll watch` follows.
 pub type WatchMetrics = DeviceMetrics<WorkloadTotals>;
 
-/// What was watched.
+/// Sums over the intervals of a watched workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadTotals {
     counts: WatchCounts,
     latency: LatencyCounts,
-    /// The method of the last interval; `None` before the first, and where threads had different
-    /// ones.
+    /// The method in the last interval; `None` before the first interval, or if threads had
+    /// different methods.
     method: Option<String>,
 }
 
-/// The sum of two counts of which either may be unknown.
+/// The sum of two counts; an unknown one counts as 0, and `None` means that both are unknown.
 fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
     more.map(|more| sum.unwrap_or(0) + more).or(sum)
 }

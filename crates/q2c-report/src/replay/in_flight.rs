@@ -1,5 +1,5 @@
-//! What a valid trial kept of the recording, and its requests in flight against those of the
-//! recording, in words.
+//! What a valid trial kept of the recording, and its requests in flight compared with the
+//! recording's, in words.
 
 use super::invalid::reasons_of;
 use super::job::left_out;
@@ -11,15 +11,15 @@ use q2c_model::Layer;
 use q2c_model::replay::Mode;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
 
-/// An outstanding replay kept the number in flight when it was off by at most this share.
+/// The largest error of the number in flight, as a share, at which an outstanding replay kept it.
 const KEPT: f64 = 0.1;
-/// Means in flight are told apart when the larger is above the other by more than this share.
+/// The share by which one mean in flight must exceed another to count as different.
 const ALIKE: f64 = 0.1;
-/// A capture is set beside the recording when at most this share of the requests is missing from it
-/// or is several I/Os there.
+/// A capture is compared with the recording only if at most this share of the requests has not
+/// exactly one I/O in it.
 const OTHERS: f64 = 0.02;
 
-/// Whether a trial can be compared with others: what it kept of the recording, or why it cannot.
+/// Says that a trial can be compared with others, and what it kept of the recording; or why not.
 pub(super) fn validity(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Note {
     if !trial.valid {
         return Note::bad("invalid", reasons_of(trial));
@@ -57,9 +57,9 @@ fn kept(job: &ReplayJob, trial: &ReplayTrial) -> String {
     }
 }
 
-/// How the requests in flight were others than the recorded ones; `None` where they were alike or
-/// are not known. With the times kept, that comes from how long the requests took, in the device
-/// and on the way to it. This is said only where latencies of one kind show it.
+/// How the number in flight differed from the recorded one; `None` if it did not, or is unknown. In
+/// modes that keep times, the requests' durations are the cause. It is named only if latencies of
+/// one kind show it.
 fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
     let here = InFlightLoad::replayed(trace, trial);
     let there = InFlightLoad::recorded(trace, trial)?;
@@ -81,7 +81,7 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
         .map(|(ns, kind)| format!("{}{}", time(ns), name(kind)));
     let times = format!("{took} each, {recorded} recorded");
     let longer = took_ns > recorded_ns;
-    // U2C contains Q2C: when it is the shorter one, the request took less time by either.
+    // U2C contains Q2C: if U2C is shorter than the recorded Q2C, the request surely took less time.
     let tells = alike || here.kind == Some(Layer::User) && there.kind.is_some() && !longer;
     Some(if tells && longer == (here.mean > there.mean) {
         let how = if longer { "longer" } else { "less time" };
@@ -92,7 +92,7 @@ fn other_load(trace: &TraceFacts, trial: &ReplayTrial) -> Option<String> {
     })
 }
 
-/// Why latencies of two kinds do not tell whether requests took longer, and what would.
+/// Why latencies of two kinds do not show whether requests took longer, and which option would.
 const NO_Q2C_FOR_SOME: &str = ", which lacks the time outside of the block layer. The capture does not have one Q2C \
      for each request";
 const NOT_CAPTURED: &str = ", which lacks the time outside of the block layer. Run with --capture to compare Q2C \
@@ -107,12 +107,12 @@ fn not_alike(here: Option<Layer>, there: Option<Layer>, trial: &ReplayTrial) -> 
     }
 }
 
-/// How many requests were in flight, by one kind of latency.
+/// The mean number of requests in flight, computed from one kind of latency.
 struct InFlightLoad {
-    /// The layer of the latencies; `None` where it is not known.
+    /// The layer of the latencies; `None` if unknown.
     kind: Option<Layer>,
     mean: f64,
-    /// Mean latency, ns; `None` where it is not known.
+    /// Mean latency, ns; `None` if unknown.
     took_ns: Option<f64>,
 }
 
@@ -126,7 +126,7 @@ impl InFlightLoad {
         })
     }
 
-    /// That of the trial by the kind that was recorded, where the trial has it, else by U2C.
+    /// The trial's load, by Q2C if the recording has Q2C and the capture is complete; else by U2C.
     fn replayed(trace: &TraceFacts, trial: &ReplayTrial) -> InFlightLoad {
         let block = trace.layer == Some(Layer::Block);
         let by_q2c = block.then(|| InFlightLoad::by_q2c(trial)).flatten();
@@ -137,7 +137,7 @@ impl InFlightLoad {
         })
     }
 
-    /// `None` unless nearly each request is one I/O of the capture.
+    /// Returns `None` unless nearly each request is exactly one I/O of the capture.
     fn by_q2c(trial: &ReplayTrial) -> Option<InFlightLoad> {
         let (sum_s, spread) = (trial.sum_q2c_s?, trial.q2c_ns.as_ref()?);
         let others = trial.q2c_lost.max(trial.q2c_excess.unsigned_abs());
@@ -150,18 +150,18 @@ impl InFlightLoad {
     }
 }
 
-/// The kind behind a time: ` U2C`.
+/// The kind of latency, to follow a time: ` U2C`.
 fn name(kind: Option<Layer>) -> String {
     kind.map_or(String::new(), |layer| format!(" {}", latency_name(layer)))
 }
 
-/// The kind behind a number of requests: ` by U2C`.
+/// The kind of latency, to follow a number of requests: ` by U2C`.
 fn by(kind: Option<Layer>) -> String {
     kind.map_or(String::new(), |_| format!(" by{}", name(kind)))
 }
 
-/// The requests in flight against those of the recording. An outstanding replay keeps the number
-/// that each request finds, so this figure is the first one there.
+/// The requests in flight, compared with the recording. For an outstanding replay the error by
+/// request comes first, because it keeps the number that each request finds.
 pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
     let over_time = over_time(job, trace, trial);
     let Some(error) = trial.in_flight.error else {
@@ -180,8 +180,8 @@ pub(super) fn in_flight(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial
     }
 }
 
-/// The mean and the most in flight, each beside that of the recording. Numbers are of U2C where
-/// nothing else is said.
+/// The mean and the largest number in flight, each with the recording's. Numbers are by U2C unless
+/// they say otherwise.
 fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String {
     let in_flight = &trial.in_flight;
     let user = Some(Layer::User);
@@ -213,7 +213,7 @@ fn over_time(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> String
     format!("{means}, {} at most{device}{most}", count(in_flight.most))
 }
 
-/// How far the number in flight was off, given the error relative to the recorded number.
+/// How far the number in flight was off. `error` is relative to the recorded number.
 fn off(error: f64) -> String {
     match error {
         share if share <= 1.0 => format!("{} off the recording", percent(share)),
@@ -228,7 +228,7 @@ mod tests {
     use q2c_model::replay::{Count, Idle};
     use q2c_result::replay::{InFlight, Lateness, Spread};
 
-    /// A trace of 1000 requests of 60 us U2C each, which idles a tenth of its time.
+    /// A trace of 1000 requests with a U2C of 60 us each, idle for a tenth of its time.
     fn trace() -> TraceFacts {
         TraceFacts {
             layer: Some(Layer::User),
@@ -253,8 +253,8 @@ mod tests {
         job(Mode::Outstanding { count, idle })
     }
 
-    /// A valid trial that has `mean` in flight, was off by `error`, and whose requests took so many
-    /// us. The recording has 2.68.
+    /// A valid trial with `mean` in flight, off by `error`, whose requests took `took_us` each. The
+    /// recording has a mean of 2.68.
     fn trial(mean: f64, error: Option<f64>, took_us: f64) -> ReplayTrial {
         ReplayTrial {
             valid: true,
@@ -305,12 +305,12 @@ mod tests {
         assert!(
             sentence(&saturated).starts_with("what held requests up was not the replayer (its")
         );
-        // More were in flight although requests took less time: that is another cause.
+        // More were in flight although requests took less time, so the cause is another one.
         let other = sentence(&trial(5.86, Some(2.86), 30.0));
         assert!(!other.contains("because"), "{other}");
     }
 
-    /// A trace of the block layer has Q2C, so that only a captured replay shows what made the
+    /// A trace of the block layer has Q2C, so only a replay with a capture shows what made the
     /// difference.
     #[test]
     fn q2c_and_u2c_are_not_compared() {
@@ -371,7 +371,7 @@ mod tests {
         let longer = "4.00 were in flight on average where the recording had 2.68, because";
         let took = "longer: 90.0 us Q2C each, 60.0 us Q2C recorded";
         assert_has(&sentence(&captured(0.04, 90.0, 20)), &[longer, took]);
-        // A capture that lacks many is not set beside the recording.
+        // A capture that lacks many I/Os is not compared with the recording.
         let by_u2c = "5.86 were in flight on average by U2C";
         assert_has(
             &sentence(&captured(0.04, 90.0, 21)),

@@ -10,7 +10,7 @@ pub(crate) fn reasons(invalid: &[Invalid]) -> String {
     joined(invalid.iter().map(says), "; ")
 }
 
-/// The reasons of a trial, and that it was stopped, which is no reason where another one is named.
+/// The reasons of a trial. That it was stopped is named only if there is no other reason.
 pub(super) fn reasons_of(trial: &ReplayTrial) -> String {
     let mut text = reasons(&trial.invalid);
     let is_stopped = |reason: &Invalid| matches!(reason, Invalid::Stopped);
@@ -51,8 +51,8 @@ pub(super) fn says(reason: &Invalid) -> String {
     }
 }
 
-/// Who was late, and what to do first against it: other work on the CPUs is named where there was
-/// some.
+/// Who caused the lateness, and the first word of the advice. Other work on the CPUs is named if
+/// there was some.
 fn whose(busy_cpus: Option<f64>) -> (String, &'static str) {
     match busy_cpus {
         None => ("the replayer was late by its own fault".to_owned(), "Use"),

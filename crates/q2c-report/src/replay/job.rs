@@ -1,4 +1,4 @@
-//! The replayed trace and the replay's settings in words.
+//! The replayed trace and the settings of the replay, in words.
 
 use crate::analysis::{latency_name, time};
 use crate::label::ranges;
@@ -9,7 +9,7 @@ use q2c_model::Bytes;
 use q2c_model::replay::{Idle, Mode, Writes};
 use q2c_result::replay::{ReplayJob, TraceFacts};
 
-/// Whether requests were submitted at their recorded times.
+/// True if requests were submitted at their recorded times.
 pub(crate) fn timed(job: &ReplayJob) -> bool {
     matches!(job.mode, Mode::Timed { .. })
 }
@@ -37,15 +37,15 @@ pub(crate) fn mode(job: &ReplayJob) -> String {
     }
 }
 
-/// The idle share of a trace of which this mode leaves the idle time out; `None` when it is kept or
-/// there is none.
+/// The idle share of a trace whose idle time this mode leaves out; `None` if it keeps the idle
+/// time, or if there is none.
 pub(super) fn left_out(job: &ReplayJob, trace: &TraceFacts) -> Option<f64> {
     let squeezed = matches!(job.mode, Mode::Outstanding { idle, .. } if idle == Idle::Squeeze);
     trace.idle_share.filter(|share| squeezed && *share > 0.0)
 }
 
-/// What a mode without idle time keeps and leaves out of a trace that idles, and what to type for
-/// the rest; `None` when idle time is kept or there is none.
+/// What a mode keeps that leaves out the idle time of a trace, and which option keeps the rest;
+/// `None` if the idle time is kept or there is none.
 pub(crate) fn without_idle_time(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
     let share = percent(left_out(job, trace)?);
     Some(format!(

@@ -10,13 +10,13 @@ use q2c_result::replay::{Lateness, ReplayJob, ReplayResult, ReplayTrial, Spread}
 
 const NOT_CAPTURED: &str = "- (run with --capture)";
 
-/// Seconds with a fitting unit. Minutes are not used, because times that are compared need one
-/// form.
+/// A length of time in seconds with a fitting unit, never in minutes, because compared times need
+/// one form.
 fn length(s: f64) -> String {
     spread(&Interval::from_samples(&[s])).text
 }
 
-/// The median with its unit, and `[min, max]` in the line below.
+/// The median with its unit, with `[min, max]` in a second line.
 pub(crate) fn spread(interval: &Interval) -> ReportField {
     if interval.trials == 0 {
         return NOTHING.into();
@@ -31,7 +31,7 @@ pub(crate) fn spread(interval: &Interval) -> ReportField {
     ReportField::over(text, range(interval, scale))
 }
 
-/// Completion time and sums of latencies: those of the shown trial, and the medians over the valid
+/// Completion time and sums of latencies: those of the shown trial, and medians over the valid
 /// trials.
 pub(super) fn sums(result: &ReplayResult) -> ReportTable {
     let valid: Vec<&ReplayTrial> = result.trials.iter().filter(|t| t.valid).collect();
@@ -60,8 +60,8 @@ pub(super) fn sums(result: &ReplayResult) -> ReportTable {
         .without_empty_columns()
 }
 
-/// Whether the latency from the intended time and the lateness differ from plain U2C and zero, so
-/// that they are worth a column.
+/// True if columns for lateness and for U2C from the intended time are useful: they differ from
+/// zero and from plain U2C.
 fn intended(job: &ReplayJob, trial: &ReplayTrial) -> bool {
     timed(job) || trial.sum_u2c_intended_s != trial.sum_u2c_s || trial.lateness_ns.max > 0.0
 }

@@ -24,7 +24,7 @@ pub(crate) fn verdict(findings: &[CompareFinding]) -> Vec<String> {
     findings.iter().map(sentence).collect()
 }
 
-/// A device against the first one over all comparisons.
+/// One device compared with the first one, over all comparisons.
 pub(crate) fn overall(overall: &Overall) -> String {
     let Overall { device, with, .. } = overall;
     let total = overall.better + overall.worse + overall.alike + overall.unknown;
@@ -46,7 +46,8 @@ pub(crate) fn overall(overall: &Overall) -> String {
     format!("{}. Judged by {sums}{scope}", listed(parts))
 }
 
-/// `scope` says behind an answer what it is on, when that is not the whole trace.
+/// The sentence of a finding. `scope` is a suffix that names its part of the trace, if not the
+/// whole.
 fn sentence(finding: &CompareFinding, scope: &str) -> String {
     match finding {
         CompareFinding::WorkDiffers {
@@ -193,7 +194,7 @@ fn trace_idles(share: &str, idle: Idle) -> String {
     }
 }
 
-/// That the sums will be of U2C, and why nothing is captured: for the begin of a run.
+/// Says at the start of a run that sums will be of U2C, and why nothing is captured.
 #[must_use]
 pub fn not_captured(reason: &NotCaptured) -> String {
     sums_of_u2c(Some(reason))

@@ -10,7 +10,7 @@ use crate::said::{Note, Weight};
 use q2c_model::Bytes;
 use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
-/// Sentences on a trial, the most important first. Events that did not happen are left out.
+/// Sentences on a trial, the most important first. Events that did not happen have none.
 pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Note> {
     let mut said = vec![validity(job, trace, trial)];
     said.extend(saturation(trial));
@@ -25,8 +25,8 @@ pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) ->
     said
 }
 
-/// A sentence for each invalid trial, with the reason. `whose` stands in front of the trial's
-/// number.
+/// A sentence for each invalid trial, with the reason. `whose` is a prefix to the trial's number,
+/// which counts from 1.
 pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Note> {
     let message = |(at, trial): (usize, &ReplayTrial)| {
         let what = format!("{whose}trial {} is invalid", at + 1);
@@ -67,7 +67,7 @@ fn failed(trial: &ReplayTrial) -> Option<Note> {
     (trial.errors > 0).then(|| Note::bad("failed or short", message))
 }
 
-/// What a replay changed in requests of the trace with their counts, in the order of the words.
+/// The ways in which a replay changed requests, with their counts, in alphabetical order.
 fn changed(trial: &ReplayTrial) -> Option<String> {
     let some = trial.changed.iter().filter(|(_, n)| **n > 0);
     let mut kinds: Vec<(&str, u64)> = some.map(|(kind, n)| (kind.text(), *n)).collect();
@@ -93,9 +93,8 @@ fn captured(trial: &ReplayTrial) -> Option<Note> {
     ))
 }
 
-/// How the sum of Q2C differs from one term for each request; `None` where nothing is known to.
-/// Where reads and writes are fewer than were submitted, lost ones are among those that lack, and
-/// one number tells both.
+/// How the I/Os in the sum of Q2C differ from one per request; `None` without a known difference.
+/// If I/Os are missing, the lost ones are among them, and one number covers both.
 fn lacks(trial: &ReplayTrial) -> Option<String> {
     let (lost, differ) = (trial.q2c_lost, trial.q2c_excess);
     let lacking = differ.min(0).unsigned_abs();
@@ -117,7 +116,7 @@ fn lacks(trial: &ReplayTrial) -> Option<String> {
     (!clauses.is_empty()).then_some(clauses)
 }
 
-/// The difference between the I/Os in the sum of Q2C and the requests, in words.
+/// The difference between the number of I/Os in the sum of Q2C and that of requests, in words.
 pub(super) fn excess(excess: i64) -> String {
     let by = count(excess.unsigned_abs());
     if excess <= 0 {
@@ -176,7 +175,7 @@ mod tests {
         assert_eq!(changed(&ReplayTrial::default()), None);
     }
 
-    /// Of 100 reads 92 are in the sum and the capture lost 8: together they are 100, not 108.
+    /// Of 100 reads, 92 are in the sum and the capture lost 8, which makes 100 and not 108.
     #[test]
     fn what_the_capture_lost_is_told_once() {
         for (excess, lost, words) in [
@@ -187,7 +186,7 @@ mod tests {
                 "; 8 fewer than the reads and writes submitted, of which the capture lost 3",
             ),
             (-8, 0, "; 8 fewer than the reads and writes submitted"),
-            // Two of them are no reads and writes. The number is that of the warning.
+            // Two of the lost ones are neither reads nor writes. The warning has the same 10.
             (-8, 10, "; 10 I/Os are missing"),
             (0, 8, "; 8 I/Os are missing"),
             (-1, 1, "; 1 I/O is missing"),

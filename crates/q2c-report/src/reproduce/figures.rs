@@ -1,5 +1,5 @@
-//! The figures of a claim in a line: both sides of its comparisons, and the trials that they are
-//! from.
+//! The figures of a claim in a line: both sides of its comparisons, and the trials that gave the
+//! figures.
 
 use crate::phrase::{grouped, joined, listed, some_listed, when};
 use crate::quantity::number;
@@ -9,8 +9,8 @@ use q2c_result::reproduce::{
     ClaimLine, Expected, FailedTrial, JudgedClaim, MeasuredFigure, WhyNot,
 };
 
-/// The figures of a claim: of each comparison the left side, and the right one where it is made of
-/// figures, too.
+/// The figures of a claim: the left side of each comparison, and its right side if that has figures
+/// as well.
 pub(super) fn figures(claim: &ClaimLine) -> Vec<String> {
     let figure = |figure: &MeasuredFigure| {
         let (left, right) = sides(&figure.expects);
@@ -41,7 +41,7 @@ fn sides(text: &str) -> (&str, &str) {
     (text, "")
 }
 
-/// A figure over the trials in the unit of its claim.
+/// A figure with its range over the trials, in the unit of its claim.
 fn in_unit(value: &Interval, unit: &str) -> String {
     let factor = match unit {
         "%" => 0.01,
@@ -54,7 +54,7 @@ fn in_unit(value: &Interval, unit: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// A figure over the trials, divided by `factor`.
+/// A figure with its range over the trials, divided by `factor`.
 pub(super) fn over_trials(value: &Interval, factor: f64) -> String {
     let [median, min, max] =
         [value.median, value.min, value.max].map(|figure| number(figure / factor));
@@ -64,8 +64,8 @@ pub(super) fn over_trials(value: &Interval, factor: f64) -> String {
     }
 }
 
-/// How many of the trials that were asked for the figures are from, and why others are left out,
-/// where that is not all of them: for all comparisons together where they have the same trials.
+/// The number of trials that gave the figures and the number asked for, with the reasons for the
+/// difference. `None` if no trial is left out. Comparisons with equal trials share a sentence.
 pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
     let seen = claim.expects.iter().filter(|e| e.measured.is_some());
     let seen: Vec<&Expected> = seen.collect();
@@ -84,8 +84,8 @@ pub(super) fn judged_from(claim: &JudgedClaim) -> Option<String> {
     some_listed(sentences)
 }
 
-/// The trials that were left out, those with one reason together. Trials count from 1, as the run
-/// tells them.
+/// The trials that were left out, grouped by reason. They are numbered from 1, as in the output of
+/// the run.
 fn left_out(failed_trials: &[FailedTrial]) -> String {
     let by_reason = grouped(failed_trials.iter().map(|failed| {
         let reason = match &failed.why {

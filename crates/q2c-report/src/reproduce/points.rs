@@ -1,5 +1,5 @@
-//! The points of an experiment as a table: what was seen of each job in each phase, and the mode in
-//! which it really waited.
+//! The points of an experiment as a table: the figures of each job in each phase, and the mode in
+//! which the job really waited.
 
 use crate::mode;
 use crate::phrase::joined;
@@ -21,7 +21,7 @@ pub(super) fn points(result: &ReproduceResult) -> ReportTable {
     table.without_empty_columns()
 }
 
-/// A job in a phase over the trials.
+/// The figures of a job in a phase, one value per trial.
 #[derive(Default)]
 struct JobPhaseFigures {
     kiops: Vec<f64>,
@@ -93,7 +93,7 @@ mod tests {
     use q2c_model::Rates;
     use q2c_result::mode::{ModeKind, WaitMode};
 
-    /// Two intervals of 1 s and 3 s: 100 and 300 I/Os, of which a tenth and a half were missed.
+    /// Two intervals: 1 s with 100 I/Os, a tenth of them misses; 3 s with 300, half of them misses.
     #[test]
     fn whole_phases_are_weighted_by_hand() {
         let tick = |seconds: f64, miss_rate: f64, mean_ns: f64| Tick {

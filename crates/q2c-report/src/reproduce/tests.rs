@@ -25,8 +25,8 @@ fn partly_judged() -> ReproduceResult {
     .unwrap()
 }
 
-/// The line among all experiments says how many trials there were, which are missing, and what
-/// stands on the right side.
+/// The claim's line in the list of experiments has its number of trials, the missing trials, and
+/// the right side of its comparison.
 #[test]
 fn the_line_of_a_claim_has_its_trials() {
     let line = line(&partly_judged());

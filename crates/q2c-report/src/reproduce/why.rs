@@ -1,11 +1,11 @@
-//! Why a claim has its verdict, in words.
+//! The reasons for a claim's verdict, in words.
 
 use super::figures::judged_from;
 use crate::phrase::{grouped, joined, when};
 use crate::quantity::{bare, duration};
 use q2c_result::reproduce::{JudgedClaim, MissingFigure, Need, NeedKind, Reason, ShortWindow};
 
-/// Why a claim has its verdict, in words.
+/// The reasons for a claim's verdict, in words.
 #[must_use]
 pub(crate) fn why(claim: &JudgedClaim) -> String {
     let reasons = claim.reasons.iter();
@@ -19,7 +19,7 @@ pub(crate) fn why(claim: &JudgedClaim) -> String {
     clauses.join("; ")
 }
 
-/// The words of a reason; `None` for figures that are missing, which are told together.
+/// The words of a reason; `None` for a missing figure, because [`absent`] groups these.
 fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
     Some(match reason {
         Reason::Missing(_) => return None,
@@ -38,7 +38,7 @@ fn because(reason: &Reason, claim: &JudgedClaim) -> Option<String> {
     })
 }
 
-/// The figures that are missing. Those that are missing for one reason stand in one sentence.
+/// A sentence for each reason for which figures are missing.
 fn absent(claim: &JudgedClaim) -> Vec<String> {
     grouped(claim.reasons.iter().filter_map(|reason| match reason {
         Reason::Missing(missing) => Some((&missing.why, placed(missing))),
@@ -49,8 +49,8 @@ fn absent(claim: &JudgedClaim) -> Vec<String> {
     .collect()
 }
 
-/// A figure with the point at which it is missing. An axis that the figure names itself is not
-/// told again.
+/// A figure with the point at which it is missing, without the axes that the figure's own name
+/// contains.
 fn placed(missing: &MissingFigure) -> String {
     let named = |at: &String| {
         let mut parts = missing.figure.split(['[', ',', ']']);
@@ -63,7 +63,7 @@ fn placed(missing: &MissingFigure) -> String {
     format!("{}{at}{others}", missing.figure)
 }
 
-/// A window that is too short, with what makes it longer.
+/// Says that a window is too short, and how to make it longer.
 fn too_short(short: &ShortWindow) -> String {
     let time = |seconds: f64| bare(&duration(seconds * 1e9));
     let begin = format!(" after the {} in which it begins", time(short.starting_s));
@@ -186,7 +186,7 @@ mod tests {
         assert!(text.starts_with(wanted), "{text}");
     }
 
-    /// Windows grow with the scale: 90 ms at 0.045 are 300 ms at 0.15, and 70 ms at 0.035, too.
+    /// Windows grow with the scale: 90 ms at 0.045 and 70 ms at 0.035 both are 300 ms at 0.15.
     #[test]
     fn a_short_window_is_told_with_the_scale_that_is_enough() {
         let short_window = |present_s: f64, scale: f64| {
@@ -243,7 +243,7 @@ mod tests {
         let text = why_text(json!([one, one]));
         let wanted = "from 3 of 5 trials (left out: trial 2: it was gone; trial 4: it was stopped";
         assert!(text.starts_with(wanted), "{text}");
-        // Comparisons that lack other trials are told apart.
+        // Comparisons that lack different trials have sentences of their own.
         let other = expected("y > 1", json!([gone(0), gone(1)]));
         let text = why_text(json!([expected("x > 1", json!([gone(1), gone(4)])), other]));
         let wanted = "from 3 of 5 trials for `x > 1` (left out: trials 2, 5: it was gone), \

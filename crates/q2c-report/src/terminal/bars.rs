@@ -1,4 +1,4 @@
-//! Bars made of characters: a histogram of latencies, and the course of a number.
+//! Bars made of characters: a histogram of latencies, and the history of a number.
 
 use super::pieces::cut;
 use crate::quantity;
@@ -7,24 +7,24 @@ use q2c_result::live::LatencyCounts;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const NUMBERS: usize = 28;
-/// Fewest lines in which a histogram says something.
+/// The smallest useful height of a histogram, in lines.
 const FEWEST: usize = 3;
 
-/// A bar of `share` (0 to 1) of `width` columns. A share above zero is seen.
+/// A bar that fills `share` (0 to 1) of `width` columns. A share above 0 is always visible.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     let eighths = (share * width as f64 * 8.0).round() as usize;
     let seen = usize::from(share > 0.0);
-    // There may be no column at all.
+    // `width` may be 0.
     let eighths = eighths.max(seen).min(width * 8);
     let mut bar = "█".repeat(eighths / 8);
     bar.extend((eighths % 8).checked_sub(1).map(|part| EIGHTHS[part]));
     bar
 }
 
-/// A histogram of latencies: a head and a line for each range, which says where it begins, how many
-/// I/Os are in it, their share of all, and this share as a bar against that of the largest range.
-/// There are at most `height` lines, none wider than `width`; none at all where there is no room.
-/// `name` tells what the latency is of, such as `Q2C`.
+/// A histogram of latencies: a head, then a line per range with its start, its number of I/Os,
+/// their share of all I/Os, and a bar relative to the largest range. It has at most `height` lines
+/// of at most `width` columns, and none if the room is too small. `name` is the latency's name,
+/// such as `Q2C`.
 #[must_use]
 pub fn latency_bars(
     name: &str,
@@ -56,8 +56,8 @@ pub fn latency_bars(
     lines
 }
 
-/// The course of a number as columns, the newest to the right: their heights are shares of the
-/// largest value, and blank where there is none. Values for which there is no room are the oldest.
+/// The history of a number as `width` columns, the newest on the right. Heights are shares of the
+/// largest value; `None` is blank. If the room is too small, the oldest values are left out.
 pub(super) fn course(values: &[Option<f64>], width: usize) -> String {
     let values = &values[values.len().saturating_sub(width)..];
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
@@ -73,7 +73,7 @@ pub(super) fn course(values: &[Option<f64>], width: usize) -> String {
     " ".repeat(width - values.len()) + &columns
 }
 
-/// The least and the largest of some values as text: `1.00 K..2.00 K`; empty where there is none.
+/// The smallest and the largest value as text: `1.00 K..2.00 K`; empty if no value is known.
 #[must_use]
 pub fn least_most(values: &[Option<f64>], text: fn(f64) -> String) -> String {
     let known = || values.iter().flatten().copied();
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn bars_are_shares_of_the_largest_range() {
-        // Below 128 us: four of ten; below 256 us: one; below 512 us: none; below 1 ms: five.
+        // Of the 10, 4 are below 128 us, 1 more below 256 us, none below 512 us, 5 below 1 ms.
         let us = [70, 80, 100, 120, 200, 600, 700, 800, 900, 1_000].map(|us| us * 1_000);
         assert_eq!(
             latency_bars("Q2C", &latency_counts(&us), 38, 5),

@@ -1,8 +1,8 @@
 //! The figures of `q2c analyze` in the layout of btt, for readers and scripts that know it: seconds
 //! with nine decimals.
 //!
-//! The figures differ from btt's in meaning: nothing is clamped to 1 ns; overlapping I/Os and
-//! requests without Insert are counted (G2D is their stage); and no device is left out for its
+//! The figures differ from btt's in three ways: no value is raised to 1 ns; overlapping I/Os and
+//! requests without Insert are counted (their stage is G2D); no device is left out because of its
 //! major number.
 
 use super::screen::printable;

@@ -23,7 +23,7 @@ pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
         .filter(|section| section.has_text())
         .partition(|section| section.folded && !screen.verbose);
     text.extend(shown.iter().map(|item| section(item, screen)));
-    // A warning that is a caveat of an answer has been told.
+    // A warning that an answer shows as a caveat is not repeated.
     let caveats = || document.answers.iter().flat_map(|answer| &answer.caveats);
     let is_told = |warning: &Warning| {
         let end = format!("[{}]", warning.id);
@@ -41,7 +41,7 @@ pub(crate) fn document(document: &Document<'_>, screen: Screen) -> String {
     let evidence = held(|answer| !answer.evidence.is_empty(), "evidence").into_iter();
     let mut titles: Vec<&str> = evidence
         .chain(held(|answer| !answer.to_do.is_empty(), "how to apply"))
-        // What is there for each block size is named once.
+        // Sections that exist for each block size are named once.
         .chain(folded.iter().flat_map(|it| it.title.split(", ").next()))
         .collect();
     titles.dedup();
@@ -100,7 +100,7 @@ fn tone(weight: Weight) -> Tone {
     }
 }
 
-/// The table and its legend. `weights` are those of its rows, if they differ.
+/// The table and its legend. `weights` has one per row, or is empty if the rows are alike.
 fn table(content: &ReportTable, weights: &[Weight], screen: Screen) -> String {
     laid_out(content, weights).text(screen) + &screen.legend(content.legend)
 }
@@ -109,7 +109,7 @@ fn laid_out(content: &ReportTable, weights: &[Weight]) -> TerminalTable {
     let column = |(at, head): (usize, &String)| match TerminalColumn::numbers(head) {
         _ if at == 0 || content.is_of_words(&at) => TerminalColumn::words(head),
         column if is_text(content, at) => column.left(),
-        // What can be had by --json goes first where there is no room.
+        // Ranges are the first columns to be left out, because --json has them.
         column if head.ends_with(RANGE) => column.optional(),
         column => column,
     };
@@ -135,7 +135,7 @@ fn laid_out(content: &ReportTable, weights: &[Weight]) -> TerminalTable {
 
 const RANGE: &str = "[min, max]";
 
-/// Whether a column has no numbers: its fields begin with letters, or make a picture.
+/// True if a column has no numbers: its fields start with letters, or are drawings.
 fn is_text(content: &ReportTable, column: usize) -> bool {
     let fields = content.rows.iter().filter_map(|row| row.get(column));
     let mut known = fields.filter(|field| !["", NOTHING].contains(&&*field.text));

@@ -1,5 +1,5 @@
-//! A running capture in a terminal: a line per interval, or a view of the whole screen that
-//! replaces the one before.
+//! A running capture in a terminal: one line per interval, or a view of the whole screen that
+//! replaces the view before it.
 
 mod sections;
 mod view;
@@ -24,7 +24,7 @@ pub fn live_head() -> String {
     format!("{HEAD}  stage with most time, before the device; mean, p50, p99 of stages")
 }
 
-/// An interval in a line. The times in the columns are those of Q2C.
+/// An interval as a line. The columns of times show Q2C.
 #[must_use]
 pub fn live_line(interval: &LiveInterval) -> String {
     let whole = interval.stages.get(WHOLE);
@@ -50,7 +50,7 @@ pub fn live_line(interval: &LiveInterval) -> String {
     columns + &bottleneck.unwrap_or_default()
 }
 
-/// The stages between Q and C that any I/O of the interval has.
+/// The stages within Q2C that at least one I/O of the interval has.
 fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageStats)> {
     let names = ORDER.into_iter();
     let names = names.filter(|name| !["Q2Q", WHOLE].contains(name));

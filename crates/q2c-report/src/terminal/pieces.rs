@@ -1,12 +1,12 @@
-//! Where a text may be broken: between words, behind a comma in a long name, behind a slash in a
-//! path; and texts that must not be longer than their place.
+//! Where a text may be broken: between words, after a comma in a long name, after a slash in a
+//! path. Also texts that are cut to fit their room.
 
 use super::screen::printable;
 use textwrap::core::{Word, display_width};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// The lines of a text within `width`, with `mark` before the first one and `hang` before those
-/// that a break makes. A piece that is wider than the line stays whole.
+/// The lines of a text within `width` columns. `mark` stands before the first line, `hang` before
+/// each line that a break makes. A piece that is wider than the line stays whole.
 pub(super) fn wrapped(text: &str, width: usize, mark: &str, hang: &str) -> Vec<String> {
     let mut wrapped_lines = Vec::new();
     for (at, line) in text.split('\n').enumerate() {
@@ -40,8 +40,8 @@ fn pieces(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     }))
 }
 
-/// Where the first piece of a text ends, with the blanks behind it; `None` for an empty text.
-/// `in_path` tells that it is of a path.
+/// Where the first piece of a text ends, with the blanks that follow it; `None` for an empty text.
+/// `in_path` says whether the text is part of a path.
 fn end_of_piece(text: &str, in_path: bool) -> Option<usize> {
     let (mut has_text, mut may_break) = (false, false);
     for (at, c) in text.char_indices() {
@@ -59,7 +59,7 @@ fn end_of_piece(text: &str, in_path: bool) -> Option<usize> {
     (!text.is_empty()).then_some(text.len())
 }
 
-/// The text in at most `width` columns: a longer one ends in an ellipsis. Control characters become
+/// The text in at most `width` columns; a longer one ends in an ellipsis. Control characters become
 /// visible.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = printable(text);
@@ -78,7 +78,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// The text as [`cut`] does it, with blanks behind it up to `width`.
+/// The text as [`cut`] makes it, filled with blanks up to `width`.
 pub(super) fn padded(text: &str, width: usize) -> String {
     let text = cut(text, width);
     let blanks = width.saturating_sub(display_width(&text));

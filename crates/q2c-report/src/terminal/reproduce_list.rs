@@ -1,5 +1,5 @@
-//! The list of experiments in a terminal. Names stay whole, since they are
-//! what one copies; sentences are wrapped at words.
+//! The list of experiments in a terminal. Names stay whole, because users copy them; sentences are
+//! wrapped at words.
 
 use super::pieces;
 use super::screen::{Screen, Tone, printable};
@@ -9,12 +9,12 @@ use crate::quantity::{or_nothing, seconds};
 use q2c_result::reproduce::{ListResult, ListedExperiment, ListedNeed, NeedKind};
 use textwrap::core::display_width;
 
-/// Least room for sentences in a column of their own. With less of it they stand below the name.
+/// The smallest column for sentences. With less room they stand below the name.
 const SENTENCES: usize = 36;
 const HEAD: [&str; 4] = ["experiment", "judged here", "takes", "asks"];
 
-/// The list of experiments. A terminal that is wide enough has a table; in others what an
-/// experiment asks and needs stands below its name.
+/// The list of experiments. A wide terminal gets a table; on a narrow one, the question and the
+/// needs of an experiment stand below its name.
 #[must_use]
 pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
     let rows: Vec<ShortRow> = result.experiments.iter().map(short).collect();
@@ -22,7 +22,7 @@ pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
         let widths = rows.iter().map(|row| display_width(&row[column]));
         widths.max().unwrap_or(0).max(HEAD[column].len())
     };
-    // Behind each column stand a blank of padding and one of the table.
+    // Each column is followed by a blank of padding and a blank of the table.
     let taken: usize = (0..3).map(|column| width(column) + 2).sum();
     let room = screen.columns().saturating_sub(taken + 1);
     let text = match room {
@@ -32,14 +32,14 @@ pub fn reproduce_list(result: &ListResult, screen: Screen) -> String {
     text + &screen.note(Tone::Strong, "in all:", &sum(result))
 }
 
-/// What is short: the name, how many claims are judged here, and how long it takes.
+/// The short facts: the name, the number of claims that are judged here, and the time it takes.
 type ShortRow = [String; 3];
 
 fn short(experiment: &ListedExperiment) -> ShortRow {
     [experiment.name.clone(), here(experiment), takes(experiment)].map(|text| printable(&text))
 }
 
-/// What an experiment asks and needs: the sentences below its name or beside it.
+/// The question and the needs of an experiment, as sentences below its name or beside it.
 fn sentences(experiment: &ListedExperiment) -> Vec<String> {
     let variant = experiment.variant_of.as_ref();
     let mut texts = vec![experiment.title.clone()];
@@ -78,7 +78,7 @@ fn below(result: &ListResult, rows: &[ShortRow], screen: Screen) -> String {
     text
 }
 
-/// Lengths below this are not told, seconds.
+/// Times below this, in seconds, are not shown.
 const TOLD_S: f64 = 1.0;
 
 fn here(experiment: &ListedExperiment) -> String {
@@ -97,9 +97,9 @@ fn here(experiment: &ListedExperiment) -> String {
     }
 }
 
-/// A need in few words, with what there is where that is a number or a version.
+/// A need in few words, with the present value if that is a number or a version.
 fn need_in_short(need: &ListedNeed) -> String {
-    // What follows a version is the name of a build.
+    // The part after a dash is the name of a build.
     let version = need.present.split('-').next().unwrap_or_default();
     match need.what {
         NeedKind::Cpus | NeedKind::ThreadsPerCore | NeedKind::NumaNodes | NeedKind::HwQueues => {
@@ -134,8 +134,7 @@ fn need_in_words(need: &ListedNeed) -> String {
     }
 }
 
-/// The needs of an experiment: those that there are, those that are lacking, and those of which the
-/// target decides.
+/// The needs of an experiment in three groups: met, not met, and dependent on the target.
 fn needs(experiment: &ListedExperiment) -> Vec<String> {
     let needs = &experiment.needs;
     let met = |met: Option<bool>| {

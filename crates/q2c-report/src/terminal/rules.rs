@@ -3,7 +3,7 @@
 use super::screen::{Screen, Tone};
 use q2c_policy::{Learning, Param, RULES, Scope, SleepRule};
 
-/// Every rule of the registry, then how a rule of one's own is written.
+/// Every rule of the registry, then how to write a rule of one's own.
 #[must_use]
 pub fn rules(screen: Screen) -> String {
     let how = "NAME, or NAME: and its parameters with commas between them, as name=value in any \
@@ -61,7 +61,7 @@ fn own(screen: Screen) -> String {
 mod tests {
     use super::*;
 
-    /// Examples are to be copied, so each stands on a line of its own.
+    /// Examples stand on a line of their own, so that a user can copy them.
     #[test]
     fn every_rule_and_parameter_is_named_at_every_width() {
         let pressed = |text: &str| text.split_whitespace().collect::<String>();

@@ -5,7 +5,7 @@ use super::table::{TerminalColumn, TerminalField, TerminalTable};
 use crate::html::started;
 use q2c_result::runs::{ListedRun, RunEnd, RunsResult};
 
-/// The table of the runs, the latest first, and how to go on with one.
+/// The table of the runs, the latest first, and how to continue one.
 #[must_use]
 pub fn runs(result: &RunsResult, screen: Screen) -> String {
     if result.runs.is_empty() {

@@ -11,7 +11,7 @@ pub struct Screen {
     pub width: u16,
     /// Whether to write escape sequences for colours; false for files and pipes.
     pub colour: bool,
-    /// Whether to show what stands behind the answers, too.
+    /// Whether to show the details behind the answers as well.
     pub verbose: bool,
 }
 
@@ -40,7 +40,7 @@ impl Tone {
 }
 
 impl Screen {
-    /// A screen that shows answers and what they rest on.
+    /// A screen that shows answers with their details.
     #[must_use]
     pub const fn new(width: u16, colour: bool) -> Self {
         Screen {
@@ -50,8 +50,7 @@ impl Screen {
         }
     }
 
-    /// The smallest width that reports are laid out for; on a narrower screen lines are longer than
-    /// it.
+    /// The smallest layout width, in columns. On a narrower screen, lines exceed the screen.
     const NARROWEST: u16 = 60;
 
     pub(super) fn columns(self) -> usize {
@@ -67,7 +66,7 @@ impl Screen {
         format!("{style}{text}{style:#}")
     }
 
-    /// Text that is harmless already, broken between words; further lines begin with `hang`.
+    /// Wraps text that is harmless already between words; further lines start with `hang`.
     pub(super) fn wrapped(self, text: &str, hang: &str) -> String {
         pieces::wrapped(text, self.columns(), "", hang).join("\n")
     }
@@ -83,31 +82,31 @@ impl Screen {
         wrapped.lines().map(line).collect()
     }
 
-    /// A part of what stands above it, behind a mark; its further lines are indented by four.
+    /// An item below the text before it, after a mark. Its further lines are indented by four.
     pub(super) fn part(self, text: &str, mark: &str) -> String {
         pieces::wrapped(&printable(text), self.columns(), mark, "    ").join("\n") + "\n"
     }
 
-    /// A step to carry out, indented by four. It is broken between words alone, because it may have
-    /// a line to copy.
+    /// A step for the user, indented by four. It is broken only between words, because it may
+    /// contain a command to copy.
     pub(super) fn step(self, text: &str) -> String {
         self.between_words(&printable(text), "    ", "      ") + "\n"
     }
 
-    /// A line to copy, which is never broken, indented by four.
+    /// A line to copy, indented by four and never broken.
     pub(super) fn line(self, text: &str) -> String {
         format!("    {}\n", printable(text))
     }
 
-    /// A message for the user. Lines that a break makes are indented by two. It is harmless
-    /// already, and its own lines stay.
+    /// A message for the user, which must be harmless already. Its own line breaks stay, and lines
+    /// that a wrap adds are indented by two.
     #[must_use]
     pub fn message(self, text: &str) -> String {
         let lines = text.split('\n');
         joined(lines.map(|line| self.between_words(line, "", "  ")), "\n")
     }
 
-    /// Breaks a text between words alone, because it may have a name or a line to copy.
+    /// Breaks a text only between words, because it may contain a name or a command to copy.
     fn between_words(self, text: &str, first: &str, hang: &str) -> String {
         let options = textwrap::Options::new(self.columns())
             .initial_indent(first)
@@ -118,8 +117,8 @@ impl Screen {
         textwrap::fill(text, options)
     }
 
-    /// Writes `head`, styled by `tone`, and `text` behind it. Both are made harmless, and wrapped
-    /// to the screen; further lines are indented by two.
+    /// Writes `head`, styled by `tone`, and then `text`. Both are made harmless and wrapped to the
+    /// screen; further lines are indented by two.
     pub(super) fn note(self, tone: Tone, head: &str, text: &str) -> String {
         let head = printable(head);
         let whole = format!("{head} {}", printable(text));
@@ -132,12 +131,12 @@ impl Screen {
 }
 
 /// Makes text harmless by writing control characters as escapes. A device's name, for example, must
-/// not move the cursor, change colours or begin a line.
+/// not move the cursor, change colours or start a line.
 pub(crate) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // Line separators, and marks that turn the direction of the text behind them.
+            // Line separators, and marks that change the direction of the text after them.
             '\u{2028}'
             | '\u{2029}'
             | '\u{200e}'

@@ -12,10 +12,10 @@ use q2c_result::trace::{CsvColumn, TraceColumn, TraceColumns, TraceInfo};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// Columns of the names, so that the values stand below each other.
+/// Width of the names, in columns, so that all values start in one column.
 const NAMES: usize = 22;
 
-/// What a trace holds: a line for each property, and more where one is long.
+/// Describes a trace: a line for each property, and more lines for a long one.
 #[must_use]
 pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     let head = format!("{}: {}", info.path, counted(info.summary.records, "record"));
@@ -25,7 +25,7 @@ pub fn trace_info(info: &TraceInfo, screen: Screen) -> String {
     lines(&head, counted.chain(facts), screen)
 }
 
-/// What a folder with a trace for each device holds, as [`trace_info`] tells it of one trace.
+/// Describes a folder that has a trace for each device, in the form of [`trace_info`].
 #[must_use]
 pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
     let (rows, volumes, traces) = (fleet.rows, fleet.volumes, fleet.traces);
@@ -39,7 +39,7 @@ pub fn fleet_info(path: &str, fleet: &FleetMeta, screen: Screen) -> String {
     lines(&head, facts, screen)
 }
 
-/// What was counted in the records, with the recording's own source.
+/// The counts of the records, and the source of the recording.
 fn records(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let source = format!("{} {}", meta.source, meta.source_version);
@@ -70,7 +70,7 @@ fn rates(summary: &TraceSummary) -> TrafficRates {
     TrafficRates::from_ops(ops, summary.records, summary.span_ns.0)
 }
 
-/// Latencies, and what failed or is missing.
+/// Latencies, and the numbers of failed, lost and left-out requests.
 fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)> {
     let (meta, summary) = (&info.meta, &info.summary);
     let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
@@ -78,7 +78,7 @@ fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)
     let latencies = ["U2C", "Q2C", "D2C"].into_iter();
     let latencies = latencies.zip([&summary.u2c, &summary.q2c, &summary.d2c]);
     let latencies = latencies.filter_map(|(name, stats)| Some((name, latency(stats.as_ref()?))));
-    // A loss is told with its reasons.
+    // The line of lost events has their reasons already.
     let has_losses = losses(meta).is_some();
     let apart = |reason: &str| !has_losses || !Losses::counts(reason);
     let rest = [
@@ -90,8 +90,8 @@ fn latencies_and_losses(info: &TraceInfo) -> impl Iterator<Item = (&str, String)
     latencies.chain(slept).chain(rest).chain(file)
 }
 
-/// Why a recording by q2c lost I/Os or events; `None` where none is lost, or the source does not
-/// say it like q2c.
+/// Why a recording by q2c lost I/Os or events; `None` if nothing was lost, or if another program
+/// recorded the trace.
 fn losses(meta: &TraceMeta) -> Option<Losses> {
     let is_own_loss = meta.lost > 0 && meta.facts.contains_key("capture");
     Losses::from_counts(&meta.unmatched).filter(|_| is_own_loss)
@@ -103,7 +103,7 @@ fn lost(meta: &TraceMeta) -> String {
     meta.facts.get(LOST).cloned().unwrap_or_else(count)
 }
 
-/// A head, and a line for each property; further ones begin below its value.
+/// A head, then a line for each property. Further lines start below the value.
 fn lines<'a>(
     head: &str,
     properties: impl IntoIterator<Item = (&'a str, String)>,
@@ -118,7 +118,7 @@ fn lines<'a>(
     text
 }
 
-/// Counts of the wanted reasons; `0` where nothing was left out for any.
+/// Counts of the reasons that `wanted` accepts; `0` if there are none.
 fn left_out(unmatched: &BTreeMap<String, u64>, wanted: impl Fn(&str) -> bool) -> String {
     let wanted = unmatched.iter().filter(|(reason, _)| wanted(reason));
     let text = Some(counts(wanted)).filter(|text| !text.is_empty());
@@ -142,7 +142,7 @@ fn latency(latency: &TraceLatency) -> String {
     format!("min {min}, median {median}, mean {mean}, p99 {p99}, max {max}")
 }
 
-/// The columns of a trace, and the fields that a CSV file may hold.
+/// Describes the columns of a trace, and the fields that a CSV file may have.
 #[must_use]
 pub fn trace_columns(list: &TraceColumns, screen: Screen) -> String {
     let what = "a Parquet file with one row for each request. Times are from the trace's start. \
@@ -241,7 +241,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        // The reasons of another source are its own.
+        // The reasons of another source are not q2c's, so no advice is given.
         info.meta.facts.clear();
         let text = trace_info(&info, screen);
         assert!(text.contains("lost: ring full (7)") && !text.contains("To do"));
@@ -268,7 +268,7 @@ mod tests {
         ] {
             assert!(flat.contains(part), "{part}: {text}");
         }
-        // Further lines of a value stand below its first one.
+        // Further lines of a value start below its first line.
         let hang = " ".repeat(25);
         let below = text.lines().filter(|line| line.starts_with(&hang));
         assert!(below.count() > 4, "{text}");

@@ -1,5 +1,4 @@
-//! A watched workload, and the kernel's own hybrid polling watched, in a terminal: a line per
-//! interval.
+//! A watched workload, and the kernel's own hybrid polling, in a terminal: one line per interval.
 
 use super::screen::printable;
 use crate::late;
@@ -9,15 +8,15 @@ use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::late::LateMisses;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 
-/// A number of an interval: how to read it and how to show it.
+/// A number of an interval: how to read it and how to write it.
 pub struct Gauge {
     /// Name, used as the head of its column.
     pub name: &'static str,
-    /// Reads the value, in the unit that `text` takes; `None` when the interval has none.
+    /// Reads the value, in the unit that `text` takes; `None` if the interval has none.
     pub value: GaugeValue,
     /// Writes a value as text with its unit.
     pub text: fn(f64) -> String,
-    /// The largest possible value, where there is one (100 for percentages).
+    /// The largest possible value, if there is one (100 for percentages).
     pub top: Option<f64>,
 }
 
@@ -51,7 +50,7 @@ pub static GAUGES: [Gauge; 7] = [
     gauge("p99", |n| n.p99_ns, duration),
 ];
 
-/// The parts of U2C that tell sleep and device apart, shown beside [`GAUGES`] where the block layer
+/// The parts of U2C that tell the sleep from the device. They follow [`GAUGES`] if the block layer
 /// is captured.
 pub static LATE_GAUGES: [Gauge; 4] = [
     gauge("device", |n| Some(n.late?.parts?.device_ns), duration),
@@ -65,14 +64,14 @@ fn in_percent(value: f64) -> String {
 }
 
 impl Gauge {
-    /// The value of an interval as text; `-` when it has none.
+    /// The value of an interval as text; `-` if it has none.
     #[must_use]
     pub fn show(&self, numbers: &WatchNumbers) -> String {
         or_nothing((self.value)(numbers).map(self.text))
     }
 }
 
-/// The short name of a method, with a mark when background jobs ran beside it.
+/// The short name of a method, with a suffix if background jobs ran.
 pub(crate) fn method_title(method: &WatchMethod) -> String {
     let with = when(method.background, " + background");
     format!("{}{with}", method.method.brief())
@@ -85,7 +84,7 @@ pub fn watch_head() -> String {
     line("until", names.map(str::to_owned)) + "  method"
 }
 
-/// An interval in a line. The column `behind` has the IOPS of the background jobs.
+/// An interval as a line. The column `behind` has the IOPS of the background jobs.
 #[must_use]
 pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     let gauges = GAUGES.iter().map(|gauge| gauge.show(&interval.numbers));
@@ -97,8 +96,8 @@ pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     format!("{fields}  {}{settling}", printable(&name))
 }
 
-/// The parts of U2C of an interval in a line that stands below [`watch_line`]; `None` where the
-/// block layer is not captured.
+/// The parts of U2C of an interval, as a line that follows [`watch_line`]; `None` if the block
+/// layer is not captured.
 #[must_use]
 pub fn watch_late_line(interval: &WatchInterval) -> Option<String> {
     let late = interval.numbers.late.as_ref()?;
@@ -152,7 +151,7 @@ pub fn kernel_watch_head() -> String {
     line("until", names.map(|(name, _)| (*name).to_owned()))
 }
 
-/// An interval in a line. `until` is the text of the first column, the interval's end.
+/// An interval as a line. `until` is the text of the first column, the interval's end.
 #[must_use]
 pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
     let fields = KERNEL_COLUMNS.iter();
@@ -161,7 +160,7 @@ pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
     line(until, fields) + when(interval.unknown > 0, &unknown)
 }
 
-/// A line of columns below each other.
+/// Fields in columns of fixed width, so that lines below each other align.
 fn line(first: &str, fields: impl Iterator<Item = String>) -> String {
     let fields: String = fields.map(|field| format!(" {field:>9}")).collect();
     printable(&format!("{first:>9}{fields}"))

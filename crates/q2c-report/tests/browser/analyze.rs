@@ -6,10 +6,9 @@ use serde_json::json;
 #[test]
 fn an_analysis_is_drawn_in_every_view() {
     let mut page = open!(fixture::analyze());
-    // By chart: three stages; a heat map; in flight and IOPS; reads and writes, as lines and as
-    // maps; four stages and Q2C but not Q2Q; bars
-    // and the mean; three stages and the completions.
-    // A chart with one view has no buttons.
+    // The charts have: three stages; a heat map; in flight and IOPS; reads and writes as lines and
+    // as maps; four stages and Q2C without Q2Q; bars and the mean; three stages and the
+    // completions. A chart with one view has no buttons.
     page.assert_charts(&[
         ("stages", Some(0), 3),
         ("stages", Some(1), 3),
@@ -39,8 +38,8 @@ fn an_io_s_stages_stand_where_its_times_are() {
     let wanted = [("Q2G", 10, 30), ("G2D", 30, 31), ("D2C", 31, 61)];
     let wanted = wanted.map(|(stage, from, to)| json!([stage, from, to, null]));
     assert_eq!(pieces, json!(wanted));
-    // Two CPUs have three I/Os at once each: they take rows 0 to 2 and 4 to 6, with a free row
-    // between.
+    // Each of the two CPUs has three I/Os at once, which take rows 0 to 2 and 4 to 6. The row
+    // between them stays free.
     let lanes = page.of_plot(
         "excerpts",
         "[p.layout.yaxis.ticktext, p.layout.yaxis.tickvals, Math.max(...p.data[0].y)]",
@@ -48,13 +47,13 @@ fn an_io_s_stages_stand_where_its_times_are() {
     assert_eq!(lanes, json!([["CPU 0", "CPU 1"], [0, 4], 6]));
 }
 
-/// The axis of time of all charts of the page, by their ids, and whether it is zoomed.
+/// The time axis of all charts, by chart id, and the zoomed range of each.
 const TIMES: &str = "[...document.querySelectorAll('[data-state=drawn] .plot')]
     .map((p) => [p.closest('[data-chart]').dataset.chart, p.layout.xaxis])
     .map(([id, x]) => [id, x.autorange ? 'all' : x.range.join()])";
 
-/// Who zooms the throughput sees the same time in the other charts over it, also in those that are
-/// drawn later, and not in those over something else.
+/// If a reader zooms the throughput, all charts over time follow, also those that are drawn later;
+/// charts over another axis do not.
 #[test]
 fn charts_over_the_same_time_zoom_together() {
     let mut page = open!(fixture::analyze());
@@ -82,7 +81,7 @@ fn charts_over_the_same_time_zoom_together() {
     };
     let of_wanted = format!("{TIMES}.filter(([id]) => id !== 'queues')");
     page.wait_for_value(&of_wanted, &wanted(zoomed));
-    // Another scheme draws the charts anew.
+    // A change of the colour scheme draws the charts anew.
     page.prefer_scheme("dark");
     page.evaluate("new Promise((done) => setTimeout(done, 500))");
     page.wait_for_value(&of_wanted, &wanted(zoomed));
@@ -92,8 +91,8 @@ fn charts_over_the_same_time_zoom_together() {
     page.wait_for_value(&of_wanted, &wanted("all"));
 }
 
-/// Reads stand above writes, each in the range and window of the fixture: the first read at 20 GiB,
-/// and 40 writes in 40 ranges.
+/// Reads stand above writes, each in the range and window that the fixture gives: the first read at
+/// 20 GiB, and 40 writes in 40 ranges.
 #[test]
 fn the_map_has_reads_and_writes_where_they_begin() {
     let mut page = open!(fixture::analyze());

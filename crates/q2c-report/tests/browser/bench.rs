@@ -8,7 +8,7 @@ use serde_json::json;
 #[test]
 fn a_benchmark_is_drawn_in_every_view() {
     let mut page = open!(fixture::bench());
-    // There are two lines. Knee and collapse of the falling one are marked in the throughput alone.
+    // There are two lines. Knee and collapse of the falling one are marked in the throughput only.
     let views = [
         ("KIOPS", 4),
         ("median latency, us", 2),
@@ -38,7 +38,7 @@ fn knee_and_collapse_are_where_the_published_curve_has_them() {
     assert_eq!(line, json!([["1,2,6,10,14,18,22", 7, 17_780, 7]]));
 }
 
-/// Four stages stand upon each other to the mean Q2C: 61.5 us and 1 us for each job.
+/// Four stages are stacked to the mean Q2C, which is 61.5 us plus 1 us per job.
 #[test]
 fn stages_are_drawn_over_the_jobs() {
     let mut page = open!(fixture::bench_stages());
@@ -65,12 +65,12 @@ fn stages_are_drawn_over_the_jobs() {
     assert_eq!(page.of_plot("queues-0-0", map), json!([names, shares]));
 }
 
-/// The first of three trials has the median IOPS: 20 K alone and half beside the background, which
-/// comes after 1 s.
+/// The first of three trials has the median IOPS: 20 K alone, and half of that beside the
+/// background, which starts after 1 s.
 #[test]
 fn phases_are_drawn_over_time() {
     let mut page = open!(fixture::bench_phases());
-    // The background, the jobs' CPUs and the sleep have a view each; misses stand below.
+    // The background, the jobs' CPU and the sleep each have a view; the misses stand below.
     let titles = [
         "KIOPS",
         "KIOPS of the background",
@@ -111,7 +111,7 @@ fn without_stages_and_phases_there_are_no_charts_of_them() {
     }
 }
 
-/// One job at three depths: the depth is the axis, and no chart over the jobs has a single dot.
+/// With one job at three depths, the depth is the axis, and no chart over the jobs has a lone dot.
 #[test]
 fn the_axis_that_varies_is_the_one_that_is_drawn() {
     let mut result = fixture::bench();
@@ -136,14 +136,14 @@ fn the_axis_that_varies_is_the_one_that_is_drawn() {
     assert_eq!(drawn, json!([[10, 30, 40], [90, 120, 400]]));
 }
 
-/// The points of one job alone.
+/// Keeps only the points of one job.
 pub(crate) fn one_job(mut result: BenchResult) -> BenchResult {
     result.cells.retain(|cell| cell.point.jobs == 1);
     result.scaling.clear();
     result
 }
 
-/// Twelve lines in place of two.
+/// Replaces the two lines by twelve.
 pub(crate) fn many_lines(mut result: BenchResult) -> BenchResult {
     let lines = result.cells.split_off(7);
     for n in 0..11 {
@@ -157,7 +157,7 @@ pub(crate) fn many_lines(mut result: BenchResult) -> BenchResult {
     result
 }
 
-/// With one number of jobs there is nothing over it: the stages are the axis.
+/// With one number of jobs there is nothing to draw over it: the stages are the axis.
 #[test]
 fn one_number_of_jobs_is_no_axis() {
     let mut page = open!(one_job(fixture::bench_stages()));
@@ -176,7 +176,7 @@ fn one_number_of_jobs_is_no_axis() {
     assert_eq!(page.plotted("queues-0-0", "p.data[0].type"), json!("bar"));
 }
 
-/// A setting of the device is an axis like the depth, where no grid has it.
+/// A setting of the device is an axis like the depth, unless a grid has it.
 #[test]
 fn hardware_queues_are_an_axis() {
     let mut result = one_job(fixture::bench());

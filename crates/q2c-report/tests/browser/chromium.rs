@@ -15,10 +15,10 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// Starts a browser; `None`, with a counted skip, when this machine has none.
+    /// Starts a browser; `None`, with a counted skip, if this machine has none.
     ///
     /// # Panics
-    /// When Chromium is missing although `CI` is `true`, or does not start.
+    /// If Chromium is missing although `CI` is `true`, or if it does not start.
     pub(crate) fn start() -> Option<Self> {
         let Some(program) = found() else {
             assert!(

@@ -1,10 +1,10 @@
 //! Opens reports in a real browser. Every chart must be drawn, the browser must not complain,
 //! nothing may be loaded, and no string from outside may take effect.
 //!
-//! Without Chromium the tests are counted skips; they fail instead where the variable `CI` is
-//! `true`.
+//! Without Chromium the tests are counted as skipped; if the variable `CI` is `true`, they fail
+//! instead.
 
-/// The open page of a result; without a browser the test ends.
+/// Opens the page of a result; without a browser it ends the test.
 macro_rules! open {
     ($result:expr) => {
         match $crate::page::BrowserPage::open(&$result) {
@@ -29,7 +29,7 @@ mod tune_jobs;
 use q2c_result::tune::TuneResult;
 use serde_json::json;
 
-/// Charts of one block size of the fixture, with the number of traces that each must have.
+/// Charts of one block size of the fixture, and the number of traces in each.
 const CHARTS: [(&str, u64); 12] = [
     // Two rules, the front, the best, the oracle, simulated poll, and seven measured cells.
     ("pareto", 13),
@@ -97,9 +97,9 @@ fn charts_show_the_measured_numbers() {
     }
 }
 
-/// The fixture's device is slow in the fourth interval and its sleep too long in the eighth. The
-/// areas say which, each with the number of the fixture, and the points below are the misses. The
-/// kept text of the page has the sentence.
+/// The fixture's device is slow in the fourth interval, and its sleep is too long in the eighth.
+/// The areas show which, with the fixture's numbers, and the points below are the misses. The kept
+/// text of the page has the sentence.
 #[test]
 fn late_time_tells_the_sleep_from_the_device() {
     let mut page = open!(fixture::tune());

@@ -1,4 +1,4 @@
-//! A report that is open in a browser, and the questions that tests ask of it.
+//! A report that is open in a browser, and what tests ask about it.
 
 use crate::chromium::Chromium;
 use crate::devtools::DevTools;
@@ -7,8 +7,8 @@ use q2c_report::Reported;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// A script that counts the content of a chart: traces asked for, groups and marks drawn, paths
-/// with NaN in them, titles.
+/// A script that counts the content of a chart: requested traces, drawn groups and marks, paths
+/// with NaN, titles.
 const CENSUS: &str = "(id) => {
   const plot = document.querySelector(`[data-chart='${id}'] .plot`);
   const count = (selector) => plot.querySelectorAll(selector).length;
@@ -26,8 +26,8 @@ const CENSUS: &str = "(id) => {
   };
 }";
 
-/// An open report. Dropping it asserts that the browser complained of nothing and loaded nothing
-/// but the page itself, unless the test looked at the complaints, and stops the browser.
+/// An open report. Dropping it stops the browser. Before that, it asserts that the page loaded only
+/// itself and, unless the test did so, that the browser reported no error.
 pub(crate) struct BrowserPage {
     tools: DevTools,
     url: String,
@@ -36,12 +36,12 @@ pub(crate) struct BrowserPage {
 }
 
 impl BrowserPage {
-    /// Opens the report of a result; `None` when there is no browser.
+    /// Opens the report of a result; `None` if there is no browser.
     pub(crate) fn open(result: &impl Reported) -> Option<Self> {
         Self::open_html(&result.document().page().expect("make the report"))
     }
 
-    /// Opens a page; `None` when there is no browser.
+    /// Opens a page; `None` if there is no browser.
     pub(crate) fn open_html(html: &str) -> Option<Self> {
         let browser = Chromium::start()?;
         let file = browser.folder().join("report.html");
@@ -74,7 +74,7 @@ impl BrowserPage {
 
     /// Evaluates an expression again and again until its value is `expected`.
     pub(crate) fn wait_for_value(&mut self, expression: &str, expected: &Value) {
-        // Many browsers start at once on few CPUs.
+        // Many browsers start at once on few CPUs, so the limit is long.
         let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             let value = self.evaluate(expression);
@@ -89,7 +89,7 @@ impl BrowserPage {
         }
     }
 
-    /// The value of an expression on the plot `p` of a chart.
+    /// The value of an expression in which `p` is the plot of a chart.
     pub(crate) fn of_plot(&mut self, chart: &str, expression: &str) -> Value {
         let plot = format!("document.querySelector('[data-chart={chart}] .plot')");
         self.evaluate(&format!(
@@ -97,14 +97,14 @@ impl BrowserPage {
         ))
     }
 
-    /// Brings a chart into view, and evaluates an expression on its plot `p`.
+    /// Brings a chart into view, and returns the value of an expression on its plot `p`.
     pub(crate) fn plotted(&mut self, chart: &str, expression: &str) -> Value {
         self.scroll_to(chart);
         self.of_plot(chart, expression)
     }
 
-    /// Asserts that a chart is drawn with so many traces: at its only view, which has no button,
-    /// or at one of several.
+    /// Asserts that a chart is drawn with this number of traces. `view` is the index of a view, or
+    /// `None` for a chart with one view, which has no buttons.
     pub(crate) fn assert_drawn(&mut self, chart: &str, view: Option<usize>, traces: u64) -> Value {
         let plot = match view {
             Some(view) => self.show_view(chart, view),
@@ -120,14 +120,14 @@ impl BrowserPage {
         plot
     }
 
-    /// Asserts the numbers of traces of charts and views.
+    /// Asserts the number of traces of each chart and view.
     pub(crate) fn assert_charts(&mut self, charts: &[(&str, Option<usize>, u64)]) {
         for &(chart, view, traces) in charts {
             self.assert_drawn(chart, view, traces);
         }
     }
 
-    /// Asserts that a chart has views of these y axes, each with so many traces.
+    /// Asserts that a chart has views with these y axes, each with its number of traces.
     pub(crate) fn assert_views(&mut self, chart: &str, views: &[(&str, u64)]) {
         for (view, (title, traces)) in views.iter().enumerate() {
             let plot = self.assert_drawn(chart, Some(view), *traces);
@@ -135,8 +135,8 @@ impl BrowserPage {
         }
     }
 
-    /// Asserts that the page has these texts, also in what is folded, and that none of them took
-    /// effect.
+    /// Asserts that the page contains these texts, also in folded parts, and that no text acts as
+    /// markup.
     pub(crate) fn assert_says(&mut self, words: &[&str]) {
         let text = self.evaluate(
             "document.querySelectorAll('.warnings').forEach((of) => { of.open = true; }), document.body.innerText",
@@ -149,17 +149,17 @@ impl BrowserPage {
         assert_eq!(self.evaluate("document.scripts.length"), json!(3));
     }
 
-    /// Opens all that is folded.
+    /// Opens all folded parts.
     pub(crate) fn unfold(&mut self) {
         self.evaluate("document.querySelectorAll('details').forEach((of) => { of.open = true; })");
     }
 
-    /// Clicks the element that a selector names.
+    /// Clicks the element that a selector finds.
     pub(crate) fn click(&mut self, selector: &str) {
         self.evaluate(&format!("document.querySelector('{selector}').click()"));
     }
 
-    /// Number of charts that are drawn so far.
+    /// The number of charts that are drawn so far.
     pub(crate) fn drawn(&mut self) -> usize {
         let drawn = self.evaluate("document.querySelectorAll('[data-state=drawn]').length");
         usize::try_from(drawn.as_u64().expect("a count")).expect("a small count")
@@ -173,7 +173,7 @@ impl BrowserPage {
         self.evaluate(&format!("({CENSUS})('{chart}')"))
     }
 
-    /// Switches a chart to one of its views, and returns its [`CENSUS`] then.
+    /// Switches a chart to one of its views, and returns its [`CENSUS`] there.
     pub(crate) fn show_view(&mut self, chart: &str, index: usize) -> Value {
         self.scroll_to(chart);
         let button =
@@ -191,7 +191,7 @@ impl BrowserPage {
         self.tools.call("Emulation.setEmulatedMedia", &feature);
     }
 
-    /// Makes the window so large, in pixels of the style sheet.
+    /// Sets the size of the window, in CSS pixels.
     pub(crate) fn set_screen(&mut self, width: u32, height: u32) {
         let screen = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.tools
@@ -212,11 +212,11 @@ impl BrowserPage {
         std::fs::write(path, bytes.expect("base64")).expect("write the picture");
     }
 
-    /// Everything that the browser complained of so far: exceptions, dialogs, and errors and
+    /// Everything that the browser has reported so far: exceptions, dialogs, and errors and
     /// warnings of console and log.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         self.is_judged = true;
-        // One more round trip, so that events under way arrive.
+        // One more round trip, so that late events arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
         let events = self.tools.events.iter().filter(|event| is_complaint(event));
         events.map(Value::to_string).collect()
@@ -233,7 +233,7 @@ impl Drop for BrowserPage {
         let events = self.tools.events.iter();
         let requests = events.filter(|e| e["method"] == "Network.requestWillBeSent");
         let urls = requests.filter_map(|e| e["params"]["request"]["url"].as_str());
-        // The browser announces a picture inside the page like a request, but sends none.
+        // The browser reports a picture inside the page like a request, but sends none.
         let urls: Vec<&str> = urls.filter(|url| !url.starts_with("data:image/")).collect();
         assert_eq!(urls, [self.url.as_str()], "requests");
     }

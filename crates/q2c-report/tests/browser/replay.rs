@@ -6,8 +6,8 @@ use serde_json::json;
 #[test]
 fn a_replay_is_drawn_in_every_view() {
     let mut page = open!(fixture::replay());
-    // Latency has U2C, U2C from the intended time and Q2C; the others have the recording and the
-    // replay, or the replay.
+    // Latency has U2C, U2C from the intended time, and Q2C. The other charts have the recording and
+    // the replay, or only the replay.
     let charts = [
         ("latency", Some(0), 3),
         ("latency", Some(1), 3),
@@ -22,7 +22,7 @@ fn a_replay_is_drawn_in_every_view() {
 #[test]
 fn a_replay_whose_times_do_not_count_is_drawn_alone() {
     let mut page = open!(fixture::replay_outstanding());
-    // U2C from the intended time is the same as U2C, and the recording's windows are not known.
+    // U2C from the intended time equals U2C here, and the recording's windows are unknown.
     let charts = [
         ("latency", Some(0), 2),
         ("in-flight", Some(0), 1),
@@ -44,8 +44,8 @@ fn several_comparisons_are_drawn_by_their_latencies() {
 #[test]
 fn a_comparison_is_drawn_with_a_line_for_each_device() {
     let mut page = open!(fixture::compare());
-    // Two of three devices have a trial to show. Latency has U2C and Q2C of each; the others have
-    // both devices and the recording, or both devices.
+    // Two of three devices have a trial to show. Latency has U2C and Q2C of each. The other charts
+    // have both devices, some also the recording.
     let charts = [
         ("latency", Some(0), 4),
         ("latency", Some(1), 4),
@@ -68,7 +68,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
         first,
         json!(expected.map(|(name, mean)| json!([name, 0.5, mean])))
     );
-    // The median of an exponential distribution is its mean x ln 2: of 90, 85, 18 and 13 us.
+    // The median of an exponential distribution is its mean times ln 2: of 90, 85, 18 and 13 us.
     let medians = page.plotted(
         "latency",
         "p.data.map((t) => [t.name, t.text[50], t.x[50]])",
@@ -83,7 +83,7 @@ fn a_comparison_shows_the_numbers_it_was_given() {
     assert_eq!(medians, json!(expected));
 }
 
-/// The lateness is 10.4 s at the end; the chart has microseconds.
+/// The lateness is 10.4 s at the end; the chart's unit is the microsecond.
 #[test]
 fn a_saturated_device_is_late_at_the_end() {
     let mut page = open!(fixture::replay_saturated());

@@ -1,4 +1,4 @@
-//! Every page on a desk and on a phone, light and dark: nothing is clipped, nothing overlaps.
+//! Every page on a desktop and on a phone, light and dark: nothing is clipped, nothing overlaps.
 //!
 //! With the variable `Q2C_SCREENSHOTS` set to a folder, a picture of each page is written there.
 
@@ -9,13 +9,13 @@ use q2c_report::Reported;
 use q2c_result::kernel_watch::KernelInterval;
 use serde_json::json;
 
-/// Width and height of a desk's window and of a phone's.
+/// Width and height of the window on a desktop and on a phone, in CSS pixels.
 const SCREENS: [(u32, u32); 2] = [(1280, 900), (400, 800)];
 /// The page of `q2c tune` is not longer than this on a phone.
 const MOST_TALL: u64 = 8_000;
 
 /// Lists what a reader cannot read: parts outside the page, text that is cut off or broken within a
-/// badge or a word, labels of a chart that overlap, tables that are cut off without a hint.
+/// badge or a word, chart labels that overlap, and tables that are cut off without a hint.
 const UNREADABLE: &str = "(() => {
   const found = [];
   const name = (e) => `${e.tagName}.${e.getAttribute('class') ?? ''} ${(e.textContent ?? '').trim().slice(0, 40)}`;
@@ -54,8 +54,8 @@ const UNREADABLE: &str = "(() => {
   return [...new Set(found)];
 })()";
 
-/// How much of the first section's chart lies above the end of the first screen, 0 to 1; 1 where
-/// that section has none.
+/// The share of the first section's chart that lies above the end of the first screen, 0 to 1; 1
+/// if that section has no chart.
 const FIRST_CHART: &str = "(() => {
   window.scrollTo(0, 0);
   const first = document.querySelector('main > section, main > details')?.querySelector('.chart');
@@ -63,7 +63,7 @@ const FIRST_CHART: &str = "(() => {
   const box = first.getBoundingClientRect();
   return Math.min(1, (window.innerHeight - box.top) / box.height);
 })()";
-/// The first screen of a desk shows at least this share of that chart.
+/// The smallest share of that chart that the first screen of a desktop must show.
 const SEEN_AT_ONCE: f64 = 0.25;
 
 /// Draws every chart of every tab, as for paper.
@@ -77,7 +77,7 @@ const EVERYTHING: &str = "(async () => {
   await new Promise((done) => setTimeout(done, 200));
 })()";
 
-/// Opens a page on each screen in each scheme, and asserts that all of it can be read.
+/// Opens a page on each screen in each colour scheme, and asserts that all of it can be read.
 fn assert_readable(name: &str, result: &impl Reported) {
     let html = result.document().page().expect("make the page");
     assert!(html.len() < 1_200_000, "{name}: {} bytes", html.len());
@@ -110,7 +110,7 @@ fn assert_readable(name: &str, result: &impl Reported) {
     assert!(faults.is_empty(), "{name}: {}", faults.join("\n"));
 }
 
-/// Tests of pages, each with the names and the results of some.
+/// Defines tests of pages, each with the names and the results of some.
 macro_rules! readable {
     ($($test:ident: $($name:literal $result:expr),+;)+) => {
         $(

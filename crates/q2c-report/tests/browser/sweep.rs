@@ -9,7 +9,7 @@ use serde_json::json;
 fn a_sweep_is_drawn() {
     let mut page = open!(fixture::sweep());
     // The front's chart has two rules, front, best, oracle and poll. There is one map with its
-    // crosses and no ring, because the best cell is not a `min`.
+    // crosses but without a ring, because the best cell is not a `min`.
     let charts = [("pareto", 6), ("heat-map", 2)];
     for trace in 0..2 {
         for (chart, traces) in charts {
@@ -21,8 +21,8 @@ fn a_sweep_is_drawn() {
     assert_eq!(page.evaluate("window.ran === undefined"), json!(true));
 }
 
-/// Twelve rules have twelve colours, and the colours of a map span the cells that keep the limits:
-/// 18 to 22 KIOPS/core, not the 100 of those that do not.
+/// Twelve rules have twelve colours. The colours of a map span the cells that keep the limits, 18
+/// to 22 KIOPS/core, and leave out the 100 of the others.
 #[test]
 fn rules_are_told_apart_and_colours_span_what_may_be_chosen() {
     let html = fixture::sweep_rules()

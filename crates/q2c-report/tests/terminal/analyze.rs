@@ -5,7 +5,7 @@ use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::analyze::{Group, Inexact, InexactFigure, InexactReason};
 
-/// The line stands between the stages and the groups. 3 + 44 of 1,000 whole ones and these.
+/// The line stands between stages and groups. Of 1,000 complete I/Os and 3 + 44 others.
 #[test]
 fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     let mut result = fixture::analyze();
@@ -22,7 +22,7 @@ fn the_ios_that_the_percentiles_lack_stand_beside_them() {
     assert!(text.contains("not wholly seen: none of 1"), "{text}");
 }
 
-/// An analysis put together from those of several devices lacks figures, and says which.
+/// An analysis that joins those of several devices lacks figures, and names them.
 #[test]
 fn an_analysis_made_of_parts_says_what_it_lacks() {
     let mut result = fixture::analyze();
@@ -47,8 +47,8 @@ fn an_analysis_made_of_parts_says_what_it_lacks() {
     assert!(page.contains("not known from parts of different devices"));
 }
 
-/// A property that all I/Os share has no table, so a line names it; a name that several processes
-/// have is told with each of them.
+/// A property that all I/Os share has a line instead of a table. If several processes have one
+/// name, each is listed with it.
 #[test]
 fn what_all_ios_share_and_processes_of_one_name_are_told() {
     let mut result = fixture::analyze();

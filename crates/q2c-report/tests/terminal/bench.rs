@@ -4,7 +4,7 @@ use crate::{PIPE, fixture};
 use q2c_report::Reported;
 use q2c_result::late::Unseen;
 
-/// A capture by tracefs does not tell the hardware queues, and says so.
+/// A capture by tracefs does not know the hardware queues, and the report says so.
 #[test]
 fn unknown_queues_and_other_reasons_are_told() {
     use q2c_result::bench::PointStages;

@@ -1,13 +1,13 @@
-//! Tests that the headlines of a benchmark agree with its table: who is set against whom, at which
-//! points, and what the trials tell apart.
+//! Tests that the headlines of a benchmark agree with its table: which points are compared, where,
+//! and which ones the trials tell apart.
 
 use crate::{PIPE, fixture};
 use q2c_model::stats::Interval;
 use q2c_report::Reported;
 use q2c_result::bench::{BenchCell, BenchResult};
 
-/// Interface, method, jobs and depth of a point, then its KIOPS and KIOPS/core, each as median,
-/// least and most.
+/// Interface, method, jobs and depth of a point, then its KIOPS and its KIOPS/core, each as median,
+/// minimum and maximum.
 type RivalPoint = (&'static str, &'static str, u32, u16, [f64; 3], [f64; 3]);
 
 /// A real run on a virtual disk.
@@ -40,7 +40,7 @@ fn interval([median, min, max]: [f64; 3], scale: f64, trials: u32) -> Interval {
     }
 }
 
-/// The real run, as if each of its points had so many trials.
+/// The real run, as if each of its points had this number of trials.
 fn real(trials: u32) -> BenchResult {
     let mut result = fixture::bench();
     let base = result.cells[0].clone();
@@ -59,14 +59,14 @@ fn real(trials: u32) -> BenchResult {
     result
 }
 
-/// The text with every run of white space as one blank.
+/// The text with each run of white space replaced by one blank.
 fn text(result: &BenchResult) -> String {
     let text = result.document().text(PIPE);
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// The strongest other line at the same point overlaps, although the strongest at another number
-/// of jobs does not.
+/// The strongest other line at the same point overlaps, although the strongest line at another
+/// number of jobs does not.
 #[test]
 fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
     let text = text(&real(5));
@@ -79,7 +79,7 @@ fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
         "depth 8: io_uring interrupt has the highest median: 126 KIOPS/core with 1 job, 1.27 \
          times libaio interrupt (not clearly)",
         "libaio poll with 2 jobs, first in IOPS, has 40.8 KIOPS/core [40.7, 45.6]",
-        // The best of the others has as many jobs, so it is named once.
+        // The best rival has as many jobs, so it is named once.
         "Next there: io_uring poll with 2 jobs, 36.3 KIOPS [35.7, 38.5] against 38.4 KIOPS \
          [34.4, 44.1]. Their trials overlap ▸",
     ] {
@@ -87,8 +87,8 @@ fn the_first_is_set_against_its_rivals_at_its_own_point_and_at_theirs() {
     }
 }
 
-/// Of three trials each, all of one of two equal methods lie above all of the other by chance in 2
-/// of 20 orders.
+/// With three trials of each of two equal methods, chance puts all of one above all of the other
+/// in 2 of 20 orders.
 #[test]
 fn few_trials_are_told_beside_what_they_tell() {
     let few = text(&real(3));
@@ -105,7 +105,7 @@ fn few_trials_are_told_beside_what_they_tell() {
     );
 }
 
-/// A point that is weaker by its median can overlap where the next one does not.
+/// A point with a lower median can overlap even if the next one does not.
 #[test]
 fn the_best_is_not_told_apart_while_any_other_overlaps() {
     let mut result = real(5);
@@ -153,7 +153,7 @@ fn leads_are_told_where_they_hold() {
         assert!(report.contains(words), "{words}\n{report}");
     }
     assert!(!report.contains("no method leads"), "{report}");
-    // A cell that did not do what was asked neither leads nor is first.
+    // A cell that did not run as asked neither leads nor comes first.
     result.cells[11].effective_mode.was.note = Some(q2c_result::mode::ModeNote::PollIgnored);
     let report = text(&result);
     let missing = "at 2 jobs x depth 8, io_uring poll has most, not told apart from libaio interrupt \

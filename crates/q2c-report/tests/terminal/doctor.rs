@@ -5,8 +5,8 @@ use q2c_report::Reported;
 use q2c_report::terminal::Screen;
 use q2c_result::doctor::{Ready, Use, UseState};
 
-/// The same checks sorted by use: a use with checks of its own, one that refers to them, and one
-/// that is not ready.
+/// The same checks by use: a use with checks of its own, one that refers to them, and one that is
+/// not ready.
 #[test]
 fn doctor_by_use_fits_every_width() {
     let mut report = fixture::tune().doctor;
@@ -39,7 +39,7 @@ fn doctor_by_use_fits_every_width() {
     let tune = "tune: ready but for hybrid-kernel, kiops-per-core (kernel-hybrid); 1 to improve";
     assert!(text.contains(tune), "{text}");
     assert!(text.contains("See also: io-uring, poll-queues."), "{text}");
-    // What is absent is no disturbance, and the uses that miss it are named.
+    // A missing feature is not a disturbance, and the uses that need it are named.
     assert!(!text.contains("invalidate"), "{text}");
     let counts = "5 checks: 2 ok; 1 to improve; 1 missing, which only some uses need; 1 unknown";
     assert!(text.contains(counts), "{text}");

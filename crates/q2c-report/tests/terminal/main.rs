@@ -1,4 +1,4 @@
-//! Tests the reports in the terminal as a whole, by what they are of.
+//! Tests of whole reports in a terminal, one module per kind.
 
 #[path = "../fixture/mod.rs"]
 mod fixture;
@@ -18,7 +18,7 @@ mod tune;
 
 use q2c_report::terminal::Screen;
 
-/// Tests that reports fit every width.
+/// Defines tests that reports fit every width.
 macro_rules! fits {
     ($($name:ident: $result:expr;)+) => {
         $(
@@ -60,7 +60,7 @@ mod every_width {
     }
 }
 
-/// A pipe: no colour, and the width that is taken where nothing tells one.
+/// A pipe: no colour, and the default width.
 const PIPE: Screen = Screen {
     verbose: true,
     ..Screen::new(120, false)

@@ -4,7 +4,7 @@ use crate::{PIPE, fixture, widths};
 use q2c_report::Reported;
 use q2c_result::tune::Verdict;
 
-/// Without a method that pays and keeps the floor, classic polling is told, and no line to steer.
+/// If no method pays and keeps the floor, the report names polling and has no command to steer.
 #[test]
 fn a_kernel_without_room_to_sleep_is_told() {
     let mut result = fixture::kernel_tune();
@@ -23,8 +23,8 @@ fn a_kernel_without_room_to_sleep_is_told() {
     }
 }
 
-/// Where no configuration keeps the limits and none gains anything, the first lines say so, and
-/// name those with the most KIOPS/core and the most IOPS all the same.
+/// If no configuration keeps the limits or gains anything, the first lines say so. They still name
+/// the ones with the most KIOPS/core and the most IOPS.
 #[test]
 fn a_sweep_without_an_answer_concludes() {
     let mut result = fixture::sweep();

@@ -1,4 +1,4 @@
-//! Tests that reports of simulated runs say so before any figure.
+//! Tests that the report of a simulated run says so before any figure.
 
 use crate::{PIPE, fixture, tune_jobs_fixture};
 use q2c_report::Reported;

@@ -9,14 +9,14 @@ use q2c_result::late::{LateTime, Unseen};
 use q2c_result::mode::{ModeKind, WaitMode};
 use q2c_result::tune::{Cell, Elsewhere, MethodName, TuneResult, Undecided, Verdict};
 
-/// A screen on which no sentence is broken.
+/// A screen so wide that no sentence is broken.
 const WIDE: Screen = Screen {
     verbose: true,
     width: 2_000,
     ..PIPE
 };
 
-/// The program stands behind the answers, with every kind of what is not copied.
+/// The program comes after the answers, with every kind of difference that is not copied.
 #[test]
 fn a_tune_for_a_program_fits_every_width() {
     let result = fixture::tune_program();
@@ -26,7 +26,7 @@ fn a_tune_for_a_program_fits_every_width() {
     });
 }
 
-/// Each number of jobs has the same think time, and the head of the report tells it.
+/// All numbers of jobs have the same think time, and the head of the report states it.
 #[test]
 fn the_think_time_of_all_numbers_of_jobs_is_told() {
     let mut result = tune_jobs_fixture::over_jobs(&fixture::tune());
@@ -39,8 +39,8 @@ fn the_think_time_of_all_numbers_of_jobs_is_told() {
     );
 }
 
-/// A number that failed, one that was stopped, and one that was never begun are told apart, and
-/// what is not whole is no settled recommendation.
+/// The report tells apart a number of jobs that failed, one that was stopped, and one that never
+/// started. An incomplete run is not a settled recommendation.
 #[test]
 fn numbers_of_jobs_that_are_missing_are_told() {
     let mut runs = tune_jobs_fixture::over_jobs(&fixture::tune()).runs;
@@ -78,7 +78,7 @@ fn a_fallback_and_an_early_end_are_told() {
     );
 }
 
-/// Cells without late time share one line for each reason.
+/// Cells without late time share one line per reason.
 #[test]
 fn the_reason_for_no_late_time_is_told_once() {
     let mut result = fixture::tune();
@@ -129,7 +129,7 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
     let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
     let tune = fixture::tune().document().text(PIPE);
     assert!(tune.contains(line), "{tune}");
-    // What is said to be not available, with the reason, is not said again.
+    // A method that is listed as unavailable, with the reason, is not repeated.
     let mut named = fixture::tune();
     let mut check = named.doctor.checks.iter_mut();
     let check = check.find(|check| check.id == "kernel-hybrid");
@@ -175,13 +175,13 @@ fn one_trial_has_no_interval() {
     assert!(!one.starts_with(" (95 %"), "{one}");
 }
 
-/// The part of a report on the first block size.
+/// The part of a report that is about the first block size.
 fn of_first_size(text: &str) -> String {
     let end = text.find("▸ 64 KiB randread").expect("the second size");
     text[..end].to_owned()
 }
 
-/// What the trials do not say is in the verdict in short, and a caveat each.
+/// What the trials leave open is in the short verdict, and in a caveat each.
 #[test]
 fn what_is_undecided_is_told_first() {
     let report = |undecided: Vec<Undecided>| {
@@ -236,8 +236,8 @@ fn what_is_undecided_is_told_first() {
     }
 }
 
-/// Under the verdict of each block size stands what disturbed its trials, and not what disturbed
-/// those of another block size.
+/// Below the verdict of each block size stands what disturbed its own trials, without what
+/// disturbed those of another size.
 #[test]
 fn what_disturbed_the_trials_stands_under_the_verdict() {
     let mut result = fixture::tune();
@@ -265,7 +265,7 @@ fn what_disturbed_the_trials_stands_under_the_verdict() {
     assert!(text[..begin].contains("[busy-at-rest]"), "{text}");
 }
 
-/// A floor above polling's IOPS is kept by nothing: polling is not told as the way to keep it. A
+/// Nothing keeps a floor above polling's IOPS, so polling is not offered as the way to keep it. A
 /// method that gives more than polling costs nothing.
 #[test]
 fn a_floor_above_polling_is_not_kept_by_polling() {
@@ -325,7 +325,7 @@ fn costs_of_an_earlier_run_are_told_beside_fidelity() {
     assert!(text(&result).contains(expected), "{}", text(&result));
 }
 
-/// A figure that no trial knows is nowhere 0: not in a terminal, not on a page.
+/// A figure that no trial measured is never shown as 0, in a terminal or on a page.
 #[test]
 fn kiops_per_core_that_nobody_knows_are_unknown() {
     let mut tune = fixture::tune();

@@ -1,4 +1,4 @@
-//! What holds of a report at every width.
+//! Properties of a report at every width.
 
 use q2c_report::terminal::Screen;
 use std::collections::HashSet;
@@ -10,8 +10,8 @@ fn screen(width: u16) -> Screen {
     }
 }
 
-/// At every width from 60 on lines fit, but for those that are to be copied, and no word is broken:
-/// two pieces below each other that are one in a report without breaks.
+/// At every width from 60 on, lines fit, except for those to be copied. No word is broken: no two
+/// pieces below each other are one piece in a report without line breaks.
 pub(crate) fn fits(name: &str, report: impl Fn(Screen) -> String) {
     let wide = report(screen(2_000));
     let whole: HashSet<&str> = pieces(&wide).collect();
@@ -37,7 +37,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || ",/─".contains(c))
 }
 
-/// Asserts that lines fit. Lines to copy are indented by four, and a word may be wider than all.
+/// Asserts that lines fit. Lines to copy, indented by four, and over-wide words are allowed.
 fn lines_fit(text: &str, width: u16) {
     for line in text.lines().filter(|line| !line.starts_with("    ")) {
         let columns = line.chars().count();

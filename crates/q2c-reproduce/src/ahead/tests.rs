@@ -1,6 +1,6 @@
 use super::*;
 
-/// Two jobs on one CPU each, a third one on four in the second phase, and a rule whose period is
+/// Two jobs use one CPU each, and a third one uses four in the second phase. A rule has a period of
 /// 100 ms. The windows are at least 2 s long.
 const TEXT: &str = r#"schema = "q2c.reproduce/2"
 name = "ahead"
@@ -70,7 +70,7 @@ fn listed(text: &str, cpus: u32, change: impl FnOnce(&mut Ahead<'_>)) -> ListedE
     ahead.listed(&Experiment::parse(text).unwrap())
 }
 
-/// Number of claims that can be judged, and of those of which the target decides it.
+/// Number of claims that can be judged, and number of those that depend on the target.
 fn counts(cpus: u32, change: impl FnOnce(&mut Ahead<'_>)) -> (u32, u32) {
     let listed = listed(TEXT, cpus, change);
     (listed.judgeable, listed.depend_on_target)
@@ -82,12 +82,12 @@ fn claims_that_can_be_judged_are_counted() {
     assert_eq!(counts(2, |_| ()), (1, 1));
     assert_eq!(counts(5, |_| ()), (2, 1));
     assert_eq!(counts(120, |_| ()), (2, 2));
-    // A target was looked at, and it has no poll queues.
+    // A target was named, and it has no poll queues.
     assert_eq!(counts(120, |ahead| ahead.target = true), (2, 0));
-    // At a hundredth the window of 2 s has 20 ms, where the rule needs 300 ms, and the phases of
-    // 4 s have 40 ms.
+    // At scale 0.01 the window of 2 s has 20 ms, but the rule needs 300 ms; the phases of 4 s have
+    // 40 ms.
     assert_eq!(counts(120, |ahead| ahead.scale = 0.01), (0, 0));
-    // The window of 2 s has 280 ms; a phase has 560 ms, 200 ms of which the rule begins in.
+    // The window of 2 s has 280 ms. A phase has 560 ms, of which the rule needs 200 ms to start.
     assert_eq!(counts(120, |ahead| ahead.scale = 0.14), (1, 2));
 }
 
@@ -110,7 +110,7 @@ fn needs_are_told_once_with_what_there_is() {
     );
 }
 
-/// Two phases of 4 s, three trials, and what a trial needs for its begin.
+/// Two phases of 4 s, three trials, and the time to start each trial.
 #[test]
 fn lengths_follow_scale_and_trials() {
     let length = |scale: f64| {
@@ -134,7 +134,7 @@ fn a_capture_that_is_refused_takes_every_claim_away() {
     assert_eq!(capture.unwrap().present, "it was refused");
 }
 
-/// Every claim that lacks nothing is one that the made-up trials give a figure.
+/// The invented trials give a figure for each claim whose needs are met.
 #[test]
 fn the_made_up_trials_have_every_figure() {
     let present = Present {

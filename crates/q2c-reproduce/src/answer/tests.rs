@@ -24,7 +24,7 @@ says = "it reads"
 expect = "iops > 50"
 "#;
 
-/// A trial of one second with so many I/Os, or one that failed.
+/// A trial of one second with this number of I/Os; `None` makes a failed trial.
 fn trial(trial: u32, ios: Option<f64>) -> Trial<PointTrial> {
     let series = |ios| JobSeries {
         job: "reader".to_owned(),
@@ -54,7 +54,7 @@ fn trial(trial: u32, ios: Option<f64>) -> Trial<PointTrial> {
     }
 }
 
-/// Of five trials the second and the fourth failed.
+/// The second and the fourth of five trials failed.
 #[test]
 fn a_claim_has_the_numbers_of_its_trials_and_the_reasons_of_those_that_failed() {
     let ios = [Some(100.0), None, Some(300.0), None, Some(200.0)];

@@ -8,7 +8,7 @@ use q2c_model::stats::Interval;
 use q2c_result::reproduce::{ChartAsked, OurCurve, Point};
 use std::collections::BTreeMap;
 
-/// The curves of a chart. What was not seen has no point.
+/// The curves of a chart. A figure that was not measured has no point.
 pub(crate) fn curves(chart: &ChartAsked, scope: &ClaimScope, points: &[Point]) -> Vec<OurCurve> {
     let Ok(figure) = figure(&chart.figure) else {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn curves(chart: &ChartAsked, scope: &ClaimScope, points: &[Point]) -
     curves
 }
 
-/// One curve for each point and job, from the begin of the first phase.
+/// One curve for each point and job; time starts with the first phase.
 fn by_time(figure: &FigureReference, scope: &ClaimScope, points: &[Point]) -> Vec<OurCurve> {
     let mut curves = Vec::new();
     for point in points {
@@ -51,7 +51,7 @@ fn course(
             job: job.to_owned(),
             at: point.at.clone(),
         };
-        // By the interval's end in ms, for an interval may be missing in a trial.
+        // Grouped by the interval's end in ms, since an interval may be missing in a trial.
         let mut ticks: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
         for trial in &point.trials {
             let begin_s = trial.phases.get(phase).map_or(0.0, |phase| phase.begin_s);
@@ -71,7 +71,7 @@ fn course(
     course
 }
 
-/// One curve for each value of `by`, or one alone.
+/// One curve for each value of `by`, or a single curve.
 fn by_axis(
     figure: &FigureReference,
     over: &str,

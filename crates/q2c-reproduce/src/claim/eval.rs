@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct ClaimSample {
     pub trial: u32,
     pub left: f64,
-    /// The middle where it has a tolerance.
+    /// The right side, or the middle if the comparison has a tolerance.
     pub right: f64,
     pub side: ClaimSide,
 }
@@ -27,24 +27,24 @@ pub(crate) enum ClaimSide {
     Above,
 }
 
-/// A window of a figure whose job sleeps by a rule with windows of time.
+/// The window of a figure whose job uses a sleep rule with windows of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RuleWindow {
     pub figure: String,
     /// The rule's period, seconds.
     pub period_s: f64,
-    /// Length of the figure's window, or of the phase where it is of the whole, seconds.
+    /// Length of the figure's window, or of the phase if the figure covers all of it, seconds.
     pub seconds: f64,
-    /// The part of it in which the rule has only begun, seconds.
+    /// Part of the window in which the rule is still starting, seconds.
     pub starting_s: f64,
 }
 
-/// Periods in which a rule begins: in the first it knows nothing, and in the second only the times
-/// of I/Os that nothing let sleep.
+/// Periods that a rule needs to start. In the first it knows nothing; in the second it knows only
+/// times of I/Os that did not sleep.
 const STARTING: f64 = 2.0;
 
 impl RuleWindow {
-    /// Periods in the window in which the rule is at work.
+    /// Number of periods in the window after the rule has started.
     pub(crate) fn periods(&self) -> f64 {
         (self.seconds - self.starting_s) / self.period_s
     }
@@ -53,14 +53,14 @@ impl RuleWindow {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Evaluated {
     pub samples: Vec<ClaimSample>,
-    /// The first figure that no trial has, or that the first trial without it lacks.
+    /// The first figure that no trial has; else the one that the first incomplete trial lacks.
     pub missing: Option<MissingFigure>,
-    /// The trials that ran and lack one of its figures.
+    /// The trials that ran but lack one of the figures.
     pub left_out: Vec<FailedTrial>,
-    /// The window that is shortest beside the period of its job's sleep rule.
+    /// The window that is shortest relative to the period of its job's sleep rule.
     pub shortest: Option<RuleWindow>,
     pub predicted: bool,
-    /// The largest lack of CPUs, or else the largest use, of the phases that it looks at.
+    /// The phase with the largest lack of CPUs, else the largest use, of the phases looked at.
     pub cpus: Option<CpuUse>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn evaluate(
     let ran_any = !trials.is_empty();
     let mut evaluated = Evaluated::default();
     if !ran_any {
-        // The first one is looked for, so that its absence gets its reason.
+        // Trial 0 is evaluated even if it did not run, so that its absence gets a reason.
         trials.insert(0);
     }
     for trial in trials {
@@ -95,7 +95,7 @@ pub(crate) fn evaluate(
         }
     }
     if !evaluated.samples.is_empty() {
-        // A trial that was not finished everywhere takes no verdict away from the others.
+        // An incomplete trial does not prevent a verdict from the others.
         evaluated.missing = None;
     }
     evaluated
@@ -106,7 +106,7 @@ fn ran(point: &Point) -> impl Iterator<Item = u32> {
     well.chain(point.failed.iter().map(|failed| failed.trial))
 }
 
-/// A trial that lacks a figure, with the reason that it gave itself where it failed.
+/// A trial that lacks a figure, with the trial's own reason if it failed.
 fn left_out(trial: u32, missing: &MissingFigure, points: &[Point]) -> FailedTrial {
     let point = points.iter().find(|point| point.at == missing.at);
     let mut failed = point.into_iter().flat_map(|point| &point.failed);
@@ -121,7 +121,7 @@ struct TrialEvaluator<'a> {
     scope: &'a ClaimScope,
     points: &'a [Point],
     trial: u32,
-    /// The whole comparison, for messages.
+    /// The text of the whole comparison, for messages.
     text: &'a str,
     found: &'a mut Evaluated,
 }
@@ -157,7 +157,7 @@ impl TrialEvaluator<'_> {
         })
     }
 
-    /// One that is no finite number has no side, so the comparison lacks it.
+    /// A value that is not a finite number cannot be compared, so it counts as missing.
     fn value(&mut self, expr: &Expr, context: &ClaimContext) -> Result<f64, MissingFigure> {
         let value = self.any_value(expr, context)?;
         let divides = || "a part of it divides by 0".to_owned();
@@ -199,7 +199,7 @@ impl TrialEvaluator<'_> {
         }
     }
 
-    /// A figure, or its highest or lowest interval.
+    /// A figure, or the value of its highest or lowest interval.
     fn figure(
         &mut self,
         figure: &FigureReference,
@@ -249,7 +249,7 @@ impl TrialEvaluator<'_> {
     }
 }
 
-/// Seconds of the window in which a rule begins: with the first phase of a trial alone.
+/// Seconds of the window in which a rule is still starting; 0 after the first phase of a trial.
 fn starting(place: &FigurePlace, period_s: f64) -> f64 {
     let from_s = place.window.as_ref().map_or(0.0, |window| window.from_s);
     match place.phase {

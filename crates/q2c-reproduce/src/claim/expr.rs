@@ -8,11 +8,11 @@ pub(crate) struct Expect {
     pub text: String,
     pub left: Expr,
     pub compare: Compare,
-    /// The right side, or the middle where it has a tolerance.
+    /// The right side, or the middle if there is a tolerance.
     pub right: Expr,
     /// The tolerance of [`Compare::Near`].
     pub within: Option<Expr>,
-    /// The first unit of the right side (`%`, `us`, `K`), else of the left side's figures, or none.
+    /// The first unit on the right side (`%`, `us`, `K`), else that of the left; may be empty.
     pub unit: &'static str,
 }
 
@@ -30,17 +30,17 @@ pub(crate) enum Expr {
     /// A number; times are in ns, shares in 0..1.
     Number(f64),
     Figure(FigureReference),
-    /// The highest or lowest interval of a figure within its window.
+    /// The value of a figure's highest or lowest interval within its window.
     OverTime(Extreme, FigureReference),
     Minus(Box<Expr>),
     Join(Join, Box<Expr>, Box<Expr>),
-    /// A computation for each value of an axis or for each phase, and one number from them.
+    /// Evaluates `each` for every value of an axis or every phase, and makes one number of them.
     Over {
         of: Aggregate,
         each: Box<Expr>,
         /// The axis, or `phase`.
         axis: String,
-        /// The first and last value of the axis that count; `None` for all.
+        /// The first and last value of the axis to use; `None` for all.
         range: Option<(String, String)>,
     },
 }
@@ -65,20 +65,20 @@ pub(crate) enum Aggregate {
     Min,
     Max,
     Mean,
-    /// The largest less the least, over the mean.
+    /// The maximum less the minimum, divided by the mean.
     Spread,
-    /// The value of the axis at which it is largest.
+    /// The value of the axis at which the figure is largest.
     ArgMax,
     ArgMin,
 }
 
-/// A figure of an experiment. What is not named is that of the claim.
+/// A figure of an experiment. Whatever it does not name comes from the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FigureReference {
     pub name: String,
     /// Windows, phases or jobs before its name: `steady` of `steady.miss_rate`.
     pub words: Vec<String>,
-    /// Values of axes, or a phase, job or window by its kind: `iops[jobs=8, phase=none]`.
+    /// Values of axes, or a phase, job or window by its kind, as in `iops[jobs=8, phase=none]`.
     pub at: Vec<(String, String)>,
 }
 
@@ -94,7 +94,7 @@ impl Aggregate {
 }
 
 impl Expr {
-    /// Whether it is made of figures, and not of numbers alone.
+    /// True if it contains a figure, and not only numbers.
     pub(crate) fn has_figures(&self) -> bool {
         let mut has = false;
         self.figures(&mut |_| has = true);
@@ -154,7 +154,7 @@ impl ExprQuantity {
         }
     }
 
-    /// What is wrong with the unit of a number that is compared with it.
+    /// Returns what is wrong with the unit of a number that is compared with this quantity.
     pub(crate) fn refuses(self, unit: &str) -> Option<String> {
         let (name, units): (_, &[&str]) = match self {
             ExprQuantity::Share => ("a share", &["%"]),
@@ -167,7 +167,7 @@ impl ExprQuantity {
         })
     }
 
-    /// What is wrong with a number without a unit that stands alone on the other side.
+    /// Returns what is wrong with a number without a unit as the whole other side.
     pub(crate) fn refuses_bare(self, number: f64) -> Option<String> {
         match self {
             ExprQuantity::Share if number > 1.0 => Some(format!(
@@ -193,7 +193,7 @@ impl FigureReference {
 }
 
 impl Expr {
-    /// `None` for numbers alone, for quotients, and for figures that only one kind of study has.
+    /// `None` for plain numbers, for quotients, and for figures that only one kind of study has.
     pub(crate) fn quantity(&self) -> Option<ExprQuantity> {
         use Aggregate::{ArgMax, ArgMin, Spread};
         match self {

@@ -1,4 +1,4 @@
-//! Verdicts: the interval over the trials against the claim.
+//! Verdicts: compares the interval over the trials with the claim.
 
 use crate::claim::eval::{ClaimSample, ClaimSide, Evaluated, evaluate};
 use crate::claim::expr::Expect;
@@ -9,42 +9,42 @@ use q2c_result::reproduce::{
     ShortWindow, StatedError, TrialsJudged,
 };
 
-/// The least trials for a verdict: with three, `[min, max]` covers the true median with 75 %.
+/// Fewest trials for a verdict. With three, `[min, max]` covers the true median with 75 %.
 pub(crate) const LEAST_TRIALS: u32 = 3;
 
-/// Periods of a sleep rule that a window needs: in the first the rule sleeps by what it knew before
-/// the window, in the second by the times of I/Os that it let sleep so, and not before the third by
-/// the times that come of its own sleeps in the window.
+/// Periods of a sleep rule that a window needs. In the first, the rule sleeps by what it learned
+/// before the window. In the second it uses the times of those I/Os. Only in the third do the times
+/// result from its own sleeps in the window.
 pub(crate) const LEAST_PERIODS: u32 = 3;
 
-/// A claim as it is judged.
+/// A claim that can be judged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claim {
     /// The claim in words.
     pub says: String,
     /// The published figures.
     pub published: Option<String>,
-    /// How the words were made into expressions.
+    /// How the words were turned into expressions.
     pub read_as: Option<String>,
-    /// What it expects. All of it must be true.
+    /// The expected comparisons, all of which must be true.
     pub(crate) expects: Vec<Expect>,
-    /// What it names for all its figures.
+    /// The window, phase, job and axis values that apply to all its figures.
     pub(crate) context: ClaimContext,
-    /// What it needs of the machine, with what there is.
+    /// The claim's needs, with what the machine has.
     pub needs: Vec<Need>,
-    /// The model that was fitted to the very figure of the claim; `None` for none.
+    /// The model that was fitted to the claim's own figure; `None` without one.
     pub fitted: Option<String>,
 }
 
-/// What is true of all claims of a run.
+/// Facts that all claims of a run share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct JudgedRun<'a> {
     pub points: &'a [Point],
     /// The factor by which times were multiplied.
     pub scale: f64,
-    /// Trials of each point that were asked for.
+    /// Requested trials of each point.
     pub trials: u32,
-    /// The error that the study's model states of itself; `None` where it measures.
+    /// The stated error of the study's model; `None` if the study measures.
     pub model: Option<StatedError>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     let mut needs = claim.needs.clone();
     needs.extend(cpus(&expressions, &needs));
     let lacks = needs.iter().any(|need| !need.met);
-    // How many times as long the window has to be.
+    // The factor by which the window is too short.
     let lack = |short: &ShortWindow| short.needed_s / short.present_s;
     let short = expressions.iter().filter_map(|one| one.short(run));
     let short = short.max_by(|a, b| lack(a).total_cmp(&lack(b)));
@@ -99,7 +99,7 @@ pub(crate) fn judge(claim: &Claim, scope: &ClaimScope, run: &JudgedRun<'_>) -> J
     }
 }
 
-/// Wholly inside holds, wholly outside does not, else it is undecided.
+/// Holds if every trial is inside; does not hold if all are on one side outside; else undecided.
 fn verdict(samples: &[ClaimSample], missing: bool) -> ReproduceVerdict {
     let all_on = |side: ClaimSide| samples.iter().all(|sample| sample.side == side);
     match samples.len() {
@@ -111,7 +111,7 @@ fn verdict(samples: &[ClaimSample], missing: bool) -> ReproduceVerdict {
     }
 }
 
-/// One expression that is wholly outside decides it, whatever is known of the others.
+/// A single expression that does not hold decides the claim, whatever the others say.
 fn together(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
     use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds, Undecided};
     let mut order = [DoesNotHold, CannotJudge, Undecided, Holds].into_iter();
@@ -119,7 +119,7 @@ fn together(expressions: &[ExpectEvaluation<'_>]) -> ReproduceVerdict {
     order.find(has).unwrap_or(CannotJudge)
 }
 
-/// The CPUs that the looked-at points lack, where a claim has no need of CPUs itself.
+/// The CPUs that the evaluated points lack, unless the claim already lacks CPUs by its own needs.
 fn cpus(expressions: &[ExpectEvaluation<'_>], named: &[Need]) -> Option<Need> {
     let measured = expressions.iter().filter(|one| !one.found.predicted);
     let most = measured.filter_map(|expression| expression.found.cpus);
@@ -149,10 +149,10 @@ impl<'a> ExpectEvaluation<'a> {
         }
     }
 
-    /// The window of its figures that is too short for the rule of its job.
+    /// The figure's window if it is too short for the rule of its job.
     fn short(&self, run: &JudgedRun<'_>) -> Option<ShortWindow> {
         let window = self.found.shortest.as_ref()?;
-        // Scaled times are rounded.
+        // Allows for rounding of scaled times.
         let enough = f64::from(LEAST_PERIODS) * (1.0 - 1e-9);
         (window.periods() < enough).then(|| ShortWindow {
             figure: window.figure.clone(),
@@ -191,7 +191,7 @@ impl<'a> ExpectEvaluation<'a> {
         }
     }
 
-    /// Why this expression has led to the claim's verdict; `None` where it has not.
+    /// Why this expression led to the claim's verdict; `None` if it did not.
     fn because(&self, claim_verdict: ReproduceVerdict) -> Option<Reason> {
         let text = self.expect.text.clone();
         let trials = self.found.samples.len() as u32;

@@ -1,4 +1,4 @@
-//! The names that expressions may use, and the place that a figure of an expression means.
+//! The names that expressions may use, and the place to which a figure refers.
 
 use crate::claim::expr::{Aggregate, Expect, Expr, FigureReference};
 use q2c_result::reproduce::{Axis, Window};
@@ -10,15 +10,15 @@ pub(crate) struct ClaimScope {
     pub windows: Vec<Window>,
     /// The phases, in order; empty in studies without phases.
     pub phases: Vec<String>,
-    /// Their lengths as they were run, seconds.
+    /// Their lengths in the run, seconds.
     pub lengths_s: Vec<f64>,
-    /// The jobs; the first one is meant where none is named.
+    /// The jobs; the first one is the default.
     pub jobs: Vec<String>,
     pub axes: Vec<Axis>,
     pub figures: Vec<String>,
 }
 
-/// What a claim names for all its figures. What a figure names itself goes first.
+/// The names that a claim sets for all its figures. A figure's own names win over them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ClaimContext {
     pub window: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct ClaimContext {
     pub at: BTreeMap<String, String>,
 }
 
-/// The place that a figure means.
+/// The place to which a figure refers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FigurePlace {
     /// Its window; `None` for the whole phase.
@@ -39,11 +39,11 @@ pub(crate) struct FigurePlace {
     pub at: BTreeMap<String, String>,
 }
 
-/// The axis of an aggregate that means the phases.
+/// The axis name by which an aggregate means the phases.
 const PHASE: &str = "phase";
 
 impl ClaimScope {
-    /// Checks that an expression names only what there is, and everything that it has to name.
+    /// Checks that an expression uses only existing names, and names everything that it must.
     pub(crate) fn check(&self, expect: &Expect, context: &ClaimContext) -> Result<(), String> {
         let sides = expect.sides();
         if !sides.iter().any(|side| side.has_figures()) {
@@ -119,7 +119,7 @@ impl ClaimScope {
         self.axes.iter().find(|axis| axis.name == name)
     }
 
-    /// The place that a figure means in a context.
+    /// The place to which a figure refers in a context.
     pub(crate) fn place(
         &self,
         figure: &FigureReference,
@@ -144,7 +144,7 @@ impl ClaimScope {
         })
     }
 
-    /// Length of a place's window, or of its whole phase, seconds; `None` where that is not known.
+    /// Length of a place's window, or of its whole phase, seconds; `None` if unknown.
     pub(crate) fn seconds(&self, place: &FigurePlace) -> Option<f64> {
         let whole = *self.lengths_s.get(place.phase)?;
         let Some(window) = &place.window else {
@@ -154,7 +154,7 @@ impl ClaimScope {
         Some((to - window.from_s).max(0.0))
     }
 
-    /// A word before a figure's name: a window, a phase or a job.
+    /// Stores a word before a figure's name in the context: a window, a phase or a job.
     fn take_word(&self, word: &str, context: &mut ClaimContext) -> Result<(), String> {
         let there = |names: &[String]| names.iter().any(|name| name == word);
         let windows = self.window_names();
@@ -233,7 +233,7 @@ impl ClaimScope {
 }
 
 impl ClaimContext {
-    /// The same with one more thing named.
+    /// Returns a copy of the context with one more name.
     pub(crate) fn with(&self, kind: &str, value: &str) -> ClaimContext {
         let mut more = self.clone();
         let value = value.to_owned();
@@ -249,7 +249,7 @@ impl ClaimContext {
     }
 }
 
-/// The words for a name that there is not, with those that there are.
+/// The message for an unknown name, with the known ones.
 pub(crate) fn none_such(kind: &str, name: &str, known: &[String]) -> String {
     if known.is_empty() {
         format!("there is no {kind} `{name}`, and the experiment has none")

@@ -1,4 +1,4 @@
-//! Checks a file, and makes an [`Experiment`] of it.
+//! Checks a file, and makes an [`Experiment`] from it.
 
 use super::problem::{ExperimentError, Problems};
 use super::raw::RawFile;
@@ -13,12 +13,14 @@ use q2c_result::reproduce::{Axis, VariantOf, Window};
 use std::ops::Range;
 use toml::Spanned;
 
-/// Trials of an experiment that says nothing of them.
+/// Default number of trials.
 const TRIALS: u32 = 5;
+/// Default length of the intervals of a series.
 const INTERVAL: Nanos = Nanos::from_millis(100);
 const LEAST_INTERVAL: Nanos = Nanos::from_millis(10);
-/// The longest phase, seconds.
+/// Longest phase, seconds.
 const LONGEST_S: f64 = 86_400.0;
+/// Most points that the axes of an experiment may make.
 const MOST_POINTS: usize = 10_000;
 
 pub(super) fn checked(text: &str) -> Result<Experiment, ExperimentError> {
@@ -53,7 +55,7 @@ impl ExperimentChecker<'_, '_> {
         let schema = raw.schema.get_ref();
         let message = format!("the schema is `{schema}`; write schema = \"{SCHEMA}\"");
         self.problems.add_if(schema != SCHEMA, &raw.schema, message);
-        // A name of an experiment is also the name of its folder.
+        // The name of an experiment is also the name of its folder.
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let name = raw.name.get_ref();
         let wrong = name.is_empty() || !name.chars().all(good);
@@ -99,7 +101,7 @@ impl ExperimentChecker<'_, '_> {
         experiment
     }
 
-    /// Adds a problem where one of `before` has this name already.
+    /// Adds a problem if `before` already has this name.
     fn once<'n>(
         &mut self,
         name: &Spanned<String>,
@@ -172,7 +174,7 @@ impl ExperimentChecker<'_, '_> {
         if points.fold(1, usize::saturating_mul) > MOST_POINTS {
             let message = format!("the axes make more than {MOST_POINTS} points; leave values out");
             self.problems.add(&self.raw.axes[0].values, message);
-            // Later checks make all points. One point is enough for them to find further faults.
+            // Later checks create all points; a single one suffices to find further mistakes.
             axes.iter_mut().for_each(|axis| axis.values.truncate(1));
         }
         axes
@@ -263,7 +265,8 @@ impl ExperimentChecker<'_, '_> {
         }
     }
 
-    /// `None` where it rests. `span` is where what has no place of its own is told.
+    /// The settings of a job in a phase; `None` if it rests. `span` is the default place of
+    /// problems.
     fn settings(
         &mut self,
         settings: SettingsText,
@@ -323,7 +326,7 @@ impl ExperimentChecker<'_, '_> {
         })
     }
 
-    /// The rules that compete. Their groups are the axes.
+    /// The competing rules. Their groups and sets make the axes.
     fn rules(&mut self) -> Option<RulesAsked> {
         let raw = self.raw.study.as_ref()?;
         if let Some(axis) = self.raw.axes.first() {

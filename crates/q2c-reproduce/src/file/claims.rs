@@ -43,8 +43,8 @@ pub fn claim(problems: &mut Problems<'_>, raw: &RawClaim, scope: &ClaimScope) ->
     (claim, raw.needs.clone())
 }
 
-/// A name that a claim gives to its figures. One that there is not is a problem where it stands,
-/// and the first that there is takes its place, so that the expressions are checked as well.
+/// Checks a name that a claim sets for its figures. An unknown name is a problem at its place; the
+/// first known name then replaces it, so that the expressions are checked as well.
 fn known(
     problems: &mut Problems<'_>,
     kind: &str,

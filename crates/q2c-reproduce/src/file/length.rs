@@ -1,4 +1,4 @@
-//! How long an experiment takes.
+//! Estimates how long an experiment takes.
 
 use super::{DeviceAsked, Experiment, Phase, SettingsText};
 use crate::jobs::{AxisValues, LEAST_SLICE};
@@ -7,21 +7,21 @@ use q2c_model::Nanos;
 use q2c_result::reproduce::StudyKind;
 use q2c_study::LIBRARY;
 
-/// Time to begin and end a trial of jobs beside its phases, seconds.
+/// Time to start and end a trial of jobs, without its phases, seconds.
 const BEGIN_S: f64 = 0.03;
-/// Of that, for each thread, seconds.
+/// Additional time for each thread, seconds.
 const THREAD_S: f64 = 0.001;
-/// Time to make a file or a file system for a trial and to take it away, seconds.
+/// Time to create and remove a file or a file system for a trial, seconds.
 const FILE_S: f64 = 0.15;
-/// Time to make a module's RAM device for a trial and to take it away, seconds.
+/// Time to create and remove a module's RAM device for a trial, seconds.
 const RAM_S: f64 = 0.02;
 /// Time to simulate a sleep rule on a pattern of the library, seconds.
 const RULE_S: f64 = 0.000_3;
 
 impl Experiment {
-    /// Expected length with so many trials of each point and times multiplied by `scale`, seconds;
-    /// `None` where it only reads another command's result. Where a module or tool is missing, it
-    /// takes less.
+    /// Expected length with this number of trials of each point and times multiplied by `scale`,
+    /// seconds. `None` if it only reads another command's result. It is shorter if a module or tool
+    /// is missing.
     pub fn length_s(&self, scale: f64, trials: u32) -> Option<f64> {
         let trials = f64::from(trials);
         match self.study() {
@@ -39,7 +39,7 @@ impl Experiment {
         }
     }
 
-    /// The lengths of the phases where all times are multiplied by `scale`.
+    /// The lengths of the phases after all times are multiplied by `scale`.
     pub(crate) fn phases_at(&self, scale: f64) -> Vec<Nanos> {
         let scaled = |phase: &Phase| Nanos::from_secs_f64(phase.length.as_secs_f64() * scale);
         let phases = self.phases.iter();

@@ -28,12 +28,12 @@ use toml::Spanned;
 
 pub(crate) const SCHEMA: &str = "q2c.reproduce/2";
 
-/// An experiment, checked.
+/// A checked experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The text of its file.
     pub text: String,
-    /// Its name, which is also that of its folder.
+    /// Its name, which is also the name of its folder.
     pub name: String,
     pub(crate) title: String,
     /// How the published figures were measured.
@@ -43,34 +43,34 @@ pub struct Experiment {
     /// Trials of each point.
     pub trials: u32,
     pub(crate) interval: Nanos,
-    /// Whether the block layer is captured beside the jobs, for figures of stages and queues.
+    /// True if the block layer is captured beside the jobs, for figures of stages and queues.
     pub capture: bool,
-    /// Windows of a phase, at full length.
+    /// Windows of a phase, at scale 1.
     pub(crate) windows: Vec<Window>,
     pub(crate) devices: Vec<DeviceOf>,
     pub(crate) axes: Vec<Axis>,
     pub(crate) with: Vec<With>,
     pub(crate) phases: Vec<Phase>,
-    /// None in studies without jobs.
+    /// The jobs; empty in studies without jobs.
     pub(crate) jobs: Vec<ExperimentJob>,
     /// The machine and tasks of the simulator of placements.
     pub place: Option<SetupOf>,
-    /// The command of the user's whose result is judged.
+    /// The user's command whose result is judged.
     pub compare: Option<String>,
     /// The sleep rules that compete over the library of patterns.
     pub rules: Option<RulesAsked>,
     pub(crate) needs: Needs,
-    /// The claims, each with what it needs itself.
+    /// The claims, each with its own needs.
     pub claims: Vec<(Claim, Needs)>,
     pub(crate) charts: Vec<ChartAsked>,
 }
 
-/// Texts that go with the values of an axis: `{axis.name}` stands for the one of its value.
+/// Texts for the values of an axis: `{axis.name}` is replaced by the text of the axis' value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct With {
     pub axis: String,
     pub name: String,
-    /// By the axis' value.
+    /// The text of each value of the axis.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct With {
 pub(crate) struct DeviceOf {
     /// Its name in the file.
     pub name: Spanned<String>,
-    /// What it is, as text, in which `{axis}` stands for the axis' value.
+    /// The device as text, in which `{axis}` is replaced by the axis' value.
     pub make: Spanned<String>,
 }
 
@@ -93,18 +93,18 @@ impl DeviceOf {
 pub(crate) struct Phase {
     pub name: String,
     pub label: String,
-    /// At full scale.
+    /// Length at scale 1.
     pub length: Nanos,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExperimentJob {
     pub name: String,
-    /// Its settings in each phase; `None` where it rests.
+    /// The job's settings in each phase; `None` if it rests.
     pub phases: Vec<Option<SettingsText>>,
 }
 
-/// What is needed of the machine.
+/// Requirements on the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Needs {
@@ -117,14 +117,14 @@ pub struct Needs {
     pub(crate) module: Option<String>,
     pub(crate) file_systems: Vec<String>,
     pub(crate) spdk: bool,
-    /// Devices in words, which this program cannot find out by itself.
+    /// Devices in words, which q2c cannot check by itself.
     pub(crate) devices: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct KernelBound {
-    /// Whether the kernel must be older than `version`; else it must be that one or newer.
+    /// True if the kernel must be older than `version`; else it must be at least that version.
     pub below: bool,
     pub version: (u32, u32),
 }
@@ -146,7 +146,7 @@ impl TryFrom<String> for KernelBound {
 }
 
 impl Experiment {
-    /// Reads an experiment from the text of a file; the error has everything that is wrong by line.
+    /// Parses an experiment from the text of a file. The error lists every mistake with its line.
     pub fn parse(text: &str) -> Result<Self, ExperimentError> {
         check::checked(text)
     }
@@ -162,7 +162,7 @@ impl Experiment {
         }
     }
 
-    /// The names that claims may use. The lengths of the phases are those of a run.
+    /// The names that claims may use. The lengths of the phases are at scale 1.
     pub(crate) fn scope(&self) -> ClaimScope {
         let figures = match self.study() {
             StudyKind::Place => crate::studies::place::FIGURES.to_vec(),
@@ -181,7 +181,7 @@ impl Experiment {
         }
     }
 
-    /// All points of the axes, in the order of the file.
+    /// All points, which combine the values of all axes in the order of the file.
     pub fn points(&self) -> Vec<AxisValues> {
         let mut points = vec![AxisValues::new()];
         for axis in &self.axes {
@@ -196,7 +196,7 @@ impl Experiment {
         points
     }
 
-    /// A point with what goes with its values.
+    /// A point together with the `with` texts of its values.
     pub(crate) fn full(&self, at: &AxisValues) -> AxisValues {
         let mut full = at.clone();
         for With { axis, name, texts } in &self.with {
@@ -207,12 +207,12 @@ impl Experiment {
         full
     }
 
-    /// The settings of all jobs in the phases in which they work.
+    /// The settings of all jobs in the phases in which they do I/O.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &SettingsText> {
         self.jobs.iter().flat_map(|job| job.phases.iter().flatten())
     }
 
-    /// The settings of all jobs at all points that do their I/O on the user's target.
+    /// The settings at all points of the jobs that do their I/O on the user's target.
     pub fn on_target(&self) -> Vec<Result<JobSettings, String>> {
         let points = self.points();
         let mut at_points = Vec::new();
@@ -223,14 +223,14 @@ impl Experiment {
         at_points
     }
 
-    /// The engines that jobs name, each once.
+    /// The engines that jobs on the user's target name, each once.
     pub fn engines(&self) -> Vec<String> {
         let settings = self.on_target().into_iter().flatten();
         let engines = settings.filter_map(|settings| settings.engine);
         engines.map(|engine| engine.to_string()).unique().collect()
     }
 
-    /// The CPUs that the jobs of the busiest phase want at any point; `None` without jobs.
+    /// The CPUs that the jobs of the busiest phase at any point need; `None` without jobs.
     pub(crate) fn cpus(&self) -> Option<u32> {
         let points = self.points().into_iter();
         let phases = points.flat_map(|at| crate::jobs::cpu_use(self, &at, 0));
@@ -238,8 +238,8 @@ impl Experiment {
         needed.filter(|_| !self.jobs.is_empty())
     }
 
-    /// Why it runs in real time; `None` where all jobs are on simulated devices, as `target` may
-    /// be.
+    /// Why the experiment needs real time; `None` if all jobs use simulated devices. `target` is
+    /// true if the user's target is simulated.
     pub fn needs_real_time(&self, target: bool) -> Option<String> {
         let takes_target = self.takes_target();
         if self.jobs.is_empty() {
@@ -263,13 +263,13 @@ impl Experiment {
         made.find(|made| !matches!(made.parse(), Ok(DeviceAsked::Simulated(_))))
     }
 
-    /// Whether a job does its I/O on the user's target.
+    /// True if a job does its I/O on the user's target.
     pub fn takes_target(&self) -> bool {
         self.settings().any(SettingsText::on_target)
     }
 }
 
-/// Puts the values of a point in the place of the axes' names in braces.
+/// Replaces the names of axes in braces by the values of a point.
 pub(crate) fn filled(text: &str, at: &AxisValues) -> String {
     let mut text = text.to_owned();
     for (axis, value) in at {

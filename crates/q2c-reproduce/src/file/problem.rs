@@ -1,4 +1,4 @@
-//! What is wrong in an experiment file, by line.
+//! The mistakes in an experiment file, each with its line.
 
 use std::ops::Range;
 use toml::Spanned;
@@ -58,7 +58,7 @@ impl Problems<'_> {
         }
     }
 
-    /// The value; its error is a problem at the place of `at`.
+    /// Unwraps a value. An error becomes a problem at the place of `at`.
     pub(crate) fn ok<T, V>(&mut self, at: &Spanned<V>, value: Result<T, String>) -> Option<T> {
         value.map_err(|message| self.add(at, message)).ok()
     }

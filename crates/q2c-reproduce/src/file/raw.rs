@@ -1,4 +1,4 @@
-//! The experiment file as it is written: TOML with the place of each value.
+//! The TOML of an experiment file, with the place of each value.
 
 use super::{DeviceOf, Needs, SettingsText};
 use serde::Deserialize;

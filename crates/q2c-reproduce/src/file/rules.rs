@@ -10,13 +10,13 @@ use q2c_result::reproduce::Axis;
 use q2c_study::standard;
 use toml::Spanned;
 
-/// The axis of the groups of rules.
+/// Name of the axis of the groups of rules.
 const RULE: &str = "rule";
-/// The axis of the sets of groups that compete.
+/// Name of the axis of the sets of competing groups.
 const AMONG: &str = "among";
-/// The value of that axis that stands for all groups.
+/// The value of that axis that means all groups.
 const ALL: &str = "all";
-/// Most configurations of a file. On the library of patterns they take minutes.
+/// Most configurations of a file; with the library of patterns they take minutes.
 const MOST: u64 = 20_000;
 
 /// The rules of an experiment.
@@ -24,14 +24,14 @@ const MOST: u64 = 20_000;
 pub struct RulesAsked {
     /// All configurations.
     pub policies: Vec<PolicySpec>,
-    /// The groups, with their configurations as indices.
+    /// The groups: the name of each, and indices into `policies`.
     pub groups: Vec<(String, Vec<usize>)>,
-    /// The sets of groups that compete, with the groups as indices. The first is of all groups.
+    /// The competing sets of groups: names, and indices into `groups`. The first has all groups.
     pub among: Vec<(String, Vec<usize>)>,
 }
 
 impl RulesAsked {
-    /// The axes that the groups and the sets of them make.
+    /// The two axes: the groups, and the sets of groups.
     pub(crate) fn axes(&self) -> [Axis; 2] {
         let names =
             |groups: &[(String, Vec<usize>)]| groups.iter().map(|(name, _)| name.clone()).collect();
@@ -41,7 +41,7 @@ impl RulesAsked {
         })
     }
 
-    /// The point of a group in a set of them.
+    /// The point of a group within a set of groups.
     pub(crate) fn point_of(&self, group: usize, among: usize) -> AxisValues {
         AxisValues::from([
             (RULE.to_owned(), self.groups[group].0.clone()),
@@ -53,7 +53,7 @@ impl RulesAsked {
         self.groups.iter().position(|(known, _)| known == name)
     }
 
-    /// Adds configurations to a group, which is made where there is none of this name.
+    /// Adds configurations to the group of this name, which is created if it does not exist.
     fn add(&mut self, name: &str, policies: Vec<PolicySpec>) {
         let group = self.group(name).unwrap_or_else(|| {
             self.groups.push((name.to_owned(), Vec::new()));
@@ -74,7 +74,7 @@ pub(super) fn asked(raw: &RawStudy, problems: &mut Problems<'_>) -> RulesAsked {
     if !raw.only {
         for policy in standard(Nanos(1)) {
             let name = policy.rule().name;
-            // What is not ranked by q2c poll study competes only where a group names it.
+            // A policy that `q2c poll study` does not rank competes only if a group names it.
             let ranked = policy.follows_the_device() && !policy.rule().interrupts;
             if !ranked || asked.policies.contains(&policy) {
                 continue;
@@ -191,7 +191,7 @@ at = { among = "both" }
 expect = "loss[rule=bold] < loss[rule=meek]"
 "#;
 
-    /// Each rule of the registry that is ranked has a group, and no configuration stands in two.
+    /// Each ranked rule of the registry has a group, and no configuration is in two groups.
     #[test]
     fn what_no_group_names_competes_under_the_name_of_its_rule() {
         let experiment = Experiment::parse(SOUND).unwrap();
@@ -209,7 +209,7 @@ expect = "loss[rule=bold] < loss[rule=meek]"
         policies.dedup();
         let twice = (0..policies.len()).find(|&n| policies[..n].contains(&policies[n]));
         assert_eq!(twice, None);
-        // 19 ratios and 8 periods, less the six that the groups have.
+        // 19 ratios and 8 periods, less the six of the named groups.
         let min = rules.groups.iter().find(|(name, _)| name == "min").unwrap();
         assert_eq!(min.1.len(), 19 * 8 - 6);
         let only = Experiment::parse(&SOUND.replace("only = false", "only = true")).unwrap();

@@ -1,4 +1,4 @@
-//! The settings of a job, and devices that are made for the run.
+//! The settings of a job, and the devices to create for a run.
 
 use super::filled;
 use super::raw::{OneOrMore, Text};
@@ -14,28 +14,28 @@ use std::ops::Range;
 use std::str::FromStr;
 use toml::Spanned;
 
-/// The name of the device that the user names.
+/// The name in experiment files for the device that the user chooses.
 pub(crate) const TARGET: &str = "target";
-/// The engine that does nothing, which needs no device.
+/// The engine that does no I/O and needs no device.
 const NO_IO: &str = "null";
 
-/// The settings of a job as the file has them: `{axis}` stands for the axis' value. In a phase,
-/// those that are given take the place of the job's own.
+/// The settings of a job as written in the file, in which `{axis}` stands for the axis' value. A
+/// phase may override the job's own settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SettingsText {
-    /// The job's name; none in a phase.
+    /// The job's name; `None` in a phase.
     pub name: Option<Spanned<String>>,
     pub device: Option<Spanned<String>>,
-    /// The engine; `None` takes the device's own, or io_uring.
+    /// The engine; `None` means the device's own, else io_uring.
     pub engine: Option<Spanned<String>>,
-    /// The methods, of which the first one that exists here is used.
+    /// The methods, of which the first one available here is used.
     pub method: Option<Spanned<OneOrMore>>,
     pub pattern: Option<Spanned<String>>,
     pub bs: Option<Spanned<String>>,
     pub depth: Option<Spanned<Text>>,
     pub threads: Option<Spanned<Text>>,
-    /// CPUs that the threads share; `None` for one each.
+    /// Number of CPUs that the threads share; `None` gives each thread its own.
     pub cpus: Option<Spanned<Text>>,
     pub rest: Option<bool>,
 }
@@ -52,7 +52,7 @@ pub struct JobSettings {
     pub cpus: u32,
 }
 
-/// What is wrong with a setting, and the setting's place where the file has it.
+/// What is wrong with a setting, and its place in the file if it is written there.
 #[derive(Debug)]
 pub(crate) struct SettingFault {
     pub span: Option<Range<usize>>,
@@ -85,7 +85,7 @@ pub(super) fn wrong<T>(setting: &Option<Spanned<T>>, message: &dyn ToString) -> 
 }
 
 impl SettingsText {
-    /// A phase that sets anything ends a rest of `base`, unless it says `rest` itself.
+    /// Overrides `base`. A phase that sets anything ends a rest, unless it says `rest`.
     pub(super) fn over(self, base: SettingsText) -> SettingsText {
         SettingsText {
             name: base.name,
@@ -165,9 +165,9 @@ impl fmt::Display for SettingsText {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum DeviceAsked {
     Simulated(EngineSpec),
-    /// A loop device over a file without a name, of this size.
+    /// A loop device of this size over an unnamed file.
     Loop(Bytes),
-    /// A file of this size on a file system that is made for it, which all threads share.
+    /// A file of this size on a file system created for it; all threads share it.
     FileOn(FileSystem, Bytes),
     RamdiskMq(RamDeviceSpec),
     /// The module `null_blk`, memory-backed.
@@ -177,10 +177,10 @@ pub(crate) enum DeviceAsked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RamDeviceSpec {
     pub size: Bytes,
-    /// Hardware queues; `None` for as many as there are CPUs.
+    /// Number of hardware queues; `None` means one per CPU.
     pub queues: Option<u32>,
     pub depth: u32,
-    /// Whether it takes bios, past the block layer's requests.
+    /// True if the device takes bios, without requests of the block layer.
     pub bio: bool,
 }
 

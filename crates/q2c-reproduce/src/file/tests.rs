@@ -44,8 +44,8 @@ pub(crate) fn problems(text: &str) -> Vec<Problem> {
     }
 }
 
-/// Checks that a sound file with one change has a problem. Each of the `cases` is a line with the
-/// problem's line, the old text, the new text (`\n` ends a line), and words of the problem.
+/// Checks that one change to a correct file causes a problem. Each line of `cases` holds the
+/// problem's line, the old text, the new text (` ` ends a line), and words of the problem.
 pub(crate) fn assert_faults(sound: &str, cases: &str) {
     for case in cases.trim().lines() {
         let case = case.replace("\\n", "\n");
@@ -76,7 +76,7 @@ fn a_sound_file_has_its_settings_by_phase_and_point() {
     assert_eq!((at(1).depth, at(1).methods.len()), (4, 1));
     assert!(!experiment.takes_target());
     assert_eq!(experiment.phases_at(0.5), [Nanos::from_millis(500); 2]);
-    // Two points of 2 s, and a little for each trial's begin.
+    // Two points of 2 s, and a little time to start each trial.
     let length_s = |scale| experiment.length_s(scale, 5).unwrap();
     let (whole, half) = (length_s(1.0), length_s(0.5));
     assert!((20.0..21.0).contains(&whole), "{whole}");
@@ -135,7 +135,7 @@ fn all_problems_are_told_in_order() {
     let text = text.replace("reproduce/2", "x");
     let lines = |text: &str| -> Vec<usize> { problems(text).iter().map(|p| p.line).collect() };
     assert_eq!(lines(&text), [1, 29]);
-    // A wrong name beside an expression, and one in it, each where it stands.
+    // A wrong name outside an expression and one inside; each is reported at its place.
     let places = "phase = \"lonely\"\nwindow = \"stedy\"";
     let names = SOUND.replace("phase = \"alone\"", places);
     let names = names.replace("iops[n=1] > 0", "speed[n=1] > 0");

@@ -1,17 +1,17 @@
-//! Which CPU each thread of each job runs on.
+//! Chooses the CPU of each thread of each job.
 
 use q2c_model::CpuId;
 use q2c_result::reproduce::CpuUse;
 
-/// The wish of a job in a phase: threads, and the CPUs that they share.
+/// The demand of a job in a phase: its threads, and the number of CPUs that they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuDemand {
     pub threads: u32,
     pub cpus: u32,
 }
 
-/// `None` of `wishes` is a job that rests. Jobs take CPUs in turn; where there are too few, the
-/// first job keeps its own, and the others share what is left.
+/// The CPUs of each job's threads. A `None` in `wishes` is a resting job. Jobs take CPUs in turn.
+/// If there are too few, the first job keeps its own, and the others share the rest.
 pub(crate) fn placed(wishes: &[Option<CpuDemand>], cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
     let mut taken = 0;
     let mut first = 0;

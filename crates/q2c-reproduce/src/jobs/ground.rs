@@ -1,4 +1,4 @@
-//! What jobs run on: the user's target, the devices that the file makes, and the CPUs.
+//! The resources of jobs: the user's target, the devices that the file creates, and the CPUs.
 
 use crate::devices::{MadeDevices, Maker};
 use crate::file::{JobSettings, TARGET};
@@ -11,27 +11,27 @@ use q2c_policy::{KernelSleep, LaneMethod, Method};
 use q2c_workbench::workload::Site;
 use std::path::PathBuf;
 
-/// The user's target, open.
+/// The user's target, opened.
 pub struct OpenTarget<'a> {
     /// Where the I/O of each interface goes.
     pub media: &'a Media,
-    /// Bytes in use.
+    /// Bytes of the target in use.
     pub span: Bytes,
-    /// Engine of jobs that name none: of a simulated target, or the user's. `None` for io_uring.
+    /// Engine of jobs that name none: that of a simulated target, or the user's. `None`: io_uring.
     pub engine: Option<EngineSpec>,
-    /// What device and kernel can do.
+    /// The abilities of device and kernel.
     pub abilities: Abilities,
 }
 
-/// Everything that jobs run on.
+/// All resources of the jobs.
 pub struct Ground<'a> {
-    /// The user's target; `None` where the experiment uses none.
+    /// The user's target; `None` if the experiment uses none.
     pub target: Option<OpenTarget<'a>>,
-    /// The clock, and where the machine's counters are read.
+    /// The clock, and the source of the machine's counters.
     pub site: &'a Site,
     /// CPUs in the order in which jobs take them.
     pub cpus: &'a [CpuId],
-    /// Makes the devices of the file.
+    /// Creates the devices of the file.
     pub maker: Maker,
     /// Folder of the journal of changed settings; without it no setting can be changed.
     pub restore_dir: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub(crate) struct PreparedJob {
     pub medium: Medium,
     pub span: Bytes,
     pub waits: LaneMethod,
-    /// The sleep that is left to the kernel, which it does inside the call.
+    /// The sleep that the kernel does inside the call; `None` for other methods.
     pub kernel: Option<KernelSleep>,
     pub settings: JobSettings,
     /// The CPU of each thread.
@@ -57,7 +57,7 @@ impl PreparedJob {
         self.kernel.clone().map_or_else(lane, Method::HybridKernel)
     }
 
-    /// Whether threads can go on from `other` to this: nothing but the method differs.
+    /// True if threads can continue from `other` with these settings: only the method differs.
     pub(crate) fn same_ring(&self, other: &PreparedJob) -> bool {
         let (one, two) = (&self.settings, &other.settings);
         self.engine == other.engine
@@ -66,7 +66,7 @@ impl PreparedJob {
     }
 }
 
-/// What a job's I/O goes to.
+/// The device that a job does its I/O on.
 struct JobDevice<'a> {
     interface: Interface,
     can: Abilities,
@@ -75,7 +75,7 @@ struct JobDevice<'a> {
 }
 
 impl Ground<'_> {
-    /// The settings on their device, by the first of their methods that exists here.
+    /// Resolves the settings on their device, by the first of their methods that works here.
     pub(crate) fn ready(
         &self,
         settings: JobSettings,
@@ -143,10 +143,10 @@ impl JobDevice<'_> {
     }
 }
 
-/// Bytes of a job that does no I/O.
+/// Span in bytes for a job that does no I/O.
 const NO_DEVICE: Bytes = Bytes(1 << 30);
 
-/// The kernel sleeps only in the calls of pvsync2, which its methods get on a real device.
+/// Chooses pvsync2 on a real device for the kernel's sleep, which exists only in its calls.
 fn carrier(interface: &Interface, settings: &JobSettings, method: &Method) -> Interface {
     let real = interface.engine().is_some_and(EngineSpec::needs_file);
     let pvsync2 = match (method, &settings.engine) {
@@ -156,7 +156,7 @@ fn carrier(interface: &Interface, settings: &JobSettings, method: &Method) -> In
     pvsync2.unwrap_or_else(|| interface.clone())
 }
 
-/// A simulated device is its own engine.
+/// The interface of a job; a simulated device is its own engine.
 fn interface(settings: &JobSettings, device: Option<&EngineSpec>) -> Result<Interface, String> {
     match (&settings.engine, device) {
         (None, Some(engine)) => Ok(Interface::Engine(engine.clone())),

@@ -1,4 +1,4 @@
-//! The kernel's hybrid polling under the jobs: set phase by phase, and counted by a probe.
+//! The kernel's hybrid polling under the jobs: set in each phase, and counted by a probe.
 
 use super::ground::PreparedJob;
 use super::lanes::Course;
@@ -11,32 +11,32 @@ use q2c_result::reproduce::{JobSeries, PhaseTrial};
 use q2c_workbench::workload::Site;
 use std::path::{Path, PathBuf};
 
-/// The target's polling in a trial. The setting is put back when this value is dropped.
+/// The target's polling in a trial. Dropping this value restores the setting.
 pub(super) struct KernelPolling {
-    /// `io_poll_delay`, locked; `None` where no job polls in its calls, or the target has none.
+    /// `io_poll_delay`, locked; `None` if no job polls in its calls, or the file is missing.
     setting: Option<(PathBuf, Guard)>,
-    /// `io_poll_delay` in each phase; `None` where nothing polls in its calls.
+    /// `io_poll_delay` of each phase; `None` if no job polls in its calls.
     delays: Vec<Option<Delay>>,
-    /// `None` where no job leaves the sleep to the kernel.
+    /// `None` if no job leaves the sleep to the kernel.
     sight: Option<Sight>,
 }
 
 enum Sight {
-    /// The probe, and its counts at the begin of each slice so far.
+    /// The probe, and its counts at the start of each slice so far.
     Probe(Box<KernelHybrid>, ProbeSamples),
-    /// Nothing, and why.
+    /// The sleeps cannot be seen, for this reason.
     Unseen(String),
 }
 
 #[derive(Default)]
 struct ProbeSamples {
-    /// When the next look is due, and the length of a slice, ns; `None` before the start.
+    /// Time of the next reading and length of a slice, ns; `None` before the start.
     next: Option<(u64, u64)>,
     counts: Vec<Counts>,
 }
 
 impl KernelPolling {
-    /// Locks the setting where a job polls in its calls.
+    /// Locks the setting if a job polls in its calls.
     pub fn begin(courses: &[Course], site: &Site, journal: Option<&Path>) -> Result<Self, String> {
         let mut kernel = KernelPolling {
             setting: None,
@@ -71,14 +71,14 @@ impl KernelPolling {
         set.map_err(|e| format!("failed to {e}"))
     }
 
-    /// Slices are cut from `start` on, ns on the run's clock.
+    /// Starts to cut slices at time `start`, ns on the run's clock.
     pub(crate) fn start(&mut self, start: u64, slice: Nanos) {
         if let Some(Sight::Probe(_, looks)) = &mut self.sight {
             looks.next = Some((start, slice.0));
         }
     }
 
-    /// Looks at the kernel's sleeps where that is due, and returns when it is due next.
+    /// Reads the kernel's sleeps if due, and returns the time of the next reading, ns.
     pub(crate) fn look(&mut self, now: u64) -> Option<u64> {
         let Some(Sight::Probe(probe, looks)) = &mut self.sight else {
             return None;
@@ -100,7 +100,7 @@ impl KernelPolling {
         }
     }
 
-    /// Puts the kernel's sleeps into the series of the jobs that left their sleep to the kernel.
+    /// Adds the kernel's sleeps to the series of the job that leaves its sleep to the kernel.
     pub(crate) fn tell(&self, phases: &mut [PhaseTrial], slice: Nanos, run: &Run<'_>) {
         let Some(sight) = &self.sight else {
             return;
@@ -123,7 +123,7 @@ impl KernelPolling {
 }
 
 impl ProbeSamples {
-    /// An interval has what completed between two looks; one without a look at its end has none.
+    /// An interval gets what completed between two readings; without a reading at its end, nothing.
     fn tell(&self, series: &mut JobSeries, begin_s: f64, slice: Nanos) {
         for tick in &mut series.ticks {
             let cut = ((begin_s + tick.end_s) / slice.as_secs_f64()).round() as usize;
@@ -151,7 +151,7 @@ fn delays(courses: &[Course]) -> Result<Vec<Option<Delay>>, String> {
     (0..phases).map(|n| delay(courses, n)).collect()
 }
 
-/// A job that leaves its sleep to the kernel is the only one that polls: the probe sees no jobs.
+/// The delay for a phase. Only one job may then poll, since the probe cannot tell jobs apart.
 fn delay(courses: &[Course], phase: usize) -> Result<Option<Delay>, String> {
     let polls = |job: &&PreparedJob| {
         let polls = job.engine.polls_in_call() || job.engine.needs_poll_queues();
@@ -210,8 +210,8 @@ mod tests {
         assert!(holds, "{reason}");
     }
 
-    /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, 2000 ns asked; then none; then no
-    /// looks.
+    /// From 0.2 s to 0.3 s 10 requests completed, 4 missed, and 2000 ns of sleep were asked for.
+    /// Then there was no I/O, then no reading.
     #[test]
     fn intervals_get_what_completed_in_them() {
         let at = |(polled, missed, asked_ns)| Counts {

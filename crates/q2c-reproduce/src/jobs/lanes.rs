@@ -1,6 +1,6 @@
-//! The threads of a trial. Where nothing but a job's method changes from one phase to the next, its
-//! threads and rings go on. Otherwise another thread takes over, which has waited since the start
-//! of the run with its ring open.
+//! The threads of a trial. If only a job's method changes from one phase to the next, its threads
+//! and rings continue. Otherwise other threads take over, which have waited since the start of the
+//! run with their rings open.
 
 use super::ground::PreparedJob;
 use q2c_engine::{Activity, JobPlan};
@@ -11,7 +11,7 @@ use q2c_policy::Wait;
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     pub name: String,
-    /// `None` where it rests.
+    /// The prepared job of each phase; `None` if it rests.
     pub phases: Vec<Option<PreparedJob>>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Strand {
     pub job: usize,
     ready: PreparedJob,
     pub cpu: CpuId,
-    /// The phases in which it works.
+    /// For each phase, true if the thread does I/O in it.
     pub works: Vec<bool>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn activities(strands: &[Strand], courses: &[Course], phase: usize) -
         let begins = |n: &usize| mine(&strands[*n]) && !goes_on(&strands[*n]);
         let begin: Vec<usize> = (0..strands.len()).filter(begins).collect();
         let cpus: Vec<CpuId> = begin.iter().map(|&n| strands[n].cpu).collect();
-        // Threads that begin together share the state of their rule, as threads of one device do.
+        // Threads that start together share the state of their rule, like threads of one device.
         let waits: Vec<Wait> = placed.waits.build_on(&cpus);
         for (n, strand) in strands.iter().enumerate() {
             if mine(strand) {
@@ -142,7 +142,7 @@ pub(super) mod tests {
         Course { name, phases }
     }
 
-    /// The activities of all threads in a phase, by their first letters: idle, start, continue.
+    /// The activities of all threads in a phase by first letter: idle, start, continue, resume.
     fn letters(courses: &[Course], phase: usize) -> String {
         let letter = |activity: Activity| match activity {
             Activity::Idle => 'i',

@@ -1,4 +1,4 @@
-//! Runs the threads of a trial through its phases, and hears their slices.
+//! Runs the threads of a trial through its phases, and collects their slices.
 
 use super::kernel::KernelPolling;
 use super::lanes::{Course, Strand, activities, plans};
@@ -14,7 +14,7 @@ pub(crate) struct LiveTrial<'a> {
     pub strands: &'a [Strand],
     pub phases: &'a [Nanos],
     pub slice: Nanos,
-    /// CPU of the thread that listens.
+    /// CPU of the thread that collects slices.
     pub listener: Option<CpuId>,
     pub site: &'a Site,
     pub seed: u64,
@@ -23,24 +23,24 @@ pub(crate) struct LiveTrial<'a> {
 
 pub(crate) struct LiveOutcome {
     pub heap: Heap,
-    /// The machine's counters at the begin of each phase and at the end.
+    /// The machine's counters at the start of each phase and at the end.
     pub boundaries: Vec<Boundary>,
-    /// The order in force in each phase, as slices carry it.
+    /// The number of the order of each phase, which slices carry.
     pub orders: Vec<u64>,
     pub fault: Option<String>,
-    /// Threads that handed over nothing of the last phase until well behind its end.
+    /// Threads that reported nothing of the last phase until long after its end.
     pub unheard: usize,
     pub stopped: bool,
     pub unset: Option<String>,
 }
 
-/// Most samples of a thread in a slice; more I/Os are counted and not sampled.
+/// Most samples of a thread in a slice; further I/Os are counted but not sampled.
 const MOST_SAMPLES: f64 = 40_000.0;
-/// Least of them.
+/// Fewest samples of a thread in a slice for which memory is reserved.
 const LEAST_SAMPLES: f64 = 256.0;
-/// I/Os per second and CPU that are expected at most.
+/// Largest expected IOPS of a CPU.
 const IOPS_PER_CPU: f64 = 600e3;
-/// A slice of a thread may come this much late at the end of the run, ns.
+/// A thread's last slice may be this late at the end of the run, ns.
 const PATIENCE: u64 = 300_000_000;
 
 impl LiveTrial<'_> {
@@ -102,7 +102,7 @@ impl LiveTrial<'_> {
             let next = phase + 1;
             let cut = start + end * self.slice.0;
             if next < self.phases.len() {
-                // An order takes effect at the next cut that all threads can reach, so it is given
+                // An order takes effect at the next cut that all threads can reach. So it is given
                 // within the last slice of the phase.
                 let time = cut - self.slice.0 + self.slice.0 / 4;
                 if !self.hear_until(time, ears, &mut ran.heap, kernel) {
@@ -131,7 +131,7 @@ impl LiveTrial<'_> {
         Ok(ran)
     }
 
-    /// Takes slices until the clock shows `until`. False when the run has ended.
+    /// Takes slices until the clock shows `until` (ns). False if the run has ended.
     fn hear_until(
         &self,
         until: u64,

@@ -1,4 +1,4 @@
-//! The study of jobs: they do I/O in phases of time, in which their settings change while they run.
+//! The study of jobs, which do I/O in phases of time; a phase may change their settings.
 
 mod cpus;
 mod ground;
@@ -33,27 +33,27 @@ pub type AxisValues = BTreeMap<String, String>;
 pub struct JobsPlan<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// What the jobs run on.
+    /// The resources of the jobs.
     pub ground: &'a Ground<'a>,
     /// The factor of all times.
     pub scale: f64,
 }
 
-/// Slices of a phase at least, however short it is.
+/// Fewest slices of a phase, however short it is.
 const LEAST_SLICES: f64 = 10.0;
-/// Slices of a window at least: one that is lost to a late thread leaves some.
+/// Fewest slices of a window, so that some remain if a late thread loses one.
 const LEAST_IN_WINDOW: f64 = 4.0;
-/// The shortest slice: an order needs 2 ms to reach all threads.
+/// The shortest slice, since an order needs 2 ms to reach all threads.
 pub(crate) const LEAST_SLICE: Nanos = Nanos::from_millis(10);
 
 impl JobsPlan<'_> {
-    /// The lengths of the phases.
+    /// The lengths of the phases in this run.
     pub(crate) fn phases(&self) -> Vec<Nanos> {
         self.experiment.phases_at(self.scale)
     }
 
-    /// As the file says, or ten in the shortest phase and four in the shortest window; 10 ms at
-    /// least.
+    /// Length of a slice: as in the file, but at most a tenth of the shortest phase and a quarter
+    /// of the shortest window; at least 10 ms.
     pub(crate) fn slice(&self) -> Nanos {
         let phases = self.phases().into_iter();
         let of_phases = phases.map(|phase| phase.as_secs_f64() / LEAST_SLICES);
@@ -65,7 +65,7 @@ impl JobsPlan<'_> {
         self.experiment.interval.min(longest).max(LEAST_SLICE)
     }
 
-    /// The CPUs that a point wants, phase by phase; empty where its settings make no sense.
+    /// The CPUs that a point needs in each phase; empty if its settings are invalid.
     pub fn cpus(&self, at: &AxisValues) -> Vec<CpuUse> {
         cpu_use(self.experiment, at, self.ground.cpus.len() as u32)
     }
@@ -90,7 +90,7 @@ impl JobsPlan<'_> {
         jobs.enumerate().map(course).collect()
     }
 
-    /// A CPU for the thread that listens: one without a thread, else not the first job's.
+    /// A CPU for the thread that collects slices: a free one, else not one of the first job.
     fn listener(&self, courses: &[Course]) -> Option<CpuId> {
         let taken = |course: &Course| -> Vec<CpuId> {
             let placed = course.phases.iter().flatten();
@@ -111,7 +111,7 @@ impl JobsPlan<'_> {
         let made = made.map_err(CellError::Cell)?;
         let courses = self.courses(at, &made).map_err(CellError::Cell)?;
         let strands = strands(&courses);
-        // Times of the kernel's capture are those of CLOCK_MONOTONIC.
+        // The kernel's capture uses CLOCK_MONOTONIC.
         let mut site = self.ground.site.clone();
         if self.experiment.capture {
             site.time = Clock::monotonic().into();
@@ -168,7 +168,7 @@ impl JobsPlan<'_> {
     }
 }
 
-/// As [`JobsPlan::cpus`], where there are `present`.
+/// Like [`JobsPlan::cpus`], on a machine with `present` CPUs.
 pub(crate) fn cpu_use(experiment: &Experiment, at: &AxisValues, present: u32) -> Vec<CpuUse> {
     let wishes = wishes(experiment, at).unwrap_or_default();
     let uses = wishes.iter().map(|wishes| needed(wishes, present));

@@ -1,4 +1,4 @@
-//! The series of the jobs, from the slices of their threads.
+//! The series of the jobs, computed from the slices of their threads.
 
 use super::lanes::{Course, Strand};
 use q2c_engine::{LiveSlice, SleepCounts};
@@ -19,13 +19,13 @@ pub(crate) struct Heap {
     slice: Nanos,
     slices: Vec<SeriesSlice>,
     next: Vec<u64>,
-    /// The number of slices of the run. Threads go on behind it until the slowest has reached it.
+    /// Number of slices of the run. Threads continue after it until the slowest has reached it.
     end: u64,
 }
 
 struct SeriesSlice {
     lane: usize,
-    /// The first and the last slice of time that it stands for.
+    /// Numbers of the first and the last time slice that it covers, both inclusive.
     numbers: (u64, u64),
     order: u64,
     span: (u64, u64),
@@ -51,7 +51,7 @@ impl Heap {
         }
     }
 
-    /// Takes a slice in. One that ends late stands for all slices of time that it covers.
+    /// Adds a slice of a thread. A slice that ends late covers several time slices.
     pub(crate) fn take(&mut self, slice: &LiveSlice) {
         let first = self.next[slice.lane].min(slice.number);
         self.next[slice.lane] = slice.number + 1;
@@ -76,18 +76,18 @@ impl Heap {
         });
     }
 
-    /// Number of threads that have not handed over their slices before number `end`.
+    /// Number of threads that have not yet reported the slices before number `end`.
     pub(crate) fn late(&self, end: u64) -> usize {
         self.next.iter().filter(|&&next| next < end).count()
     }
 }
 
-/// What was seen of a trial.
+/// The data of a trial.
 pub(crate) struct Run<'a> {
     pub heap: &'a Heap,
     pub courses: &'a [Course],
     pub strands: &'a [Strand],
-    /// The order in force in each phase.
+    /// The number of the order of each phase.
     pub orders: &'a [u64],
     pub boundaries: &'a [Boundary],
     pub site: &'a Site,
@@ -99,7 +99,7 @@ impl Run<'_> {
         phases.map(|phase| self.phase(phase)).collect()
     }
 
-    /// The slices in which an order was in force.
+    /// The slices of threads that carry the order of this phase.
     fn parts(&self, phase: usize) -> impl Iterator<Item = &SeriesSlice> {
         let (slices, order) = (self.heap.slices.iter(), self.orders.get(phase));
         slices.filter(move |part| Some(&part.order) == order)
@@ -109,7 +109,7 @@ impl Run<'_> {
         self.strands[lane].job == job && self.strands[lane].works[phase]
     }
 
-    /// Begin and end of each thread of a job in a phase, on the run's clock, and its I/Os.
+    /// For each thread of a job in a phase: lane, start and end on the run's clock (ns), I/Os.
     pub(crate) fn spans(&self, job: usize, phase: usize) -> Vec<(usize, (u64, u64), u64)> {
         let lanes = (0..self.strands.len()).filter(|&lane| self.does(lane, job, phase));
         let span = |lane: usize| {
@@ -122,8 +122,8 @@ impl Run<'_> {
         lanes.filter_map(span).collect()
     }
 
-    /// A phase begins where the first thread took its order, and ends where the first took the
-    /// next: slices of late threads reach into the next phase, which makes this one no longer.
+    /// Numbers of a phase's first and last slice. It starts with the first thread that took its
+    /// order, and ends before the first that took the next. Late slices do not extend it.
     fn cut(&self, phase: usize) -> (u64, u64) {
         let begin = |phase| self.parts(phase).map(|part| part.numbers.0).min();
         let first = begin(phase).unwrap_or(0);
@@ -182,7 +182,7 @@ impl Run<'_> {
         }
     }
 
-    /// One in which no thread handed over anything is left out: nothing is known of it.
+    /// The intervals of a phase. One for which no thread reported anything is left out.
     fn ticks(&self, parts: &[&SeriesSlice], first: u64, last: u64) -> Vec<Tick> {
         let slice_s = self.heap.slice.as_secs_f64();
         let numbered = |number: u64| {
@@ -195,7 +195,7 @@ impl Run<'_> {
     }
 }
 
-/// A slice that stands for several intervals gives each of them its rate.
+/// A slice that covers several intervals gives each of them its mean rate.
 fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
     let mut sleeps = SleepCounts::default();
     let mut latencies = Vec::new();
@@ -205,7 +205,7 @@ fn tick(parts: &[&SeriesSlice], end_s: f64, seconds: f64) -> Tick {
         iops += part.ios / part.wall_ns * 1e9;
         cpu_pct.push(part.cpu_ns / part.wall_ns * 100.0);
         sleeps.merge(&part.sleeps);
-        // Where not every I/O was sampled, the sampled ones stand for all.
+        // If only some I/Os were sampled, they represent all.
         let sampled = part.latencies.len().max(1) as f64;
         handled += part.sleeps.handled as f64 / sampled * part.ios / part.wall_ns * 1e9 * seconds;
         latencies.extend(part.latencies.iter().map(|&ns| f64::from(ns)));

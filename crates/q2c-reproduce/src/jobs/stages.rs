@@ -12,7 +12,7 @@ use q2c_workbench::workload::Site;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The figures of stages and queues, of a whole phase.
+/// The figures of stages and queues, each over a whole phase.
 pub(crate) const STAGE_FIGURES: [&str; 8] = [
     "q2g",           // mean time from queued to a request, ns
     "g2i",           // mean time from the request to its insertion, ns
@@ -69,7 +69,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Why the block layer cannot be captured here; `None` where it can. This captures for a moment.
+/// Why the block layer cannot be captured here; `None` if it can. Captures for a moment.
 pub fn no_capture(site: &Site) -> Option<String> {
     let begun = StageCapture::begin(site, None, Duration::ZERO);
     let ended = begun.and_then(|capture| capture.end(site));
@@ -112,7 +112,7 @@ fn figures(seen: &StageRun) -> BTreeMap<String, f64> {
     ])
 }
 
-/// How far the fullest and the emptiest queue are apart; `None` with fewer than two queues.
+/// The fullest queue's requests less the emptiest's, over the mean; `None` below two queues.
 fn spread(of: &QueueUse) -> Option<f64> {
     let counts = || of.queues.iter().map(|queue| queue.requests as f64);
     let queues = of.queues.len();

@@ -14,8 +14,8 @@ pub(crate) const FIGURES: [&str; 3] = [
     "sum_u2c",    // sum of U2C over all requests, ns
 ];
 
-/// The points of an experiment's traces, devices (by their order) and modes in a result. Without a
-/// result every point says which command makes one.
+/// The points for an experiment's traces, devices (by index) and modes, taken from a result.
+/// Without a result every point names the command that makes one.
 pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Point> {
     let point = |at: AxisValues| {
         let none = || {
@@ -37,7 +37,7 @@ pub fn points(experiment: &Experiment, result: Option<&CompareResult>) -> Vec<Po
     experiment.points().into_iter().map(point).collect()
 }
 
-/// Trials of each replay that a result was asked for.
+/// Requested trials of each replay in a result.
 pub fn trials_asked(result: &CompareResult) -> u32 {
     let asked = result.comparisons.iter().map(|one| one.job.trials);
     asked.max().unwrap_or(0)
@@ -71,7 +71,7 @@ fn figures(trial: &ReplayTrial) -> BTreeMap<String, f64> {
     ])
 }
 
-/// Trials keep their numbers. Those in which the replayer was late by its own fault say nothing.
+/// The point of a replay. Trials keep their numbers, and invalid ones are left out by name.
 fn seen(at: AxisValues, trials: &[ReplayTrial], failures: &[String]) -> Point {
     let mut point = Point {
         at,
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use q2c_result::replay::Invalid;
 
-    /// Of five trials the second and the fourth are invalid: the others keep their numbers.
+    /// The second and the fourth of five trials are invalid; the others keep their numbers.
     #[test]
     fn invalid_trials_are_named_and_the_others_keep_their_numbers() {
         let bound = vec![Invalid::ReplayerBound];

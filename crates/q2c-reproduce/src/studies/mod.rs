@@ -1,4 +1,4 @@
-//! Studies other than that of jobs.
+//! The studies other than the study of jobs.
 
 pub mod compare;
 pub mod place;

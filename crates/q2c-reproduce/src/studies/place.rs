@@ -1,4 +1,4 @@
-//! The study of placements: the simulator's answer, trial by trial, each with starts of its own.
+//! The study of placements: the simulator's result in each trial, whose starting states are random.
 
 use crate::jobs::AxisValues;
 use q2c_place::latency::PollTimes;
@@ -9,7 +9,7 @@ use q2c_result::reproduce::{PointTrial, StatedError};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use std::collections::BTreeMap;
 
-/// The figures of placements. Gains are of the run time of computing tasks: `1 - T / T'`.
+/// The figures of placements. A gain compares run times of computing tasks: `1 - T / T'`.
 pub(crate) const FIGURES: [&str; 7] = [
     "scatter_over_bunch", // gain of polling tasks on different cores over the same cores, 0..1
     "colocate_over_spread", // gain of polling tasks on one logical CPU of a core over both, 0..1
@@ -20,9 +20,9 @@ pub(crate) const FIGURES: [&str; 7] = [
     "polling_change", // change of the polling tasks' I/Os under the proposed rules, as a share
 ];
 
-/// Time of a trial, seconds.
+/// Wall time of a trial, seconds.
 pub(crate) const TRIAL_S: f64 = 0.02;
-/// Starts of each policy in a trial.
+/// Starting states of each policy in a trial.
 const STARTS: u32 = 20;
 
 /// The study as a plan for the runner. It has one cell.
@@ -31,7 +31,7 @@ pub struct PlacePlan<'a> {
     pub setup: &'a SetupOf,
 }
 
-/// The error that the simulator states of itself.
+/// The error that the simulator states for itself.
 pub(crate) fn stated() -> StatedError {
     StatedError {
         model: "the simulator of placements".to_owned(),

@@ -11,18 +11,18 @@ use q2c_study::{
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// The figures of rules.
+/// The figures of groups of rules.
 pub(crate) const FIGURES: [&str; 2] = [
     "loss",     // mean loss of the rule's configuration that is best on average, 0..1
     "left_out", // mean loss on each source of what is best on average on the others, 0..1
 ];
 
-/// Simulated time before anything counts, as in `q2c poll study`.
+/// Simulated warm-up time, as in `q2c poll study`.
 const WARM_UP: Nanos = Nanos::from_millis(400);
-/// The memory for all patterns, which is many times what the library takes.
+/// Memory for all patterns, many times what the library needs.
 const MEMORY: Bytes = Bytes(1 << 30);
 
-/// The error that the simulator states of itself.
+/// The error that the simulator states for itself.
 pub(crate) fn stated() -> StatedError {
     StatedError {
         model: "the simulator of sleep rules".to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn stated() -> StatedError {
     }
 }
 
-/// The library of patterns, through files in `folder`.
+/// Reads the library of patterns; `folder` takes its temporary files.
 pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     let options = SourceOptions::as_stated(Holding {
         memory: MEMORY,
@@ -43,16 +43,16 @@ pub fn library(folder: &Path, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault>
     read_library(folder, &options, stop)
 }
 
-/// How rules are set against each other.
+/// How groups of rules are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
-    /// Trials: the first is of all sources of the patterns, each other one of a set of them.
+    /// Number of trials. The first uses all sources of the patterns, each other one a random set.
     pub trials: u32,
-    /// Seed of the sets.
+    /// Seed of the random sets.
     pub seed: u64,
 }
 
-/// `told` is called with the number of simulations that are done.
+/// Runs the study. Calls `told` with the number of finished simulations.
 pub fn points(
     rules: &RulesAsked,
     traces: &[SimTrace],
@@ -95,7 +95,7 @@ pub fn points(
     Ok(points)
 }
 
-/// The points without trials, of a run that was stopped.
+/// The points without trials, for a run that was stopped.
 pub fn not_run(experiment: &Experiment) -> Vec<Point> {
     let point = |at: AxisValues| Point {
         at,

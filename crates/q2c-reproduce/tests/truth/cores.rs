@@ -1,4 +1,4 @@
-//! Scaling over cores, on devices whose number of servers says where it ends.
+//! Scaling over cores, on devices whose number of servers determines where it ends.
 
 use crate::harness::{assert_verdicts, changed, changed_text, only, run, verdicts, without_needs};
 use q2c_reproduce::Experiment;
@@ -9,7 +9,7 @@ use q2c_result::reproduce::ReproduceVerdict::{DoesNotHold, Holds};
 const CPUS: u32 = 192;
 /// Phases of 10 s last 1 s.
 const SCALE: f64 = 0.1;
-/// As many servers as jobs.
+/// A device with as many servers as jobs.
 const SCALES: &str = "sim:5ms,servers=192";
 
 fn on_many(experiment: &Experiment) -> ReproduceResult {
@@ -20,7 +20,7 @@ fn small(name: &str, changes: &[(&str, &str)]) -> Experiment {
     without_needs(&changed(name, changes))
 }
 
-/// Gives an experiment a device, which is one for each value of an axis.
+/// Gives an experiment a device; `make` may contain `{axis}`, and so differ at each value.
 fn with_device(make: &str) -> String {
     format!("[[device]]\nname = \"disk\"\nmake = \"{make}\"\n\n[[phase]]")
 }
@@ -54,15 +54,15 @@ fn interfaces() {
         let experiment = changed_text("interfaces-by-jobs", text, &changes);
         on_many(&without_needs(&experiment))
     };
-    // 2 servers of 2.5 ms do 800 requests in a second; 45 of 15 ms do 3000, and 533 with 8 jobs.
+    // 2 servers of 2.5 ms do 800 requests per second; 45 of 15 ms do 3000, and with 8 jobs 533.
     let published = with("2500us,servers=2 15ms,servers=45 2ms,servers=1 4ms,servers=1");
     assert_verdicts(&published, Holds, &says);
     let turned = with("15ms,servers=45 10ms,servers=8 10ms,servers=45 10ms,servers=30");
     assert_verdicts(&turned, DoesNotHold, &says);
 }
 
-/// Polling and interrupts have the same IOPS here. 30 servers that take 1 ms for each core do 1000
-/// requests in a second on up to 30 cores, and 250 on 120.
+/// Polling and interrupts have the same IOPS here. 30 servers with 1 ms per core do 1000 requests
+/// per second on up to 30 cores, and 250 on 120.
 #[test]
 fn interrupts_and_polling() {
     let with = |make: &str| {
@@ -79,7 +79,7 @@ fn interrupts_and_polling() {
     verdicts(&with(SCALES), &[(fall, DoesNotHold), (hold, Holds)]);
 }
 
-/// Of 10 ms the one rule sleeps 6 and polls 4, the other sleeps 8 and polls 2: 20 points of CPU.
+/// Of 10 ms one rule sleeps 6 and polls 4, the other sleeps 8 and polls 2: 20 points less CPU.
 #[test]
 fn tuned_rule() {
     let says = "20 points below default hybrid polling on one core";
@@ -102,7 +102,7 @@ fn tuned_rule() {
     verdicts(&rules("8ms", "6ms"), &[(says, DoesNotHold)]);
 }
 
-/// An experiment whose RAM disk has become a simulated device.
+/// An experiment whose RAM disk is replaced by a simulated device.
 fn on_ram(name: &str, make: &str) -> ReproduceResult {
     on_many(&small(name, &[("ramdisk_mq:size=1g", make)]))
 }
@@ -116,8 +116,7 @@ fn kernel_versions() {
     verdicts(&on(SCALES), &[(until, DoesNotHold), (from, Holds)]);
 }
 
-/// 15 servers that take 1 ms for each core do 1000 requests in a second on up to 15 cores, and 125
-/// on 120.
+/// 15 servers with 1 ms per core do 1000 requests per second on up to 15 cores, and 125 on 120.
 #[test]
 fn throughput_that_falls_beyond_15_cores() {
     for name in ["blkmq-core-scaling", "blkmq-macro-scaling"] {
@@ -127,14 +126,14 @@ fn throughput_that_falls_beyond_15_cores() {
     }
 }
 
-/// A simulated device has an engine of its own, and jobs of depth 1 are enough to fill its servers.
+/// A simulated device is its own engine, and jobs of depth 1 suffice to fill its servers.
 const ONE_IN_FLIGHT: (&str, &str) = (
     "engine = \"libaio\"\nmethod = \"interrupt\"\nbs = \"4k\"\ndepth = 128\n",
     "method = \"interrupt\"\nbs = \"4k\"\n",
 );
 
-/// The servers of a simulated device are queues. Requests take longer at 120 cores: with 20 queues
-/// throughput falls there, 400 to 308 in a second; with 120 it still rises, 1500 to 1846.
+/// Servers of a simulated device act as queues. Requests take longer at 120 cores. With 20 queues
+/// throughput then falls from 400 to 308 per second; with 120 it rises from 1500 to 1846.
 #[test]
 fn hardware_queues() {
     let with = |make: &str| {
@@ -146,7 +145,7 @@ fn hardware_queues() {
     };
     let says = ["with about 20 hardware queues", "more hardware queues move"];
     assert_verdicts(&with("sim:{cores.time},servers={queues}"), Holds, &says);
-    // All queues alike: the end does not move with their number.
+    // All queues are alike: the end of scaling does not depend on their number.
     assert_verdicts(&with("sim:50ms,servers=192"), DoesNotHold, &says);
 }
 
@@ -162,7 +161,7 @@ fn requests_of_queues() {
         &servers_by_requests,
         &[(helps, Holds), ("does not help", DoesNotHold)],
     );
-    // Each request takes longer the more of them there are: 1.6 to 25.6 ms.
+    // The more requests there are, the longer each takes: 1.6 to 25.6 ms.
     let slower = with("sim:{requests}00us,servers={queues}");
     verdicts(&slower, &[(helps, DoesNotHold)]);
 }
@@ -181,8 +180,8 @@ fn ram_disks() {
     assert_verdicts(&turned, DoesNotHold, &says);
 }
 
-/// Each file system has its own number of servers, and requests take longer at 120 cores: with 20
-/// servers throughput falls there, from 1000 to 333 in a second; with 192 it rises to 2000.
+/// Each file system has its own number of servers, and requests take longer at 120 cores. With 20
+/// servers throughput then falls from 1000 to 333 per second; with 192 it rises to 2000.
 #[test]
 fn file_systems() {
     let with = |ext4: u32, f2fs: u32, btrfs: u32| {

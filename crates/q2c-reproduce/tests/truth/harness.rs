@@ -1,4 +1,4 @@
-//! Runs changed experiments on simulated devices, and looks at their verdicts.
+//! Runs changed experiments on simulated devices, and checks their verdicts.
 
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 /// Trials of each point.
 const TRIALS: u32 = 3;
 
-/// The file of a built-in experiment with parts of its text changed. Each change must be one.
+/// A built-in experiment with changed text. Each old text must occur in it.
 pub(crate) fn changed(name: &str, changes: &[(&str, &str)]) -> Experiment {
     changed_text(name, built_in_experiment(name).unwrap().text, changes)
 }
@@ -36,7 +36,7 @@ pub(crate) fn changed_text(name: &str, mut text: String, changes: &[(&str, &str)
     Experiment::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The text with only those claims that say one of these, and axes without others' values.
+/// The experiment's text with only those claims that contain one of the texts `says`.
 pub(crate) fn only(name: &str, says: &[&str]) -> String {
     let text = built_in_experiment(name).unwrap().text;
     let mut parts = text.split("\n[[");
@@ -50,7 +50,8 @@ pub(crate) fn only(name: &str, says: &[&str]) -> String {
         .fold(head, |text, part| format!("{text}\n[[{part}"))
 }
 
-/// The text without its needs: `[needs]` to the next empty line, and `needs = ...` of claims.
+/// The experiment without `[needs]` up to an empty line, and without its claims' `needs` and
+/// `fitted`.
 pub(crate) fn without_needs(experiment: &Experiment) -> Experiment {
     let mut inside = false;
     let kept = experiment.text.lines().filter(|line| {
@@ -128,7 +129,7 @@ pub(crate) fn claim<'a>(result: &'a ReproduceResult, says: &str) -> &'a JudgedCl
 
 pub(crate) type ExpectedVerdict<'a> = (&'a str, ReproduceVerdict);
 
-/// A run that has these trials of each point, and took no time.
+/// Facts of a run with this number of trials of each point, which took no time.
 pub(crate) fn about(present: &Present, scale: f64, trials: u32) -> About<'_> {
     About {
         present,

@@ -1,10 +1,10 @@
-//! Interference and the methods of one job, on devices whose queue is known.
+//! Interference and the methods of one job, on devices with a known queue.
 
 use crate::harness::{assert_verdicts, changed, changed_text, claim, only, run, verdicts};
 use q2c_result::reproduce::Reason;
 use q2c_result::reproduce::ReproduceVerdict::{CannotJudge, DoesNotHold, Holds};
 
-/// A device without a queue: background I/O slows nobody.
+/// A device without a queue: background I/O delays no other request.
 const WIDE: &str = "sim:10ms,servers=1000";
 /// A device that serves one request at a time, each in 10 ms.
 const NARROW: &str = "sim:10ms,servers=1";
@@ -14,7 +14,7 @@ const RISES: &str = "rises for a short time";
 const ON_ONE_CORE: &str = "on one core: the miss rate is above 10 %";
 const FIRST: &str = "first above 80 %";
 
-/// Whatever the background does on a device without a queue, half of 10 ms is never late.
+/// On a device without a queue, half of 10 ms is never too long, whatever the background does.
 #[test]
 fn misses_follow_the_sleep() {
     let experiment = changed("miss-rate-interference", &[]);
@@ -22,8 +22,8 @@ fn misses_follow_the_sleep() {
     assert_verdicts(&wide, Holds, &[NEAR_0]);
     let says = [RISES, ON_ONE_CORE, FIRST, "about a tenth"];
     assert_verdicts(&wide, DoesNotHold, &says);
-    // The published load with a fixed sleep of 15 ms in the place of the rule: everything is missed
-    // where requests take 10 ms.
+    // The published load with a fixed sleep of 15 ms in place of the rule. Every request misses,
+    // since it takes 10 ms.
     let rule = ("mean:ratio=50%,period=100ms", "fixed:15ms");
     let late = changed("miss-rate-interference", &[rule]);
     let late = run(&late, WIDE, 5, 1.0);
@@ -31,7 +31,7 @@ fn misses_follow_the_sleep() {
     assert_verdicts(&late, Holds, &[ON_ONE_CORE, FIRST]);
 }
 
-/// The series is there, and claims about more jobs than CPUs are not scored.
+/// The series is shown, and claims about more jobs than CPUs are not judged.
 #[test]
 fn too_few_cpus_are_told_and_the_series_is_shown() {
     let experiment = changed("miss-rate-interference", &[]);
@@ -41,7 +41,7 @@ fn too_few_cpus_are_told_and_the_series_is_shown() {
     assert_verdicts(&result, CannotJudge, &[FIRST]);
     let need = &claim(&result, FIRST).needs[0];
     assert_eq!((need.needed.as_str(), need.present.as_str()), ("5", "2"));
-    // 20 s in intervals of a tenth of a second, counted from the phase's begin.
+    // 20 s in intervals of 0.1 s, counted from the phase's start.
     for phase in &result.points[0].trials[0].phases {
         let ends = |job: &q2c_result::reproduce::JobSeries| -> Vec<f64> {
             job.ticks.iter().map(|tick| tick.end_s).collect()
@@ -52,8 +52,8 @@ fn too_few_cpus_are_told_and_the_series_is_shown() {
     }
 }
 
-/// The rule of 100 ms in phases of 1 s: the first second of the file has become 50 ms, half a
-/// period, so nothing is said of it. Of the last 0.75 s, more than seven periods, a verdict is.
+/// The rule has a period of 100 ms, and phases last 1 s. The file's first second becomes 50 ms,
+/// half a period, so it gets no verdict. The last 0.75 s have more than seven periods, and get one.
 #[test]
 fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
     let experiment = changed("miss-rate-interference", &[]);
@@ -70,9 +70,9 @@ fn a_window_that_is_too_short_for_the_rule_is_not_judged() {
     assert!(first.expects[0].measured.is_some());
 }
 
-/// Four jobs that end leave a mean of 50 ms behind on a device that takes 10 ms for one request at
-/// a time: the foreground then sleeps 25 ms, sees 25 ms, sleeps 12.5 ms, and so on until it sleeps
-/// less than the 10 ms. It misses at first and not later.
+/// Four jobs that end leave a mean of 50 ms behind, on a device that takes 10 ms for one request at
+/// a time. The foreground then sleeps 25 ms, sees 25 ms, sleeps 12.5 ms, and so on, until it sleeps
+/// less than 10 ms. So it misses only at first.
 #[test]
 fn a_mean_from_before_makes_misses_rise_for_a_short_time() {
     let before = "[[phase]]\nname = \"before\"\nlength = \"20s\"\n\
@@ -83,7 +83,7 @@ fn a_mean_from_before_makes_misses_rise_for_a_short_time() {
     assert_verdicts(&narrow, Holds, &[NEAR_0, RISES]);
 }
 
-/// With one server and four background jobs the foreground gets a fifth of its IOPS.
+/// With one server and four background jobs, the foreground gets a fifth of its IOPS.
 #[test]
 fn a_queue_that_is_shared_takes_its_share() {
     let says = "about a tenth";
@@ -109,7 +109,7 @@ fn the_sleep_follows_the_ratio() {
     verdicts(&run(&turned, WIDE, 5, 1.0), &[(falls, DoesNotHold)]);
 }
 
-/// A rule that sleeps 4 of 10 ms polls for 6. A longer sleep takes IOPS away, and CPU.
+/// A rule that sleeps 4 of 10 ms polls for 6. A longer sleep reduces both IOPS and CPU.
 #[test]
 fn hybrid_polling_saves_cpu_where_it_sleeps() {
     let with = |rule: &str| {

@@ -1,4 +1,4 @@
-//! Claims on figures written down here: as published, and with one changed. Nothing is run.
+//! Claims on figures written here: as published, and with one figure changed. Nothing runs.
 
 use crate::harness::{about, assert_verdicts, verdicts};
 use q2c_model::Rates;
@@ -20,7 +20,7 @@ struct Gives {
     cpu: f64,
 }
 
-/// A phase of a job, by what it gives from each instant on, seconds.
+/// A phase of a job; `gives` returns its figures at a time in seconds.
 fn phase(job: &str, seconds: f64, gives: impl Fn(f64) -> Gives) -> PhaseTrial {
     let tick = |n: u32| {
         let gives = gives(f64::from(n) * TICK_S);
@@ -51,7 +51,7 @@ fn phase(job: &str, seconds: f64, gives: impl Fn(f64) -> Gives) -> PhaseTrial {
     }
 }
 
-/// A point with three trials that are alike.
+/// A point with three identical trials.
 fn point(at: &[(&str, &str)], phases: &[PhaseTrial]) -> Point {
     let trial = |trial| PointTrial {
         trial,
@@ -66,7 +66,7 @@ fn point(at: &[(&str, &str)], phases: &[PhaseTrial]) -> Point {
     }
 }
 
-/// The verdicts of an experiment on a machine with all that it needs, but with `cpus` CPUs.
+/// The verdicts of an experiment on a machine with `cpus` CPUs that has everything else.
 fn judge(name: &str, points: Vec<Point>, cpus: u32) -> ReproduceResult {
     let present = Present {
         cpus,
@@ -88,13 +88,13 @@ fn missed(miss_rate: f64, iops: f64) -> Gives {
     }
 }
 
-/// A value until some second, and another from then on.
+/// A value before `second`, and another value from then on.
 fn until(second: f64, early: f64, late: f64) -> impl Fn(f64) -> f64 {
     move |at| if at < second { early } else { late }
 }
 
-/// As published: without a background 30 % are missed for half a second and none later; the first
-/// second beside four jobs has 85 %.
+/// The published figures: without a background 30 % miss for half a second and none later. In the
+/// first second beside four jobs, 85 % miss.
 #[test]
 fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
     let near = "no background: the miss rate is near 0";
@@ -114,21 +114,21 @@ fn the_start_of_a_phase_is_judged_as_the_statement_has_it() {
             }
         };
     check(&rise(), &heavy(), [Holds, Holds, Holds]);
-    // It begins without misses, and 1 % are missed later: near 0, but no rise.
+    // It starts without misses, and 1 % miss later: near 0, but no rise.
     let late = until(1.95, 0.0, 0.01);
     check(&late, &heavy(), [Holds, DoesNotHold, Holds]);
-    // One interval of 90 % is not the first second, whose mean is 36 %.
+    // A single interval of 90 % is not the first second, whose mean is 36 %.
     let short = until(0.05, 0.9, 0.3);
     check(&rise(), &short, [Holds, Holds, DoesNotHold]);
-    // Misses that rise for a moment and stay at 20 % are not near 0.
+    // Misses that rise for a moment and then stay at 20 % are not near 0.
     let stay = until(0.45, 0.3, 0.2);
     check(&stay, &heavy(), [DoesNotHold, Holds, Holds]);
 }
 
-/// A ratio's phase with its effective sleep in ns, miss rate and highest IOPS.
+/// A ratio's phase with its effective sleep in ns, miss rate (0..1) and highest IOPS.
 type RatioPhase = (&'static str, f64, f64, f64);
 
-/// The ratios, and what the foreground gives at each: sleep and misses fall, peaks rise.
+/// The ratios with the foreground's figures: sleep and misses fall, peaks rise.
 const RATIOS: [RatioPhase; 7] = [
     ("r50", 50e3, 0.60, 1010.0),
     ("r40", 40e3, 0.50, 1020.0),
@@ -165,7 +165,7 @@ fn every_step_from_ratio_to_ratio_is_judged() {
         }
     };
     check(&RATIOS, [Holds, Holds, Holds]);
-    // Two neighbours in the middle change places, in one of the figures each time.
+    // Two neighbours swap their values, in one of the figures each time.
     for step in 0..6 {
         let turned = |swap: fn(&mut RatioPhase, &mut RatioPhase)| {
             let mut ratios = RATIOS;
@@ -206,9 +206,9 @@ fn queues_are_even_at_every_number_of_jobs() {
 const CORES: [&str; 9] = ["1", "2", "4", "8", "16", "24", "48", "96", "191"];
 const METHODS: [&str; 4] = ["interrupt", "poll", "default", "tuned"];
 
-/// Figures of a method at a number of cores: IOPS, CPU and KIOPS per core. As published: all
-/// polling methods have the same IOPS and interrupts fewer; the tuned rule saves 20, 11 or 3 points
-/// of CPU; interrupts have the best KIOPS per core up to 24 cores, and the tuned rule from there.
+/// Figures of a method at a number of cores: IOPS, CPU and KIOPS per core. As published, all
+/// polling methods have the same IOPS, and interrupts fewer. The tuned rule saves 20, 11 or 3
+/// points of CPU. Interrupts have the best KIOPS per core up to 24 cores, then the tuned rule.
 fn tuned_as_published(cores: &str, method: &str) -> (f64, f64, f64) {
     let n: f64 = cores.parse().unwrap();
     let saved = match n {
@@ -257,7 +257,7 @@ const TUNED: [&str; 12] = [
     "interrupts have the best KIOPS per core up to 24 cores",
 ];
 
-/// The figures are as published but at one point; the claims that then do not hold are these.
+/// The figures are as published except at one point; `wrong` lists the claims that then fail.
 #[test]
 fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     type Figures = (f64, f64, f64);
@@ -290,7 +290,7 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     ] = TUNED;
     let poll = tuned_as_published("1", "poll");
     check(("1", "poll"), poll, &[]);
-    // Polling is the slowest on one core, and so not what the tuned rule has.
+    // Polling is the slowest on one core, so the tuned rule does not match it.
     let wrong = [same_1, same_all, lowest_1, lowest_all];
     check(("1", "poll"), (70e3, 1.0, 100.0), &wrong);
     // The default has 10 % fewer IOPS at 16 cores only.
@@ -299,7 +299,7 @@ fn a_tuned_rule_is_compared_with_every_method_at_every_number_of_cores() {
     check(("2", "tuned"), (100e3, 0.6, 200.0), &[to_4]);
     check(("16", "tuned"), (100e3, 0.6, 200.0), &[to_24]);
     check(("96", "tuned"), (100e3, 0.6, 200.0), &[from_48]);
-    // Its KIOPS per core are below polling's on one core, or below the default's at 191.
+    // Its KIOPS per core are below those of polling on one core, or below the default's at 191.
     check(("1", "poll"), (100e3, 1.0, 210.0), &[best_1, best_all]);
     check(("191", "default"), (100e3, 0.6, 210.0), &[best_all]);
     // The default beats interrupts at 24 cores, and the tuned rule does, too.

@@ -1,9 +1,9 @@
-//! Every experiment in small, on simulated devices of known truth: claims hold where it is as
-//! published, and do not where it was turned round.
+//! Every experiment in small, on simulated devices with a known truth. Claims hold if the truth is
+//! as published, and do not hold if it is reversed.
 //!
-//! A test changes in the experiment's file only what a simulated machine cannot have: device,
-//! needs, and some values of axes. Claims whose figures no simulated device has are judged on
-//! figures that are written down (`literal`).
+//! A test changes only those parts of a file that a simulated machine cannot have: device, needs,
+//! and some values of axes. Claims whose figures no simulated device has are judged on written
+//! figures (`literal`).
 
 #[cfg(test)]
 mod cores;

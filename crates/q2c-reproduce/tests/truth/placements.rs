@@ -1,4 +1,4 @@
-//! The placements: the simulator is the truth, and machines without its effects turn it round.
+//! The placements: the simulator is the truth, and machines without its effects reverse the claims.
 
 use crate::harness::{assert_verdicts, changed, run, verdicts, without_needs};
 use ReproduceVerdict::{CannotJudge, DoesNotHold, Holds};
@@ -17,7 +17,7 @@ fn between_cores() {
     let result = simulated(&literal);
     assert_verdicts(&result, CannotJudge, &["scatter beats bunch"]);
     assert_verdicts(&result, Holds, &["free balancer is behind"]);
-    // Without the fit that forbids it, the figure itself is judged: two on two cores gain 17 %.
+    // Without `fitted`, which forbids a verdict, the figure is judged: two on two cores gain 17 %.
     let judged = without_needs(&literal);
     let says = ["scatter beats bunch", "differ by at most 2.4 %"];
     assert_verdicts(&simulated(&judged), Holds, &says);
@@ -42,7 +42,7 @@ fn balancer() {
     let literal = changed("placement-balancer", &[]);
     let result = simulated(&literal);
     assert_verdicts(&result, Holds, &["near the best placement"]);
-    // The model was fitted to these.
+    // The model was fitted to these two claims.
     let fitted = ["differ by at most", "beat the worst placement"];
     assert_verdicts(&result, CannotJudge, &fitted);
     let none = changed("placement-balancer", &[("polling = 8", "polling = 0")]);

@@ -1,9 +1,9 @@
-//! The study of sleep rules, on patterns whose best rule is known by arithmetic.
+//! The study of sleep rules, on patterns whose best rule follows from arithmetic.
 //!
-//! On a device that always takes L, a rule that sleeps the share r of it wakes 2 us late and polls
-//! for L - r L - 2 us. As long as that is above 0 all rules have the same IOPS, and the one that
-//! sleeps longest has the least CPU. Where it is below 0 the rule oversleeps, hears its own
-//! oversleep, and sleeps still longer.
+//! The device always takes time L. A rule that sleeps the share r of it wakes 2 us late and polls
+//! for L - r L - 2 us. As long as that is above 0, all rules have the same IOPS, and the longest
+//! sleep uses the least CPU. Below 0 the rule oversleeps, measures its own oversleep, and sleeps
+//! even longer.
 
 use crate::harness::{about, assert_verdicts, changed};
 use ReproduceVerdict::{DoesNotHold, Holds, Undecided};
@@ -25,7 +25,7 @@ const READ: Io = Io {
 };
 const IOS: u64 = 2_000;
 
-/// A pattern of a source of its own whose every request takes `us`.
+/// A pattern with a source of its own, in which every request takes `us` microseconds.
 fn pattern(name: &str, us: f64) -> SimTrace {
     let mut lane = LaneRecording::default();
     (0..IOS).for_each(|_| lane.push(READ, 0.0, us as f32 * 1e3, 0.0));
@@ -44,7 +44,7 @@ fn pattern(name: &str, us: f64) -> SimTrace {
     }
 }
 
-/// `named` for `min` with 70 to 90 %, and `other` for `min` with other ratios.
+/// `named` replaces `min` with 70 to 90 %, and `other` replaces `min` with other ratios.
 fn with_rules(named: &str, other: &str) -> Experiment {
     let periods = "1ms|2ms|5ms|10ms|20ms|50ms|100ms|200ms";
     let family = |text: &str| format!("{text},period={periods}");
@@ -92,8 +92,8 @@ fn they_do_not_hold_where_a_longer_sleep_is() {
     found(&result, DoesNotHold);
 }
 
-/// 95 % is best on 100 and 120 us and oversleeps 15 us, where 80 % is best: it depends on how often
-/// the third source is drawn.
+/// 95 % is best on 100 and 120 us but oversleeps on 15 us, where 80 % is best. So the winner
+/// depends on how often the third source is drawn.
 #[test]
 fn they_are_undecided_where_it_depends_on_the_sources() {
     let traces = [pattern("a", 100.0), pattern("b", 120.0), pattern("c", 15.0)];
@@ -104,7 +104,7 @@ fn they_are_undecided_where_it_depends_on_the_sources() {
     found(&one, Undecided);
 }
 
-/// Against the losses of `q2c poll study` in docs/journal/2026-11-25-rule-study.md, percent.
+/// Compares with the losses of `q2c poll study` in docs/journal/2026-11-25-rule-study.md, percent.
 #[test]
 fn the_library_gives_the_losses_of_poll_study() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The block device of a point, as the kernel had it during the point's trials.
+//! The block device of a point, as the kernel showed it during the point's trials.
 
 use serde::{Deserialize, Serialize};
 use strum::AsRefStr;
@@ -8,12 +8,12 @@ use strum::AsRefStr;
 pub struct PointDevice {
     /// The kind of the device, by its driver.
     pub kind: DeviceKind,
-    /// Hardware queues of all types; `None` for a device that takes bios.
+    /// Hardware queues of all types; `None` for a device that takes bios directly.
     pub hw_queues: Option<u32>,
-    /// The hardware queues by type, which only debugfs tells.
+    /// The hardware queues by type, which only debugfs shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_types: Option<QueueTypes>,
-    /// Requests of each hardware queue, or of the scheduler where there is one.
+    /// Requests of each hardware queue, or of the I/O scheduler if there is one.
     pub nr_requests: Option<u64>,
     /// Name of the I/O scheduler in use.
     pub scheduler: Option<String>,
@@ -22,7 +22,7 @@ pub struct PointDevice {
 }
 
 impl PointDevice {
-    /// Queues of unpolled requests, where types are known; else all hardware queues.
+    /// Queues of unpolled requests, if the types are known; else all hardware queues.
     pub fn default_queues(&self) -> Option<u32> {
         let of_type = self.queue_types.map(|types| types.default);
         of_type.or(self.hw_queues)
@@ -32,7 +32,7 @@ impl PointDevice {
 /// Hardware queues by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueTypes {
-    /// Queues of all requests that have no queues of their own.
+    /// Queues of all requests whose type has no queues of its own.
     pub default: u32,
     /// Queues of reads.
     pub read: u32,
@@ -40,7 +40,7 @@ pub struct QueueTypes {
     pub poll: u32,
 }
 
-/// The kind of a block device, a word in results.
+/// The kind of a block device; results hold it as a word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, AsRefStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -53,11 +53,11 @@ pub enum DeviceKind {
     Nvme,
     /// A disk of a virtual machine.
     VirtioBlk,
-    /// A device of a server in user space.
+    /// A device that a user-space server makes by ublk.
     Ublk,
     /// A loop device.
     Loop,
-    /// Another driver, by the name under which it has its major number.
+    /// Another driver, by the name under which its major number is registered.
     #[serde(untagged)]
     #[strum(transparent)]
     Other(String),

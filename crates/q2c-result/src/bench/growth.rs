@@ -3,9 +3,9 @@
 use super::StageRun;
 use serde::{Deserialize, Serialize};
 
-/// The stages that Q2C is the sum of.
+/// The stages that add up to Q2C.
 const STAGES: [&str; 7] = ["Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C"];
-/// Q2C that is longer by less has not grown: so much do means differ without a cause.
+/// The smallest growth of mean Q2C that counts, as a share. Means differ by less without a cause.
 const GROWTH: f64 = 0.05;
 
 /// The growth of an I/O's mean time in the block layer from a point with few jobs to one with more.
@@ -19,12 +19,12 @@ pub struct StageGrowth {
     pub q2c_from_ns: f64,
     /// Mean Q2C with `to` jobs, ns.
     pub q2c_to_ns: f64,
-    /// The stage with most of the growth, and its share; `None` where Q2C grows by under 5 %.
+    /// The stage with most of the growth, and its share of it; `None` if Q2C grows by under 5 %.
     pub most: Option<(String, f64)>,
 }
 
 impl StageGrowth {
-    /// Growth over the number of jobs; `None` where the most jobs have the least Q2C, or none.
+    /// The growth over the points; `None` without Q2C, or if Q2C is shortest at the most jobs.
     pub fn over(points: &[(u32, &StageRun)]) -> Option<StageGrowth> {
         let q2c = |run: &StageRun| Some(run.stages.get("Q2C").filter(|q2c| q2c.n > 0)?.mean_ns);
         let known = || {
@@ -52,7 +52,7 @@ impl StageGrowth {
     }
 }
 
-/// Time in a stage, of all I/Os on average: some of them may not have gone through it.
+/// Mean time in a stage per I/O, ns, over all I/Os, also those that skip the stage.
 fn per_io(run: &StageRun, stage: &str) -> f64 {
     let ios = run.stages.get("Q2C").map_or(0, |q2c| q2c.n);
     let stats = run.stages.get(stage).copied().unwrap_or_default();
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Half of the I/Os are inserted, for 20 us each at four jobs. Q2G grows by 30, Q2C by 40.
+    /// At four jobs half of the I/Os are inserted, each for 20 us. Q2G grows by 30 us, Q2C by 40.
     #[test]
     fn the_stage_that_takes_most_of_the_growth() {
         let one = run(&[("Q2G", 100, 1e3), ("D2C", 100, 50e3), ("Q2C", 100, 51e3)]);
@@ -108,11 +108,11 @@ mod tests {
         assert_eq!((grown.from, grown.to), (1, 4));
         assert_eq!((grown.q2c_from_ns, grown.q2c_to_ns), (51e3, 91e3));
         assert_eq!(grown.most, Some(("Q2G".to_owned(), 0.75)));
-        // From 51 to 52 us is no growth, and a point alone has none.
+        // From 51 to 52 us is no growth, and a single point has none.
         let flat = StageGrowth::over(&points[1..]).expect("two points");
         assert_eq!(flat.most, None);
         assert_eq!(StageGrowth::over(&points[..1]), None);
-        // With more jobs Q2C is shorter.
+        // Q2C is shorter with more jobs.
         assert_eq!(StageGrowth::over(&[(1, &four), (2, &one)]), None);
     }
 }

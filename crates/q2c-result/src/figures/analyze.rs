@@ -1,5 +1,5 @@
-//! The figures of `q2c analyze`: the load, the stages of all I/Os, and those of each group. A trace
-//! is one trial.
+//! The figures of `q2c analyze`: the load, the stages of all I/Os, and the stages of each group. A
+//! trace counts as one trial.
 
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond};
@@ -7,7 +7,7 @@ use super::{Columns, Figure, FigureTable, Measures};
 use crate::analyze::{AnalyzeResult, StageStats};
 use std::collections::BTreeMap;
 
-/// The load, or a stage of the I/Os that have a property with one value in common.
+/// A row: the load, or one stage of the I/Os that share a value of a property.
 struct AnalyzeFigureRow<'a> {
     /// The property, the value and the stage.
     keys: [&'a str; 3],
@@ -33,7 +33,7 @@ impl Measures for AnalyzeResult {
         let rows = std::iter::once(load).chain(stages("all", "", &self.stages));
         let mut table = columns().table(rows.chain(groups));
         for row in &mut table.rows {
-            // The time between arrivals is the load's, which neither side is better for.
+            // The load's rows include Q2Q, the time between arrivals: neither direction is better.
             row.neutral = ["", "Q2Q"].contains(&row.keys[2].as_str());
         }
         table
@@ -52,7 +52,7 @@ fn stages<'a>(
     })
 }
 
-/// Of the stages only those of all I/Os are compared.
+/// The columns. `q2c diff` compares only rows of all I/Os, not those of groups.
 fn columns<'a>() -> Columns<AnalyzeFigureRow<'a>> {
     let compared = |row: &AnalyzeFigureRow| match row.load {
         Some(_) => Some("all I/Os".to_owned()),

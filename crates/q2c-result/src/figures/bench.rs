@@ -1,4 +1,4 @@
-//! The figures of `q2c bench`: each point.
+//! The figures of `q2c bench`: a row for each point.
 
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::ThousandPerSecond as Kilo;
@@ -78,7 +78,7 @@ fn of_jobs(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
         })
 }
 
-/// The bottleneck's share in Q2C, the jobs' sleeps for a request, and the stages' latencies.
+/// Adds the bottleneck's share of Q2C, the sleeps for a request, and the stages' latencies.
 fn with_stages(columns: Columns<&BenchCell>) -> Columns<&BenchCell> {
     let columns = columns
         .figure("bottleneck_share", Share, Less, |cell| {
@@ -108,7 +108,7 @@ fn fact<T: ToString>(cell: &BenchCell, value: fn(&PointDevice) -> Option<T>) -> 
 }
 
 fn name(point: &BenchPoint) -> String {
-    // The engine of a simulated device names the device, which is another one on the other side.
+    // A simulated device's name is part of its engine's; the other result may have another device.
     let engine = point.engine.split(':').next().unwrap_or_default();
     let mut name = format!(
         "{engine} {} {} {} depth {} jobs {}",

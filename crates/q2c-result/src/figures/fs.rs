@@ -54,7 +54,7 @@ fn points<'a>() -> Columns<(&'a FsCell, Option<Ratio>)> {
     .figure("shared_to_private", Number, More, |(_, r)| r.map(interval))
 }
 
-/// A ratio as an interval: its ends are those of the bootstrap, and it has no trials of its own.
+/// A ratio as an interval. Its ends are those of the bootstrap, and it has no trials of its own.
 fn interval(of: Ratio) -> Interval {
     Interval {
         median: of.ratio,
@@ -68,7 +68,7 @@ fn interval(of: Ratio) -> Interval {
 mod tests {
     use super::*;
 
-    /// Rows of one name would count as trials of one thing.
+    /// Rows with the same name would count as trials of one thing.
     #[test]
     fn points_that_differ_in_read_ahead_have_names_of_their_own() {
         let cell = |readahead: Option<u32>| -> FsCell {

@@ -1,8 +1,8 @@
-//! The figures of results: each is declared once, with its name, its unit, the direction in which
-//! it is better, and its values over trials. CSV, `q2c diff` and limits read tables of figures and
-//! know no kind of result.
+//! The figures of results. Each is declared once, with its name, its unit, its better direction and
+//! the function that reads its values. CSV, `q2c diff` and limits read tables of figures and know
+//! no kind of result.
 
-/// Makes a kind of results [`Measures`]: its columns, and the rows of a result.
+/// Implements [`Measures`] for a kind of result, from its columns and the rows of a result.
 macro_rules! measures {
     ($kind:ty, $columns:expr, |$result:ident| $rows:expr) => {
         impl crate::figures::Measures for $kind {
@@ -35,11 +35,11 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Less of it.
+    /// Less is better.
     Less,
-    /// More of it.
+    /// More is better.
     More,
-    /// It depends.
+    /// Neither is better as such.
     Neither,
 }
 
@@ -68,7 +68,7 @@ pub enum FigureUnit {
 }
 
 impl FigureUnit {
-    /// The end of a column's name that tells the unit; empty where the name says it.
+    /// The unit as a suffix to a column's name; empty if the name contains the unit.
     const fn suffix(self) -> &'static str {
         match self {
             FigureUnit::Nanoseconds => "_ns",
@@ -85,20 +85,20 @@ impl FigureUnit {
 /// A figure that results can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// Its name, as limits have it: `p99`.
+    /// Name of the figure, as limits use it: `p99`.
     pub name: Cow<'static, str>,
-    /// Its unit.
+    /// Unit of the figure's values.
     pub unit: FigureUnit,
-    /// In which direction it is better.
+    /// The direction in which the figure is better.
     pub better: Better,
-    /// Whether each of its values is an interval over trials. Otherwise it is a single number.
+    /// True if each value is an interval over trials, false if it is a single number.
     pub over_trials: bool,
     /// Whether `q2c diff` compares two results by this figure. Limits may name any figure.
     pub compared: bool,
 }
 
 impl Figure {
-    /// The name of its column, with the unit: `p99_ns`.
+    /// The name of the CSV column, with the unit: `p99_ns`.
     pub fn column(&self) -> String {
         self.name.replace('.', "") + self.unit.suffix()
     }
@@ -107,7 +107,7 @@ impl Figure {
 /// A result as a table: a row for each thing that has figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FigureTable {
-    /// Names of the columns of text, which say what a row is of.
+    /// Names of the text columns, which identify a row.
     pub keys: Vec<Cow<'static, str>>,
     /// The figures.
     pub figures: Vec<Figure>,
@@ -118,13 +118,13 @@ pub struct FigureTable {
 /// A row of a [`FigureTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureRow {
-    /// The name by which `q2c diff` finds the same thing elsewhere; `None` if it is not compared.
+    /// The name by which `q2c diff` matches rows; `None` if the row is not compared.
     pub of: Option<String>,
-    /// Whether no direction of its figures is better, as with the time between arrivals.
+    /// True if no direction of the row's figures is better, as with the time between arrivals.
     pub neutral: bool,
     /// Texts in the order of the keys.
     pub keys: Vec<String>,
-    /// Values in the order of the figures; without trials where there is none.
+    /// Values in the order of the figures; an interval with 0 trials means that there is none.
     pub values: Vec<Interval>,
 }
 
@@ -133,12 +133,12 @@ pub trait Measures {
     /// The figures that such a result can have.
     fn declared() -> Vec<Figure>;
 
-    /// The figures, a row for each thing that has some.
+    /// The table of the result's figures, with a row for each thing that has some.
     fn figures(&self) -> FigureTable;
 }
 
-/// The value of a figure: an interval over trials, or a single number, which is none where it is
-/// not finite.
+/// The value of a figure: an interval over trials, or a single number, which counts as missing if
+/// it is not finite.
 trait FigureValue {
     const OVER_TRIALS: bool;
 
@@ -176,7 +176,7 @@ impl<V: FigureValue> FigureValue for Option<V> {
     }
 }
 
-/// The function that reads a cell of a row.
+/// The function that reads the value of one column from a row.
 type CellReader<T, V> = Box<dyn Fn(&T) -> V>;
 
 struct Columns<T> {
@@ -187,7 +187,7 @@ struct Columns<T> {
 }
 
 impl<T> Columns<T> {
-    /// A table without columns. `of` names what is compared between results.
+    /// A table without columns. `of` gives the name by which results' rows are matched.
     fn new(of: impl Fn(&T) -> Option<String> + 'static) -> Self {
         Columns {
             of: Box::new(of),
@@ -225,7 +225,7 @@ impl<T> Columns<T> {
         self
     }
 
-    /// Results are not compared by the figures that are added from here on.
+    /// Excludes the figures that are added after this call from comparisons of results.
     fn aside(mut self) -> Self {
         self.compared = false;
         self
@@ -250,7 +250,7 @@ impl<T> Columns<T> {
     }
 }
 
-/// The word that results have for a value without fields.
+/// The word by which results store an enum variant without fields.
 fn word(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()

@@ -1,5 +1,5 @@
-//! The figures of `q2c place`: policies of the simulator, placements that were run, pairs of tasks
-//! on a core, and the tasks of a look.
+//! The figures of `q2c place`: policies of the simulator, measured placements, pairs of tasks on a
+//! core, and the tasks that `place watch` saw.
 
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond, Percent, Share};
@@ -71,7 +71,7 @@ fn placements<'a>() -> Columns<(&'a ClassRun, &'a PlacementRun)> {
     .figure("moves", Number, Less, |(_, run)| run.moves)
 }
 
-/// The name of a kind of work, or the command.
+/// The name of a class of q2c's own work, or the user's command.
 fn task(of: &ComputeTask) -> String {
     match of {
         ComputeTask::Own(work) => word(work),

@@ -1,5 +1,5 @@
-//! The figures of `q2c replay` and `q2c compare`: each trial. Trials that are invalid are compared
-//! with nothing.
+//! The figures of `q2c replay` and `q2c compare`: a row for each trial. Invalid trials are not
+//! compared.
 
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Nanoseconds as Ns, Number, Seconds as S};
@@ -7,9 +7,9 @@ use super::{Columns, or_empty};
 use crate::compare::CompareResult;
 use crate::replay::{InFlight, Lateness, ReplayResult, ReplayTrial, Spread};
 
-/// A trial with what it was a trial of.
+/// A trial, with the names of its trace, mode and device.
 struct ReplayFigureRow<'a> {
-    /// The trace, the mode and the device, where there are several.
+    /// The trace, the mode and the device; each is empty if there is only one.
     names: [&'a str; 3],
     /// Number of the trial, from 1.
     number: usize,
@@ -98,7 +98,7 @@ fn sums(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
         .figure("in_flight", Number, Neither, |row| row.trial.in_flight.mean)
 }
 
-/// Counts of the trial, and what the replayer itself took.
+/// Adds counts of the trial, and the replayer's own costs.
 fn own_costs(columns: Columns<ReplayFigureRow<'_>>) -> Columns<ReplayFigureRow<'_>> {
     columns
         .figure("sum_u2c_intended", S, Less, |r| r.trial.sum_u2c_intended_s)
@@ -131,7 +131,7 @@ fn in_flight<'a>(row: &ReplayFigureRow<'a>) -> &'a InFlight {
     &row.trial.in_flight
 }
 
-/// Without capture there are no Q2C counts, which differs from a count of zero.
+/// The count, or `None` without a capture, which differs from a count of 0.
 fn seen<T>(row: &ReplayFigureRow, count: T) -> Option<T> {
     row.trial.sum_q2c_s.is_some().then_some(count)
 }
@@ -156,7 +156,7 @@ const OTHERS: [DistributionPart<Spread>; 3] = [
     ("max", |spread| spread.max),
 ];
 
-/// Adds some parts of one of a trial's distributions.
+/// Adds some parts of one distribution of a trial.
 fn parts<'a, T: 'static>(
     columns: Columns<ReplayFigureRow<'a>>,
     prefix: &str,

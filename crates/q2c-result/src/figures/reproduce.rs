@@ -1,5 +1,5 @@
-//! The series of `q2c reproduce`: every interval of every job, or every figure of studies without
-//! jobs; and the verdicts of all experiments.
+//! The figures of `q2c reproduce`: every interval of every job, or every figure of a study without
+//! jobs; also the verdicts of all experiments.
 
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::{Nanoseconds as Ns, Number, PerSecond, Percent, Seconds, Share};
@@ -82,7 +82,7 @@ fn tick(row: &ReproduceFigureRow, value: fn(&Tick) -> f64) -> Option<f64> {
     Some(value(row.tick?.1))
 }
 
-/// An interval in which no rule handled an I/O has no misses or sleeps.
+/// The value, or NaN in an interval in which no rule handled an I/O.
 fn slept(tick: &Tick, value: f64) -> f64 {
     if tick.handled > 0.0 { value } else { f64::NAN }
 }

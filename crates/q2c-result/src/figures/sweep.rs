@@ -1,9 +1,7 @@
 //! The figures of `q2c poll sweep`: each configuration on each trace.
 //!
-//! The losses of `q2c poll study` and `q2c poll search`: each configuration on each pattern that
-//! counts.
-//!
-//! The figures of `q2c scale predict`: each point of the curve.
+//! Also the losses of `q2c poll study` and `q2c poll search`, of each configuration on each
+//! counting pattern. Also the figures of `q2c scale predict`, of each point of the curve.
 
 use super::Better::{Less, More, Neither};
 use super::FigureUnit::{
@@ -64,10 +62,10 @@ fn with_rates<'a>(columns: Columns<SweepFigureRow<'a>>) -> Columns<SweepFigureRo
 
 struct StudyFigureRow<'a> {
     policy: &'a str,
-    /// Why the policy was opened on the patterns held out.
+    /// Why the policy was tried on the patterns held out.
     role: String,
     pattern: &'a StudiedPattern,
-    /// `None` where a limit is broken.
+    /// Share of the objective that is lost, 0..1; `None` if a limit is broken.
     loss: Option<f64>,
 }
 

@@ -1,6 +1,5 @@
-//! The figures of `q2c tune`: each method at each block size, for each number of jobs.
-//!
-//! The figures of `q2c poll tune-kernel`: each method.
+//! The figures of `q2c tune`, each method at each block size and number of jobs, and those of
+//! `q2c poll tune-kernel`, each method.
 
 use super::Better::{self, Less, More, Neither};
 use super::FigureUnit::{
@@ -15,7 +14,7 @@ use q2c_model::stats::Interval;
 
 struct TuneFigureRow<'a> {
     jobs: u32,
-    /// Whether the result has several numbers of jobs, so that names must tell theirs.
+    /// True if the result has several numbers of jobs, which names must then contain.
     over_jobs: bool,
     cell: &'a Cell,
     measured: &'a Measured,
@@ -86,7 +85,7 @@ fn with_figures<'a>(columns: Columns<TuneFigureRow<'a>>) -> Columns<TuneFigureRo
     predicted(columns, "predicted_first", |cell| cell.predicted_first)
 }
 
-/// Figures of sleeps, which methods that never sleep do not have.
+/// A figure of sleeps; `None` for a method that never sleeps.
 fn slept(row: &TuneFigureRow, value: Interval) -> Option<Interval> {
     row.cell.sleeping.then_some(value)
 }

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 pub struct JudgedClaim {
     /// The claim in words.
     pub says: String,
-    /// The published figures; `None` where the claim has none.
+    /// The published figures; `None` if the claim has none.
     pub published: Option<String>,
-    /// How the words were made into expressions, where they leave that open.
+    /// How the words were read, if they allow several expressions.
     pub read_as: Option<String>,
     /// The verdict.
     pub verdict: ReproduceVerdict,
@@ -22,7 +22,7 @@ pub struct JudgedClaim {
     pub expects: Vec<Expected>,
     /// What the claim needs of the machine.
     pub needs: Vec<Need>,
-    /// Why the verdict is not `holds` or `does-not-hold`, or what qualifies it.
+    /// Why the verdict is neither `holds` nor `does-not-hold`, or what qualifies it.
     pub reasons: Vec<Reason>,
 }
 
@@ -32,18 +32,18 @@ words! {
     pub enum ReproduceVerdict, name {
         /// The interval over the trials lies wholly inside the claim.
         Holds = "holds",
-        /// It lies wholly outside.
+        /// The interval lies wholly outside the claim.
         DoesNotHold = "does-not-hold",
-        /// It lies across the claim's edge, or there are too few trials.
+        /// The interval crosses the claim's edge, or there are too few trials.
         Undecided = "undecided",
-        /// This machine cannot show it.
+        /// This machine cannot test the claim.
         #[default]
         CannotJudge = "cannot-judge",
     }
 }
 
 words! {
-    /// Where the figures of a claim are from.
+    /// The origin of a claim's figures.
     #[derive(Default)]
     pub enum Basis, name {
         /// They were measured.
@@ -57,28 +57,28 @@ words! {
 /// An expression of a claim, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
-    /// The expression as the file has it.
+    /// The expression as written in the experiment's file.
     pub text: String,
-    /// Its left side over the trials; times in ns, shares 0..1; `None` where no trial has it.
+    /// Left side over the trials; times in ns, shares 0..1; `None` if no trial has it.
     pub measured: Option<Interval>,
-    /// Its right side (middle of a tolerance); `None` if numbers alone, or no trial has it.
+    /// Right side (the middle of a tolerance); `None` if it is only numbers, or no trial has it.
     pub right: Option<Interval>,
-    /// The unit of both sides, that of the first number on the right: `%`, `us` or nothing.
+    /// Unit of both sides, from the first number on the right: `%`, `us` or empty.
     pub unit: String,
-    /// The trials that it was judged from.
+    /// The trials from which the expression was judged.
     pub trials: TrialsJudged,
-    /// Its verdict.
+    /// Verdict on the expression.
     pub verdict: ReproduceVerdict,
 }
 
 /// The trials of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialsJudged {
-    /// Trials that have all its figures.
+    /// Number of trials that have all figures of the expression.
     pub judged: u32,
-    /// Trials that were asked for.
+    /// Number of trials that were asked for.
     pub asked: u32,
-    /// Trials that ran and lack one of its figures.
+    /// Trials that ran and lack a figure of the expression.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<FailedTrial>,
 }
@@ -90,9 +90,9 @@ pub struct Need {
     pub kind: NeedKind,
     /// How much of it, or which.
     pub needed: String,
-    /// What there is.
+    /// What the machine has.
     pub present: String,
-    /// Whether that is enough.
+    /// True if that is enough.
     pub met: bool,
 }
 
@@ -116,7 +116,7 @@ pub enum NeedKind {
     Device,
     /// A kernel module.
     Module,
-    /// A file system of the kernel, with its mkfs.
+    /// A file system that the kernel supports, with its mkfs program.
     FileSystem,
     /// SPDK's tool and a controller for it.
     Spdk,
@@ -130,55 +130,55 @@ pub enum NeedKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Reason {
-    /// The machine lacks something; the claim's needs say what.
+    /// The machine lacks something; the claim's needs name it.
     Lacks,
     /// A figure is missing.
     Missing(MissingFigure),
-    /// A window is too short for the sleep rule of the job that a figure speaks of.
+    /// A window is too short for the sleep rule of the job whose figure is judged.
     ShortWindow(ShortWindow),
     /// There are fewer trials than an interval needs.
     FewTrials {
-        /// Trials that there are.
+        /// Number of trials.
         trials: u32,
-        /// Trials that a verdict needs.
+        /// Number of trials that a verdict needs.
         least: u32,
     },
-    /// The interval lies across the edge of an expression.
+    /// The interval crosses the edge of an expression.
     Across {
         /// The expression.
         text: String,
     },
-    /// An expression is wholly outside.
+    /// An expression's interval is wholly outside.
     Outside {
         /// The expression.
         text: String,
     },
-    /// A model was fitted to the very figure that the claim is about, so it says nothing of it.
+    /// A model was fitted to the very figure of the claim, so it cannot test the claim.
     Fitted {
         /// The model.
         model: String,
     },
     /// A model gave the figures, with this error.
     Predicted(StatedError),
-    /// All times were shortened.
+    /// All times were multiplied.
     Scaled {
-        /// By this factor.
+        /// The factor, below 1 for shorter times.
         scale: f64,
     },
 }
 
-/// A window, or a whole phase, that ends before a sleep rule has settled in it.
+/// A window, or a whole phase, that ends before a sleep rule has settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShortWindow {
-    /// The figure that is of this window.
+    /// The figure over this window.
     pub figure: String,
     /// The shortest time between two changes of the rule's sleep, seconds.
     pub period_s: f64,
-    /// Periods of the rule at work that a window needs.
+    /// Number of periods that a window needs while the rule is at work.
     pub periods: u32,
-    /// The part of the window in which the rule has only begun, seconds.
+    /// The first part of the window, in which the rule only starts, seconds.
     pub starting_s: f64,
-    /// Length that the window needs, with that part, seconds.
+    /// Length that the window needs, including that first part, seconds.
     pub needed_s: f64,
     /// Length of the window, seconds.
     pub present_s: f64,
@@ -186,12 +186,12 @@ pub struct ShortWindow {
     pub scale: f64,
 }
 
-/// The error that a model states of itself.
+/// The error that a model states about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatedError {
     /// The model.
     pub model: String,
-    /// Its error in words.
+    /// The error in words.
     pub error: String,
 }
 
@@ -202,6 +202,6 @@ pub struct MissingFigure {
     pub figure: String,
     /// The point at which it is missing.
     pub at: BTreeMap<String, String>,
-    /// Why the point has it not, as far as that is known.
+    /// Why the point lacks the figure, as far as that is known.
     pub why: String,
 }

@@ -1,5 +1,5 @@
-//! The result of `q2c reproduce`: schema `q2c.reproduce/2`. A published experiment, what this
-//! machine gave, and each published claim judged.
+//! The result of `q2c reproduce`: schema `q2c.reproduce/2`. It holds a published experiment, the
+//! figures of this machine, and a verdict on each published claim.
 
 mod judged;
 mod observed;
@@ -33,21 +33,21 @@ pub struct ReproduceResult {
     pub seed: u64,
     /// Name of the experiment.
     pub name: String,
-    /// What it asks.
+    /// The question of the experiment.
     pub title: String,
-    /// The experiment that this one adapts, and why; `None` for one that is literal.
+    /// The experiment that this one adapts, and why; `None` if this one adapts none.
     pub variant_of: Option<VariantOf>,
     /// How the published figures were measured.
     pub setting: String,
-    /// The factor by which all times of the experiment were multiplied; 1 where none was.
+    /// The factor by which all times of the experiment were multiplied; 1 leaves them.
     pub scale: f64,
     /// Trials of each point that were asked for.
     pub trials: u32,
     /// Facts of the machine.
     pub machine: Machine,
-    /// Facts of the target; `None` where the experiment uses none of the user's.
+    /// Facts of the target; `None` if the experiment needs no target of the user.
     pub target: Option<Target>,
-    /// The study that made the figures.
+    /// The kind of study that made the figures.
     pub study: StudyKind,
     /// The devices that were made for the run.
     pub devices: Vec<MadeDevice>,
@@ -59,9 +59,9 @@ pub struct ReproduceResult {
     pub windows: Vec<Window>,
     /// The axes that were swept.
     pub axes: Vec<Axis>,
-    /// What was seen, point by point.
+    /// The figures of each point.
     pub points: Vec<Point>,
-    /// The claims, judged.
+    /// The claims with their verdicts.
     pub claims: Vec<JudgedClaim>,
     /// The charts that the experiment asks for.
     pub charts: Vec<ChartAsked>,
@@ -74,7 +74,7 @@ pub struct ReproduceResult {
 pub struct VariantOf {
     /// Name of the literal experiment.
     pub name: String,
-    /// What is different, and why.
+    /// What differs, and why.
     pub reason: String,
 }
 
@@ -84,11 +84,11 @@ pub struct VariantOf {
 pub enum StudyKind {
     /// Jobs that do I/O, in phases of time.
     Jobs,
-    /// The same with the block layer captured.
+    /// The same jobs, with the block layer captured.
     Stages,
     /// The simulator of placements.
     Place,
-    /// The result of `q2c compare`, which is read and not made.
+    /// A result of `q2c compare`, which is read from a file.
     Compare,
     /// Sleep rules over the library of patterns, in the simulator.
     Rules,
@@ -97,68 +97,68 @@ pub enum StudyKind {
 /// A device that was made for the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeDevice {
-    /// Its name in the experiment.
+    /// Name of the device in the experiment.
     pub name: String,
-    /// As the experiment asks for it.
+    /// The device as the experiment describes it.
     pub asked: String,
-    /// The block device or the simulated device that it became, or why it could not be made.
+    /// Name of the block device or simulated device; or the reason why it could not be made.
     pub made: Result<String, String>,
 }
 
 /// A job as it was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobAsRun {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// What it did, by phase; `None` where it rested. Values of axes are not filled in.
+    /// What the job did in each phase; `None` if it rested. Values of axes are not filled in.
     pub phases: Vec<Option<String>>,
 }
 
 /// A phase as it was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseAsRun {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// Its label in tables.
+    /// Label of the phase in tables.
     pub label: String,
-    /// Its length after scaling, seconds.
+    /// Length of the phase after scaling, seconds.
     pub seconds: f64,
 }
 
-/// A part of every phase, counted from the phase's begin.
+/// A part of every phase, counted from the phase's start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Its name in claims.
+    /// Name of the window in claims.
     pub name: String,
-    /// Its begin after scaling, seconds.
+    /// Start after scaling, seconds.
     pub from_s: f64,
-    /// Its end after scaling, seconds; `None` for the phase's end.
+    /// End after scaling, seconds; `None` for the phase's end.
     pub to_s: Option<f64>,
 }
 
-/// A chart that an experiment asks for, with the published points beside ours.
+/// A chart that an experiment asks for, with published points and our own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChartAsked {
     /// Heading.
     pub title: String,
-    /// The figure on the vertical axis, as in claims.
+    /// The figure on the vertical axis, as claims write it.
     pub figure: String,
     /// The horizontal axis: `time`, `phase` or an axis of the sweep.
     pub over: String,
-    /// The axis whose values are curves of their own; `None` for one curve for each job.
+    /// The axis with a curve for each value; `None` for a curve for each job.
     pub by: Option<String>,
     /// Published points.
     pub published: Vec<PublishedCurve>,
-    /// What was seen here, a curve for each job or for each value of `by`.
+    /// Our curves, one for each job or for each value of `by`.
     pub ours: Vec<OurCurve>,
 }
 
-/// A curve of what was seen here.
+/// A curve of figures that were measured or simulated here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OurCurve {
-    /// Its name.
+    /// Name of the curve.
     pub name: String,
-    /// Horizontal value as text, or seconds, and the figure over the trials.
+    /// Pairs of a horizontal value (a text, or seconds) and the figure over the trials.
     pub points: Vec<(String, Interval)>,
 }
 
@@ -166,8 +166,8 @@ pub struct OurCurve {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedCurve {
-    /// Its name.
+    /// Name of the curve.
     pub name: String,
-    /// Its points: a value of the horizontal axis as text, and the figure in its own unit.
+    /// Pairs of a horizontal value as text and the figure in its own unit.
     pub points: Vec<(String, f64)>,
 }

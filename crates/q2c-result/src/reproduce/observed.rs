@@ -1,4 +1,4 @@
-//! What was seen in an experiment: points of its axes, their trials, and the series of each job.
+//! Observations of an experiment: points of its axes, their trials, and the series of each job.
 
 use crate::mode::WaitMode;
 use crate::replay::Invalid;
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 /// An axis of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// Its name.
+    /// Name of the axis.
     pub name: String,
-    /// Its values as text, in the order of the file.
+    /// The values as text, in the order of the file.
     pub values: Vec<String>,
 }
 
@@ -20,44 +20,44 @@ pub struct Axis {
 pub struct Point {
     /// The value of each axis.
     pub at: BTreeMap<String, String>,
-    /// Trials that went well, by their number.
+    /// Successful trials, by their number.
     pub trials: Vec<PointTrial>,
-    /// Trials that ran and say nothing, by their number.
+    /// Trials that ran but have no usable figures, by their number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedTrial>,
-    /// Why trials failed, each reason once, or why the point cannot run here.
+    /// Why trials failed (each reason once), or why the point cannot run here.
     pub failures: Vec<String>,
-    /// The CPUs that its jobs want for themselves, phase by phase; empty where no job runs.
+    /// The CPUs that the jobs need for themselves, phase by phase; empty if no job runs.
     pub cpus: Vec<CpuUse>,
     /// Whether a model made the figures.
     pub predicted: bool,
 }
 
-/// A trial that says nothing.
+/// A trial without usable figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailedTrial {
-    /// Its number, as that of [`PointTrial::trial`].
+    /// Number of the trial, as in [`PointTrial::trial`].
     pub trial: u32,
-    /// Why it says nothing.
+    /// Why the trial is not usable.
     pub why: WhyNot,
 }
 
-/// Why a trial says nothing of a figure.
+/// Why a trial has no usable figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyNot {
-    /// In words: it failed, or it lacks the figure.
+    /// The reason in words: the trial failed, or it lacks the figure.
     Told(String),
-    /// It was a replay that cannot be compared with others.
+    /// The trial was a replay that cannot be compared with others.
     Invalid(Vec<Invalid>),
 }
 
-/// CPUs that jobs want each for themselves, and those that there are.
+/// The number of CPUs that jobs need for themselves, and the number of CPUs of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUse {
-    /// CPUs that the jobs want.
+    /// CPUs that the jobs need, one each.
     pub needed: u32,
-    /// CPUs that there are.
+    /// CPUs that the machine has.
     pub present: u32,
 }
 
@@ -66,7 +66,7 @@ pub struct CpuUse {
 pub struct PointTrial {
     /// Number of the trial, from 0. Trials of the same number ran in the same round.
     pub trial: u32,
-    /// Figures of the whole trial, of studies without phases; times in ns, shares 0..1.
+    /// Figures of the whole trial, for studies without phases; times in ns, shares 0..1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
     /// The phases, in order.
@@ -77,13 +77,13 @@ pub struct PointTrial {
 /// A phase of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTrial {
-    /// Its begin, seconds since the jobs began.
+    /// Start of the phase, seconds since the jobs started.
     pub begin_s: f64,
-    /// Its length, seconds.
+    /// Length of the phase, seconds.
     pub seconds: f64,
-    /// Busy CPUs of the whole machine, idle baseline included; `None` where they cannot be read.
+    /// Busy CPUs of the whole machine, including the idle baseline; `None` if unreadable.
     pub busy_cpus: Option<f64>,
-    /// Interrupts of the target's device; `None` where they cannot be read.
+    /// Interrupts of the target's device; `None` if unreadable.
     pub interrupts: Option<u64>,
     /// The jobs that did I/O in this phase.
     pub jobs: Vec<JobSeries>,
@@ -92,39 +92,39 @@ pub struct PhaseTrial {
 /// A job in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobSeries {
-    /// Its name.
+    /// Name of the job.
     pub job: String,
-    /// Number of its threads.
+    /// Number of the job's threads.
     pub lanes: u32,
-    /// The mode in which its threads really waited; `None` where nothing proves one.
+    /// The mode in which the threads really waited; `None` if nothing proves one.
     pub was: Option<WaitMode>,
-    /// Least time between changes of its rule's sleep, seconds; `None` without time windows.
+    /// Shortest time between changes of the rule's sleep, seconds; `None` without time windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_period_s: Option<f64>,
-    /// CPUs that were busy for this job; `None` where the machine's counters cannot be read.
+    /// CPUs that were busy for this job; `None` if the machine's counters are unreadable.
     pub busy_cpus: Option<f64>,
-    /// Figures that are of the whole phase only, by name, as those of [`PointTrial::figures`].
+    /// Figures of the whole phase only, by name, in the units of [`PointTrial::figures`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    /// Why sleeps left to the kernel were not seen; `None` where seen, or none were left.
+    /// Why the kernel's sleeps were not observed; `None` if they were, or if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleeps_unseen: Option<String>,
-    /// Its intervals, each counted from nothing, from the phase's begin to its end.
+    /// The intervals from the phase's start to its end; each has only its own counts.
     pub ticks: Vec<Tick>,
 }
 
-/// An interval of a job. All its figures are of the I/Os that were reaped in it.
+/// An interval of a job. All figures are of the I/Os that were reaped in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
-    /// Its end, seconds since the phase's begin.
+    /// End of the interval, seconds since the phase's start.
     pub end_s: f64,
-    /// Its length, seconds.
+    /// Length of the interval, seconds.
     pub seconds: f64,
-    /// Number of I/Os. An I/O that lasted over several intervals counts in parts.
+    /// Number of I/Os. An I/O that lasts over several intervals counts as a fraction in each.
     pub ios: f64,
     /// I/Os that a sleep rule handled.
     pub handled: f64,
-    /// Speed, cost and sleeps; miss rate and effective sleep are 0 where no rule handled an I/O.
+    /// Speed, cost and sleeps; miss rate and effective sleep are 0 if no rule handled an I/O.
     #[serde(flatten)]
     pub rates: Rates<f64>,
     /// Mean U2C, ns.

@@ -10,45 +10,45 @@ pub const LIST_SCHEMA: &str = "q2c.reproduce-list/2";
 /// Schema of the verdicts of all experiments.
 pub const ALL_SCHEMA: &str = "q2c.reproduce-all/1";
 
-/// All experiments that are built in.
+/// All built-in experiments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListResult {
     /// [`LIST_SCHEMA`].
     pub schema: String,
-    /// The factor by which all times are multiplied in the lengths.
+    /// The factor by which all times are multiplied in the expected lengths.
     pub scale: f64,
-    /// Trials of each point in the lengths; `None` for those of the files.
+    /// Trials of each point in the expected lengths; `None` takes the numbers of the files.
     pub trials: Option<u32>,
-    /// The target that was looked at; `None` where none was named.
+    /// The target that was examined; `None` if the user named none.
     pub target: Option<String>,
     /// The experiments, by name.
     pub experiments: Vec<ListedExperiment>,
-    /// Sum of the lengths that are known, seconds.
+    /// Sum of the known expected lengths, seconds.
     pub seconds: f64,
 }
 
 /// An experiment in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListedExperiment {
-    /// Its name.
+    /// Name of the experiment.
     pub name: String,
-    /// What it asks.
+    /// The question of the experiment.
     pub title: String,
-    /// The experiment that it adapts.
+    /// The experiment that it adapts; `None` if it adapts none.
     pub variant_of: Option<String>,
     /// How the published figures were measured.
     pub source: String,
-    /// Number of its claims.
+    /// Number of claims.
     pub claims: u32,
-    /// Claims that can be judged here for sure.
+    /// Number of claims that this machine can surely judge.
     pub judgeable: u32,
-    /// Claims of which the target decides whether they can be judged; 0 where one was named.
+    /// Number of claims that need a fact of the target; 0 if the user named a target.
     pub depend_on_target: u32,
-    /// What its claims need, and what there is.
+    /// What the claims need, and what the machine has.
     pub needs: Vec<ListedNeed>,
-    /// Whether it needs a target that the user names.
+    /// True if the experiment needs a target that the user names.
     pub takes_target: bool,
-    /// Expected length, seconds; `None` where it is not known.
+    /// Expected length, seconds; `None` if unknown.
     pub seconds: Option<f64>,
 }
 
@@ -59,9 +59,9 @@ pub struct ListedNeed {
     pub what: NeedKind,
     /// How much of it, or which.
     pub needed: String,
-    /// What there is, in words.
+    /// What the machine has, in words.
     pub present: String,
-    /// Whether that is enough; `None` where the target decides it and none was named.
+    /// Whether that is enough; `None` if it depends on the target and none was named.
     pub met: Option<bool>,
 }
 
@@ -78,13 +78,13 @@ pub struct AllResult {
     pub complete: bool,
     /// The factor by which all times were multiplied.
     pub scale: f64,
-    /// Path or name of the target; `None` without one.
+    /// Path or name of the target; `None` if there is none.
     pub target: Option<String>,
     /// Facts of the machine.
     pub machine: Machine,
     /// The experiments.
     pub experiments: Vec<ExperimentLine>,
-    /// Experiments not finished; one may be above, with the trials that it has.
+    /// Unfinished experiments. One of them may be in `experiments`, with the trials that it has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -92,11 +92,11 @@ pub struct AllResult {
 /// An experiment with its verdicts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentLine {
-    /// Its name.
+    /// Name of the experiment.
     pub name: String,
-    /// The experiment that it adapts.
+    /// The experiment that it adapts; `None` if it adapts none.
     pub variant_of: Option<String>,
-    /// Its claims.
+    /// The claims with their verdicts.
     pub claims: Vec<ClaimLine>,
 }
 
@@ -107,28 +107,28 @@ pub struct ClaimLine {
     pub says: String,
     /// The published figures.
     pub published: Option<String>,
-    /// The figures that were seen here, one for each expression that has one.
+    /// The figures of this machine, one for each expression that has one.
     pub measured: Vec<MeasuredFigure>,
     /// The verdict.
     pub verdict: ReproduceVerdict,
-    /// Where the figures are from.
+    /// The origin of the figures.
     pub basis: Basis,
-    /// Why, in words.
+    /// The reason for the verdict, in words.
     pub why: String,
 }
 
 /// A figure of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredFigure {
-    /// The expression that it belongs to.
+    /// The expression that the figure belongs to.
     pub expects: String,
-    /// Its left side over the trials. Times are in ns, shares in 0..1.
+    /// Left side over the trials. Times are in ns, shares 0..1.
     #[serde(flatten)]
     pub over_trials: Interval,
-    /// The unit that it is told in.
+    /// The unit in which reports print it.
     pub unit: String,
-    /// Trials that were asked for.
+    /// Number of trials that were asked for.
     pub trials_asked: u32,
-    /// Its right side over the trials, where it is made of figures, too.
+    /// Right side over the trials; `None` if it has no figures.
     pub right: Option<Interval>,
 }

@@ -12,7 +12,7 @@ fn answer(bs: Bytes, text: &str) -> Recommendation {
     Recommendation::clear(bs, Verdict::Rule, method(text), 0.97)
 }
 
-/// A complete run of 10 s.
+/// A complete run that took 10 s.
 fn run(jobs: u32, recommendation: Vec<Recommendation>) -> TuneResult {
     let kept = include_str!("../../../q2c/tests/kept/tune-4.json");
     let mut run: TuneResult = serde_json::from_str(kept).unwrap();
@@ -26,13 +26,13 @@ fn run(jobs: u32, recommendation: Vec<Recommendation>) -> TuneResult {
     run
 }
 
-/// Runs at 4 KiB whose answers are clear.
+/// Runs at 4 KiB with clear answers.
 fn runs(answers: &[(u32, &str)]) -> Vec<TuneResult> {
     let run = |&(jobs, text): &(u32, &str)| run(jobs, vec![answer(SMALL, text)]);
     answers.iter().map(run).collect()
 }
 
-/// The changes at the first block size, as numbers of jobs and texts of methods.
+/// The changes at the first block size: the last and first number of jobs, and the two methods.
 fn changes(result: &TuneJobsResult) -> Vec<(u32, u32, String, String)> {
     let changes = result.recommended[0].changes.iter();
     changes
@@ -40,8 +40,8 @@ fn changes(result: &TuneJobsResult) -> Vec<(u32, u32, String, String)> {
         .collect()
 }
 
-/// The rule's share of 85 % becomes 70 % at 2 jobs, which is no change; at 4 jobs polling is
-/// recommended instead. The runs come in another order than that of their numbers.
+/// At 2 jobs the rule's share goes from 85 % to 70 %, which is no change; at 4 jobs polling is
+/// recommended instead. The runs are not given in the order of their numbers.
 #[test]
 fn the_recommendation_changes_where_the_method_does() {
     let made = runs(&[
@@ -69,8 +69,8 @@ fn the_recommendation_changes_where_the_method_does() {
     assert!(result.run(3).is_none());
 }
 
-/// At 2 jobs the answer is open, at 3 nothing that sleeps was tried, at 4 the run was stopped: so
-/// the change lies between 1 and 8.
+/// At 2 jobs the answer is open, at 3 nothing that sleeps was tried, and at 4 the run was stopped.
+/// So the change lies between 1 and 8.
 #[test]
 fn only_settled_answers_are_clear() {
     let mut made = runs(&[1, 2, 3, 4, 6, 8].map(|jobs| (jobs, "poll")));

@@ -1,4 +1,4 @@
-//! Tells the mode that a method really ran in from its counts.
+//! Decides from counts in which mode a method really ran.
 
 use super::{Switches, WaitCounts};
 use crate::mode::{EffectiveMode, ModeKind, ModeNote, WaitMode};
@@ -6,20 +6,20 @@ use crate::proof::Evidence;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 
-/// Interrupts per I/O at and above which completions came by interrupts.
+/// Interrupts per I/O from which completions count as signalled by interrupts.
 const BY_INTERRUPT: f64 = 0.5;
 
-/// Interrupts per I/O below which completions did not come by interrupts.
+/// Interrupts per I/O below which completions count as not signalled by interrupts.
 const NOT_BY_INTERRUPT: f64 = 0.1;
 
-/// Voluntary switches per I/O that slept, below which the CPU was not really left.
+/// Voluntary switches per I/O that slept, below which the thread did not leave its CPU.
 const REALLY_SLEPT: f64 = 0.5;
 
-/// Least share of a CPU that each thread of an external program uses when it polls.
+/// Smallest share of a CPU that each polling thread of an external program uses.
 const POLLING: f64 = 0.9;
 
 impl WaitCounts {
-    /// The mode that really ran where `asked` was asked for.
+    /// The mode that really ran when the method `asked` was asked for.
     pub fn mode(&self, asked: &Method) -> WaitMode {
         if self.wants_sqpoll_thread && self.sqpoll_threads == 0 {
             return self.looked().noted(ModeNote::NoHelper);
@@ -40,16 +40,15 @@ impl WaitCounts {
         }
     }
 
-    /// Whether most waits, where switches are counted by waits, ended before the CPU was left.
+    /// True if most waits ended before the thread left its CPU. False if switches are not per wait.
     pub fn stayed_on_cpu(&self) -> bool {
         matches!(self.switches, Switches::PerWait(n) if n < REALLY_SLEPT)
     }
 
-    /// The same counts, where the device's interrupts and requests are also those of other jobs
-    /// that did `others` I/Os, with one interrupt each at most. Interrupts are kept where they
-    /// show what these I/Os waited for, whoever raised them: where there are hardly any, or where
-    /// there are many more than the other jobs can have caused. Else they are not known, and
-    /// neither are requests.
+    /// The same counts for a device that also served other jobs, whose `others` I/Os had at most
+    /// one interrupt each. The number of interrupts is kept if it shows how these I/Os were waited
+    /// for: hardly any at all, or many more than the other jobs can have caused. Else it becomes
+    /// unknown, and so does the number of requests.
     #[must_use]
     pub fn with_other_jobs(self, others: u64) -> Self {
         let surely = self.interrupts.map(|total| total.saturating_sub(others));
@@ -85,7 +84,7 @@ impl WaitCounts {
         }
     }
 
-    /// The mode of a method that polled. A submitting kernel thread is part of the mode.
+    /// The mode of a method that polled. A kernel thread that submits is part of the mode.
     fn polled(&self, asked: &Method) -> WaitMode {
         let kind = match ModeKind::asked_for(asked) {
             kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => kind,
@@ -94,7 +93,7 @@ impl WaitCounts {
         WaitMode::by(kind, self.polls_by)
     }
 
-    /// The mode of a method that asks for `means`; the kernel may take interrupts without a word.
+    /// The mode of a method that asks for `means`, which the kernel may silently ignore.
     fn by_kernel(&self, asked: &Method, means: Means) -> WaitMode {
         let ignored = || WaitMode::from_kind(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
         let unproved = |note| WaitMode::from_kind(ModeKind::NotProved).noted(note);
@@ -103,7 +102,7 @@ impl WaitCounts {
         let sleeps = by_call || means.sleeps();
         let read = self.interrupts.is_some();
         match (self.interrupted(), left_cpu) {
-            // A call that does not poll can only wait for the interrupt, even where the interrupt
+            // A call that does not poll can only wait for the interrupt, even if the interrupt
             // often comes before the thread has left its CPU.
             (Some(true), _) if means == Means::Call => ignored(),
             (Some(true), true) => ignored(),
@@ -120,17 +119,17 @@ impl WaitCounts {
         }
     }
 
-    /// Whether I/Os for which the device should be asked came by interrupts.
+    /// True if interrupts came although the device should have been polled by these means.
     fn was_interrupted(&self, means: Means) -> bool {
         means.asks_device() && self.interrupted() == Some(true)
     }
 
     /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
-    /// interrupts at depth, so that few interrupts prove polling only when there are hardly any.
+    /// interrupts at depth, so only hardly any interrupts prove polling.
     ///
-    /// The I/Os that a rule left to the interrupt have had one each, and so may the requests of
-    /// others. What is beyond them are interrupts of polled I/Os. Beside others, whose interrupts
-    /// may be fewer than their requests, nothing proves that there was none.
+    /// Each I/O that a rule left to the interrupt accounts for one, and each request of others may
+    /// account for one. The rest are interrupts of polled I/Os. If there are others, whose
+    /// interrupts may be fewer than their requests, nothing proves that there was no such rest.
     fn interrupted(&self) -> Option<bool> {
         let polled = self.ios.saturating_sub(self.left_to_interrupt);
         let others = if self.others {
@@ -155,9 +154,9 @@ fn slept_in_kernel(asked: &Method) -> ModeKind {
 }
 
 impl EffectiveMode {
-    /// The effective mode of an external program with a driver in user space, of which each job
-    /// used `cpus` CPUs. No interrupt of its device reaches the kernel, so the CPU time of its
-    /// threads shows whether they poll. `through` is the way that I/Os took past the block layer.
+    /// The effective mode of an external program with a user-space driver, each of whose jobs used
+    /// `cpus` CPUs. Its device sends the kernel no interrupt, so the CPU time of its threads shows
+    /// if they poll. `through` is the way that I/Os took around the block layer.
     pub fn of_program(asked: Method, cpus: f64, through: Option<String>) -> Self {
         let evidence = [
             Evidence::CpusPerJob(cpus),

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// Options that allow writing are written out, so that a changed file leads no write elsewhere.
+/// Options that allow writing take no `@name`: a changed file must not redirect a write.
 const WRITTEN_OUT: [&str; 1] = ["--allow-write"];
 
-/// The name in `@disk`, `--target=@disk` or `8:16=@disk`, and what comes before it.
+/// Splits `@disk`, `--target=@disk` or `8:16=@disk` into what stands before the `@` and the name.
 pub fn target_name(word: &str) -> Option<(&str, &str)> {
     let at = word.find('@')?;
     let (before, name) = (&word[..at], &word[at + 1..]);
@@ -26,14 +26,14 @@ fn may_stand_before(before: &str) -> bool {
     value.is_some_and(|value| value.is_empty() || device(value))
 }
 
-/// Whether a target can have this name.
+/// True if a target can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     name.chars().all(plain) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Replaces the names in a command line up to `--`, and returns them with their targets. The error
-/// says which name cannot be replaced, and why.
+/// Replaces the target names in a command line up to `--`, and returns each name with its target.
+/// The error says which name cannot be replaced, and why.
 pub fn replace(
     words: &mut [OsString],
     targets: &BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Reads the file.
+//! Parses the text of `q2c.toml`.
 
 use crate::config::names::is_name;
 use crate::config::{Config, ConfigValue, Setting, TextPlace};
@@ -8,12 +8,12 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The table of the targets.
+/// The table that names the targets.
 pub(crate) const TARGETS: &str = "targets";
-/// The table of the settings that hold for all commands that have them.
+/// The table of the settings that apply to every command with such an option.
 pub const DEFAULTS: &str = "defaults";
 
-/// Keys whose values are paths, which lie in the file's folder.
+/// Keys whose values are paths, which are relative to the file's folder.
 const PATHS: [&str; 2] = ["out", "baseline"];
 
 /// A table of settings that the file may have.
@@ -21,25 +21,25 @@ const PATHS: [&str; 2] = ["out", "baseline"];
 pub struct ConfigTable {
     /// Its name in the file: `defaults`, or the words of a command.
     pub name: &'static str,
-    /// The keys that it may have, long names of options; any other is a fault.
+    /// The allowed keys, which are long names of options; any other key is an error.
     pub keys: Vec<&'static str>,
 }
 
-/// What is wrong in a file.
+/// A mistake in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {words}")]
 pub struct WrongSetting {
     /// Where in the file it was found.
     pub place: TextPlace,
-    /// What was expected and what was found, for the user.
+    /// The expected and the found text, as a message for the user.
     pub words: String,
 }
 
-/// Reads the text of the file at `path`, which may have these tables.
+/// Parses `text`, the content of the file at `path`. Only the tables in `tables` are allowed.
 ///
 /// # Errors
-/// All that is wrong in it, by place: it is not TOML, or has a table, a key or a value of a form
-/// that is not known.
+/// Every mistake, sorted by place: text that is not TOML, an unknown table or key, or a value of a
+/// wrong type.
 pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, Vec<WrongSetting>> {
     let mut reading = ConfigReader {
         text,
@@ -55,7 +55,7 @@ pub fn parse(path: &Path, text: &str, tables: &[ConfigTable]) -> Result<Config, 
         let message = error.message().trim().replace('\n', " ");
         reading.fault(&error.span().unwrap_or(0..0), message);
     }
-    // What a broken line left behind would be told as a second fault.
+    // The rest of a broken line would be reported as a second mistake.
     if reading.faults.is_empty() {
         reading.document(document.get_ref(), tables);
     }
@@ -149,7 +149,7 @@ impl ConfigReader<'_> {
         self.config.settings.extend(settings);
     }
 
-    /// The values of a key; `None` where one is of a wrong form, or where there is none.
+    /// The values of a key; `None` if the list is empty or a value has a wrong type.
     fn values(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<ConfigValue>> {
         let items: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
             DeValue::Array(items) => items.iter().collect(),
@@ -182,14 +182,14 @@ impl ConfigReader<'_> {
         Some(ConfigValue { text, place })
     }
 
-    /// A text, or the path that it is from the file's folder.
+    /// Joins a path to the file's folder; any other text stays as it is.
     fn placed(&self, text: String, is_path: bool) -> String {
         let path = is_path.then(|| self.folder.join(&text).display().to_string());
         path.unwrap_or(text)
     }
 }
 
-/// What was expected, and the name that is nearest to the one that was found.
+/// Says what was expected, and suggests the nearest name.
 fn unknown(what: &str, names: &[&str], found: &str) -> String {
     let distance = |name: &&&str| strsim::levenshtein(name, found);
     let nearest = names.iter().min_by_key(distance);

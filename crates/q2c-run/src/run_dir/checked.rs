@@ -1,18 +1,18 @@
-//! Checks of a plan that is read back. A file can be changed by hands, and a value that the command
-//! line would refuse must not get into a run by it.
+//! Checks of a plan that is read back. A user may have edited the file, and a value that the
+//! command line would refuse must not enter a run that way.
 
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// A plan that tells whether its values are ones that the command line would take.
+/// A plan that can check its values against the limits of the command line.
 pub trait CheckedPlan: DeserializeOwned {
-    /// Checks every value that is not right by its type alone.
+    /// Checks every value that its type alone does not keep valid.
     fn check(&self) -> Result<(), PlanFault>;
 }
 
-/// A field of a plan that has a value which no plan has.
+/// A field of a plan with a value that no valid plan has.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{field}: expected {expected}, found {found}")]
 pub struct PlanFault {
@@ -22,7 +22,7 @@ pub struct PlanFault {
 }
 
 impl PlanFault {
-    /// A fault of `field`, with the expected and the found value in words.
+    /// Makes the fault of `field` from the expected and the found value.
     pub fn new(field: &'static str, expected: impl Display, found: impl Display) -> Self {
         PlanFault {
             field,
@@ -44,7 +44,7 @@ impl PlanFault {
         Err(PlanFault::new(field, expected, value))
     }
 
-    /// Checks that there are values, and that each lies in a range.
+    /// Checks that the list is not empty, and that each value lies in a range.
     pub fn each_within<T: PartialOrd + Display + Clone>(
         field: &'static str,
         values: &[T],
@@ -55,14 +55,14 @@ impl PlanFault {
         values.try_for_each(|value| PlanFault::within(field, value, range.clone()))
     }
 
-    /// Checks that a list has an entry.
+    /// Checks that the list is not empty.
     pub fn some<T>(field: &'static str, values: &[T]) -> Result<(), PlanFault> {
         let some = (!values.is_empty()).then_some(());
         some.ok_or_else(|| PlanFault::new(field, "an entry at least", "none"))
     }
 
-    /// Checks that a list has no entry twice: each makes cells of its own, and two of one name
-    /// would be one cell.
+    /// Checks that no entry appears twice. Each entry makes cells of its own, and two cells of the
+    /// same name would become one.
     pub fn each_once<T: PartialEq + Display>(
         field: &'static str,
         values: &[T],
@@ -75,7 +75,7 @@ impl PlanFault {
         })
     }
 
-    /// Reads a text of the plan.
+    /// Parses a text of the plan.
     pub fn read<T>(field: &'static str, text: &str) -> Result<T, PlanFault>
     where
         T: FromStr,

@@ -24,7 +24,7 @@ pub enum RunDirError {
     )]
     Busy {
         path: PathBuf,
-        /// Process id of the latest session by `state.json`; `None` when that file cannot be read.
+        /// Process id of the latest session by `state.json`; `None` if the file is unreadable.
         owner: Option<u32>,
     },
     #[error(
@@ -65,7 +65,7 @@ pub enum RunDirError {
     )]
     BadName {
         name: String,
-        /// Whether the name is well-formed but belongs to a file that the folder itself writes.
+        /// True if the name is well-formed but belongs to a file that the folder itself writes.
         reserved: bool,
     },
     #[error("encode {}: {}", .0.display(), .1)]
@@ -87,8 +87,8 @@ impl RunDirError {
         }
     }
 
-    /// The fault where the folder of a run cannot be opened to go on with it: whatever cannot be
-    /// read there is a bad input.
+    /// Converts the error for a resume. There, a folder that cannot be read is bad input by the
+    /// user.
     #[must_use]
     pub fn on_resume(self) -> Fault {
         let exit = match &self {
@@ -118,15 +118,15 @@ impl RunDirError {
     }
 }
 
-/// The fault where a run's folder cannot be made, read or written. A limit on open files is the
-/// machine's, as are permissions; a folder that is none of a run that can go on is a bad input.
+/// Converts the error with its exit status. A limit on open files and missing permissions are
+/// faults of the machine; a folder without a run that can go on is bad input.
 impl From<RunDirError> for Fault {
     fn from(error: RunDirError) -> Fault {
         Fault::from_error(error.exit(), error)
     }
 }
 
-/// Whether the machine refuses a file: by a limit or by permissions.
+/// True if the machine refuses the file because of a limit or permissions.
 fn refused(source: &io::Error) -> bool {
     Exit::is_limit(source) || source.kind() == io::ErrorKind::PermissionDenied
 }
@@ -149,8 +149,7 @@ fn list(differences: &[Difference]) -> String {
 mod tests {
     use super::*;
 
-    /// EMFILE is the machine's, wherever it is met: in a folder that is written, and in one that is
-    /// to go on.
+    /// EMFILE is a fault of the machine, both for a new folder and for one that is resumed.
     #[test]
     fn a_limit_on_open_files_is_the_machines() {
         let path = Path::new("runs/one/plan.toml");

@@ -27,9 +27,8 @@ pub fn read_plan<P: DeserializeOwned>(path: &Path) -> Result<P, RunDirError> {
     })
 }
 
-/// Reads the plan of the run in `path` as [`read_plan`] does, to go on with it, and checks its
-/// values. What follows looks at the machine and its devices, so a run that another process goes on
-/// with is refused before.
+/// Reads and checks the plan of the run in `path`, in order to resume the run. A run that another
+/// process works on is refused here, before the caller looks at the machine and its devices.
 pub fn read_checked_plan<P: CheckedPlan>(path: &Path) -> Result<P, RunDirError> {
     if let Ok(journal) = open_journal(path, &mut OpenOptions::new()) {
         drop(LockedFile::lock(journal, path)?);
@@ -40,8 +39,8 @@ pub fn read_checked_plan<P: CheckedPlan>(path: &Path) -> Result<P, RunDirError> 
     Ok(plan)
 }
 
-/// Lets an open for writing fail where the name is a link: in a folder that others can write to, it
-/// may lead to any file of this user. Neither does the open wait where the name is a pipe.
+/// Makes an open for writing fail if the name is a link. In a folder that others can write to, a
+/// link may lead to any file of this user. The open does not wait if the name is a pipe, either.
 pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
 }
@@ -102,12 +101,11 @@ impl LockedFile {
     }
 }
 
-/// Unlocks before the file is closed. A child process that is being started shares the open file
-/// until it runs its program, so closing the file here would leave the lock with the child for that
-/// moment.
+/// Unlocks before the file is closed. A child process shares the open file from its fork to its
+/// exec. Without the unlock, the child would hold the lock for that moment.
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // An error is ignored: the file is closed next, which frees the lock too, only later.
+        // An error is ignored: the file is closed next, which releases the lock too, only later.
         let _ = self.0.unlock();
     }
 }
@@ -124,7 +122,7 @@ impl JournalStorage for LockedFile {
     }
 }
 
-/// Whether a process holds the folder. The test takes a shared lock for a moment.
+/// True if a process holds the folder. The test takes a shared lock for a moment.
 pub(super) fn is_held(file: File, path: &Path) -> Result<bool, RunDirError> {
     match file.try_lock_shared() {
         Ok(()) => {
@@ -136,8 +134,7 @@ pub(super) fn is_held(file: File, path: &Path) -> Result<bool, RunDirError> {
     }
 }
 
-/// Files that the folder itself writes, each in its own way. A final file must not have such a
-/// name.
+/// Files that the folder itself writes, each in its own way. No final file may have such a name.
 const OWN: [&str; 4] = [JOURNAL, LOG, PLAN, STATE];
 
 /// Refuses names that could leave the folder, be hidden, or clash with a temporary file.
@@ -152,15 +149,15 @@ fn bad_name(name: &str, reserved: bool) -> RunDirError {
     RunDirError::BadName { name, reserved }
 }
 
-/// Refuses, for a final file, what [`check_name`] refuses and the names of the folder's own files.
+/// Refuses a final file whose name [`check_name`] refuses, or is one of the folder's own files.
 pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
     check_name(name)?;
     let free = !OWN.contains(&name);
     free.then_some(()).ok_or_else(|| bad_name(name, true))
 }
 
-/// Writes `folder/name` through `write`: temporary file, fsync, rename, fsync of the folder. When
-/// the write or the rename fails, the temporary file is removed and `folder/name` is as it was.
+/// Writes `folder/name` through `write`: temporary file, fsync, rename, fsync of the folder. If the
+/// write or the rename fails, the temporary file is removed and `folder/name` stays as it was.
 pub(super) fn publish(
     folder: &Path,
     name: &str,
@@ -179,8 +176,8 @@ pub(super) fn publish(
 }
 
 fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // What a killed run left under this name goes. Whatever else is put there meanwhile, a link to
-    // another file above all, is not written to.
+    // A killed run may have left a file of this name. It is removed, and `create_new` below then
+    // refuses whatever appears in between, above all a link to another file.
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}

@@ -23,7 +23,7 @@ pub struct RunDir {
     pub(super) record: RunRecord,
 }
 
-/// The part of a journal's entry that tells whose it is.
+/// The field of a journal's entry that says which plan the entry belongs to.
 #[derive(Deserialize)]
 struct Keyed {
     key: String,
@@ -40,7 +40,7 @@ impl RunDir {
         &self.record
     }
 
-    /// The provenance of a result in this folder, of work that began at `begun` and ends now.
+    /// The provenance of a result in this folder. The work began at `begun` and ends now.
     pub fn provenance(&self, begun: Instant, host: Option<String>) -> Provenance {
         let took = begun.elapsed();
         Provenance {
@@ -64,8 +64,8 @@ impl RunDir {
         self.typed(|line| serde_json::from_str(line).map(Some))
     }
 
-    /// The entries of the journal whose field `key` is `wanted`, oldest first. The others need not
-    /// fit `E`: they may be of another plan.
+    /// The entries of the journal whose field `key` satisfies `wanted`, oldest first. The other
+    /// entries need not fit `E`: they may belong to another plan.
     pub(crate) fn entries_of<E: DeserializeOwned>(
         &self,
         wanted: impl Fn(&str) -> bool,
@@ -113,8 +113,8 @@ impl RunDir {
         self.log.line(SystemTime::now(), message)
     }
 
-    /// Flushes the log to the disk, so that no write-back of q2c's own falls into a measurement.
-    /// Every other file of the folder is flushed when it is written.
+    /// Flushes the log to the disk, so that its write-back does not disturb a measurement. Every
+    /// other file of the folder is flushed when it is written.
     pub(crate) fn flush_log(&self) -> Result<(), RunDirError> {
         self.log.sync()
     }
@@ -125,7 +125,7 @@ impl RunDir {
         self.write_record()
     }
 
-    /// Ends the run: sets the state and frees the folder. Final files must be written before.
+    /// Ends the run: sets the state and unlocks the folder. Final files must be written before.
     pub fn finish(mut self, state: RunState) -> Result<(), RunDirError> {
         self.log(&format!("run ended: {state}"))?;
         self.flush_log()?;
@@ -142,8 +142,8 @@ impl RunDir {
 impl Drop for RunDir {
     fn drop(&mut self) {
         if self.record.state == RunState::Running {
-            // When this fails, `state.json` says `running` and no process holds the folder, which
-            // reads as crashed.
+            // If this fails, `state.json` says `running` while no process holds the folder, and so
+            // the run counts as crashed.
             let _ = self.mark(RunState::Interrupted);
         }
     }

@@ -25,19 +25,19 @@ impl fmt::Display for Torn {
     }
 }
 
-/// The storage of a journal: a file, or in tests a disk that runs full or fails.
+/// The storage of a journal: a file, or in tests a disk that fills up or fails.
 pub(super) trait JournalStorage {
     /// Appends `bytes` at the end. A failed call may have written a part of them.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Returns when everything that was appended is on the disk.
+    /// Waits until everything that was appended is on the disk.
     fn sync(&mut self) -> io::Result<()>;
     /// Cuts the content to its first `len` bytes.
     fn cut(&mut self, len: u64) -> io::Result<()>;
 }
 
-/// The open journal. `len` is the length of its whole lines in bytes. `broken` is set when a failed
-/// line could not be cut off; after that every append is refused, since a new line would be glued
-/// to the half line.
+/// The open journal. `len` is the length of its complete lines in bytes. `broken` is set when a
+/// failed line could not be cut off. Every later append is then refused, since its line would
+/// continue the incomplete one.
 pub(super) struct RunJournal<T = LockedFile> {
     storage: T,
     path: PathBuf,
@@ -46,7 +46,7 @@ pub(super) struct RunJournal<T = LockedFile> {
 }
 
 impl<T: JournalStorage> RunJournal<T> {
-    /// Opens the journal on `storage`, whose content is `text`. A torn last line is cut off.
+    /// Opens the journal on `storage`, whose content is `text`. An incomplete last line is cut off.
     pub(super) fn open(
         mut storage: T,
         path: &Path,
@@ -84,8 +84,8 @@ impl<T: JournalStorage> RunJournal<T> {
         }
     }
 
-    /// Cuts off what a failed append may have written, so that the next line is never glued to half
-    /// a line.
+    /// Cuts off what a failed append may have written, so that the next line does not continue an
+    /// incomplete one.
     fn give_up(&mut self, error: io::Error) -> RunDirError {
         let cut = self.storage.cut(self.len);
         let cut = cut.and_then(|()| self.storage.sync());
@@ -94,8 +94,8 @@ impl<T: JournalStorage> RunJournal<T> {
     }
 }
 
-/// Splits `text` into its whole lines, without their newlines, and the torn last line if there is
-/// one.
+/// Splits `text` into its complete lines, without their newlines, and the incomplete last line if
+/// there is one.
 pub(super) fn scan<'a>(
     path: &Path,
     text: &'a [u8],
@@ -116,7 +116,7 @@ pub(super) fn scan<'a>(
     Ok((whole, None))
 }
 
-/// Checks that `piece` is a whole line: it ends in a newline, and it is UTF-8 and JSON. After a
+/// Checks that `piece` is a complete line: it ends in a newline, and it is UTF-8 and JSON. After a
 /// crash some file systems show zeros in place of data; JSON refuses them.
 fn line(piece: &[u8]) -> Result<&str, String> {
     let piece = piece.strip_suffix(b"\n").ok_or("no newline at its end")?;

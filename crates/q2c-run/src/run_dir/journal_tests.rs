@@ -1,6 +1,6 @@
 use super::*;
 
-/// A disk of `room` bytes. It writes as much as fits, then says that it is full.
+/// A disk of `room` bytes. It writes as much as fits, then reports that it is full.
 #[derive(Default)]
 struct Small {
     bytes: Vec<u8>,

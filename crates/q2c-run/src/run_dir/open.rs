@@ -15,8 +15,8 @@ use std::time::SystemTime;
 
 impl RunDir {
     /// Makes the folder `root/<utc time>-<name>/`, writes the plan into it and sets the state to
-    /// running. When a folder of that name exists, `-2`, `-3`, ... is added.
-    /// An error leaves no folder.
+    /// running. If a folder of that name exists, `-2`, `-3`, ... is added. After an error no folder
+    /// remains.
     pub fn create(
         root: &Path,
         name: &str,
@@ -30,8 +30,8 @@ impl RunDir {
         Self::begin(&path, name, &plan, now, identity)
     }
 
-    /// Makes the folder `name` within this one, for a part of the run that is a run itself, writes
-    /// the part's plan into it and sets its state to running. [`RunDir::part`] names its path.
+    /// Makes the folder `name` inside this one for a part that is itself a run. Writes the part's
+    /// plan and sets its state to running. [`RunDir::part`] returns the folder's path.
     pub fn create_part(
         &self,
         name: &str,
@@ -53,7 +53,7 @@ impl RunDir {
         self.path().join(name)
     }
 
-    /// Furnishes a folder that was just made, or removes it.
+    /// Fills a folder that was just made, or removes it after an error.
     fn begin(
         path: &Path,
         name: &str,
@@ -103,8 +103,8 @@ impl RunDir {
         })
     }
 
-    /// Opens an interrupted or crashed run to go on with it. Returns the line that a crash had
-    /// torn, if there was one.
+    /// Opens an interrupted or crashed run to continue it. Returns the incomplete last line of the
+    /// journal if a crash left one; the line has been cut off.
     pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
         let file = LockedFile::lock(file, path)?;
@@ -126,7 +126,7 @@ impl RunDir {
         Ok((folder, torn))
     }
 
-    /// Returns the content of `state.json`, and the state as it really is. This holds a shared lock
+    /// Returns the content of `state.json` and the real state of the run. This holds a shared lock
     /// for a moment; a [`RunDir::resume`] by another process in that moment is refused.
     pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
@@ -157,8 +157,8 @@ fn encoded(plan: &impl Serialize, folder: &Path) -> Result<String, RunDirError> 
     toml::to_string_pretty(plan).map_err(|e| encode(&folder.join(PLAN), &e))
 }
 
-/// Removes the folder of a part whose making a crash cut short: it has no state yet, and so no
-/// measurement. A folder with other files than those is left, and cannot be made anew.
+/// Removes the folder of a part if a crash interrupted its creation: it then has no state file, and
+/// so no measurement. A folder with further files stays, and the part cannot be created.
 fn remove_unfinished(path: &Path) -> Result<(), RunDirError> {
     if !path.is_dir() || path.join(STATE).exists() {
         return Ok(());
@@ -179,7 +179,7 @@ pub(super) fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, R
     file.map_err(|e| missing_or_io(path, JOURNAL, e))
 }
 
-/// The plan, if it is not the one that the run was started with.
+/// Compares the plan with the one at the run's start; `None` if they are equal.
 fn other_plan(path: &Path, record: &RunRecord) -> Result<Option<Difference>, RunDirError> {
     let stored = &record.plan;
     let now = checksum(&read(path, PLAN)?);
@@ -190,8 +190,8 @@ fn other_plan(path: &Path, record: &RunRecord) -> Result<Option<Difference>, Run
     }))
 }
 
-/// A checksum against changes by mistake. A build of q2c with another hash is another program, of
-/// which a run's identity tells as well.
+/// A checksum that finds accidental changes. The hash function may differ between builds of q2c,
+/// but a run's identity already refuses another build.
 fn checksum(plan: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(plan);

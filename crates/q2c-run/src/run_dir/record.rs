@@ -36,7 +36,7 @@ impl fmt::Display for RunState {
     }
 }
 
-/// State of a run as it really is: [`RunState`] together with the folder's lock.
+/// Real state of a run, which follows from [`RunState`] and the folder's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// A process works on the run now.
@@ -73,7 +73,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The state as it really is. `held` says whether a process holds the folder.
+    /// The real state of the run. `held` is true if a process holds the folder.
     pub(super) fn status(&self, held: bool) -> Status {
         match (self.state, held) {
             (_, true) => Status::Running,
@@ -84,8 +84,8 @@ impl RunRecord {
     }
 }
 
-/// A system time as a timestamp. A time outside the years -9999 to 9999 does not come from a
-/// working clock and becomes 1970.
+/// A system time as a timestamp. A time outside the years -9999 to 9999 cannot come from a working
+/// clock and becomes 1970.
 fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
 }
@@ -158,8 +158,8 @@ impl Identity {
         self
     }
 
-    /// Every fact in which `now` differs from `self`, sorted by name. Facts that only one of the
-    /// two states are among them.
+    /// Every fact whose value differs between `self` and `now`, sorted by name. A fact that only
+    /// one of them has is included.
     pub fn differences(&self, now: &Identity) -> Vec<Difference> {
         let keys: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
         let difference = |key: &String| Difference {

@@ -7,29 +7,29 @@ use q2c_model::Fault;
 use serde::Serialize;
 use std::fmt;
 
-/// The expected extent of a run: its trials, and their time.
+/// The expected size of a run: its trials, and their time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Number of cells, without those that are known not to run here.
+    /// Number of cells, without those that are known not to run on this machine.
     pub cells: u32,
-    /// Trials per cell that the settings ask for.
+    /// Trials per cell that the settings request.
     pub trials_asked: u32,
     /// Trials per cell that fit the budget; at least 1.
     pub trials: u32,
-    /// Most trials per cell, when [`Precision`](super::Precision) may add some; else as asked.
+    /// Most trials per cell, if [`Precision`](super::Precision) may add some; else as requested.
     pub trials_max: u32,
     /// Trials that earlier sessions finished, all cells together.
     pub finished: u32,
-    /// Expected time for the trials that are left with `trials` per cell, seconds.
+    /// Expected time for the remaining trials with `trials` per cell, seconds.
     pub seconds: f64,
     /// The budget, seconds; `None` without one.
     pub budget_s: Option<f64>,
-    /// Whether the run stays within its budget. It is false when not even one trial per cell fits.
+    /// True if the run stays within its budget; false if not even one trial per cell fits.
     pub fits: bool,
 }
 
 impl Forecast {
-    /// The forecast of a run that is not yet started.
+    /// The forecast of a run before its start.
     pub fn from_plan<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, Fault> {
         settings.check()?;
         let ledger = Ledger::new(plan, settings)?;
@@ -37,7 +37,7 @@ impl Forecast {
     }
 }
 
-/// One line for people. A length under a second is not told.
+/// Formats the forecast as one line for people. A time of less than one second is left out.
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = |n: u32| if n == 1 { "" } else { "s" };
@@ -88,13 +88,13 @@ pub(super) fn forecast<C: Serialize + Clone, O>(
     }
 }
 
-/// Expected seconds for the given number of trials of each cell.
+/// Expected seconds of the trials in `counts`, which holds pairs of a cell's index and its trials.
 pub(super) fn cost<C, O>(ledger: &Ledger<C, O>, counts: impl Iterator<Item = (usize, u32)>) -> f64 {
     let seconds = |(cell, count)| f64::from(count) * ledger.estimate.trial_seconds(cell);
     counts.map(seconds).sum()
 }
 
-/// Seconds that the trials take which cells lack of the first `trials`.
+/// Expected seconds of the trials still missing from the first `trials` of each cell.
 fn cost_of_missing<C: Serialize + Clone, O>(ledger: &Ledger<C, O>, trials: u32) -> f64 {
     let cells = 0..ledger.cells.len();
     let missing = cells.map(|cell| (cell, ledger.missing(cell, trials)));
@@ -102,8 +102,8 @@ fn cost_of_missing<C: Serialize + Clone, O>(ledger: &Ledger<C, O>, trials: u32) 
 }
 
 impl<P: Plan> Session<'_, P> {
-    /// Whether the next round, of which no trial has run yet, fits the budget. The first round
-    /// always does. A round that was asked for and is left out is logged and warned of; one that
+    /// True if the next round, of which no trial has run yet, fits the budget. The first round
+    /// always does. If a requested round is left out, this is logged and warned of. A round that
     /// only precision wants is left out silently.
     pub(super) fn affords_round(&mut self) -> Result<bool, Fault> {
         let Some(budget) = self.runner.settings.budget else {
@@ -171,8 +171,8 @@ impl CellSeconds {
 /// Expected seconds per trial of each cell, by the cell's index in the plan.
 pub(super) struct TrialEstimate {
     cells: Vec<CellSeconds>,
-    /// Sums over all that ran: the plan's guesses, and the means of what was seen. They are kept,
-    /// as a plan may have very many cells and each asks for them.
+    /// Sums over the cells that have run: the plan's guesses, and the mean lengths of their trials,
+    /// both in seconds. They are kept because a plan may have very many cells and each needs them.
     guessed: f64,
     took: f64,
 }
@@ -190,7 +190,7 @@ impl TrialEstimate {
         }
     }
 
-    /// Takes in the length of a trial that went well, seconds.
+    /// Adds the length of a successful trial, seconds.
     pub(super) fn learn(&mut self, cell: usize, seconds: f64) {
         let seen = &mut self.cells[cell];
         match seen.mean() {
@@ -202,8 +202,8 @@ impl TrialEstimate {
         self.took += seen.mean().unwrap_or(0.0);
     }
 
-    /// Expected seconds of a trial: the mean of those that ran. Before the first it is the plan's
-    /// guess, times the ratio by which the other cells' guesses were wrong.
+    /// Expected seconds of a trial: the mean of the cell's trials so far. Before the first trial it
+    /// is the plan's guess, scaled by the error of the guesses of the other cells.
     pub(super) fn trial_seconds(&self, cell: usize) -> f64 {
         let seen = &self.cells[cell];
         seen.mean()

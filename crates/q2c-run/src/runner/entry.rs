@@ -28,8 +28,8 @@ pub struct Entry<C, O> {
 }
 
 impl<C, O: Serialize> Entry<C, O> {
-    /// Refuses a journaled trial whose length or end is negative, whose `metric` (in `unit`) is, or
-    /// whose outcome has a number above `most`. Where `most` is infinite, an outcome may be any.
+    /// Refuses a journaled trial whose length, end or `metric` (in `unit`) is negative, or whose
+    /// outcome has a number above `most`. If `most` is infinite, the outcome is not checked.
     pub(super) fn check(
         &self,
         metric: impl Fn(&O) -> f64,
@@ -59,7 +59,7 @@ impl<C, O: Serialize> Entry<C, O> {
     }
 }
 
-/// The largest number in a value, without its sign.
+/// The largest absolute value of all numbers in a JSON value.
 fn largest(value: &Value) -> f64 {
     let most = |values: &mut dyn Iterator<Item = &Value>| values.map(largest).fold(0.0, f64::max);
     match value {
@@ -135,8 +135,8 @@ impl<C, O> CellRuns<C, O> {
         Interval::from_samples(&self.outcomes().map(number).collect::<Vec<f64>>())
     }
 
-    /// Why further trials are of no use: a trial found that the cell cannot run, or the first ones
-    /// all failed for the same reason. `None` where they are.
+    /// The reason why further trials are useless: a trial found that the cell cannot run, or the
+    /// first trials all failed for the same reason. `None` if further trials may succeed.
     pub fn hopeless(&self) -> Option<&str> {
         let mut trials = self.trials.iter();
         let impossible = trials.find_map(|trial| trial.result.impossible());
@@ -147,7 +147,7 @@ impl<C, O> CellRuns<C, O> {
         impossible.or_else(|| self.failures().next().filter(|_| same))
     }
 
-    /// The reasons of the trials that failed, and the reason of a cell that cannot run.
+    /// The reasons of all failed trials, including the reason of a cell that cannot run.
     pub fn failures(&self) -> impl Iterator<Item = &str> {
         self.trials.iter().filter_map(|trial| match &trial.result {
             TrialResult::Ok(_) => None,
@@ -189,15 +189,15 @@ impl End {
 pub struct Summary<C, O> {
     /// The cells in the plan's order.
     pub cells: Vec<CellRuns<C, O>>,
-    /// The smallest number of finished trials of a cell that can run and was not given up; 0 when
-    /// there is none.
+    /// The smallest number of finished trials of any cell, without cells that cannot run or were
+    /// given up; 0 if no cell is left.
     pub trials: u32,
-    /// Time in trials of all sessions, seconds.
+    /// Time spent in trials over all sessions, seconds.
     pub seconds: f64,
     /// How the run ended.
     pub end: End,
-    /// Warnings of rounds left out, of time over the budget, of failures, of cells that were given
-    /// up and of precision that was not reached.
+    /// Warnings about rounds left out, time over the budget, failures, cells given up, and
+    /// precision not reached.
     pub warnings: Vec<Warning>,
 }
 
@@ -232,7 +232,7 @@ impl<C: Serialize + Clone, O> Summary<C, O> {
 mod tests {
     use super::*;
 
-    /// Figures that no trial has come of a damaged or a forged journal.
+    /// Values that no real trial can have must come from a damaged or forged journal.
     #[test]
     fn impossible_figures_are_refused() {
         let refused_figure = |seconds, iops: f64, inside: f64, most| {

@@ -6,7 +6,7 @@ use std::fmt;
 pub struct Position {
     /// Finished trials, earlier sessions included.
     pub finished: u32,
-    /// Trials in the whole run, as now expected.
+    /// Trials in the whole run, as currently expected.
     pub total: u32,
     /// Time since this session's start, seconds.
     pub elapsed_s: f64,
@@ -23,8 +23,7 @@ pub struct Subject {
     pub trial: u32,
 }
 
-/// An event of a run. Its text is one line without a newline, save for newlines in reasons and
-/// notes.
+/// An event of a run. Its text is one line, except for newlines in reasons and notes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The session is about to start.
@@ -37,7 +36,7 @@ pub enum Event {
     Failed(Subject, Position, String),
     /// A remark, such as a warning of the runner or a note of a trial.
     Note(String),
-    /// What is done now, before or between the trials, such as `calibrating 4 KiB`.
+    /// The work before or between trials, such as `calibrating 4 KiB`.
     Doing(String),
     /// The session is over. The text says how it ended.
     Ended(String, Position),
@@ -48,7 +47,7 @@ pub enum Event {
 pub struct TrialFacts {
     /// Length of the trial, seconds.
     pub seconds: f64,
-    /// The trial's [`Plan::metric`](super::Plan::metric); NaN where it has none.
+    /// The trial's [`Plan::metric`](super::Plan::metric); NaN for an outcome without one.
     pub metric: f64,
     /// The metric's [`Plan::UNIT`](super::Plan::UNIT).
     pub unit: &'static str,
@@ -95,13 +94,13 @@ impl fmt::Display for Event {
     }
 }
 
-/// Formats a number of unknown size: without decimals from 1000 on, else with three.
+/// Formats a number of any size: without decimals from 1000 on, else with three.
 fn short(number: f64) -> String {
     let decimals = if number.abs() >= 1000.0 { 0 } else { 3 };
     format!("{number:.decimals$}")
 }
 
-/// Formats a length of time in seconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
+/// Formats a duration in seconds for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
 pub fn spoken(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{seconds:.1} s");

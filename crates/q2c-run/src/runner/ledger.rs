@@ -5,20 +5,19 @@ use q2c_model::{Exit, Fault, OrFault};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// Number of first trials of a cell that tell whether further ones are of any use.
+/// Number of first trials of a cell that decide whether the cell is given up.
 pub(super) const FIRST_TRIALS: u32 = 2;
 
-/// The plan's cells and every finished trial. It is filled from the journal's entries at the start
-/// of a session, and by each trial of the session once its line is on the disk.
+/// The plan's cells and every finished trial. The journal's entries fill it at the start of a
+/// session. Each trial of the session is added once its line is on the disk.
 pub(super) struct Ledger<C, O> {
     pub(super) cells: Vec<CellPlan<C>>,
     index: HashMap<String, usize>,
     /// Trials of each cell, in the plan's order, by the trial's number.
     pub(super) trials: Vec<BTreeMap<u32, Trial<O>>>,
-    /// The kinds of reasons for which trials of each cell failed or are invalid, by the trial's
-    /// number.
+    /// The kind of reason of each failed or invalid trial of each cell, by the trial's number.
     faults: Vec<BTreeMap<u32, String>>,
-    /// As [`Settings::all_trials`].
+    /// See [`Settings::all_trials`].
     all_trials: bool,
     /// Length of all trials together, seconds.
     pub(super) spent_s: f64,
@@ -44,7 +43,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         })
     }
 
-    /// Takes in a journaled trial. An entry that does not fit the plan is refused. `invalid` is as
+    /// Adds a journaled trial. An entry that does not fit the plan is refused. `invalid` is
     /// [`Plan::invalid`].
     pub(super) fn absorb(
         &mut self,
@@ -103,8 +102,8 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         trials.find_map(|trial| trial.result.impossible())
     }
 
-    /// Why a cell gets no further trials: the first ones all failed or were invalid for the same
-    /// kind of reason. `None` for a cell that goes on, or cannot run at all.
+    /// Why a cell gets no further trials: its first trials all failed or were invalid for the same
+    /// kind of reason. `None` for a cell that continues, or cannot run at all.
     pub(super) fn given_up(&self, cell: usize) -> Option<&str> {
         let kind = |trial: u32| self.faults[cell].get(&trial);
         let first = kind(0).filter(|_| !self.all_trials)?;
@@ -130,15 +129,14 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         trials - self.trials[cell].range(..trials).count() as u32
     }
 
-    /// Whether any cell has finished its trial of this round.
+    /// True if any cell has finished its trial of this round.
     pub(super) fn begun(&self, round: u32) -> bool {
         self.trials.iter().any(|trials| trials.contains_key(&round))
     }
 }
 
-/// The kind of reason for which a trial has no figure that counts. Of a failed trial it is the
-/// reason without its digits: two trials that were late by 2.1 s and by 3.4 s failed for one
-/// reason.
+/// The kind of reason why a trial has no valid figure; `None` for a valid trial. A failure's kind
+/// is its reason without digits, so that "late by 2.1 s" and "late by 3.4 s" count as the same.
 pub(super) fn fault<O>(
     result: &TrialResult<O>,
     invalid: impl Fn(&O) -> Option<String>,
@@ -152,7 +150,7 @@ pub(super) fn fault<O>(
     }
 }
 
-/// The fault of a journal of a plan with other cells. `reason` is how its cell differs.
+/// The fault of a journal that belongs to other cells. `reason` says how the cell `key` differs.
 fn other_plan(key: &str, reason: &str) -> Fault {
     let text = format!(
         "resume: cell \"{key}\" in the journal {reason}; resume with the plan.toml of the run"

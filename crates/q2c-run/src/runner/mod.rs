@@ -10,30 +10,30 @@
 //! the same order.
 //!
 //! *Several plans in one folder.* A study may run one plan after another, each made from the
-//! results of those before it. Each plan tells its own keys by [`Plan::owns`] and ignores the
-//! entries of the others.
+//! results of the plans before. [`Plan::owns`] says which keys belong to a plan. The runner ignores
+//! the entries of other plans.
 //!
 //! *Order.* Trials run in rounds. Every round runs each cell once, in an order shuffled by
 //! [`Settings::seed`], so that a drifting device affects no cell more than another. The order of
 //! round r depends only on the seed and the number of cells: the same seed gives the same order,
 //! also after a resume. On resume the caller MUST pass the seed of the stored plan.
 //!
-//! *Trials.* [`Plan::run`] returns `Ok` only for a whole trial. It MUST look at
-//! [`Context::cancelled`] at least every half second and, once that is true, return
-//! [`CellError::Cancelled`]; nothing of the trial is kept then. While a trial runs, the runner
+//! *Trials.* [`Plan::run`] returns `Ok` only for a complete trial. It MUST look at
+//! [`Context::cancelled`] at least every half second. Once that is true, it MUST return
+//! [`CellError::Cancelled`], and nothing of the trial is kept. While a trial runs, the runner
 //! writes nothing, draws nothing and has no thread, so that only the trial loads the machine.
 //!
 //! *Journal.* A trial is finished when its line is on the disk. A finished trial never runs again,
 //! even if it failed; an unfinished one runs again from its start. An outcome MUST survive JSON.
-//! One that does not (a NaN where a number is due) stops the run at once; else only a resume days
-//! later would find out.
+//! One that does not (a NaN in place of a number) stops the run at once. Otherwise only a resume
+//! would notice, perhaps days later.
 //!
 //! *Errors.* [`CellError`] says whether an error concerns one trial, its cell, or the whole run.
 //!
-//! *Budget.* When the trials asked for do not fit [`Settings::budget`], whole rounds are left out,
+//! *Budget.* If the requested trials do not fit [`Settings::budget`], whole rounds are left out,
 //! but never the first. A round once begun is finished, so that all cells have the same number of
 //! trials. The time of all sessions counts. The cut is announced before the start, decided anew
-//! before each round from the times seen so far, and stated in the summary's warnings.
+//! before each round from the times measured so far, and stated in the summary's warnings.
 //!
 //! *Giving up.* A cell whose first two trials failed or were invalid ([`Plan::invalid`]) for the
 //! same reason gets no further ones, unless [`Settings::all_trials`] is set. This is announced, and

@@ -13,17 +13,17 @@ pub trait Plan {
     type Cell: Serialize + DeserializeOwned + Clone;
     /// The measurements of one trial. The journal keeps them.
     type Outcome: Serialize + DeserializeOwned;
-    /// The unit of [`Plan::metric`], and what it is of: `IOPS`, `s of U2C`.
+    /// The unit of [`Plan::metric`], with its quantity: `IOPS`, `s of U2C`.
     const UNIT: &'static str;
-    /// The largest number that an outcome can have, where no metric can be negative: a journal with
-    /// others is refused. Infinite where any number is possible.
+    /// The largest number that an outcome can have; a journal with a larger one is refused. If it
+    /// is finite, a negative metric is refused too. Infinite if any number is possible.
     const MOST: f64 = f64::INFINITY;
 
     /// Every cell of the plan. The runner asks once per session; the answer must be the same each
     /// time.
     fn cells(&self) -> Vec<CellPlan<Self::Cell>>;
 
-    /// Whether a journaled cell of this key belongs to this plan. Several plans may follow each
+    /// True if a journaled cell with this key belongs to this plan. Several plans may follow each
     /// other in one folder, each with keys of its own. The runner ignores the entries that the plan
     /// does not own.
     fn owns(&self, _key: &str) -> bool {
@@ -57,7 +57,7 @@ pub struct CellPlan<C> {
     /// Expected length of one trial with its preparation, seconds. The runner corrects it by the
     /// trials that have run.
     pub seconds: f64,
-    /// The description of the cell, by which the plan knows how to run it.
+    /// The description of the cell, from which the plan runs it.
     pub cell: C,
 }
 
@@ -86,7 +86,7 @@ pub struct Context<'a> {
     /// The seed of this trial alone. It is made from the run's seed, the cell's key and the trial's
     /// number, so it is the same in every session.
     pub seed: u64,
-    /// Set when the run is to stop.
+    /// Set when the run must stop.
     pub cancel: &'a AtomicBool,
     /// Remarks for log and terminal. The runner writes them after the trial, so that nothing is
     /// written during it.
@@ -94,13 +94,13 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether the run is to stop.
+    /// True if the run must stop.
     pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 }
 
-/// The clock of the runner. Tests bring a clock of their own.
+/// The clock of the runner. Tests use a clock of their own.
 pub trait SessionClock {
     /// Time since some fixed moment; never goes back.
     fn monotonic(&self) -> Duration;
@@ -124,7 +124,7 @@ impl SessionClock for SystemClock {
     }
     fn unix(&self) -> Duration {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        // Only a clock set before 1970 errs; such a time is shown as 1970.
+        // This fails only for a clock set before 1970; the time then becomes 1970.
         since.unwrap_or_default()
     }
 }
@@ -136,15 +136,15 @@ pub struct Settings {
     pub trials: u32,
     /// Seed of the order of cells and of the seeds of the trials.
     pub seed: u64,
-    /// Time for the whole run, all sessions together; `None` sets no limit.
+    /// Time limit for the whole run, all sessions together; `None` sets no limit.
     pub budget: Option<Duration>,
-    /// Adds trials until medians are known this well; `None` adds none.
+    /// Adds trials until each median is precise enough; `None` adds none.
     pub precision: Option<Precision>,
-    /// Whether a cell gets all its trials although its first ones are invalid for one reason.
+    /// True if a cell gets all its trials even when its first ones fail or are invalid.
     pub all_trials: bool,
 }
 
-/// Five trials, no budget, no precision, and no further trials of what is invalid from the start.
+/// Five trials, no budget, no precision. A cell is given up when its first trials are invalid.
 impl Default for Settings {
     fn default() -> Self {
         Settings {

@@ -1,11 +1,11 @@
 use q2c_model::stats::{Interval, sorted};
 
-/// The least coverage of an interval of the median. The range of five trials has exactly this
-/// coverage.
+/// The least probability with which an interval must contain the true median. The range of five
+/// trials has exactly this coverage.
 const COVERAGE: f64 = 0.9375;
 
-/// A wish for precision: a cell gets more trials, one per round, while the interval of its median
-/// is wider than this allows.
+/// The requested precision: a cell gets more trials, one per round, while the interval of its
+/// median is wider than this allows.
 ///
 /// The interval is the narrowest pair of order statistics that covers the median with at least
 /// 93.75 % ([`median_interval`]). Up to 8 trials it is the whole range, which more trials can only
@@ -16,12 +16,12 @@ const COVERAGE: f64 = 0.9375;
 pub struct Precision {
     /// Wanted width of the interval as a share of the median, above 0: 0.05 is 5 %.
     pub relative_width: f64,
-    /// Most trials per cell, those that were asked for included.
+    /// Largest number of trials per cell, including the requested ones.
     pub max_trials: u32,
 }
 
 impl Precision {
-    /// Whether the interval of the median of `values` is narrow enough.
+    /// True if the interval of the median of `values` is narrow enough.
     pub(super) fn reached(&self, values: &[f64]) -> bool {
         median_interval(values)
             .is_some_and(|i| i.max - i.min <= self.relative_width * i.median.abs())
@@ -42,8 +42,8 @@ pub(crate) fn median_interval(values: &[f64]) -> Option<Interval> {
     })
 }
 
-/// How many of the `n` values can be left out at each end; `None` when even all `n` values cover
-/// too little.
+/// How many of the `n` sorted values can be left out at each end. `None` if even the range of all
+/// `n` values covers too little.
 ///
 /// The interval from value k to value n-1-k (counted from 0) misses the median when at most k of
 /// the n values fall on one side of it. The probability is 2 * sum of C(n, i) / 2^n over i in

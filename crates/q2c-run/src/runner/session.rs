@@ -43,8 +43,7 @@ impl From<RunDirError> for Halt {
 
 impl Runner<'_> {
     /// Runs every trial of `plan` that `folder`'s journal lacks. [The module](super) states the
-    /// contract.
-    /// After an error the finished trials stay in the journal.
+    /// contract. After an error the finished trials stay in the journal.
     pub fn run<P: Plan>(
         &mut self,
         plan: &mut P,
@@ -81,8 +80,8 @@ pub(super) struct Session<'a, P: Plan> {
     pub(super) plan: &'a mut P,
     pub(super) folder: &'a mut RunDir,
     pub(super) ledger: Ledger<P::Cell, P::Outcome>,
-    /// Start of the session on the clock, in seconds; and the time in trials of earlier sessions,
-    /// in seconds.
+    /// The clock's time at the start of the session, and the time spent in trials of earlier
+    /// sessions, both in seconds.
     pub(super) start_s: f64,
     pub(super) spent_before_s: f64,
     pub(super) round: u32,
@@ -128,7 +127,7 @@ impl<P: Plan> Session<'_, P> {
         Ok(())
     }
 
-    /// Says that `cell` gets no further trials, after the trial that decided it.
+    /// Reports that `cell` gets no further trials, right after the trial that decided it.
     fn tell_given_up(&mut self, cell: usize) -> Result<(), Fault> {
         let decided =
             self.round + 1 == FIRST_TRIALS && self.runner.settings.max_trials() > FIRST_TRIALS;
@@ -140,7 +139,7 @@ impl<P: Plan> Session<'_, P> {
         self.tell(&Event::Note(note))
     }
 
-    /// Whether `cell` is to have a trial in `round`, judged by the trials so far.
+    /// True if `cell` needs a trial in `round`, judged by the trials so far.
     fn wants(&self, cell: usize, round: u32) -> bool {
         let ledger = &self.ledger;
         if ledger.impossible(cell).is_some() || ledger.given_up(cell).is_some() {
@@ -150,8 +149,8 @@ impl<P: Plan> Session<'_, P> {
             || (round < self.runner.settings.max_trials() && self.is_imprecise(cell))
     }
 
-    /// Whether the median of `cell` is less certain than wanted. A cell without a good trial is not
-    /// imprecise, since more trials would not help it.
+    /// True if the median of `cell` is less certain than requested. A cell without a good trial is
+    /// not imprecise, since more trials would not help it.
     fn is_imprecise(&self, cell: usize) -> bool {
         let trials = self.ledger.trials[cell].values();
         let outcomes = trials.filter_map(|trial| trial.result.ok());

@@ -46,8 +46,8 @@ impl<P: Plan> Session<'_, P> {
         (outcome, seconds, context.notes)
     }
 
-    /// Writes the trial to the journal, then puts it into the ledger in the form in which a resume
-    /// reads it.
+    /// Writes the trial to the journal, then adds it to the ledger in the form that a resume would
+    /// read.
     fn record(
         &mut self,
         cell: &CellPlan<P::Cell>,
@@ -91,7 +91,7 @@ impl<P: Plan> Session<'_, P> {
     }
 }
 
-/// Separates the outcomes that are recorded from those that stop the run.
+/// Separates the outcomes that are recorded from the errors that stop the run.
 fn sort_out<O>(outcome: Result<O, CellError>, subject: &Subject) -> Result<TrialResult<O>, Halt> {
     match outcome {
         Ok(outcome) => Ok(TrialResult::Ok(outcome)),
@@ -122,7 +122,7 @@ where
     })
 }
 
-/// An endless sequence of shuffled rounds. The number of cells and the seed alone decide it.
+/// An endless sequence of shuffled rounds, which depends only on the seed and the number of cells.
 pub(super) struct CellOrder {
     rng: Rng,
     cells: usize,
@@ -142,8 +142,8 @@ impl CellOrder {
     }
 }
 
-/// The seed of one trial: FNV-1a over the cell's key, mixed with the run's seed and the trial's
-/// number by the seeding of the generator.
+/// The seed of one trial: the FNV-1a hash of the cell's key, mixed with the run's seed and the
+/// trial's number by seeding the generator.
 pub(super) fn trial_seed(seed: u64, key: &str, trial: u32) -> u64 {
     let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

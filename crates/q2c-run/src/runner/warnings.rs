@@ -5,8 +5,8 @@ use super::precision::Precision;
 use q2c_result::Warning;
 use serde::Serialize;
 
-/// A list of names that fits on one line: all of up to four, else the first three and the number of
-/// the rest.
+/// A list of names that fits on one line: up to four names, else the first three and the number of
+/// others.
 fn some(labels: &[&str]) -> String {
     match labels {
         [a, b, c, rest @ ..] if rest.len() > 1 => format!("{a}; {b}; {c}; {} more", rest.len()),
@@ -21,8 +21,7 @@ fn cells_of(n: usize) -> String {
     }
 }
 
-/// Warns that the budget left rounds out. `missing_s` is the time by which the budget is too short,
-/// seconds.
+/// Warns that the budget left rounds out. The budget is too short by `missing_s` seconds.
 pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
     let asked = settings.trials;
     let budget = spoken(settings.budget.unwrap_or_default().as_secs_f64());
@@ -73,7 +72,7 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     failed.into_iter().chain(impossible).collect()
 }
 
-/// What is said of a cell that gets no further trials, and of the reason `why`.
+/// The message for a cell that gets no further trials, for the reason `why`.
 pub(super) fn given_up_in_words(label: &str, why: &str) -> String {
     format!(
         "{label}: its first {FIRST_TRIALS} trials gave no valid figure, for the same reason ({why}), so that the others \
@@ -84,7 +83,7 @@ pub(super) fn given_up_in_words(label: &str, why: &str) -> String {
 /// The name of the warning of cells that were given up.
 pub const TRIALS_LEFT_OUT: &str = "trials-left-out";
 
-/// Warns of cells that were given up, and of the number of their trials that were left out.
+/// Warns of cells that were given up, with the number of their omitted trials.
 pub(super) fn given_up<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
@@ -112,7 +111,7 @@ pub(super) fn given_up<C: Serialize + Clone, O>(
     })
 }
 
-/// Warns of cells whose medians are still not known well enough.
+/// Warns of cells whose medians are still not precise enough.
 pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
     let width = precision.relative_width * 100.0;
     of_cells(

@@ -90,7 +90,7 @@ fn other_conditions_are_refused_naming_each() {
     assert_eq!(status(&path), Status::Interrupted);
 }
 
-/// Trials of two plans would be mixed in one run.
+/// A resume with another plan would mix trials of two plans in one run.
 #[test]
 fn another_plan_is_refused() {
     let root = tempfile::tempdir().unwrap();
@@ -135,8 +135,8 @@ fn a_part_of_a_run_is_a_run() {
     assert_eq!(read_plan::<FolderPlan>(&path).unwrap(), plan());
 }
 
-/// A crash can leave the folder of a part without a state: the part is made anew, unless there is
-/// something in the folder that q2c did not put there.
+/// A crash can leave the folder of a part without a state. The part is then created anew, unless
+/// the folder has a file that q2c did not put there.
 #[test]
 fn a_part_that_was_not_finished_in_the_making_is_made_anew() {
     let root = tempfile::tempdir().unwrap();
@@ -164,8 +164,8 @@ fn a_part_that_was_not_finished_in_the_making_is_made_anew() {
     }
 }
 
-/// Somebody who may write to the folder of an interrupted run has put links to a file of its owner
-/// there.
+/// Another user with write access to the folder of an interrupted run has put links there. They
+/// lead to a file of the run's owner.
 #[test]
 fn links_in_a_run_folder_are_not_followed() {
     for name in ["log.txt", "cells.jsonl", ".state.json.tmp"] {

@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A command that runs one of the ignored tests below in a process of its own, started by the words
-/// of `wrapper`.
+/// A command that runs one of the ignored tests below in a process of its own, under the program
+/// and arguments of `wrapper`.
 fn child(wrapper: &[&str], test: &str, folder: &Path) -> Command {
     let exe = std::env::current_exe().unwrap();
     let mut arguments = wrapper.iter().map(Into::into).chain([exe.into_os_string()]);
@@ -53,8 +53,8 @@ fn hold() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// Fills a real disk: a tmpfs of 64 KiB in a mount namespace of the test, where the kernel allows
-/// one.
+/// Fills a real disk: a tmpfs of 64 KiB in a mount namespace of the test. Skipped if the kernel
+/// forbids namespaces.
 #[test]
 fn a_full_disk_keeps_whole_lines_and_old_files() {
     let root = tempfile::tempdir().unwrap();

@@ -31,8 +31,8 @@ fn a_failed_trial_is_recorded_and_the_run_goes_on() {
     assert!(again.ran.is_empty());
 }
 
-/// Of five trials of each, c0 goes well, c1 is late twice, c2 is late once and then fails, and c3
-/// fails twice by the same words with other numbers.
+/// Each cell has five trials. c0 goes well, c1 is late twice, and c2 is late once and then fails.
+/// c3 fails twice, with reasons that differ only in their numbers.
 fn given_up_plan() -> FakePlan {
     let plan = FakePlan::new(4).script(|key, context| match (key, context.trial) {
         ("c1", _) | ("c2", 0) => Ok(-1.0),
@@ -57,7 +57,7 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     let summary = summary.unwrap();
     let trials: Vec<usize> = summary.cells.iter().map(|cell| cell.trials.len()).collect();
     assert_eq!(trials, [5, 2, 5, 2]);
-    // What c1 gave is still there.
+    // The outcomes of c1 are still there.
     assert_eq!(summary.cells[1].outcomes().count(), 2);
     assert_eq!(summary.trials, 5);
     assert_eq!(warned(&summary), ["trials-failed", "trials-left-out"]);
@@ -72,7 +72,7 @@ fn what_is_invalid_from_the_start_gets_no_more_trials() {
     let last = heard.iter().rfind(|line| line.contains(" of 14,"));
     assert!(last.is_some(), "{heard:?}");
     drop(opened);
-    // A resume decides as the session before, and --all-trials runs what is missing.
+    // A resume decides like the session before, and --all-trials runs what is missing.
     let mut again = given_up_plan();
     run(&mut again, &five, &mut reopen(&path)).unwrap();
     assert!(again.ran.is_empty());

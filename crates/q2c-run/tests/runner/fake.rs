@@ -44,11 +44,11 @@ pub(crate) struct FakePlan {
     /// The length of a trial by the plan's estimate, and its real length, both in seconds.
     pub planned_s: f64,
     pub real_s: f64,
-    /// The kind of reason for which an outcome is invalid; by default none is.
+    /// The kind of reason for which an outcome is invalid; by default every outcome is valid.
     pub invalid: fn(&f64) -> Option<String>,
     /// Makes the outcome of a trial; by default a third of the trial's seed.
     pub script: Script,
-    /// Every trial begun, as `c0/0`, in order.
+    /// Every started trial, such as `c0/0`, in order.
     pub ran: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ impl Progress for ProgressLog {
     }
 }
 
-/// Settings of so many trials of each cell.
+/// Settings with this number of trials of each cell.
 pub(crate) fn trials(trials: u32) -> Settings {
     Settings {
         trials,
@@ -131,7 +131,7 @@ pub(crate) fn trials(trials: u32) -> Settings {
     }
 }
 
-/// The wish for medians that are known to this share, with so many trials at most.
+/// Precision of medians as a share of their value, with at most `max_trials` trials.
 pub(crate) fn precision(relative_width: f64, max_trials: u32) -> Option<Precision> {
     Some(Precision {
         relative_width,
@@ -145,7 +145,7 @@ pub(crate) fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir)
     hear(plan, settings, folder, &AtomicBool::new(false)).0
 }
 
-/// Runs a session with a cancel flag, and also returns the text of its events.
+/// Runs a session with a cancel flag. Also returns the text of its events.
 pub(crate) fn hear(
     plan: &mut FakePlan,
     settings: &Settings,
@@ -164,8 +164,8 @@ pub(crate) fn hear(
     (ran, progress.0)
 }
 
-/// A folder for the runs of a test. It lies in memory where possible, since some tests make
-/// thousands of folders.
+/// A folder for the runs of a test. It lies in memory if possible, since some tests make thousands
+/// of folders.
 pub(crate) fn root() -> TempDir {
     if Path::new("/dev/shm").is_dir() {
         tempfile::tempdir_in("/dev/shm").unwrap()

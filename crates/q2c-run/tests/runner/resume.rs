@@ -28,7 +28,7 @@ fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
     entries.iter().map(name).collect()
 }
 
-/// The journal's trials, their values and the order of a run that was never interrupted.
+/// Copies a run that was never interrupted to `path`. Returns its journal and its trials.
 fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     let (_root, mut folder) = new_run();
     run(&mut FakePlan::new(3), &settings(), &mut folder).unwrap();
@@ -79,8 +79,7 @@ fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
         run(&mut plan, &settings(), &mut folder(&root())).unwrap();
         plan.ran
     };
-    // A signal comes at the n-th trial. The trial either sees it and stops, or ends just before it
-    // would see it.
+    // A signal arrives at the n-th trial. The trial either sees it and stops, or ends just before.
     for (at, sees_it) in (0..8).flat_map(|at| [(at, true), (at, false)]) {
         let (_root, mut first) = new_run();
         let path = first.path().to_path_buf();
@@ -154,7 +153,7 @@ fn extra_rounds_resume_where_they_stopped() {
     let (_root, mut first) = new_run();
     let mut whole = plan();
     run(&mut whole, &settings, &mut first).unwrap();
-    // Five trials are the fewest that have an interval, whatever number was asked for.
+    // Five trials are the fewest with an interval, whatever number was requested.
     assert_eq!(whole.ran.len(), 5 + 9 + 12);
     let path = first.path().to_path_buf();
     drop(first);
@@ -189,7 +188,7 @@ fn a_journal_of_another_plan_is_refused_by_key() {
     assert!(refused.to_string().contains("was 7, is 1"), "{refused}");
 }
 
-/// A second plan in the same folder runs its own cells alone. Neither plan is disturbed by the
+/// A second plan in the same folder runs only its own cells. Neither plan is disturbed by the
 /// entries of the other when it is run again.
 #[test]
 fn plans_that_follow_each_other_leave_each_others_trials_alone() {

@@ -102,8 +102,8 @@ fn the_time_left_is_refined_by_what_trials_take() {
 #[test]
 fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
     // 4 cells of 10 s and a budget of 130 s: three rounds of 40 s fit. But the last two trials
-    // before the stop take 30 s each, so that 140 s are spent by then, 10 s above the budget. The
-    // round that has begun is finished all the same, and no other is begun.
+    // before the stop take 30 s each, so that 140 s are then spent, 10 s above the budget. The
+    // started round is still finished, and no other is started.
     let (_root, mut first) = new_run();
     let path = first.path().to_path_buf();
     let cancel = std::sync::Arc::new(AtomicBool::new(false));

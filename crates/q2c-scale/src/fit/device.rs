@@ -1,11 +1,11 @@
-//! The device: time of a request, and what it serves at once.
+//! Fits the device: the service time of a request, and the number of requests served at once.
 
 use super::{SEEN, deviation, gain};
 use crate::evidence::{CurveEvidence, EvidenceRow};
 use crate::machine::DeviceModel;
 use crate::network::stay;
 
-/// Growth of D2C over the points from which on it may be more than noise.
+/// Least growth of D2C, from the first to the last point, that is not taken for noise.
 const GROWTH: f64 = 1.03;
 
 pub(super) fn shows(evidence: &CurveEvidence) -> bool {
@@ -74,7 +74,7 @@ fn search(evidence: &CurveEvidence, rows: &[EvidenceRow]) -> (DeviceModel, f64) 
     let (squares, parallel, service_ns) = best;
     let device = DeviceModel {
         service_ns,
-        // What no point reaches is no limit that was seen.
+        // If no point reaches a limit, no limit was seen.
         parallel: (parallel < most).then_some(parallel),
         cv,
     };
@@ -88,13 +88,14 @@ fn place(evidence: &CurveEvidence, row: &EvidenceRow) -> DeviceLoad {
     let around = requests as f64 / row.per_ns;
     DeviceLoad {
         requests,
-        // By Little's law; the two were measured one after the other, so it may be too little.
+        // From Little's law. The two times were measured separately, so the difference may be too
+        // small.
         other_ns: (around - row.d2c_ns).max(0.01 * row.d2c_ns),
         d2c_ns: row.d2c_ns,
     }
 }
 
-/// The time that comes nearest to all D2C with `parallel` at once, and the sum of squares left.
+/// The service time with the best fit to all D2C with `parallel` at once, and its sum of squares.
 fn service(places: &[DeviceLoad], parallel: f64, cv: f64) -> (f64, f64) {
     let times = places.iter().map(|p| p.d2c_ns);
     let mut service_ns = times.fold(f64::INFINITY, f64::min);

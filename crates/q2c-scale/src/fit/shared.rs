@@ -1,13 +1,13 @@
-//! A lock or a cache line, in the stage that grows with the number of jobs.
+//! Fits a lock or a cache line to the stage that grows most with the number of jobs.
 
 use super::{SEEN, deviation, gain};
 use crate::evidence::{CurveEvidence, EvidenceRow, SHARED_STAGES};
 use crate::machine::Lock;
 
-/// Growth of a stage over the points from which on it may be more than noise.
+/// Least growth of a stage, from the first to the last point, that is not taken for noise.
 const GROWTH: f64 = 1.05;
-/// Of a mean's growth that median and least have to take part in for a cache line: some find a lock
-/// free.
+/// For a cache line, median and least time must grow by this share of the mean's growth, because
+/// every I/O pays. A lock is free for some I/Os.
 const ALL_PAY: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn shows(evidence: &CurveEvidence) -> Option<(String, ContentionKind)
     (gain(before, after, n, parameters) > SEEN).then(|| (stage.to_owned(), kind))
 }
 
-/// From the first point to the last. Where requests run out, Q2G is the wait for one.
+/// The stage that grows most from first to last point. If tags run out, Q2G is the wait for one.
 pub(super) fn growing(evidence: &CurveEvidence) -> Option<&'static str> {
     let (first, last) = (evidence.points.first()?, evidence.points.last()?);
     let mut points = evidence.points.iter();
@@ -47,7 +47,7 @@ pub(super) fn growing(evidence: &CurveEvidence) -> Option<&'static str> {
     most.filter(|(_, ns)| *ns > 0.0).map(|(stage, _)| stage)
 }
 
-/// By who pays: I/Os that find a lock free do not; a line between more cores costs every one.
+/// Decides by who pays: I/Os that find a lock free do not, but a shared line costs every I/O.
 fn kind(evidence: &CurveEvidence, stage: &str) -> Option<ContentionKind> {
     let first = evidence.points.first()?.stages.get(stage)?;
     let last = evidence.points.last()?.stages.get(stage)?;
@@ -72,7 +72,7 @@ pub(super) fn lock(rows: &[EvidenceRow], deviation_ns: f64, near: Option<Lock>) 
     let lock_from = |[hold, growth]: [f64; 2]| Lock {
         hold_ns: hold,
         growth,
-        // All that varies in the stage is taken to be the lock's.
+        // All variation in the stage is attributed to the lock.
         cv: (deviation_ns / hold).clamp(LEAST_CV, MOST_CV),
     };
     let tried = |at: [f64; 2]| (squares(rows, lock_from(at)), at);
@@ -115,19 +115,21 @@ pub(super) fn lock(rows: &[EvidenceRow], deviation_ns: f64, near: Option<Lock>) 
 }
 
 const MOST_STEPS: u32 = 100;
+/// The search ends when its relative step is below this.
 const LEAST_STEP: f64 = 0.002;
 const LEAST_CV: f64 = 0.05;
 const MOST_CV: f64 = 1.0;
 
+/// Growths of a lock from which the search starts, as shares per waiting job.
 const GROWTHS: [f64; 6] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0];
 
-/// Squared relative deviations from what `lock` and a constant time explain.
+/// Sum of the squared relative deviations from a model with `lock` and a constant time.
 fn squares(rows: &[EvidenceRow], lock: Lock) -> f64 {
     let place = |row: &EvidenceRow| {
         let shared = row.shared_ns?;
-        // A thread does one thing at a time: so long it is elsewhere between two visits.
+        // A thread does one thing at a time, so it is elsewhere for the rest of its cycle.
         let other = (f64::from(row.jobs) / row.per_ns - shared).max(0.01 * shared);
-        // The mean time of a visit, waiting included.
+        // The mean time of a visit, including the wait.
         let there = f64::from(row.jobs) / lock.rate(row.jobs as usize, other) - other;
         Some((shared, there))
     };

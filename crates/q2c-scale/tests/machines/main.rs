@@ -1,4 +1,4 @@
-//! The model on simulated machines whose parameters it does not know.
+//! Tests the model on simulated machines whose parameters are hidden from it.
 
 mod simulated;
 
@@ -26,7 +26,7 @@ fn stats(stage: StageTimes) -> StageStats {
     }
 }
 
-/// As `q2c bench --stages`: trials that drift by half a percent, and a run with stages.
+/// A point as `q2c bench --stages` measures it: trials that drift by 0.5 %, and a run with stages.
 fn measured(hidden: &Hidden, jobs: u32, rng: &mut Rng) -> EvidencePoint {
     let trial = |rng: &mut Rng| {
         let drift = 1.0 + 0.005 * rng.normal();
@@ -57,7 +57,7 @@ fn evidence(hidden: &Hidden, up_to: u32, seed: u64) -> CurveEvidence {
     }
 }
 
-/// An eighth more adds less than a tenth of the first one's throughput for each.
+/// The end by definition: an eighth more jobs add less than a tenth of one job's throughput each.
 fn true_end(hidden: &Hidden, most: u32, seed: u64) -> Option<f64> {
     let x = |n: f64| hidden.run(n.round() as usize, 60_000, seed + n as u64).iops;
     let one = x(1.0);
@@ -166,7 +166,7 @@ struct PredictionTally {
     nothing_seen: u32,
 }
 
-/// The part of a number of jobs to which the true end is known.
+/// Relative resolution with which the true end is known.
 const RESOLUTION: f64 = 0.03;
 
 #[expect(clippy::print_stdout, reason = "the figures of the journal")]
@@ -241,7 +241,7 @@ fn a_lock_is_named_and_its_end_is_near() {
     tally.is_good(12);
 }
 
-/// The model does not hold for a lock whose time is nearly constant, and no end is told.
+/// The model does not hold for a lock with nearly constant times, so it must not give an end.
 #[test]
 fn the_end_by_a_regular_lock_is_between() {
     let draw = |rng: &mut Rng| Hidden {

@@ -1,6 +1,6 @@
 //! A discrete-event simulator of a machine with jobs, cores, a cache line, hardware queues with a
-//! limited number of requests, a lock and a device. It was written apart from the model and uses
-//! none of its code: time goes from event to event, and everything waits in the order of arrival.
+//! limited number of requests, a lock and a device. It shares no code with the model. Everything
+//! waits in the order of arrival.
 
 use q2c_model::stats::Rng;
 use std::cmp::Reverse;
@@ -8,27 +8,27 @@ use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hidden {
-    /// Requests in flight of each job; one thread submits them one after the other.
+    /// Requests in flight per job; one thread submits them one after the other.
     pub depth: usize,
     pub cpu_ns: f64,
-    /// Standard deviation over mean of that time.
+    /// Standard deviation / mean of `cpu_ns`.
     pub cpu_cv: f64,
     pub line_ns: f64,
     pub dispatch_ns: f64,
-    /// Mean time for which the lock between G and D is held; 0 without a lock.
+    /// Mean time for which the lock between G and D is held, ns; 0 without a lock.
     pub lock_ns: f64,
     pub lock_growth: f64,
-    /// Deviation over mean of the lock's time: 1 is exponential, else log-normal.
+    /// Standard deviation / mean of the lock's time: exponential if it is 1, else log-normal.
     pub lock_cv: f64,
     pub queues: usize,
     pub tags: usize,
     pub device_ns: f64,
-    /// As `lock_cv`, of the device's time.
+    /// As `lock_cv`, for the device's time.
     pub device_cv: f64,
     pub parallel: usize,
 }
 
-/// A stage: mean, percentiles and least time, ns.
+/// Times of a stage: mean, percentiles and minimum, ns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StageTimes {
     pub mean: f64,
@@ -49,7 +49,7 @@ pub(crate) struct PointObservation {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct MachineEvent {
-    /// Bits of the time, which is not negative: they are in the order of the times.
+    /// Bits of the time. For times of 0 or above, their order is that of the times.
     at: u64,
     what: MachineEventKind,
     job: usize,
@@ -79,7 +79,7 @@ struct MachineRun<'a> {
     now: f64,
     events: BinaryHeap<Reverse<MachineEvent>>,
     ios: Vec<JobIo>,
-    /// I/Os of each job that its thread may submit, and whether the thread is at one.
+    /// The I/Os of each job that its thread may submit, and whether the thread is busy.
     idle: Vec<Vec<usize>>,
     at_work: Vec<bool>,
     free_tags: Vec<usize>,
@@ -118,7 +118,7 @@ impl Hidden {
 fn stage(times: &mut [f64]) -> StageTimes {
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     let min = times.iter().copied().fold(f64::INFINITY, f64::min);
-    // Sorting all of them would take longer than the simulation.
+    // Sorting all times would take longer than the simulation.
     let n = times.len();
     let mut at = |rank: usize| *times.select_nth_unstable_by(rank, f64::total_cmp).1;
     StageTimes {
@@ -184,13 +184,13 @@ impl<'a> MachineRun<'a> {
             .push(Reverse(MachineEvent { at, what, job, io }));
     }
 
-    /// A time with this mean and this standard deviation over mean, above 0.
+    /// A log-normal time with this mean and this standard deviation / mean.
     fn varied(&mut self, mean: f64, cv: f64) -> f64 {
         if mean <= 0.0 {
             return 0.0;
         }
         let sigma = (1.0 + cv * cv).ln().sqrt();
-        // The generator's own function is not inlined into a test.
+        // The generator's own function would not be inlined into a test.
         let radius = (-2.0 * (1.0 - self.rng.unit()).ln()).sqrt();
         let normal = radius * (std::f64::consts::TAU * self.rng.unit()).cos();
         mean * (sigma * normal - sigma * sigma / 2.0).exp()

@@ -1,11 +1,11 @@
-//! The cost model as the batch kernels read it: functions of the sleep's length with shared
-//! corners.
+//! The cost model as the batch kernels read it: functions of a sleep's length with shared corner
+//! points.
 
 use super::lines::{HitLines, Sleeps};
 use q2c_model::{CostModel, Curve, WakeDelay};
 
-/// Curves over the same abscissa, so that one search finds all lines. Columns but `x` have one row
-/// more: row 0 below the first corner, row `i + 1` from corner `i` on.
+/// Curves with common corner points, so that one search finds all lines. `value` and `slope` have
+/// one row more than `x`: row 0 is below the first corner, row `i + 1` begins at corner `i`.
 #[derive(Clone, Debug)]
 pub(super) struct Joint<const N: usize> {
     pub x: Vec<f64>,
@@ -18,7 +18,7 @@ impl<const N: usize> Joint<N> {
         let mut x: Vec<f64> = curves.iter().flat_map(|c| c.x.clone()).collect();
         x.sort_by(f64::total_cmp);
         x.dedup();
-        // Without corners `plain` sees from the number of rows that the curves are constant.
+        // Constant curves need no corners: `plain` recognises them by the number of rows.
         if curves.iter().all(|c| c.y.iter().all(|&y| y == c.y[0])) {
             x.clear();
         }
@@ -41,11 +41,11 @@ impl<const N: usize> Joint<N> {
     }
 }
 
-/// Width of a [`Lookup`]'s cells, as a power of two in ns: 1024 ns.
+/// Base-2 logarithm of the width of a [`Lookup`] cell, ns: a cell is 1024 ns wide.
 const CELL: u32 = 10;
 
-/// A [`Joint`] for whole abscissae from 0, in single precision: a table gives the row in which each
-/// cell of equal width begins, and a short search goes on from there.
+/// A [`Joint`] for whole abscissae from 0, in single precision. A table gives the row in which each
+/// cell begins, and a short search goes on from there.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup<const N: usize> {
     rows: Vec<u8>,
@@ -81,7 +81,7 @@ impl<const N: usize> Lookup<N> {
         })
     }
 
-    /// Returns the line that holds at `at`, and the distance from the line's beginning to `at`.
+    /// Returns the line that holds at `at`, and the distance from the start of that line to `at`.
     #[inline(always)]
     pub(crate) fn line(&self, at: i32) -> (&CostLine<N>, f32) {
         let cell = (at as usize >> CELL).min(self.rows.len() - 1);
@@ -100,22 +100,22 @@ const NO_BOUND: f64 = 1e9;
 
 #[derive(Clone, Debug)]
 pub(crate) struct CostTables {
-    /// Over the sleep asked: base, spread, least and most of the clear delay; CPU of a clear and of
-    /// a hit sleep; latency and submission time that the sleep adds.
+    /// Functions of the sleep asked, ns: base, spread, least and most of the clear delay; CPU of a
+    /// clear and of a hit sleep; added latency and submission time.
     pub(super) sleep: Lookup<8>,
     pub(super) sleeps: Option<Sleeps<8>>,
     pub(super) hit: HitLines,
     pub(super) plain: Option<PlainCosts>,
-    /// Only where a sleep may make an I/O faster is the sum of late times kept apart.
+    /// True if a sleep may make an I/O faster; only then late times are summed separately.
     pub(super) gains: bool,
-    /// How long before a poll would see it a completion disturbs the wake-up, ns.
+    /// Time by which a completion's interrupt runs before a poll would see it, ns: the lead.
     pub(super) lead: i32,
     /// From the wake-up to the reaping after a hit sleep, ns.
     pub(super) reap: i32,
     pub(super) interrupt_latency: i32,
     /// CPU of an interrupt-driven I/O with its submission, ns.
     pub(super) interrupt_cpu: i32,
-    /// Beyond the thread's own CPU, ns; not rounded, as in `simulate`.
+    /// CPU of a polled I/O outside its thread, ns; not rounded, as in `simulate`.
     pub(super) other_poll: f64,
     /// The same CPU for an I/O that sleeps first, ns.
     pub(super) other_sleep: f64,
@@ -124,16 +124,16 @@ pub(crate) struct CostTables {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlainCosts {
-    /// Delay of a clear wake-up, from the end of the sleep asked.
+    /// Delay of a clear wake-up, from the end of the sleep asked, ns.
     pub wake: i32,
-    /// From the end of the sleep asked to the reaping of a hit I/O that was complete by then.
+    /// Time from the end of the sleep asked to the reaping of an I/O complete by then, ns.
     pub hit: i32,
     pub cpu_clear: i32,
     pub cpu_hit: i32,
 }
 
 impl CostTables {
-    /// Returns `None` where the cost model has too many corners.
+    /// Returns `None` if the cost model has too many corner points.
     pub(crate) fn new(cost: &CostModel) -> Option<Self> {
         let none = Curve::constant(NO_BOUND);
         let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
@@ -171,7 +171,7 @@ impl CostTables {
         Some(costs)
     }
 
-    /// Where delays are known beforehand, and a sleep adds nothing to latency or submission.
+    /// Returns costs if delays are not drawn, and a sleep adds nothing to latency or submission.
     fn plain(&self, cost: &CostModel, hit: &Joint<4>) -> Option<PlainCosts> {
         let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
         let still = |delay: &WakeDelay| zero(&delay.spread_ns) || delay.z.iter().all(|&z| z == 0.0);

@@ -26,7 +26,7 @@ impl<S: Simd> IoOutcome<S> {
     }
 }
 
-/// Time and sums that this kernel and that of `pas` keep in registers; the plain one keeps fewer.
+/// Remaining time and sums that this kernel and `pas` keep in registers; `plain` keeps fewer.
 #[derive(Clone, Copy)]
 pub(super) struct RunningSums<S: Simd> {
     pub left: i32x16<S>,
@@ -63,7 +63,7 @@ impl<S: Simd> RunningSums<S> {
         sums.cpu.store(self.cpu);
     }
 
-    /// `asked` and `slept` are 0 for polling.
+    /// Adds one I/O; `asked` and `slept` are 0 for polling.
     #[inline(always)]
     pub(crate) fn add(
         self,
@@ -111,7 +111,7 @@ impl<S: Simd> DrawnIo<S> {
         );
         let sleeps = row.sleep.load(simd);
         let outcome = sleeps.io(wait, z, hit, costs);
-        // A gain that was measured on longer submissions does not turn a short one negative.
+        // The gain was measured on longer submissions; it must not turn a short one negative.
         let submit = if costs.gains {
             sleeps.submit.max(-piece.submit[i])
         } else {
@@ -211,7 +211,7 @@ pub(super) fn run<S: Simd>(simd: S, group: &mut SimdGroup, input: &KernelInput) 
     }
 }
 
-/// Until an event is due: returns that I/O, not yet counted, or `None` at the end.
+/// Runs until an event is due: returns that I/O, not yet counted, or `None` at the end.
 #[inline(always)]
 fn quiet<S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-//! A group: sixteen configurations that advance together, with all that the kernels have in common.
+//! A group: sixteen configurations that advance together, and the code that all kernels share.
 //!
 //! A lane in this module is one configuration's place in the registers, not a submitting thread. A
 //! kernel runs over the I/Os of a piece until an event is due in a lane. It then simulates that I/O
@@ -20,7 +20,7 @@ use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{Sensitivity, WindowForm, WindowStatistic};
 
-/// Since each lane's last flush; each stays below three times [`FAR`](FAR).
+/// Sums since each lane's last flush; each stays below three times [`FAR`](FAR).
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupSums {
     pub misses: SimdLanes<i32>,
@@ -39,16 +39,16 @@ pub(super) struct SimdGroup {
     pub lanes: [LaneState; SIMD_LANES],
     /// One row per bucket; the last row is for I/Os without a bucket, which are polled.
     pub rows: Box<[BucketRow; BUCKETS + 1]>,
-    /// The lane's event less the piece's begin and the time of its I/Os but for recorded
-    /// submissions and think times: due when [`Piece::returned`] has reached it.
+    /// Time from the piece's start to the next event, less its I/Os' device and added times, ns.
+    /// The event is due once [`Piece::returned`] (submissions, think times) reaches it.
     pub left: SimdLanes<i32>,
     pub sums: GroupSums,
     pub histogram: Option<GroupHistogram>,
     pub statistic: WindowStatistic,
-    /// The share of that statistic which each lane sleeps, in parts per billion.
+    /// The share of `statistic` that each lane sleeps, in parts per billion.
     pub shares: SimdLanes<f64>,
     pub pas: Option<PasGroup>,
-    /// Every sum is kept, as for `pas`; the plain kernel keeps those from which others follow.
+    /// True if every sum is kept, as for `pas`; the plain kernel derives most from a few.
     pub sums_all: bool,
     pub live: u32,
 }
@@ -98,7 +98,7 @@ impl SimdGroup {
         }
     }
 
-    /// When the lane's next submission begins, ns of simulated time. Valid between two pieces only.
+    /// Start of the lane's next submission, ns of simulated time. Valid only between two pieces.
     pub(crate) fn now(&self, lane: usize) -> i64 {
         self.lanes[lane].event - i64::from(self.left.0[lane])
     }
@@ -116,7 +116,7 @@ impl SimdGroup {
         self.lanes[lane].event + i64::from(piece.returned[i]) - i64::from(self.left.0[lane])
     }
 
-    /// Events due when the submission of I/O `i` has returned: stages, and a window's end.
+    /// Handles events due when submission `i` has returned: stage changes and a window's end.
     #[inline(always)]
     pub(crate) fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
         let now = self.returned(lane, &input.piece, i);
@@ -133,9 +133,9 @@ impl SimdGroup {
         }
     }
 
-    /// Events due in the lanes of `due` (a bit set) at the completion of I/O `i`, which is already
-    /// in its row; `before` is the window without it. A window that is over closes without it, and
-    /// it opens the next.
+    /// Handles the events due at the completion of I/O `i` in the lanes of the bit set `due`. The
+    /// I/O is already in its row; `before` is the window without it. A window that is over closes
+    /// without this I/O, which then opens the next window.
     #[inline(always)]
     pub(crate) fn after<S: Simd>(
         &mut self,
@@ -218,8 +218,8 @@ impl SimdGroup {
         self.live -= 1;
     }
 
-    /// Flushes a lane where its sums could outgrow 32 bits before the next event, or where they
-    /// depend on the sleep that is about to change (the plain kernel).
+    /// Flushes a lane if its sums could outgrow 32 bits before the next event, or if they depend on
+    /// a sleep that is about to change (the plain kernel).
     #[inline(always)]
     fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, input: &KernelInput) {
         let long = now - self.lanes[lane].flushed_at > i64::from(FAR / 2);
@@ -242,7 +242,7 @@ impl SimdGroup {
         let misses = take(&mut sums.misses);
         totals.misses += misses;
         match input.only {
-            // All I/Os since the last flush had one sleep and no draws: most sums follow from few.
+            // These I/Os had one sleep and no draws, so that most sums follow from a few.
             Some(row) if !self.sums_all => {
                 let row = &self.rows[row];
                 let clear_waits = waited - take(&mut sums.hit_waits);
@@ -270,7 +270,7 @@ impl SimdGroup {
         }
     }
 
-    /// Flushes every lane; times then count from the next piece's start.
+    /// Flushes every lane and makes its times count from the start of the next piece.
     pub(crate) fn leave(&mut self, input: &KernelInput) {
         let piece = &input.piece;
         for lane in 0..SIMD_LANES {
@@ -294,21 +294,21 @@ pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
     }
 }
 
+/// A time that never comes: the end of a window, or of a stage.
 pub(super) const NEVER: i64 = i64::MAX;
-/// [`LaneState::end`] without an open window: past, so the next completion opens one.
+/// [`LaneState::end`] without an open window: in the past, so that the next completion opens one.
 pub(super) const IDLE: i64 = i64::MIN;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneRule {
-    /// The sleep never changes: a fixed sleep, ns, a lane without configuration, or one that is
-    /// done.
+    /// The sleep never changes, ns: a fixed sleep, an empty lane, or a lane that is done.
     Still(i32),
     Windowed(WindowForm),
     Pas(Sensitivity),
 }
 
 impl LaneRule {
-    /// In ns; 0 for a rule without windows.
+    /// The window's period, ns; 0 for a rule without windows.
     pub(crate) fn period(&self) -> u64 {
         match self {
             LaneRule::Windowed(form) => form.period.0,
@@ -327,21 +327,21 @@ pub(super) enum LaneStage {
 #[derive(Clone, Debug)]
 pub(super) struct LaneState {
     pub rule: LaneRule,
-    /// The next event: the kernel stops at the first completion at or after this time.
+    /// Time of the next event: the kernel stops at the first completion at or after it.
     pub event: i64,
-    /// When the open window ends; [`IDLE`] without an open window, [`NEVER`] without windows.
+    /// End of the open window; [`IDLE`] if none is open, [`NEVER`] for a rule without windows.
     pub end: i64,
-    /// The stage changes with the first I/O whose submission begins at or after this time.
+    /// Time of the stage's end: the first submission that begins then or later changes it.
     pub mark: i64,
     pub stage: LaneStage,
-    /// Number in the trace of the first I/O of the open window.
+    /// Number in the trace of the I/O that opened the window.
     pub opened: u64,
     pub flushed: u64,
-    /// A time at or before the last flush; how long sums may have grown is judged by it.
+    /// A time at or before the last flush, by which the possible growth of the sums is judged.
     pub flushed_at: i64,
     pub taken: i64,
     pub waited: i64,
-    /// Of `submitted` what sleeps added; `ios`, `waited` and `thought` stand in the piece.
+    /// `submitted` holds only what sleeps added; `ios`, `waited`, `thought` are in the piece.
     pub totals: Sums,
     pub before: Sums,
     pub outcome: SimOutcome,
@@ -376,7 +376,7 @@ impl LaneState {
         }
     }
 
-    /// Sets the next event, at most [`FAR`] after `now`. Returns by how much the event moved, ns.
+    /// Sets the next event, at most [`FAR`] after `now`; returns how far it moved, ns.
     pub(crate) fn next_event(&mut self, now: i64) -> i64 {
         let next = self.end.min(self.mark).min(now + i64::from(FAR));
         let moved = next - self.event;

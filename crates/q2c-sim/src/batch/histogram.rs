@@ -1,14 +1,14 @@
 //! Histograms of the latencies of a group's configurations, for percentiles.
 //!
-//! To count every latency of every configuration costs as much as to simulate it. Every latency
-//! above a limit is counted; a few percent of the trace's own latencies exceed it, and no
-//! configuration is faster than polling, so p99 and p99.9 lie there. Once there are many, only one
-//! in [`STRIDE`] of the others is counted, with that weight. Should the trace turn so fast that p99
-//! lies below the limit, p99 is as exact as the median.
+//! Counting every latency of every configuration would cost as much as simulating it. So only
+//! latencies above a limit are all counted. A few percent of the trace's own latencies exceed it,
+//! and no configuration is faster than polling, so p99 and p99.9 lie there. After the first I/Os,
+//! only one in [`STRIDE`] of the lower latencies is counted, with that weight. If the trace becomes
+//! so fast that p99 falls below the limit, p99 is only as exact as the median.
 //!
-//! Where a clear sleep changes nothing of an I/O's latency, most latencies are those of the trace.
-//! These are counted once for all configurations ([`CommonHistogram`]), and each configuration
-//! counts only what its misses changed.
+//! If a clear sleep does not change an I/O's latency, most latencies are those of the trace. They
+//! are counted once for all configurations ([`CommonHistogram`]), and each configuration counts
+//! only what its misses changed.
 
 use super::piece::Piece;
 use super::simd_lanes::{SIMD_LANES, each};
@@ -16,29 +16,30 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use std::borrow::Cow;
 
-/// Per octave: classes are 1.1 to 1.6 % wide, middles within 0.8 % of all in them.
+/// Classes per octave: each is 1.1 to 1.6 % wide, its middle within 0.8 % of all its values.
 const STEPS: usize = 64;
+/// Number of octaves from 1 ns on, enough for all times of 32 bits.
 const OCTAVES: usize = 32;
 const CLASSES: usize = OCTAVES * STEPS;
 const LENGTH: usize = CLASSES * SIMD_LANES;
-/// Number of low bits of a single-precision number that do not tell its class.
+/// Number of low bits of a single-precision number that do not affect its class.
 const BELOW: u32 = 17;
-/// The number that the remaining bits of 1.0 give; class 0 begins at 1 ns.
+/// The remaining bits of 1.0, which class 0 begins with: 1 ns.
 const FIRST: i32 = 127 << (23 - BELOW);
-/// Below the limit one I/O in this many counts: a prime, not in step with a workload.
+/// Below the limit, one I/O in this many counts. A prime does not fall in step with a workload.
 const STRIDE: u64 = 7;
-/// The first I/Os of a trace, this many, are all counted.
+/// Number of I/Os at the start of a trace whose latencies are all counted.
 const ALL: u64 = 65_536;
-/// Share of the first latencies of a trace that lie above the limit.
+/// Share of the trace's first latencies that lie above the limit.
 const ABOVE: f64 = 0.03;
 
-/// Number of a lane's first I/Os by whose latencies the limit is set.
+/// Number of a lane's first I/Os whose latencies set the limit.
 pub(crate) const FIRST_LATENCIES: usize = 16_384;
 
-/// Which latencies are counted: set by the first piece of the trace.
+/// The limit above which all latencies are counted; the first piece of the trace sets it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountingLimit {
-    /// From this latency on every one is counted, ns.
+    /// Latencies of at least this value, ns, are all counted.
     pub limit: i32,
 }
 
@@ -52,7 +53,7 @@ impl CountingLimit {
         CountingLimit { limit }
     }
 
-    /// Whether weights change among sixteen I/Os from `io` on, not before the first.
+    /// True if weights change between the first and the last of the sixteen I/Os from `io` on.
     #[inline(always)]
     pub(crate) fn changes_within(io: u64) -> bool {
         io < ALL && io + SIMD_LANES as u64 > ALL
@@ -68,7 +69,7 @@ impl CountingLimit {
         Weights { bits, weight }
     }
 
-    /// Of a latency of I/O `io` that is below the limit; 0 when it is not counted.
+    /// The weight of a latency of I/O `io` below the limit; 0 if it is not counted.
     pub(crate) fn weight(io: u64) -> i32 {
         match io {
             ..ALL => 1,
@@ -84,6 +85,7 @@ pub(super) struct Weights {
     pub weight: u32,
 }
 
+/// Bits of those among sixteen I/Os that count, [`STRIDE`] apart.
 const SPARSE: u16 = 1 | 1 << STRIDE | 1 << (2 * STRIDE);
 
 pub(super) struct CommonHistogram {
@@ -105,7 +107,7 @@ impl CommonHistogram {
         count_all(&mut self.after, piece, piece.len());
     }
 
-    /// The counts before I/O `n` of `piece`, which has to be the current one.
+    /// The counts of all I/Os before I/O `n` of `piece`, which has to be the current piece.
     pub(crate) fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
         if n == piece.len() {
             return Cow::Borrowed(&self.after);
@@ -126,7 +128,7 @@ fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }
 
-/// `class * SIMD_LANES + lane`; what is added to [`CommonHistogram`] may be wrapped below 0.
+/// Counters at `class * SIMD_LANES + lane`. Those added to [`CommonHistogram`] may wrap below 0.
 pub(super) struct GroupHistogram(Box<[u32; LENGTH]>);
 
 impl GroupHistogram {
@@ -157,7 +159,7 @@ impl GroupHistogram {
         }
     }
 
-    /// For lanes that missed the I/O: `latency` counts, the `recorded` one does not.
+    /// Replaces `recorded`, which was counted for all, by `latency` in the lanes that missed.
     #[inline(always)]
     pub(crate) fn count_missed<S: Simd>(
         &mut self,
@@ -192,7 +194,7 @@ impl GroupHistogram {
         *counter = counter.wrapping_add_signed(weight);
     }
 
-    /// Counts from now on: what [`CommonHistogram`] counted `before` is taken away.
+    /// Starts counting anew: subtracts `before`, the counts of [`CommonHistogram`] so far.
     pub(crate) fn clear(&mut self, lane: usize, before: Option<&[u32]>) {
         let counters = self.0.iter_mut().skip(lane).step_by(SIMD_LANES);
         for (class, counter) in counters.enumerate() {
@@ -200,9 +202,9 @@ impl GroupHistogram {
         }
     }
 
-    /// [`ranks`] of a lane's `ios` latencies; `common` are the counts of [`CommonHistogram`].
+    /// [`ranks`] of a lane's `ios` latencies, ns; `common` are the counts of [`CommonHistogram`].
     pub(crate) fn ranks(&self, lane: usize, ios: u64, common: Option<&[u32]>) -> [f64; 3] {
-        // Below the limit, where one I/O stands for several, more may have been taken away than was
+        // Below the limit one I/O stands for several, so more may have been subtracted than
         // counted.
         let count = |class: usize| {
             let lane_count = self.0[class * SIMD_LANES + lane];
@@ -228,7 +230,7 @@ fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
     places.to_array()
 }
 
-/// The middle of the whole numbers in a class, ns.
+/// The mean of the smallest and the largest whole number in a class, ns.
 fn middle(class: usize) -> f64 {
     let edge = |class: usize| {
         let bits = ((class as i32 + FIRST) as u32) << BELOW;
@@ -237,7 +239,7 @@ fn middle(class: usize) -> f64 {
     (edge(class) + edge(class + 1) - 1.0) / 2.0
 }
 
-/// The latencies of one configuration, which is simulated alone, in the same classes.
+/// The latencies of one configuration that is simulated alone, in the same classes.
 #[derive(Clone, Debug)]
 pub(super) struct LatencyHistogram(Box<[u32; CLASSES]>);
 
@@ -270,14 +272,14 @@ impl LatencyHistogram {
         ranks(ios, &classes.map(|class| (class, self.0[class].into())))
     }
 
-    /// The counts that are not 0, each with its class.
+    /// The counts above 0, each after its class.
     pub(crate) fn counts(&self) -> Vec<(u16, u32)> {
         let nonzero = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
         let counts = nonzero.map(|(class, count)| (class as u16, *count));
         counts.collect()
     }
 
-    /// From [`LatencyHistogram::counts`]; `None` without room to go on counting.
+    /// Restores [`LatencyHistogram::counts`]; `None` if a class or a count is out of range.
     pub(crate) fn from_counts(counts: &[(u16, u32)]) -> Option<Self> {
         let mut latencies = LatencyHistogram::default();
         for (class, count) in counts {

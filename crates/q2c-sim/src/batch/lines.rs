@@ -1,13 +1,13 @@
-//! Lines between corner points, in registers: the delay of a hit wake-up over the sleep less the
-//! latency, and the costs of a sleep over its length. The corner points at or below the abscissa
-//! are counted, and the count picks each line's two numbers from a table of sixteen.
+//! Lines between corner points, in registers: the delay of a hit wake-up by the sleep minus the
+//! latency, and the costs of a sleep by its length. The number of corner points at or below the
+//! abscissa selects each line's value and slope from a table of sixteen.
 
 use super::costs::Joint;
 use super::simd_lanes::SIMD_LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
-/// The largest number of corner points: a table of one register holds one line more.
+/// The largest number of corner points. One register holds one line more than that.
 pub(super) const CORNERS: usize = SIMD_LANES - 1;
 
 /// The lines of four functions (base, spread, least, most), each by its value at 0 and its slope.
@@ -38,7 +38,7 @@ impl HitLines {
         Some(lines)
     }
 
-    /// The delay at `x` for the draw `z`, kept within the bounds, ns.
+    /// The delay at `x`, the sleep minus the latency, for the draw `z`; within its bounds, ns.
     #[inline]
     pub(crate) fn delay(&self, x: f32, z: f32) -> f32 {
         let row = self.corners.iter().filter(|&&corner| x >= corner).count();
@@ -63,14 +63,14 @@ impl HitLines {
     }
 }
 
-/// Selects the first 32-bit number of a table, as the numbers of its four bytes.
+/// The byte indices that select the first 32-bit number of a table.
 const FIRST: i32 = 0x0302_0100;
-/// Added to such a selection, selects the next number.
+/// Added to byte indices, this moves each selection to the next 32-bit number.
 const NEXT: i32 = 0x0404_0404;
-/// Most lines of [`Sleeps`]: a table of two registers.
+/// The largest number of lines in [`Sleeps`], whose tables have two registers.
 const LINES: usize = 2 * SIMD_LANES;
 
-/// By the corners at or below `x`, the selection of each line's number in a table.
+/// Byte indices that select each line's number, by the count of corners at or below `x`.
 #[inline(always)]
 fn line_selection<S: Simd>(corners: &[f32], x: f32x16<S>) -> u8x64<S> {
     let mut bytes = i32x16::splat(x.token(), FIRST);
@@ -88,7 +88,7 @@ pub(super) struct Loaded<'a, S: Simd> {
 }
 
 impl<S: Simd> Loaded<'_, S> {
-    /// The delay at `x` for the draw `z`, kept within the bounds, ns.
+    /// The delay at `x` for the draw `z`, kept within its bounds, ns; see [`HitLines::delay`].
     #[inline(always)]
     pub(crate) fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
         let bytes = line_selection(self.corners, x);
@@ -112,7 +112,7 @@ pub(super) struct Sleeps<const N: usize> {
 }
 
 impl<const N: usize> Sleeps<N> {
-    /// Returns `None` when the tables are too small for the corner points.
+    /// Returns `None` if the corner points do not fit the tables.
     pub(crate) fn new(joint: &Joint<N>) -> Option<Self> {
         if joint.x.len() >= LINES {
             return None;
@@ -130,7 +130,7 @@ impl<const N: usize> Sleeps<N> {
         })
     }
 
-    /// All functions at each sleep of `asked`, ns. No sleep may be negative.
+    /// The values of all functions at each sleep in `asked`, ns. No sleep may be negative.
     #[inline(always)]
     pub(crate) fn values_at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
         let bytes = line_selection(&self.corners, asked);
@@ -149,7 +149,7 @@ impl<const N: usize> Sleeps<N> {
         pick: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
     ) -> [f32x16<S>; N] {
         let beyond = asked - pick(&self.from, bytes);
-        // A loop: `map` is not always inlined, and the values would leave the registers.
+        // This is a loop because `map` is not always inlined; the values would leave the registers.
         let mut values = [asked; N];
         for (n, function) in values.iter_mut().enumerate() {
             *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;

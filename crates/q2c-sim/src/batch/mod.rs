@@ -1,16 +1,15 @@
-//! Simulates many configurations in one pass over a trace. The configurations are laid out as a
-//! structure of arrays, sixteen to a group. Each group is one task; of `pas` up to four groups are.
+//! Simulates many configurations in one pass over a trace. The configurations form a structure of
+//! arrays, sixteen to a group. Each group is one task; up to four groups of `pas` share a task.
 //!
-//! It is the same closed loop as [`simulate`](crate::simulate), which stays the reference, but in
-//! whole nanoseconds: what the cost model adds to an I/O is rounded, everything else is exact, and
-//! with whole costs so are the results. It needs memory for one piece of the trace and for the
-//! configurations: a trace may come in parts of any size.
+//! It is the closed loop of [`simulate`](crate::simulate), which stays the reference, in whole
+//! nanoseconds. What the cost model adds to an I/O is rounded, and everything else is exact; with
+//! whole costs the results are exact too. Memory holds one piece of the trace and the
+//! configurations, so a trace may come in parts of any size.
 //!
-//! Three kernels do the work: `plain` for one bucket and delays that are known beforehand, `drawn`
-//! for everything else with windows or fixed sleeps, `pas` for the rule `pas`. The drawn kernel
-//! gives the same outcomes as the plain one, but a sweep without calibration would then take 1.4 to
-//! 2 times the CPU time (docs/journal/2026-11-22-one-kernel.md). The sums that `drawn` and `pas`
-//! have in common are in `drawn`.
+//! Three kernels do the work: `plain` for one bucket and delays known beforehand, `pas` for the
+//! rule `pas`, `drawn` for all other windows and fixed sleeps. `drawn` gives the same outcomes as
+//! `plain`, but a sweep without calibration would take 1.4 to 2 times the CPU time
+//! (docs/journal/2026-11-22-one-kernel.md). Sums that `drawn` and `pas` share are in `drawn`.
 
 mod alone;
 mod costs;
@@ -47,18 +46,18 @@ use rayon::prelude::*;
 use simd_lanes::SIMD_LANES;
 use std::borrow::Cow;
 
-/// Times from here, 0.54 s, are too long: the sum of two shorter ones fits into 32 bits.
+/// Times of 0.54 s (in ns) and more are too long: the sum of two shorter ones fits into 32 bits.
 const FAR: i32 = 1 << 29;
 /// The longest sleep that a batch takes, ns.
 pub(crate) const LONGEST: u64 = 1 << 28;
-/// The longest window, ns: the sum of the observed times in it fits into 32 bits.
+/// The longest window, ns: the sum of its observed times fits into 32 bits.
 const LONGEST_WINDOW: u64 = 1 << 30;
 
 struct KernelInput {
     piece: Piece,
     costs: CostTables,
     counting: CountingLimit,
-    /// Where a clear sleep does not change a latency and percentiles are wanted.
+    /// Latencies counted for all; only if a clear sleep changes none and percentiles are wanted.
     common: Option<CommonHistogram>,
     only: Option<usize>,
     seen: u32,
@@ -66,10 +65,10 @@ struct KernelInput {
     stop: i64,
 }
 
-/// Many configurations simulated on one trace, in a closed loop of depth 1: [`Batch::new`],
-/// [`Batch::feed`] for each part in order (or the whole again and again, until [`Batch::is_done`]),
-/// [`Batch::finish`]. Draws depend on the seed and the I/O's number alone, so outcomes depend
-/// neither on the number of cores nor, but for percentiles, on the parts.
+/// Simulates many configurations on one trace, in a closed loop of depth 1. Call [`Batch::new`],
+/// then [`Batch::feed`] for each part in order (or for the whole until [`Batch::is_done`]), then
+/// [`Batch::finish`]. Draws depend only on the seed and the I/O's number. So outcomes do not depend
+/// on the number of cores; of the parts, only percentiles do.
 pub struct Batch {
     groups: Vec<SimdGroup>,
     windowed: usize,
@@ -81,12 +80,12 @@ pub struct Batch {
 
 #[derive(Clone, Copy, PartialEq)]
 enum GroupKind {
-    /// Of rules on this statistic, and of fixed sleeps.
+    /// Rules on this statistic, and fixed sleeps.
     Windowed(WindowStatistic),
     Pas,
 }
 
-/// `known`: delays are known beforehand, as `pas` needs it.
+/// Returns the rule of a lane. `known` says that delays are known beforehand, which `pas` needs.
 fn lane_rule(policy: &PolicySpec, known: bool) -> Option<LaneRule> {
     match policy.form() {
         Form::Fixed(sleep) if sleep.0 <= LONGEST => Some(LaneRule::Still(sleep.0 as i32)),
@@ -107,19 +106,19 @@ impl GroupKind {
 }
 
 impl Batch {
-    /// Says for each configuration whether a batch can hold it on a machine of this cost.
+    /// Says for each configuration whether a batch can hold it with this cost model.
     pub(crate) fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
         let known = CostTables::new(cost).map(|costs| costs.plain.is_some());
         let one = |policy| known.is_some_and(|known| lane_rule(policy, known).is_some());
         policies.iter().map(one).collect()
     }
 
-    /// `drive.warm_up` and before `drive.warm_up + drive.measure`, in each configuration's
-    /// simulated time; [`Drive::ONE_PASS`] counts to the trace's end. Without `percentiles` the
-    /// outcomes have 0 in their place.
+    /// Prepares a batch. An I/O counts if it begins at or after `drive.warm_up` and before
+    /// `drive.warm_up + drive.measure`, in each configuration's simulated time; [`Drive::ONE_PASS`]
+    /// counts to the trace's end. Without `percentiles` the outcomes hold 0 for them.
     ///
-    /// `None` when a batch cannot hold one of the configurations, see [`Batch::holds`], or the cost
-    /// model, which may have 15 corner points of the hit delay and 255 over the sleep.
+    /// Returns `None` if a batch cannot hold a configuration ([`Batch::holds`]) or the cost model.
+    /// It may have 15 corner points of the hit delay and 255 of the curves over the sleep.
     pub fn new(
         policies: &[PolicySpec],
         cost: &CostModel,
@@ -158,9 +157,8 @@ impl Batch {
         Some(batch)
     }
 
-    /// Configurations with windows of one period stand together, as their windows end together;
-    /// else neighbours do, which are similar: an event that is rare in one lane is rare in its
-    /// group.
+    /// Puts configurations into groups by period, because windows of one period end together.
+    /// Neighbours are similar, so an event that is rare in one lane is rare in its group.
     fn fill(&mut self, rules: &[LaneRule], kind: GroupKind, percentiles: bool) {
         let rules = rules.iter().enumerate();
         let mut mine: Vec<_> = rules
@@ -192,8 +190,8 @@ impl Batch {
         }
     }
 
-    /// `None` when an I/O's submission or device time is too long, 0.54 s; then nothing of the part
-    /// was replayed.
+    /// Simulates the next part of the trace. Returns `None`, with nothing replayed, if a submission
+    /// or a device time takes 0.54 s or more.
     pub fn feed(&mut self, part: &LaneRecording) -> Option<()> {
         are_short(part).then_some(())?;
         let mut from = 0;
@@ -230,12 +228,12 @@ impl Batch {
         });
     }
 
-    /// Whether every configuration has simulated the time that it should count.
+    /// True if every configuration has simulated all the time that counts.
     pub fn is_done(&self) -> bool {
         self.groups.iter().all(|group| group.live == 0)
     }
 
-    /// In the order given. Those not done count to the end of what was fed.
+    /// Returns outcomes in the order of the policies; unfinished ones count to the input's end.
     pub fn finish(mut self) -> Vec<SimOutcome> {
         let input = &self.input;
         for group in &mut self.groups {
@@ -252,13 +250,13 @@ impl Batch {
 }
 
 impl KernelInput {
-    /// What was counted once for all configurations before I/O `n` of the piece.
+    /// The common counts of all I/Os before I/O `n` of the piece.
     fn common_until(&self, n: usize) -> Option<Cow<'_, [u32]>> {
         let common = self.common.as_ref()?;
         Some(common.until(&self.piece, n))
     }
 
-    /// The plain kernel is chosen until the trace shows a second bucket, and never again.
+    /// Chooses the kernel: the plain one until a second bucket occurs, and never after that.
     fn begin_piece(&mut self) {
         let begins = self.piece.first == 0;
         if begins {

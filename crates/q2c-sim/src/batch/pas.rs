@@ -1,6 +1,6 @@
-//! The kernel of `pas`, for delays that are known beforehand. Every I/O's outcome moves the sleep
-//! of its bucket. It computes in double precision and in the rule's own order of operations, so
-//! that it equals the rule bit for bit.
+//! The kernel of `pas`, for delays that are known beforehand. Every I/O's outcome changes the sleep
+//! of its bucket. The arithmetic is in double precision and in the rule's own order of operations,
+//! so that the results equal the rule's bit for bit.
 
 use super::costs::PlainCosts;
 use super::drawn::{IoOutcome, RunningSums};
@@ -18,11 +18,11 @@ type Doubles = SimdLanes<f64>;
 #[derive(Clone)]
 struct PasBucket {
     ns: Doubles,
-    /// The factor by which the sleep moved last.
+    /// The last factor by which the sleep was multiplied.
     step: Doubles,
     heat: Doubles,
     late: SimdLanes<i32>,
-    /// The outcome that the next decision learns, 1 for late.
+    /// The outcome from which the next decision learns; 1 if late.
     news: SimdLanes<i32>,
 }
 
@@ -53,7 +53,7 @@ impl PasGroup {
         }
     }
 
-    /// Sets the parameters of one lane. Without adaption the heat stays 1.
+    /// Sets the parameters of one lane. Without adaptation the heat stays 1.
     pub(crate) fn set(&mut self, lane: usize, sensitivity: Sensitivity) {
         self.up.0[lane] = sensitivity.up;
         self.down.0[lane] = -sensitivity.down;
@@ -77,7 +77,7 @@ fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
     halves[1].store_slice(high);
 }
 
-/// 2^52. After it is added to a smaller whole number, that number stands in the low bits.
+/// 2^52. If it is added to a smaller whole number, that number is in the low bits of the sum.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 impl PasBucket {
@@ -181,7 +181,7 @@ fn step<S: Simd>(
     (outcome.clear, outcome.observed)
 }
 
-/// Groups take turns I/O by I/O: each waits some 60 cycles for its own last outcome.
+/// Number of groups that take turns by I/O: each waits some 60 cycles for its last outcome.
 pub(super) const TURNS: usize = 4;
 
 #[inline(always)]
@@ -189,8 +189,8 @@ pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInpu
     match groups {
         [a, b, c, d] => in_turns(simd, [a, b, c, d], input),
         some => {
-            // A loop: the closure of a `for_each` is not inlined, and instructions would become
-            // calls.
+            // A loop, because the closure of a `for_each` is not inlined and instructions would
+            // become calls.
             for group in some {
                 in_turns(simd, [group], input);
             }
@@ -198,8 +198,8 @@ pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInpu
     }
 }
 
-/// Runs groups over a piece in turns. Unlike in the other kernels an event changes no sleep, so it
-/// is looked for after the I/O; before the I/O only one that is overdue is handled.
+/// Runs groups over a piece in turns. An event changes no sleep here, unlike in the other kernels.
+/// So events are looked for after each I/O; before it, only an overdue event is handled.
 #[inline(always)]
 fn in_turns<S: Simd, const N: usize>(
     simd: S,

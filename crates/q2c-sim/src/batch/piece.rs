@@ -1,4 +1,4 @@
-//! A piece of a trace in the form the kernels read: whole nanoseconds from the piece's start.
+//! A piece of a trace in the form that kernels read: whole nanoseconds from the start of the piece.
 
 use super::FAR;
 use super::histogram::CountingLimit;
@@ -7,7 +7,7 @@ use crate::closed::WakeDraws;
 use crate::recording::{LaneRecording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
-/// The columns that kernels read, 33 bytes per I/O, stay in the second-level cache.
+/// Most I/Os of a piece: the columns that kernels read, 33 bytes per I/O, stay in the L2 cache.
 const LENGTH: usize = 16_384;
 
 /// The columns of a piece, one entry per I/O; `waited` and `thought` have one entry more.
@@ -16,21 +16,21 @@ const LENGTH: usize = 16_384;
 pub(super) struct Piece {
     /// Number of the trace's I/Os before the piece.
     pub first: u64,
-    /// Submission and think times before the piece, ns.
+    /// Sum of the submission and think times before the piece, ns.
     pub base: i64,
     pub submitted: i64,
     pub wait: Vec<i32>,
-    /// When each submission would return if no I/O took any time, from the piece's start.
+    /// When each submission would return if I/Os took no time, ns from the piece's start.
     pub returned: Vec<i32>,
     pub submit: Vec<i32>,
     /// Sum of the device times before each I/O, from the trace's start, ns.
     pub waited: Vec<i64>,
     pub thought: Vec<i64>,
-    /// The bucket, or [`BUCKETS`] for an I/O without one.
+    /// The index of the I/O's bucket, or [`BUCKETS`] for an I/O without one.
     pub row: Vec<u8>,
     pub z_clear: Vec<f32>,
     pub z_hit: Vec<f32>,
-    /// The weight of its latency in a histogram, see [`CountingLimit::weight`].
+    /// The weight of each latency in a histogram, see [`CountingLimit::weight`].
     pub weight: Vec<i32>,
     pub total: i64,
 }
@@ -48,8 +48,8 @@ impl Piece {
         self.wait.len()
     }
 
-    /// Replaces the piece by the I/Os of `trace` from `from` on. Returns how many it took, at least
-    /// one: its sum of submission and think times must stay below [`FAR`].
+    /// Replaces the piece by I/Os of `trace` from index `from` on. Returns their number, at least
+    /// one. The submission and think times must stay below [`FAR`] in sum.
     pub(crate) fn fill(&mut self, trace: &LaneRecording, from: usize, draws: &WakeDraws) -> usize {
         self.first += self.len() as u64;
         self.base += self.total;
@@ -103,7 +103,7 @@ impl Piece {
         self.total += submit + gap;
     }
 
-    /// The sums of a lane before I/O `n`, with what its sleeps changed in `totals`.
+    /// The sums of a lane before I/O `n`; `totals` has what its sleeps changed.
     pub(crate) fn sums_before(&self, n: usize, totals: Sums) -> Sums {
         Sums {
             ios: (self.first + n as u64) as i64,

@@ -1,4 +1,4 @@
-//! The kernel for one bucket and known delays: an I/O costs a comparison, a maximum and five sums.
+//! The kernel for one bucket and known delays. An I/O costs a comparison, a maximum and five sums.
 
 use super::KernelInput;
 use super::group::{IDLE, LaneRule, SimdGroup, WindowBefore};
@@ -114,7 +114,7 @@ fn loops<S: Simd, const MEAN: bool, const COUNTS: bool>(
     }
 }
 
-/// Until an event is due: returns that I/O, not yet counted, or `None` at the end.
+/// Runs until an event is due: returns that I/O, not yet counted, or `None` at the end.
 #[inline(always)]
 fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
     simd: S,
@@ -197,7 +197,7 @@ fn eventful<S: Simd, const MEAN: bool>(
     group.after(simd, due, i, &observed.to_array(), &before, input);
 }
 
-/// Sets an open window's count: with one bucket all I/Os since its first are in it.
+/// Sets the count of an open window: with one bucket, all I/Os since its first are in it.
 #[inline]
 pub(super) fn count(group: &mut SimdGroup, lane: usize, row: usize, i: usize, input: &KernelInput) {
     let state = &group.lanes[lane];

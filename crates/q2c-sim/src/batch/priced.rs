@@ -1,5 +1,5 @@
-//! Sleeps with all that depends on their length, and the end of an I/O that waits by one: a number
-//! at a time, and sixteen side by side in registers.
+//! Sleeps with all costs that depend on their length, and the end of an I/O that waits by one: for
+//! one number at a time, and for sixteen side by side in registers.
 
 use super::LONGEST;
 use super::costs::{CostTables, PlainCosts};
@@ -11,19 +11,19 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 use q2c_model::Nanos;
 
-/// Whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, plus half a nanosecond,
-/// so that cutting rounds.
+/// The costs of a sleep, ns. Whole numbers, but wake-ups in single precision, exact up to 8 ms;
+/// half a nanosecond is added to them so that cutting rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Priced<I, F> {
-    /// 0 for polling.
+    /// The sleep asked; 0 for polling.
     pub asked: I,
-    /// Time of a clear wake-up for the draw 0, and what one unit of the draw adds.
+    /// Time to a clear wake-up for the draw 0; `spread` is what one unit of the draw adds.
     pub wake: F,
     pub spread: F,
-    /// Bounds of the time of a clear wake-up.
+    /// Bounds of the time to a clear wake-up.
     pub earliest: F,
     pub latest: F,
-    /// Clear if the device time is longer than wake-up and this: lead less added latency.
+    /// Clear if the device time exceeds the wake-up by more than this: lead - added latency.
     pub ahead: I,
     pub added: I,
     pub submit: I,
@@ -116,7 +116,7 @@ impl<S: Simd> PricedSleeps<S> {
         )
     }
 
-    /// The outcomes of I/Os of device times `wait`; `z` has the draws of clear and hit wake-ups.
+    /// Outcomes of I/Os with device times `wait`; `z` has the draws of clear and hit wake-ups.
     #[inline(always)]
     pub(super) fn io(
         &self,
@@ -199,7 +199,7 @@ impl PricedSleep {
         cpu_hit: 0,
     };
 
-    /// The arithmetic of [`PricedSleeps::new`] and [`PricedSleeps::io`], one number at a time.
+    /// The same arithmetic as [`PricedSleeps::new`], one number at a time.
     #[inline]
     pub(super) fn of_sleep(sleep: Nanos, costs: &CostTables) -> Self {
         let ns = sleep.0.min(LONGEST) as i32;
@@ -226,7 +226,7 @@ impl PricedSleep {
         }
     }
 
-    /// The end of an I/O of device time `wait` that waits by this sleep; `z` are its draws.
+    /// The end of an I/O with device time `wait` that waits by this sleep; `z` are its draws.
     #[inline]
     pub(super) fn end(&self, wait: i32, z: (f32, f32), costs: &CostTables) -> PricedIoEnd {
         let drawn = self.wake + self.spread * z.0;
@@ -251,7 +251,7 @@ impl PricedSleep {
 }
 
 impl CostTables {
-    /// [`PricedSleep::end`] of a sleep of `asked` where delays are known beforehand.
+    /// [`PricedSleep::end`] for a sleep of `asked` ns, if delays are known beforehand.
     #[inline]
     pub(super) fn known_end(&self, plain: &PlainCosts, asked: i32, wait: i32) -> PricedIoEnd {
         let wake = asked + plain.wake;

@@ -1,9 +1,9 @@
-//! The end of windows: every bucket with completions gets its new sleep.
+//! Window ends: every bucket with completions gets its new sleep.
 //!
-//! Rows hold one bucket each, with the lanes side by side. Where several lanes close a window at
-//! the same I/O, as lanes of one period mostly do, the buckets pass through registers one after
-//! another, all lanes at once. Where one lane closes alone, its sixteen buckets are gathered into
-//! one register and pass at once.
+//! A row holds one bucket, with the lanes side by side. If several lanes close a window at the same
+//! I/O, as lanes of one period mostly do, the buckets pass through registers one after another, all
+//! lanes at once. If one lane closes alone, its sixteen buckets are gathered into one register and
+//! pass at once.
 
 use super::costs::CostTables;
 use super::group::{LaneRule, LaneState, SimdGroup, nothing};
@@ -18,15 +18,15 @@ use q2c_model::Nanos;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{WindowForm, WindowStatistic};
 
-/// Below this, 262 us, arithmetic is exact: the single-precision quotient is off by one at most,
+/// Values below this, 262 us in ns, are exact: the single-precision quotient is off by at most one,
 /// which is corrected, and the product is rounded far from any bound.
 const SMALL: i32 = 1 << 18;
-/// 2^52. After it is added to a smaller whole number, that number stands in the low bits.
+/// 2^52. If it is added to a smaller whole number, that number is in the low bits of the sum.
 const LOW_BITS: f64 = 4_503_599_627_370_496.0;
-/// From this number of closing lanes on, a pass over all buckets is cheaper than one pass per lane.
+/// From this number of closing lanes on, one pass over all buckets is cheaper than one per lane.
 const TOGETHER: u32 = 3;
 
-/// Each bucket of `closing` (a bit set) with completions gets a new sleep and an empty window.
+/// Gives each bucket with completions, in the lanes of the bit set `closing`, its new sleep.
 #[inline(always)]
 pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, input: &KernelInput) {
     let rows = &mut *group.rows;
@@ -99,7 +99,7 @@ fn put_f<S: Simd>(to: &mut SimdLanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
     to.store(mine.select(new, old));
 }
 
-/// Returns the lanes with a statistic that is too large for the registers.
+/// Returns a bit set of the lanes whose statistic is too large for the registers.
 #[inline(always)]
 fn together<S: Simd>(
     simd: S,
@@ -194,7 +194,7 @@ fn alone<S: Simd>(
     }
 }
 
-/// Without meaning for a bucket without completions.
+/// The sleep of each bucket, ns. The value of a bucket without completions has no meaning.
 #[inline(always)]
 fn asked_alone<S: Simd>(
     simd: S,
@@ -210,7 +210,7 @@ fn asked_alone<S: Simd>(
         .unwrap_or_else(|| i32x16::load_array(simd, each_bucket(form, gathered, count)))
 }
 
-/// Where a statistic is too large for the registers.
+/// The slow path for a statistic that is too large for the registers.
 #[cold]
 #[inline(never)]
 fn each_bucket(
@@ -224,7 +224,7 @@ fn each_bucket(
     })
 }
 
-/// [`sleep`] in registers; `None` when a statistic is [`SMALL`] or larger.
+/// [`sleep`] in registers; `None` if a statistic is [`SMALL`] or larger.
 #[inline(always)]
 fn rule<S: Simd>(
     statistic: WindowStatistic,
@@ -255,8 +255,8 @@ fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
 #[inline(always)]
 fn share_of<S: Simd>(value: i64x8<S>, share: f64x8<S>) -> i64x8<S> {
     let value: f64x8<S> = value.to_float();
-    // The .25 beyond the half keeps a whole result from falling below itself when the product with
-    // 1e-9 is rounded.
+    // The extra .25 keeps a whole result from falling below itself when the product with 1e-9 is
+    // rounded.
     let sleep = ((value * share + 500_000_000.25) * 1e-9).floor();
     (sleep + LOW_BITS).bitcast()
 }

@@ -6,31 +6,33 @@ use super::simd_lanes::{SIMD_LANES, SimdLanes};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x8, i32x8};
 
-/// Threshold between clear and hit when polling: no completion comes so early.
+/// The clear threshold when polling, ns: every device time is above it, so none is a hit.
 pub(super) const NEVER_HIT: i32 = -(1 << 29);
-/// No sleep that a batch takes wakes so late, ns; it fits into 32 bits.
+/// Upper bound of wake-up times, ns. No sleep of a batch wakes later, and it fits into 32 bits.
 pub(super) const LATEST: f32 = 1_073_741_824.0;
-/// 2^20 ns around the conversion, which cuts towards zero: negative values round alike.
+/// 2^20 ns, added around the conversion, which cuts towards zero: negative values round alike.
 pub(super) const SHIFT: f32 = 1_048_576.0;
+/// [`SHIFT`] plus a half, so that cutting rounds to the nearest number.
 pub(super) const WHOLE: f32 = SHIFT + 0.5;
-/// The least delay of a timer, ns: none wakes early.
+/// The smallest delay of a timer, ns: none wakes early.
 pub(super) const LEAST: f32 = 0.0;
+/// Lower bounds of the eight functions of [`CostTables::sleep`], ns.
 pub(super) const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
 
-/// Kernels read different columns; see [`BucketRow::set`].
+/// One bucket's sleeps of sixteen lanes. Each kernel reads other columns; see [`BucketRow::set`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketRow {
     pub sleep: PricedColumns,
     pub slept: SimdLanes<i32>,
-    /// Time of a clear wake-up where it does not depend on a draw.
+    /// Time to a clear wake-up, ns, if it does not depend on a draw.
     pub plain_wake: SimdLanes<i32>,
-    /// `plain_wake` and the lead: the sleep is clear when the device time is longer.
+    /// `plain_wake` plus the lead: the sleep is clear if the device time is longer.
     pub plain_clear: SimdLanes<i32>,
-    /// Earliest time at which a hit I/O is reaped, where it does not depend on a draw.
+    /// Earliest time at which a hit I/O is reaped, ns, if it does not depend on a draw.
     pub plain_hit: SimdLanes<i32>,
     pub statistic: SimdLanes<i32>,
     pub count: SimdLanes<i32>,
-    /// Never read: keeps a column of different rows out of the same few cache sets.
+    /// Never read: keeps equal columns of different rows from sharing the same few cache sets.
     _apart: SimdLanes<i32>,
 }
 
@@ -41,7 +43,7 @@ impl BucketRow {
         row
     }
 
-    /// 0 polls. With `plain` the plain kernel's columns are filled in, else the drawn one's.
+    /// Sets a sleep, ns; 0 polls. `plain` selects the plain kernel's columns, else the drawn one's.
     #[inline(always)]
     pub(crate) fn set<S: Simd>(
         &mut self,

@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16};
 
-/// Their whole nanoseconds fill one register of AVX-512, two of AVX2, four of SSE or NEON.
+/// Sixteen `i32` fill one register of AVX-512, two of AVX2, four of SSE or NEON.
 pub(super) const SIMD_LANES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]

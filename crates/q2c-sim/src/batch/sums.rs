@@ -28,7 +28,7 @@ each_field! {
 }
 
 impl Sums {
-    /// Whether every sum lies between -`most` and `most`.
+    /// True if every sum lies from -`most` to `most`, and the number of I/Os is not negative.
     pub(crate) fn is_below(self, most: i64) -> bool {
         let mut below = self.ios >= 0;
         self.map(|sum| below &= (-most..=most).contains(&sum));
@@ -39,7 +39,7 @@ impl Sums {
         self.zip(earlier).map(|(now, before)| now - before)
     }
 
-    /// Over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.
+    /// The outcome over `wall` ns of simulated time; `ranks` are p50, p99 and p99.9, ns.
     pub(crate) fn outcome(
         &self,
         wall: f64,

@@ -1,4 +1,4 @@
-//! Every SIMD level gives the same outcomes, a trace may come in parts, and nothing is allocated.
+//! Every SIMD level gives the same outcomes, a trace may come in parts, feeding allocates nothing.
 
 use super::*;
 use q2c_model::stats::Rng;

@@ -1,4 +1,4 @@
-//! The end of a trace: which of its lanes are simulated, and what was taken as what.
+//! The end of a trace: which of its lanes are simulated, and how its records were interpreted.
 
 use super::{LaneGroup, Recordings, UserLanes};
 use crate::dealing::RequestGroup;
@@ -6,18 +6,18 @@ use crate::recording::{Counted, LaneRecording, RecordingError};
 use q2c_model::{Bytes, DeviceTime, LanesBy, Layer, LeftOut, Nanos, TakenAs};
 use std::collections::BTreeMap;
 
-/// The lanes that are simulated, and what the trace was taken as.
+/// The lanes that are simulated, and how the trace was interpreted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closed {
     /// Indices of the lanes in their order; [`Recordings::give`] names lanes by the same indices.
     pub lanes: Vec<usize>,
-    /// For each of these lanes [`LaneRecording::first_at`].
+    /// [`LaneRecording::first_at`] of each of these lanes, ns.
     pub first_at: Vec<f64>,
-    /// As [`LaneRecording::gap_cpu`].
+    /// [`LaneRecording::gap_cpu`] of all these lanes.
     pub gap_cpu: Option<Nanos>,
-    /// Lengths that occur, in rising order.
+    /// The lengths that occur, in rising order.
     pub sizes: Vec<Bytes>,
-    /// What was taken as what, and what was left out.
+    /// How records were interpreted, and which were left out.
     pub taken_as: TakenAs,
 }
 
@@ -25,8 +25,8 @@ impl Recordings {
     /// Chooses the layer and the lanes that are simulated, and completes their think times.
     ///
     /// # Errors
-    /// When nothing is complete or left, the trace lacks what was asked for, the recording method
-    /// slept, a user-layer lane was deeper than 1, or requests are not sorted.
+    /// Fails if no request is complete or left, the trace lacks what was requested, the recording
+    /// method slept, a user-layer lane overlaps, or requests are not sorted.
     pub fn close(&mut self) -> Result<Closed, RecordingError> {
         self.deal(true);
         let group = self.chosen()?;
@@ -52,10 +52,10 @@ impl Recordings {
         })
     }
 
-    /// The lanes that are simulated, in their order, and what the trace was taken as.
+    /// Returns the lanes that are simulated, in their order, and how the trace was interpreted.
     ///
     /// # Errors
-    /// Those of [`close`](Self::close).
+    /// Fails as [`close`](Self::close) does.
     pub fn finish(mut self) -> Result<(Vec<LaneRecording>, Closed), RecordingError> {
         let closed = self.close()?;
         let take = |index: &usize| std::mem::take(&mut self.lanes[*index].recording);

@@ -1,5 +1,5 @@
-//! What a sweep was asked for, since only states of one question can be put together, and the
-//! faults that more than one step meets.
+//! The question of a sweep, because only states of the same question can be joined; and the faults
+//! that several steps report.
 
 use crate::batch::{CostTables, PolicyOrPolling};
 use crate::closed::Drive;
@@ -30,7 +30,7 @@ impl SweepQuestion {
         Ok(asked)
     }
 
-    /// Whether the costs are such as a machine can have, and can be swept in parts.
+    /// Checks that a machine can have these costs, and that they can be swept in parts.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let costs = self.cost.check();
         costs.or_fault(Exit::Usage, "sweep in parts: costs")?;

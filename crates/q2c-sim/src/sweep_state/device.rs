@@ -1,4 +1,4 @@
-//! The configurations of a sweep on the way through the I/Os of one device.
+//! The state of a sweep's configurations between two parts of one device's I/Os.
 
 use super::asked::{SweepQuestion, broken, too_long, too_many_corners};
 use crate::batch::{
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SweepDevice {
     pub fed: Fed,
-    /// As recorded, ns: they say from which latency on all are counted.
+    /// The first recorded latencies, ns. They set the limit above which all latencies are counted.
     first: Vec<i32>,
     pub stopped: Vec<Stopped>,
 }
@@ -52,7 +52,7 @@ impl Fed {
     }
 }
 
-/// An odd number without pattern: the golden ratio's fraction.
+/// The fraction of the golden ratio: an odd number without a pattern, to mix the digest.
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SweepDevice {
@@ -126,7 +126,7 @@ impl SweepDevice {
             && self.stopped.iter().all(Stopped::is_sound)
     }
 
-    /// Whether its configurations are those that were asked for: a stretch of nothing can be taken.
+    /// Checks that its configurations can resume, by feeding a part without I/Os.
     pub(crate) fn check(&self, asked: &SweepQuestion) -> Result<(), Fault> {
         let nothing = [LaneRecording::default()];
         let machine = machine(&nothing, asked, Vec::new()).ok_or_else(too_many_corners)?;
@@ -135,7 +135,7 @@ impl SweepDevice {
     }
 }
 
-/// `first` are the latencies that say from which one on all are counted.
+/// `first` are the recorded latencies, ns, that set the limit above which all are counted.
 fn machine<'a>(
     part: &'a [LaneRecording; 1],
     asked: &SweepQuestion,
@@ -145,7 +145,7 @@ fn machine<'a>(
     AloneSimulator::of_part(part, &asked.cost, asked.drive, limit)
 }
 
-/// Most of any sum. It leaves room for two of them to be added.
+/// Limit of each sum and count. It leaves room to add two of them.
 const MOST: i64 = 1 << 61;
 
 /// The sums of one configuration over volumes, which add up in any order.
@@ -154,7 +154,7 @@ pub(super) struct Totals {
     pub sums: Sums,
     pub wall: i64,
     latencies: BTreeMap<u16, u64>,
-    /// Number of volumes on which a sleep was asked for that is too long.
+    /// Number of volumes on which the configuration asked for a sleep that is too long.
     pub too_long: u64,
 }
 
@@ -171,7 +171,7 @@ impl Totals {
         }
     }
 
-    /// Both; `None` when that is too much to be counted.
+    /// Adds both; `None` if a sum or count gets too large.
     pub(crate) fn checked_add(mut self, other: &Totals) -> Option<Totals> {
         self.sums += other.sums;
         self.wall += other.wall;
@@ -188,7 +188,7 @@ impl Totals {
         counts && self.sums.is_below(MOST) && (0..=MOST).contains(&self.wall)
     }
 
-    /// As that of so many lanes over the mean of their times; `None`: a sleep was too long.
+    /// The outcome as of `volumes` lanes over their mean time; `None` if a sleep was too long.
     pub(crate) fn outcome(&self, volumes: usize, costs: &CostTables) -> Option<SimOutcome> {
         let classes = self.latencies.iter().rev();
         let classes = classes.map(|(class, count)| (usize::from(*class), *count));

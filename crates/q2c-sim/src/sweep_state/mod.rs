@@ -1,4 +1,4 @@
-//! The state of a sweep: it takes a device's I/Os by stretches, and is put together from parts.
+//! The state of a sweep that takes a device's I/Os in parts, and that can be joined with others.
 
 mod asked;
 mod device;
@@ -24,16 +24,15 @@ const FORM: StoredForm = StoredForm {
 
 /// Configurations over the I/Os of one device, or over those of many volumes.
 ///
-/// One device: [`ResumableSweep::new`], [`ResumableSweep::update`] for each stretch of its I/Os in
-/// their order, [`ResumableSweep::finish`]. The state may be stopped after any I/O, sent elsewhere
-/// by [`ResumableSweep::to_bytes`] and [`ResumableSweep::from_bytes`], and gone on with there.
+/// One device: call [`ResumableSweep::new`], [`ResumableSweep::update`] for each part of its I/Os
+/// in order, then [`ResumableSweep::finish`]. The state may stop after any I/O, be sent elsewhere
+/// by [`ResumableSweep::to_bytes`] and [`ResumableSweep::from_bytes`], and resume there.
 ///
-/// Many volumes: each has a state of its own, and [`ResumableSweep::with_volumes`] adds them up in
-/// any order. Other configurations over the same I/Os are added by
-/// [`ResumableSweep::with_configurations`].
+/// Many volumes: each has its own state, and [`ResumableSweep::with_volumes`] adds them up in any
+/// order. [`ResumableSweep::with_configurations`] adds other configurations over the same I/Os.
 ///
 /// A device is one lane of depth 1 in a closed loop, as [`sweep`](crate::sweep) simulates it. The
-/// outcomes are those of `sweep` over the whole, to the last bit.
+/// outcomes equal those of `sweep` over the whole, to the last bit.
 ///
 /// ```
 /// use q2c_model::{CostModel, Nanos};
@@ -58,9 +57,9 @@ pub struct ResumableSweep {
     asked: SweepQuestion,
     volumes: BTreeSet<String>,
     fed: Fed,
-    /// The device whose I/Os are still coming; `None` once volumes were added up.
+    /// The device whose I/Os are still coming; `None` once volumes have been added up.
     device: Option<SweepDevice>,
-    /// Of each configuration and, behind them, of classic polling.
+    /// The totals of each configuration and, last, of classic polling.
     totals: Vec<Totals>,
 }
 
@@ -69,27 +68,28 @@ pub struct ResumableSweep {
 pub struct SweptVolumes {
     /// The names of the volumes, in their order.
     pub volumes: Vec<String>,
-    /// I/Os of all volumes, those of the warm-up included.
+    /// Number of I/Os of all volumes, those of the warm-up included.
     pub ios: u64,
     /// The configurations.
     pub policies: Vec<PolicySpec>,
-    /// `None` for one that asked for more than [`ResumableSweep::LONGEST_SLEEP_NS`], which only
-    /// [`sweep`](crate::sweep) over the whole can simulate.
+    /// The outcome of each policy. It is `None` if a sleep was above
+    /// [`ResumableSweep::LONGEST_SLEEP_NS`]; only [`sweep`](crate::sweep) over the whole can
+    /// simulate that.
     pub outcomes: Vec<Option<SimOutcome>>,
     /// The outcome of classic polling.
     pub poll: SimOutcome,
 }
 
 impl ResumableSweep {
-    /// Longest sleep of a configuration that can be swept in parts, ns.
+    /// The longest sleep of a configuration that can be swept in parts, ns.
     pub const LONGEST_SLEEP_NS: u64 = crate::batch::LONGEST;
 
-    /// The state before the first I/O of the device `volume`. An I/O counts when it begins at or
+    /// The state before the first I/O of the device `volume`. An I/O counts if it begins at or
     /// after `drive.warm_up` and before `drive.warm_up + drive.measure` of simulated time;
-    /// [`Drive::ONE_PASS`] counts to the last I/O that comes.
+    /// [`Drive::ONE_PASS`] counts to the last I/O fed.
     ///
     /// # Errors
-    /// A configuration or the costs cannot be swept in parts, or are wrong.
+    /// Fails if a configuration or the costs cannot be swept in parts, or the costs are invalid.
     pub fn new(
         volume: &str,
         policies: &[PolicySpec],
@@ -107,25 +107,26 @@ impl ResumableSweep {
         })
     }
 
-    /// Takes the next I/Os of the device. Stretches of some 10,000 and more are fast: each brings
-    /// all states into memory and out. The last think time lasts until the next stretch begins,
-    /// whose [`LaneRecording::first_at`] comes on top.
+    /// Takes the next I/Os of the device. Parts of 10,000 I/Os and more are fast, because each call
+    /// loads and stores all states. The last think time lasts until the next part begins; that
+    /// part's [`LaneRecording::first_at`] is added to it.
     ///
     /// # Errors
-    /// Volumes were added up before, or an I/O takes too long; the state is as before then.
+    /// Fails if volumes were added up before, or I/Os take too long; the state then stays as it
+    /// was.
     pub fn update(&mut self, some: &LaneRecording) -> Result<(), Fault> {
         let device = self.device.as_mut().ok_or_else(ended)?;
         device.update(&self.asked, some)
     }
 
-    /// Whether every configuration has simulated the time that counts. If not, the recording may be
-    /// given to [`ResumableSweep::update`] again, as [`sweep`](crate::sweep) repeats it.
+    /// True if every configuration has simulated the time that counts. If not, the recording may be
+    /// fed to [`ResumableSweep::update`] again, as [`sweep`](crate::sweep) repeats it.
     pub fn is_done(&self) -> bool {
         let device = self.device.as_ref();
         device.is_none_or(|device| device.is_done(&self.asked))
     }
 
-    /// Number of I/Os so far, of all volumes.
+    /// Number of I/Os of all volumes so far.
     pub fn ios(&self) -> u64 {
         let device = self.device.as_ref().map_or(0, |device| device.fed.ios);
         self.fed.ios.saturating_add(device)
@@ -146,7 +147,7 @@ impl ResumableSweep {
         &self.asked.cost
     }
 
-    /// The time that is simulated, and the seed.
+    /// The simulated time, and the seed.
     pub fn drive(&self) -> Drive {
         self.asked.drive
     }
@@ -154,24 +155,24 @@ impl ResumableSweep {
     /// The serialised form.
     ///
     /// # Errors
-    /// When the format has no form for it.
+    /// Fails if the state cannot be serialised.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         FORM.to_bytes(self).or_exit(Exit::Internal)
     }
 
-    /// The state that [`ResumableSweep::to_bytes`] made these bytes of.
+    /// Restores the state from the bytes of [`ResumableSweep::to_bytes`].
     ///
     /// # Errors
-    /// When the bytes are of another kind or version, damaged, or not whole.
+    /// Fails if the bytes are of another kind or version, damaged, or incomplete.
     pub fn from_bytes(bytes: &[u8]) -> Result<ResumableSweep, Fault> {
         let state: ResumableSweep = FORM.from_bytes(bytes).or_exit(Exit::Input)?;
         state.check()?;
         Ok(state)
     }
 
-    /// The outcomes so far; the state stays. Several volumes count as lanes of one device: all is
-    /// added up. With unequal simulated times, IOPS are all I/Os per volume and mean time, times
-    /// the number of volumes.
+    /// Returns the outcomes so far; the state stays. Several volumes count as lanes of one device,
+    /// and all is added up. If their simulated times differ, IOPS are the I/Os per volume over the
+    /// mean time, times the number of volumes.
     pub fn finish(&self) -> SweptVolumes {
         let device = self.device.as_ref();
         let device_totals = device.map(|device| device.totals(&self.asked));
@@ -190,10 +191,10 @@ impl ResumableSweep {
         }
     }
 
-    /// Adds the state of other volumes, in any order. Neither takes I/Os any more after that.
+    /// Adds the state of other volumes, in any order. After that no more I/Os can be added.
     ///
     /// # Errors
-    /// They have other configurations, costs or times, or a volume in common.
+    /// Fails if configurations, costs or times differ, a volume is in both, or sums get too large.
     pub fn with_volumes(self, other: ResumableSweep) -> Result<ResumableSweep, Fault> {
         self.asked.same_machine(&other.asked)?;
         self.asked.same_policies(&other.asked)?;
@@ -214,10 +215,10 @@ impl ResumableSweep {
         Ok(joined)
     }
 
-    /// Adds other configurations over the same I/Os of the same volumes; they come behind these.
+    /// Adds other configurations over the same I/Os of the same volumes, after the existing ones.
     ///
     /// # Errors
-    /// They have other costs or times, were fed with other I/Os, or have a configuration in common.
+    /// Fails if costs, times, volumes or I/Os differ, or if a configuration is in both.
     pub fn with_configurations(mut self, other: ResumableSweep) -> Result<ResumableSweep, Fault> {
         self.asked.same_machine(&other.asked)?;
         let differ = self.volumes.symmetric_difference(&other.volumes).next();

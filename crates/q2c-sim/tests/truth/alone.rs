@@ -1,4 +1,4 @@
-//! Every rule, formulas and several lanes in a sweep, against the reference simulator.
+//! Every rule, formulas and several lanes in a sweep, compared with the reference simulator.
 
 use crate::batch::{agree, any_lane, drawn_cost, plain_cost, spec};
 use crate::cases::{READ, drive, think_cpu};
@@ -51,7 +51,7 @@ pub(crate) fn any_rule() -> impl Strategy<Value = PolicySpec> {
     .prop_map(|text| spec(&text))
 }
 
-/// A new rule has to be added to [`any_rule`].
+/// A new rule must be added to [`any_rule`].
 #[test]
 fn every_rule_is_among_those_compared() {
     use proptest::strategy::ValueTree;
@@ -167,8 +167,8 @@ fn the_standard_grid() {
     }
 }
 
-/// Two hundred lanes that submit and think together, so that a window may end before any of them
-/// completes: all of their events are taken in turns then.
+/// Two hundred lanes submit and think at the same time, so that a window may end before any of them
+/// completes. All of their events are then taken in turns.
 #[test]
 fn lanes_that_think_together() {
     let of_lane = |n: u16| {
@@ -195,7 +195,7 @@ fn lane(ios: &[(f32, f32)]) -> LaneRecording {
     lane
 }
 
-/// Sleeps that grow above what fits into the registers are not cut.
+/// Sleeps that outgrow the registers are not cut off.
 #[test]
 fn long_sleeps_are_not_cut() {
     let slow = lane(&[(450e6, 10.0), (520e6, 10.0), (480e6, 10.0)]);

@@ -25,7 +25,7 @@ fn batch(
     batch.finish()
 }
 
-/// Equal but for the rounding of sums; percentiles within half the width of a class.
+/// Outcomes are equal except for rounding of sums; percentiles are within half a class width.
 pub(crate) fn agree(
     got: &SimOutcome,
     wanted: &SimOutcome,
@@ -51,7 +51,7 @@ fn any_policy() -> impl Strategy<Value = PolicySpec> {
     .prop_map(|text| spec(&text))
 }
 
-/// Reads of 4 KiB when `alike`, else of up to 4 sizes and both directions.
+/// Only reads of 4 KiB if `alike`, else up to 4 sizes and both directions.
 pub(crate) fn any_lane(alike: bool) -> impl Strategy<Value = LaneRecording> {
     let sizes = prop::sample::select(vec![100u32, 512, 4096, 65_536]);
     let io = (any::<bool>(), sizes).prop_map(move |(write, bytes)| match (alike, write) {
@@ -72,7 +72,7 @@ pub(crate) fn any_lane(alike: bool) -> impl Strategy<Value = LaneRecording> {
     })
 }
 
-/// Costs in whole numbers, with which the batch and the reference must give equal outcomes.
+/// Costs in whole ns, for which the batch and the reference must give equal outcomes.
 pub(crate) fn plain_cost() -> impl Strategy<Value = CostModel> {
     let n = |most: u32| (0..most).prop_map(f64::from);
     let delays = (n(6_000), n(6_000), n(9_000), n(900));
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// Drawn delays in whole steps; the hit delay falls by 1 ns per ns over 4 us.
+/// Drawn delays in whole ns; the hit delay falls by 1 ns per ns over 4 us.
 pub(crate) fn drawn_cost() -> impl Strategy<Value = CostModel> {
     let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
     let draws = prop::collection::vec(whole(-4, 9), 1..30);
@@ -270,7 +270,7 @@ proptest! {
     }
 }
 
-/// On a device of constant time L every I/O from the second window on sleeps the share r of it,
+/// On a device of constant time L, every I/O from the second window on sleeps the share r of L,
 /// wakes d later and polls the rest.
 #[test]
 fn a_constant_device_in_closed_form() {
@@ -299,7 +299,7 @@ fn a_constant_device_in_closed_form() {
             assert_eq!(rates.effective_sleep_ns, sleep);
             assert!(same(gives.t_under, polled / wait), "{ratio} %");
             assert!(same(gives.cpu_ns_per_io, cpu), "{ratio} %");
-            // The counted I/Os begin from 20 to 120 ms, one every 31.5 us: numbers 635 to 3809.
+            // I/Os from 20 up to 120 ms count, one every 31.5 us: numbers 635 to 3809.
             assert_eq!(got.ios, 3_175, "{ratio} %");
             let u2c = submit + wait;
             let off = (gives.latencies.p99_ns - u2c).abs();

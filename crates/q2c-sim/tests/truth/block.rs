@@ -1,4 +1,4 @@
-//! Traces of the block layer as lanes, compared with schedules that are worked out here.
+//! Traces of the block layer as lanes, compared with schedules that are calculated here.
 
 use crate::cases::{close, free};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const DISK: DevId = DevId { major: 8, minor: 0 };
 
-/// A read of 4 KiB with its times Q, D and C, ns.
+/// A read of 4 KiB with the times Q, D and C, ns.
 fn read(id: u64, lane: u32, [queue, issue, complete]: [u64; 3]) -> IoRecord {
     let (op, bytes) = (Op::Read, Bytes(4096));
     IoRecord {
@@ -65,7 +65,7 @@ fn submission_device_time_and_think_time() {
     assert_eq!(taken.devices, BTreeMap::from([("8:0".to_owned(), 3)]));
 }
 
-/// Of one device the second read overlaps the first, so it needs a second lane of depth 1.
+/// On one device the second read overlaps the first, so it needs a second lane of depth 1.
 #[test]
 fn requests_of_a_device_overlap() {
     let by = LanesBy::Device;
@@ -109,8 +109,8 @@ fn the_device_time_can_be_named() {
     assert_eq!(lanes_by(DeviceTime::I2c, &records).unwrap_err(), refused);
 }
 
-/// A flush of 5 us is part of the think time. A merged write counts once, with both lengths, and
-/// decides the bucket: 4 KiB + 8 KiB.
+/// A flush of 5 us becomes part of the think time. A merged write counts once, with both lengths;
+/// their sum, 4 KiB + 8 KiB, sets the bucket.
 #[test]
 fn what_is_left_out_keeps_its_place_in_time() {
     let flush = IoRecord {
@@ -144,7 +144,7 @@ fn what_is_left_out_keeps_its_place_in_time() {
     assert_eq!(closed.taken_as.left_out, left_out);
 }
 
-/// A stacked device has Q and C; its parts are requests of the disks below, with a D.
+/// A stacked device has Q and C only; its parts are requests of the disks below, with a D.
 #[test]
 fn stacked_requests_count_once() {
     let device = DevId {
@@ -208,7 +208,7 @@ fn any_trace() -> impl Strategy<Value = Vec<IoRecord>> {
     })
 }
 
-/// In flight at once, a completion before a Q of the same time.
+/// The most requests in flight at once; a completion counts before a Q of the same time.
 fn most_in_flight(records: &[IoRecord], thread: u32) -> usize {
     let of_thread = || records.iter().filter(|record| record.lane == thread);
     let in_flight = |at: Option<Nanos>| {
@@ -220,8 +220,8 @@ fn most_in_flight(records: &[IoRecord], thread: u32) -> usize {
 }
 
 proptest! {
-    /// Every request is handed over and complete when it was, so the whole lasts as long; a fixed
-    /// sleep misses those whose device time it outlives.
+    /// Every request is handed over and completes at its recorded time, so the whole lasts as long.
+    /// A fixed sleep misses the requests whose device time is shorter.
     #[test]
     fn polling_replays_the_trace(records in any_trace()) {
         let (lanes, closed) = usual(&records);

@@ -1,5 +1,5 @@
-//! One lane with constant costs, where every number is worked out on paper; at the end the open
-//! loop and the single pass.
+//! One lane with constant costs, where every number is calculated on paper; and the open loop and
+//! the single pass.
 //!
 //! The device takes 30 us, a submission 2 us, the think time 0.5 us. Polling therefore takes 32.5
 //! us per I/O; 10 I/Os are the warm-up, and 1000 are measured.
@@ -38,7 +38,7 @@ fn begun(period: u64) -> u64 {
     (WARM_UP + MEASURE).div_ceil(period) - WARM_UP.div_ceil(period)
 }
 
-/// Every I/O takes `period` of wall time, `cpu` of the thread, `other` of the machine, ns.
+/// Checks that every I/O takes `period` of wall time, `cpu` of the thread and `other` CPU, ns.
 fn rates(got: &SimOutcome, period: u64, cpu: f64, other: f64) {
     let ios = begun(period);
     let iops = ios as f64 / 0.0325;
@@ -55,7 +55,7 @@ fn latency(got: &SimOutcome, ns: f64) {
     ranks(got).into_iter().for_each(|rank| close(rank, ns));
 }
 
-/// Misses, sleeps, and the time over and under the device time.
+/// Miss rate, effective sleep in ns, and the time over and under the device time, as shares of it.
 fn shares(got: &SimOutcome) -> [f64; 4] {
     let gives = &got.gives;
     let rates = gives.rates;
@@ -104,9 +104,9 @@ fn a_fixed_sleep_that_is_late() {
     assert_eq!(got.gives.t_under, 0.0);
 }
 
-/// A wake-up that falls on the completion is a miss by definition, because the first poll finds the
-/// completion. The first case is the hit delay of a sleep 3 us shorter than the latency: the curve
-/// is 5 us up to 0 and falls to 1 us at 10 us.
+/// A wake-up at the completion is a miss by definition, because the first poll finds the
+/// completion. The first case has the hit delay of a sleep 3 us shorter than the latency: the curve
+/// is 5 us up to 0, and falls to 1 us at 10 us.
 #[test]
 fn the_hit_delay_depends_on_the_distance() {
     let mut cost = costs();
@@ -124,13 +124,13 @@ fn the_hit_delay_depends_on_the_distance() {
         latency(&got, 2_000.0 + observed);
         assert_eq!(got.gives.rates.miss_rate, 1.0, "{asked}");
     }
-    // With 1 ns less the completion comes after the wake-up.
+    // With 1 ns less, the completion comes after the wake-up.
     let got = thirty_us(&cost, rule("fixed:26999ns", 1));
     latency(&got, 32_000.0);
     assert_eq!(got.gives.rates.miss_rate, 0.0);
 }
 
-/// A hit delay too short to reach the completion does not make the I/O faster than the device.
+/// A hit delay that ends before the completion does not make the I/O faster than the device.
 #[test]
 fn no_completion_is_seen_before_it_is_there() {
     let got = thirty_us(&costs(), rule("fixed:28us", 1));
@@ -210,16 +210,15 @@ fn delays_are_drawn_evenly() {
     let got = run_case(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000_000));
     let missed = got.gives.rates.miss_rate;
     assert!((missed - 0.5).abs() < 0.025, "{missed}");
-    // A delay is never negative: a sleep of 20 us lasts at least 20 us, however far below the draw
-    // lies.
+    // A delay is never negative: a sleep of 20 us lasts at least 20 us, however low the draw is.
     cost.wake_clear.z = vec![-9.0];
     let got = run_case(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000));
     close(got.gives.t_under, 3_000.0 / 23_000.0);
 }
 
-/// Sleeps of 20 us wake at 23 us. A completion at 30 us disturbs them from `lead` before it on.
-/// With a lead of 7 us the two meet, which is a hit: the thread then wakes at the 21.5 us of the
-/// hit delay, finds the completion at 30 us and reaps it.
+/// Sleeps of 20 us wake at 23 us. A completion at 30 us disturbs them during the `lead` before it.
+/// With a lead of 7 us the two meet, which is a hit: the thread then wakes after the hit delay at
+/// 21.5 us, finds the completion at 30 us and reaps it.
 #[test]
 fn a_completion_within_the_lead_counts_as_hit() {
     let with = |hit_lead_ns: f64| {
@@ -241,8 +240,8 @@ fn a_completion_within_the_lead_counts_as_hit() {
     close(hit.gives.t_over, 700.0 / 30_000.0);
 }
 
-/// After a hit within the lead the wake-up may come after the completion: at 20 us and the hit
-/// delay of a sleep 10 us shorter than the latency.
+/// After a hit within the lead the wake-up may come after the completion. It comes at 20 us plus
+/// the hit delay of a sleep 10 us shorter than the latency.
 #[test]
 fn a_hit_within_the_lead_has_the_hit_delay() {
     let mut cost = costs();
@@ -256,7 +255,7 @@ fn a_hit_within_the_lead_has_the_hit_delay() {
     assert_eq!(got.gives.rates.miss_rate, 1.0);
 }
 
-/// The lead counts back from the completion after a sleep, which is 250 ns later than with polling.
+/// The lead counts back from a sleeper's completion, which is 250 ns later than with polling.
 #[test]
 fn the_lead_counts_from_the_sleepers_completion() {
     let miss_rate = |lead: f64| {
@@ -300,7 +299,7 @@ fn a_clear_delay_keeps_its_bounds() {
     same(polled(9.0, false), 0.0, 1.0);
 }
 
-/// A sleep of 40 us ends 10 us beyond the completion. Its delay is 1.5 us less or more 9 us, kept
+/// A sleep of 40 us ends 10 us after the completion. Its delay is 1.5 us plus or minus 9 us, kept
 /// between 1.2 and 4 us.
 #[test]
 fn a_hit_delay_keeps_its_bounds() {
@@ -341,8 +340,8 @@ fn the_oracle_sleeps_up_to_the_completion() {
     }
 }
 
-/// The oracle does not sleep where the sleep costs as much CPU as it saves, nor where the latency
-/// is not longer than the delay and the lead.
+/// The oracle does not sleep if the sleep costs as much CPU as it saves, or if the latency is at
+/// most the delay plus the lead.
 #[test]
 fn the_oracle_polls_below_the_break_even() {
     let sleeps = |lead: f64, cpu: f64, device: u32| {
@@ -362,7 +361,7 @@ fn the_oracle_polls_below_the_break_even() {
     assert!(sleeps(4_000.0, 0.0, 7_002) && !sleeps(4_000.0, 0.0, 7_001));
 }
 
-/// Two I/Os of 10 us and one of 40 us in turn; nearest ranks by hand.
+/// Two I/Os of 10 us and one of 40 us repeat; nearest ranks are found by hand.
 #[test]
 fn percentiles_are_nearest_ranks() {
     let lane = recording(0, [10_000, 10_000, 40_000], 0);
@@ -379,7 +378,7 @@ fn nothing_to_replay_gives_nothing() {
     let nothing = SimOutcome::default();
     assert_eq!(run(&[], drive(0, 1_000)), nothing);
     assert_eq!(run(&[recording(0, [], 0)], drive(0, 1_000)), nothing);
-    // Time would stand still.
+    // With I/Os of no time, simulated time would stand still.
     assert_eq!(run(&[recording(0, [0], 0)], drive(0, 1_000)), nothing);
     assert_eq!(run(&[recording(0, [5], 0)], drive(1_000, 0)), nothing);
 }

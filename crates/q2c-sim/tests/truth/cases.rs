@@ -7,7 +7,7 @@ use q2c_sim::{Drive, LaneRecording, SimOutcome, Waiting, simulate};
 
 pub(crate) const READ: Io = Io::READ_4K;
 
-/// With these device times, each submitted in `submit` and followed by `gap`, ns.
+/// A recording of 4 KiB reads with these device times, each submitted in `submit`, then `gap`, ns.
 pub(crate) fn recording(
     submit: u32,
     waits: impl IntoIterator<Item = u32>,

@@ -1,12 +1,12 @@
-//! Several lanes on one device; and behaviour of the rules that is published, or that follows from
-//! their feedback by arithmetic.
+//! Several lanes on one device, and behaviour of rules that is published or follows by arithmetic
+//! from their feedback.
 
 use crate::cases::{close, drive, free, recording, rule, run_case, wakes_late};
 use q2c_model::Nanos;
 use q2c_model::stats::Rng;
 use q2c_sim::{Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, sweep};
 
-/// Simulates one lane of 10 us and one of 30 us; nothing else takes time.
+/// Simulates one lane of 10 us and one of 30 us, where nothing else takes time.
 fn ten_and_thirty(text: &str, from: u64, length: u64) -> SimOutcome {
     let lanes = [recording(0, [10_000], 0), recording(0, [30_000], 0)];
     simulate(&lanes, &free(), rule(text, 2), drive(from, length))
@@ -37,8 +37,8 @@ fn a_rule_per_lane_keeps_lanes_apart() {
     close(got.gives.rates.effective_sleep_ns, asked);
 }
 
-/// The first lane's I/O completes after 1 ms. Until then the rule has learnt only of the second
-/// lane's I/Os: a window from 10 to 60 us, then sleeps of 5 us.
+/// The first lane's I/O completes after 1 ms. Until then the rule has learned only from the second
+/// lane: a window from 10 to 60 us, then sleeps of 5 us.
 #[test]
 fn a_rule_does_not_hear_of_a_completion_before_its_time() {
     let lanes = [recording(0, [1_000_000], 0), recording(0, [10_000], 0)];
@@ -55,8 +55,8 @@ fn a_rule_decides_when_the_submission_has_returned() {
     let waits = std::iter::once(10_000).chain(std::iter::repeat_n(20_000, 9));
     let lanes = [recording(0, waits, 0), recording(100_000, [30_000], 0)];
     let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive(0, 110_000));
-    // Before 110 us begin: the first lane's I/Os at 0, 10, 30 and 50 us, which poll, and at 70 and
-    // 90 us, and the second lane's.
+    // These I/Os begin before 110 us: the first lane's at 0, 10, 30 and 50 us, which poll, and at
+    // 70 and 90 us, and the second lane's one.
     assert_eq!(got.ios, 7);
     close(got.gives.rates.effective_sleep_ns, 3.0 * 8_333.0 / 7.0);
 }
@@ -86,13 +86,13 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
     }
 }
 
-/// Two reads of 20 us by a lane that begins at 100 us, and ten of 10 us by one that begins at 0 and
-/// ends at 100 us. Replayed once, the whole takes 140 us. Repeated, the second round begins where
-/// the first one ended: the lanes never overlap.
+/// One lane begins at 100 us with two reads of 20 us; the other begins at 0 with ten of 10 us, and
+/// ends at 100 us. Replayed once, the whole takes 140 us. Repeated, the second round begins at the
+/// end of the first: the lanes never overlap.
 #[test]
 fn a_lane_that_begins_later_does_so_in_every_round() {
     let early = LaneRecording {
-        // Until the end of the trace the lane thinks.
+        // The lane thinks until the end of the trace.
         gap: vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 40_000.0].into(),
         ..recording(0, [10_000; 10], 0)
     };
@@ -108,10 +108,10 @@ fn a_lane_that_begins_later_does_so_in_every_round() {
     assert_eq!((poll(140_000, 100_000), poll(240_000, 40_000)), (10, 2));
 }
 
-/// A round has 30 us of device time and 70 us of think time, of which all, nothing, or 5 us take
-/// CPU; no more than all of it, if 200 us could. A sleep of 10 or 20 us on a machine without any
-/// cost leaves 20 or 10 us to poll. Lanes share nothing here, so that two have the CPU per I/O of
-/// one. The simulator that takes one I/O after the other counts the same.
+/// A round has 30 us of device time and 70 us of think time. All, nothing or 5 us of that time use
+/// the CPU; a limit of 200 us means all. Without any costs, a sleep of 10 or 20 us leaves 20 or 10
+/// us to poll. Lanes share nothing here, so two have the CPU per I/O of one. The reference
+/// simulator counts the same.
 #[test]
 fn think_time_takes_the_cpu_that_the_recording_says() {
     let cpu = |most_us: Option<u64>, lanes: usize, policy: &str| {
@@ -141,7 +141,7 @@ fn device() -> Vec<u32> {
     times.collect()
 }
 
-/// `min` at 100 % and 1 ms, fed with device times: the shares of misses and of late time.
+/// `min` at 100 % and 1 ms, fed with device times: returns the shares of misses and late time.
 fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
     let (mut sleep, mut window, mut now, mut misses, mut late) = (0, Vec::new(), 0, 0u32, 0u64);
     for &time in times {
@@ -165,8 +165,8 @@ fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
 /// The published pitfall: without the feedback of its own oversleep the rule looks fine. With it
 /// the sleep grows by the wake-up delay in every window, and nearly every I/O is late by
 /// milliseconds. Once the sleep s exceeds the period, a window lasts one I/O and its statistic is
-/// that of the I/O before: ds/dt = d / 2s, with d the wake-up delay, so s = sqrt(d t), 4.5 ms after
-/// 10 s.
+/// that of the previous I/O. Then ds/dt = d / 2s, with d the wake-up delay, so s = sqrt(d t): 4.5
+/// ms after 10 s.
 #[test]
 fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
     let times = device();
@@ -181,7 +181,7 @@ fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
     assert!(p99 > 3e6, "closed loop: p99 {p99} ns");
 }
 
-/// It misses only at the start, within the warm-up.
+/// The rule misses only at the start, within the warm-up.
 #[test]
 fn min_at_70_percent_does_not_run_away() {
     let (lane, cost) = (recording(0, device(), 0), wakes_late(2_000.0));
@@ -195,8 +195,8 @@ fn min_at_70_percent_does_not_run_away() {
 }
 
 /// Once overslept, a rule that sleeps the share r of mean or min with wake-up delay d has the fixed
-/// point s = r d / (1 - r), and wakes at d / (1 - r). It oversleeps for ever when that is not below
-/// the device's time, and recovers otherwise.
+/// point s = r d / (1 - r), and wakes at d / (1 - r). If the device's time is above that, the rule
+/// recovers; otherwise it oversleeps for ever.
 #[test]
 fn oversleep_is_permanent_from_the_stability_bound_on() {
     for (percent, bound, lasting) in [(50, 4e3, 2e3), (75, 8e3, 6e3), (90, 20e3, 18e3)] {

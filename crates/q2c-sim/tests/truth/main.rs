@@ -1,4 +1,4 @@
-//! The simulator against arithmetic on paper, a second implementation, and published results.
+//! The simulator compared with arithmetic on paper, a second implementation and published results.
 
 mod alone;
 mod batch;

@@ -1,4 +1,4 @@
-//! Sweeps in parts beside sweeps of the whole.
+//! Sweeps in parts compared with sweeps of the whole.
 
 use crate::alone::{any_rule, interrupting, long_lane};
 use crate::batch::{any_lane, drawn_cost, plain_cost, spec};
@@ -20,7 +20,7 @@ fn new(name: &str, policies: &[PolicySpec], cost: &CostModel, drive: Drive) -> R
     ResumableSweep::new(name, policies, cost, drive).expect("short sleeps and sound costs")
 }
 
-/// Cut anywhere, and sent elsewhere at each cut.
+/// Feeds the lane cut at `cuts`, and serialises the state at each cut.
 fn fed(mut state: ResumableSweep, lane: &LaneRecording, cuts: &[Index]) -> ResumableSweep {
     let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(lane.len() + 1)).collect();
     places.extend([0, lane.len()]);
@@ -82,7 +82,7 @@ fn any_cuts() -> impl Strategy<Value = Vec<Index>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Cut anywhere, and given again until the time that counts is over, as by a sweep.
+    /// Cut anywhere, and fed again until the time that counts is over, as in a sweep.
     #[test]
     fn parts_by_time_are_the_whole(
         lane in any::<bool>().prop_flat_map(any_lane),
@@ -178,15 +178,15 @@ proptest! {
     }
 }
 
-/// Lanes whose rule is each thread's own are volumes: their sums are those of one sweep over all of
-/// the lanes, which is simulated in another way.
+/// If each thread has its own rule, lanes are volumes: their sums equal those of one sweep over all
+/// lanes, which is simulated in another way.
 #[test]
 fn volumes_are_as_lanes_of_one_device() {
     let policies = ["pas", "fixed:7us", "ewma:ratio=60%", "qt:miss=5%"].map(spec);
     let (cost, drive) = (wakes_late(2_000.0), drive(1_000_000, 20_000_000));
     let lanes: Vec<LaneRecording> = (0..3).map(|seed| long_lane(seed, 9_000)).collect();
     let wanted = sweep(&policies, &Configuration::closed(&lanes, &cost, drive));
-    // The draws of later lanes are others, and delays here are not drawn.
+    // Later lanes have other draws, but delays are not drawn here.
     let states = lanes.iter().enumerate().map(|(n, lane)| {
         let mut state = new(&n.to_string(), &policies, &cost, drive);
         while !state.is_done() {
@@ -204,7 +204,7 @@ fn volumes_are_as_lanes_of_one_device() {
     }
 }
 
-/// More I/Os than are counted one by one, cut where sixteen would not begin.
+/// More I/Os than are counted one by one, cut where a group of sixteen would not begin.
 #[test]
 fn a_long_recording_has_the_same_percentiles() {
     let mut lane = LaneRecording::default();
@@ -261,7 +261,7 @@ fn states_of_other_sweeps_are_refused() {
     assert!(long.starts_with("sweep fixed:sleep=1s in parts: expected sleeps up to 0.27 s"));
 }
 
-/// Too long sleeps are told, too long I/Os refused; what was there before stays.
+/// Sleeps that are too long are reported, I/Os that are too long refused; the state stays.
 #[test]
 fn what_does_not_fit_is_told() {
     let rules = [spec("rule:period=50us,sleep=10s"), spec("pas")];
@@ -282,7 +282,7 @@ fn what_does_not_fit_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Cut off anywhere, or with another bit, a state is refused; so are random bytes.
+    /// A state that is cut off anywhere or has a changed bit is refused; so are random bytes.
     #[test]
     fn damage_is_an_error(
         lane in any_lane(false),
@@ -301,7 +301,7 @@ proptest! {
         prop_assert!(ResumableSweep::from_bytes(&random).is_err());
     }
 
-    /// With a right checksum wrong content is refused, or it is a state to go on with.
+    /// With a right checksum, wrong content is refused or gives a state that can resume.
     #[test]
     fn forged_states_do_not_panic(
         lane in any_lane(false),
@@ -328,7 +328,7 @@ proptest! {
     }
 }
 
-/// The first version of the form must be read for good. `sweep-state-1.bin` was written by it.
+/// The first version of the stored form must stay readable. `sweep-state-1.bin` is of that version.
 #[test]
 fn the_first_version_is_read() {
     let kept = include_bytes!("sweep-state-1.bin");
@@ -361,8 +361,8 @@ fn first_version() -> Vec<PolicySpec> {
     texts.map(spec).to_vec()
 }
 
-/// Wrote `sweep-state-1.bin`, which must be read for good. Run it when the version of the stored
-/// form is raised, with the new number in the file's name, and add a test that reads that file.
+/// Wrote `sweep-state-1.bin`, which must stay readable. Run it when the version of the stored form
+/// is raised, with the new number in the file's name, and add a test that reads that file.
 #[test]
 #[ignore = "writes the kept state of a new version of the form, when the version is raised"]
 fn write_the_first_version() {

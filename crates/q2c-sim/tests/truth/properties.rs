@@ -1,4 +1,4 @@
-//! Properties that hold for every recording and every machine.
+//! Properties that hold for every recording and every cost model.
 
 use crate::batch::spec;
 use crate::cases::{READ, delay, drive, free, ranks, recording, rule, run_case, same, wakes_late};
@@ -9,7 +9,7 @@ use q2c_sim::{
     Configuration, Drive, LaneRecording, SimOutcome, Waiting, simulate, standard_grid, sweep,
 };
 
-/// With the parameters of its example and some more; windows close many times here.
+/// Each rule with the parameters of its example, and some more; windows close many times here.
 fn rules() -> impl Iterator<Item = PolicySpec> {
     let more = [
         "mean:90%,100us",
@@ -23,7 +23,7 @@ fn rules() -> impl Iterator<Item = PolicySpec> {
     })
 }
 
-/// Whether a rule may choose the interrupt. Such an I/O is late without being a miss.
+/// True if a rule may choose the interrupt. Such an I/O is late without being a miss.
 fn interrupts(spec: &PolicySpec) -> bool {
     ["dpas", "ehp", "hypi"].contains(&spec.rule().name)
 }
@@ -82,7 +82,7 @@ fn methods(lanes: usize) -> Vec<(String, Waiting)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Nothing is warm-up, so that all methods have the same I/Os in the same order.
+    /// There is no warm-up, so that all methods have the same I/Os in the same order.
     #[test]
     fn nothing_is_faster_than_polling(lanes in prop::collection::vec(lane(), 1..4), cost in cost()) {
         let drive = drive(0, 3_000_000);
@@ -93,8 +93,7 @@ proptest! {
         }
     }
 
-    /// On these machines a sleep adds latency only by a miss, and the reaping after a miss takes
-    /// time.
+    /// With these costs a sleep adds latency only by a miss, and reaping after a miss takes time.
     #[test]
     fn a_miss_is_late_and_nothing_else_is(lane in lane(), cost in cost()) {
         for text in rules() {
@@ -122,7 +121,7 @@ proptest! {
         prop_assert!(oracle.gives.cpu_ns_per_io <= polled.gives.cpu_ns_per_io * (1.0 + 1e-12));
     }
 
-    /// Costs do not depend on the length: at most the oracle's 1 ns of polling is saved.
+    /// Costs do not depend on the length, so at most the oracle's 1 ns of polling is saved.
     #[test]
     fn no_clear_fixed_sleep_beats_the_oracle(
         waits in prop::collection::vec(5_000u32..80_000, 1..20),

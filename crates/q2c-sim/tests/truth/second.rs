@@ -1,4 +1,5 @@
-//! A second closed loop from the description alone: whole ns, one heap of events, all samples kept.
+//! A second closed loop, from the description alone: whole ns, one heap of events, all samples
+//! kept.
 
 use crate::cases::{drive, exact, free, ranks, rule, same};
 use proptest::prelude::*;
@@ -75,7 +76,7 @@ impl RuleKind {
     }
 }
 
-/// Common to all lanes: the samples since the window opened, reads and writes apart.
+/// State that all lanes share: the samples since the window opened, reads and writes separately.
 #[derive(Default)]
 struct SharedWindow {
     opened: Option<u64>,
@@ -139,7 +140,7 @@ fn ride(item: &RecordedIo, asked: u64, charges: &TruthCharges) -> SimulatedIo {
     }
 }
 
-/// I/Os that begin in `from..until`; of events at one time the lower lane's comes first.
+/// Simulates the I/Os that begin in `from..until`. At equal times the lower lane comes first.
 fn replay(
     lanes: &[Vec<RecordedIo>],
     rule: RuleKind,
@@ -149,7 +150,7 @@ fn replay(
 ) -> Vec<SimulatedIo> {
     let mut device = SharedWindow::default();
     let mut events = BinaryHeap::new();
-    // Per lane: the next I/O and its begin, and the observed time of the one in flight.
+    // Per lane: index and begin of the next I/O, and the observed time of the one in flight.
     let mut state: Vec<(usize, u64, Option<u64>)> = vec![(0, 0, None); lanes.len()];
     for (lane, items) in lanes.iter().enumerate() {
         events.push(Reverse((items[0].submit, lane)));

@@ -1,4 +1,4 @@
-//! The published conclusion: `min` with 70 to 90 % is best on average over many patterns.
+//! Judges the published conclusion: `min` with 70 to 90 % is best on average over many patterns.
 
 use super::{Ranked, drawn};
 use crate::answer::param;
@@ -10,11 +10,12 @@ use q2c_result::reproduce::ReproduceVerdict;
 
 const RULE: &str = "min";
 const RATIOS: std::ops::RangeInclusive<f64> = 0.70..=0.90;
-/// A ratio read from a text may differ from the bounds by rounding.
+/// A ratio that was read from text may differ from a bound by this rounding error.
 const ROUNDING: f64 = 1e-9;
 const RESAMPLES: u32 = 1_000;
+/// The smallest number of sources from which the conclusion is judged.
 const FEWEST: usize = 3;
-/// Shares of the sets from which, and up to which, the conclusion is judged.
+/// The share of sets up to which the conclusion does not hold, and the share from which it holds.
 const JUDGED: [f64; 2] = [0.025, 0.975];
 
 pub(super) fn judged(ranked: &Ranked<'_>) -> Published {

@@ -45,10 +45,10 @@ fn all_close(got: &[Option<f64>], wanted: &[Option<f64>]) {
     }
 }
 
-/// Wake-ups are 2 us late and nothing else costs, so the CPU of an I/O of L us is L - r L - 2 us.
-/// Of 100 us: 48, 18 and 8 us at 50, 80 and 90 %; of 200 us: 98, 38 and 18; of 15 us: 5.5 and 1,
-/// and at 90 % the wake-up comes at 15.5 us, which the rule then learns, and grows to 20 us: below
-/// the floor. A loss is 1 - (least CPU / CPU).
+/// Wake-ups are 2 us late and have the only cost, so the CPU time of an I/O of L us is L - r L - 2
+/// us. At 50, 80 and 90 % it is 48, 18 and 8 us for 100 us, and 98, 38 and 18 us for 200 us. For
+/// 15 us it is 5.5 and 1 us; at 90 % the wake-up comes at 15.5 us, the rule learns that and grows
+/// to 20 us, which is below the floor. A loss is 1 - (least CPU / CPU).
 #[test]
 fn losses_and_choices_by_hand() {
     let rules = ["min:50%,1ms", "min:80%,1ms", "min:90%,1ms"];
@@ -63,19 +63,19 @@ fn losses_and_choices_by_hand() {
         all_close(&scored.losses, wanted);
     }
     let all_rules = result.all.as_ref().unwrap();
-    // Means: 0.82, 0.36 and 0.33; greatest losses: 0.83, 0.56 and 1.
+    // Mean losses: 0.82, 0.36 and 0.33; largest losses: 0.83, 0.56 and 1.
     assert!(all_rules.on_average.policy.contains("90%"), "{all_rules:?}");
     close(all_rules.on_average.mean_loss, 1.0 / 3.0);
     let on_average = &all_rules.on_average;
     assert_eq!((on_average.worst_loss, on_average.kept), (1.0, 2));
     assert!(all_rules.worst_case.policy.contains("80%"), "{all_rules:?}");
-    // Without one of the disk's patterns 80 % is best on average, without the memory's 90 %.
+    // Without one of the disk's patterns, 80 % is best on average; without the memory's, 90 %.
     let left_out = &all_rules.patterns_left_out;
     let losses: Vec<Option<f64>> = left_out.each.iter().map(|pattern| pattern.loss).collect();
     all_close(&losses, &[wanted[1][0], wanted[1][1], None]);
     close(left_out.mean_loss, (0.5556 + 0.5263 + 1.0) / 3.0);
     assert_eq!((left_out.worst_loss, left_out.kept), (1.0, 2));
-    // Sources as wholes: the same here.
+    // Leaving out whole sources gives the same here.
     assert_eq!(all_rules.sources_left_out.as_ref(), Some(left_out));
     for (pattern, expected) in result.patterns.iter().zip(["90%", "90%", "80%"]) {
         let best = &pattern.own_best.as_ref().unwrap().policy;
@@ -85,8 +85,8 @@ fn losses_and_choices_by_hand() {
     assert_eq!(result.published.verdict, ReproduceVerdict::CannotJudge);
 }
 
-/// Every pattern is best served by one rule, which an outsider loses to on each of them: a formula
-/// that sleeps all but 4 us, so that 2 us are polled.
+/// A formula that sleeps all but 4 us, so that 2 us are polled, is the best on average. That holds
+/// on what was left out as well, although it is not the best in memory.
 #[test]
 fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
     let formula = "rule:period=1ms,sleep=min - 4us";
@@ -96,23 +96,23 @@ fn a_rule_that_is_best_everywhere_wins_on_what_was_left_out() {
     let result = studied(&traces, &rules);
     let first = &result.rules[0];
     assert_eq!(first.rule, "min - 4us");
-    // On 15 us 80 % leaves 1 us to poll, the formula 2 us: it loses half there.
+    // At 15 us, 80 % leaves 1 us of polling and the formula 2 us, so the formula loses half.
     let left_out = first.sources_left_out.as_ref().unwrap();
     close(left_out.mean_loss, 0.5 / 4.0);
     assert_eq!((result.rules[1].rule.as_str(), left_out.kept), ("min", 4));
     let all_rules = result.all.as_ref().unwrap();
     let on_average = &all_rules.on_average.policy;
     assert!(on_average.contains("min - 4us"), "{all_rules:?}");
-    // Losses of 80 %: 0.89 and 0.95 on the disk, 0 in memory, 0.8 on the loop device; of the
-    // formula 0.5 in memory. 80 % is best on average where all three sources drawn are the memory,
-    // and where two are and the third is the loop device: in 4 of 27 sets.
+    // Losses of 80 %: 0.89 and 0.95 on the disk, 0 in memory, 0.8 on the loop device. Loss of the
+    // formula: 0.5 in memory. 80 % is best on average if all three drawn sources are the memory, or
+    // if two are and the third is the loop device: in 4 of 27 sets.
     let share = result.published.share;
     assert!((share - 4.0 / 27.0).abs() < 0.04, "{share}");
     assert_eq!(result.published.resamples, 1_000);
     assert_eq!(result.published.verdict, ReproduceVerdict::Undecided);
 }
 
-/// A ratio of the conclusion is best on all patterns, so in every set of them.
+/// A ratio of the published conclusion is best on all patterns, and so in every set of them.
 #[test]
 fn the_published_conclusion_holds_where_it_is_made_to() {
     let traces =
@@ -126,7 +126,7 @@ fn the_published_conclusion_holds_where_it_is_made_to() {
     assert_eq!(result.published.share, 0.0);
 }
 
-/// What cannot be carried from pattern to pattern, or costs nothing here, is named and not ranked.
+/// A rule that cannot be compared over patterns, or costs nothing here, is named but not ranked.
 #[test]
 fn what_is_not_ranked_is_named() {
     let rules = ["min:50%,1ms", "fixed:10us", "fixed:20us", "ehp"];
@@ -149,7 +149,7 @@ fn what_is_not_ranked_is_named() {
     );
 }
 
-/// On a device of 1 us no sleep keeps the floor, so the pattern counts for nothing.
+/// On a device of 1 us no sleep keeps the floor, so the pattern does not count.
 #[test]
 fn a_pattern_without_a_best_counts_for_nothing() {
     let mut traces = patterns().to_vec();

@@ -1,4 +1,4 @@
-//! Contenders on the patterns that were held out, and rules that better Linux's.
+//! The contenders on the patterns that were held out, and rules that beat Linux's.
 
 use crate::poll_study::{Ranked, drawn};
 use crate::sweep::SimulatedCells;
@@ -7,6 +7,7 @@ use q2c_result::poll_search::{Against, Both, Contender, ContenderRole, Figures};
 use q2c_result::poll_study::StudiedPattern;
 use q2c_sim::SimOutcome;
 
+/// Number of resampled sets of sources, and the quantiles of their means that bound the interval.
 const RESAMPLES: usize = 2_000;
 const ENDS: [f64; 2] = [0.025, 0.975];
 
@@ -70,7 +71,7 @@ fn against(ranked: &Ranked<'_>, configuration: usize, reference: usize) -> Again
     }
 }
 
-/// Over resampled sets of sources, each with all of its patterns; a single source has no bounds.
+/// The interval of the mean gain over resampled sets of sources; unbounded for a single source.
 fn interval(gains: &[f64], sources: &[Vec<usize>], seed: u64) -> (f64, f64) {
     if sources.len() < 2 {
         return (f64::MIN, f64::MAX);
@@ -86,7 +87,7 @@ fn interval(gains: &[f64], sources: &[Vec<usize>], seed: u64) -> (f64, f64) {
     (low, high)
 }
 
-/// For each pattern, those within the limits that better Linux's rule in both.
+/// For each pattern, the configurations within the limits that beat Linux's rule in both figures.
 pub(super) fn better_than_linux(
     ranked: &Ranked<'_>,
     cells: &SimulatedCells,
@@ -137,8 +138,8 @@ fn both_on(
 mod tests {
     use super::*;
 
-    /// Two sources of one pattern each: the means of the draws are -0.1 (a quarter of them), 0.2
-    /// (half) and 0.5 (a quarter). With both patterns of one source there is one set.
+    /// Two sources with one pattern each: the means of the draws are -0.1 (a quarter), 0.2 (half)
+    /// and 0.5 (a quarter). If one source has both patterns, there is only one set.
     #[test]
     fn sources_are_drawn_as_wholes() {
         let gains = [0.5, -0.1];

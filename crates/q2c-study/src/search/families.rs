@@ -1,4 +1,4 @@
-//! The families of rules that a search goes through: texts with numbers, and the numbers' ranges.
+//! The families of rules that a search tries: policy texts with numbers, and the numbers' ranges.
 
 use q2c_model::stats::Rng;
 use q2c_policy::PolicySpec;
@@ -7,7 +7,7 @@ use q2c_policy::PolicySpec;
 pub(super) struct FamilyAxis {
     least: f64,
     most: f64,
-    /// Whether a step multiplies the number; else it adds to it.
+    /// True if a step multiplies the number, false if it adds to it.
     by_factor: bool,
 }
 
@@ -40,7 +40,7 @@ fn rule(period: f64, formula: &str) -> String {
     format!("rule:period={:.0}us,sleep={formula}", period)
 }
 
-/// Windowed rules with their numbers, formulas that no rule has, feedback rules.
+/// The families: windowed rules, formulas that no built-in rule has, and feedback rules.
 pub(super) const FAMILIES: &[RuleFamily] = &[
     RuleFamily {
         text: "min:A,PERIOD",
@@ -146,7 +146,7 @@ impl RuleFamily {
         self.axes.len()
     }
 
-    /// Coordinates are shares of the way through the axes.
+    /// The policy at a point. Each coordinate, 0 to 1, is the share of the way along an axis.
     pub(crate) fn policy_at(&self, point: &[f64]) -> Option<PolicySpec> {
         let mut numbers = [0.0; 4];
         for ((number, axis), &share) in numbers.iter_mut().zip(self.axes).zip(point) {
@@ -159,7 +159,7 @@ impl RuleFamily {
         self.axes.iter().map(|_| rng.unit()).collect()
     }
 
-    /// A point near another one, at a distance of about `reach` along each axis.
+    /// A random point near another one, at a distance of about `reach` (0 to 1) along each axis.
     pub(crate) fn near(&self, point: &[f64], reach: f64, rng: &mut Rng) -> Vec<f64> {
         let step = |&at: &f64| (at + reach * rng.normal()).clamp(0.0, 1.0);
         point.iter().map(step).collect()

@@ -3,8 +3,8 @@ use crate::fixtures;
 use q2c_model::{CostModel, Nanos};
 use q2c_sim::LaneRecording;
 
-/// Latencies are even over `us` and 2 us more: the least of a window less the wake-up delay is near
-/// the oracle.
+/// Latencies are spread evenly from `us` to 2 us more, so the minimum of a window minus the wake-up
+/// delay is near the oracle.
 fn pattern(name: &str, us: f64) -> SimTrace {
     let mut lane = LaneRecording::default();
     let mut rng = Rng::new(us as u64);
@@ -39,7 +39,7 @@ fn found(points: usize) -> PollSearchResult {
     result.unwrap()
 }
 
-/// Sleeping nearly the least is far better than 70 % of it, also on patterns never seen.
+/// A sleep of nearly the minimum is far better than 70 % of it, also on patterns never seen.
 #[test]
 fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
     let result = found(12);
@@ -63,7 +63,7 @@ fn a_better_rule_is_found_and_holds_on_what_it_never_saw() {
     let both = result.both.iter().map(|b| (b.pattern.as_str(), b.held_out));
     let wanted = ["a", "b", "c", "d", "e"].map(|name| (name, name > "c"));
     assert_eq!(both.collect::<Vec<_>>(), wanted);
-    // Linux's rule sleeps half and misses nothing, so nothing has fewer misses.
+    // Linux's rule sleeps half and never misses, so no rule has fewer misses.
     assert!(result.both.iter().all(|b| b.configurations == 0));
 }
 

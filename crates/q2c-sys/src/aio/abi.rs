@@ -83,8 +83,8 @@ impl AioContext {
         self.get_events(least, events, ptr::null())
     }
 
-    /// Waits for at least one event, for at most `ns` nanoseconds, and fetches those that are
-    /// there: none when the time is over.
+    /// Waits for at least one event, for at most `ns` nanoseconds, and fetches all that have
+    /// arrived: none when the time is over.
     #[inline]
     pub(crate) fn events_within(&self, ns: u64, events: &mut [AioEvent]) -> io::Result<usize> {
         let within = libc::timespec {
@@ -191,7 +191,7 @@ impl UserRing {
     fn event(&self, index: u32) -> AioEvent {
         let events = self.header.as_ptr().wrapping_add(1).cast::<AioEvent>();
         let event = events.wrapping_add((index % self.entries) as usize);
-        // SAFETY: the index lies within the ring's entries, all of which are mapped behind the
+        // SAFETY: the index lies within the ring's entries, all of which are mapped after the
         // header; the kernel has finished writing this one, as the tail has passed it.
         unsafe { event.read_volatile() }
     }

@@ -177,7 +177,7 @@ impl Aio {
         self.refused.push(RingCompletion { slot, result });
     }
 
-    /// Looks once without sleeping, and tells whether a completion can be popped.
+    /// Looks once without sleeping, and returns whether a completion can be popped.
     #[inline]
     pub fn look(&mut self) -> Result<bool, AioError> {
         if self.ready() {

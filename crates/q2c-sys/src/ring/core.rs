@@ -144,7 +144,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> RingCore<S, C> {
         }
     }
 
-    /// Whether a wait can end by time.
+    /// True if a wait with a deadline can sleep in the kernel.
     pub(crate) fn waits_timed(&self) -> bool {
         !self.options.polls_in_call() && self.ring.params().is_feature_ext_arg()
     }

@@ -124,7 +124,7 @@ impl<E: RingEncoding> EncodedRing<E> {
         beside.map(|core| core.options.names(core.taskrun))
     }
 
-    /// The thread id of the SQPOLL helper. `None` without SQPOLL, or where the kernel does not tell
+    /// The thread id of the SQPOLL helper. `None` without SQPOLL, or where the kernel does not show
     /// it.
     pub fn helper(&self) -> Option<u32> {
         self.core.helper
@@ -190,7 +190,7 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL,
-    /// then tells whether a completion can be popped.
+    /// then returns whether a completion can be popped.
     #[inline]
     pub fn look(&mut self) -> Result<bool, RingError> {
         if self.has_refused() {
@@ -229,10 +229,10 @@ impl<E: RingEncoding> EncodedRing<E> {
         Ok(())
     }
 
-    /// Hands everything that is queued for `path` to the kernel and waits as [`EncodedRing::wait`]
-    /// does until one completion can be popped, in one system call where one ring alone has
-    /// transfers in flight. With SQPOLL the helper thread takes the queued transfers, and the call
-    /// only waits.
+    /// Hands everything queued for `path` to the kernel, and waits until one completion can be
+    /// popped, as [`EncodedRing::wait`] does. It is one system call if only one ring has transfers
+    /// in flight. With SQPOLL the helper thread takes the queued transfers, and the call only
+    /// waits.
     #[inline]
     pub fn submit_and_wait(&mut self, path: CompletionPath) -> Result<(), RingError> {
         if self.has_refused() {
@@ -334,7 +334,7 @@ impl RingEncoding for NvmeEncoding {
             .buf_index(self.fixed.then_some(buffer as u16))
             .cmd(command)
             .build()
-            // The completion does not tell the length, so it stands above the slot.
+            // The completion has no length, so the user data hold it above the slot.
             .user_data(u64::from(transfer.slot) | u64::from(transfer.length) << u16::BITS);
         Some(entry)
     }
@@ -347,7 +347,7 @@ impl RingEncoding for NvmeEncoding {
 }
 
 /// Reads a completion's result: 0 is success, a negative number the kernel's errno, a positive one
-/// the device's status, which is told as EIO.
+/// the device's status, which becomes EIO.
 fn done(user_data: u64, result: i32) -> RingCompletion {
     let result = match result {
         0 => (user_data >> u16::BITS) as i32,

@@ -158,7 +158,7 @@ pub enum RingError {
 }
 
 /// How often the thread is looked for, a millisecond apart. The thread is made with the ring, but
-/// the kernel tells its id only after it has run for the first time.
+/// the kernel shows its id only after it has run for the first time.
 const TRIES: u32 = 200;
 
 /// Thread id of the ring's SQPOLL thread, from the `SqThread:` line of `/proc/self/fdinfo`. `None`

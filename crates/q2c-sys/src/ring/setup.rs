@@ -114,7 +114,7 @@ fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRu
 }
 
 /// The error for anything but EINVAL. EPERM means that the user may make no ring at all, or none
-/// with a helper thread; making a plain ring tells which of the two.
+/// with a helper thread; a trial with a plain ring shows which of the two.
 fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
     match source.raw_os_error() {
         Some(libc::EPERM) if options.sqpoll.is_some() && plain(1, 0, None).is_ok() => {

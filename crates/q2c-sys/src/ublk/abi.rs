@@ -41,7 +41,7 @@ pub(super) struct Params {
     pub reserved: u16,
 }
 
-/// Length of the parts of `struct ublk_params` that [`Params`] has.
+/// Length in bytes of the parts of `struct ublk_params` that [`Params`] has.
 pub(super) const PARAMS_LEN: u32 = 60;
 /// The types of parameters: basic and discard.
 pub(super) const PARAMS_TYPES: u32 = 3;
@@ -88,9 +88,9 @@ pub(super) const USER_RECOVERY_REISSUE: u64 = 1 << 4;
 pub(super) const CMD_IOCTL_ENCODE: u64 = 1 << 6;
 pub(super) const USER_COPY: u64 = 1 << 7;
 
-/// Where the descriptors of a queue begin in the device's file: each queue has room for 4096.
+/// Bytes between two queues' descriptors in the device's file: room for 4096 of 24 bytes.
 pub(super) const QUEUE_DESCRIPTORS: u64 = 4096 * 24;
-/// Where the data of the request `tag` of the queue `queue` lie in the device's file.
+/// Byte offset of the data of the request `tag` of the queue `queue` in the device's file.
 pub(super) const fn data_at(queue: u16, tag: u16) -> u64 {
     0x8000_0000 + ((queue as u64) << 41) + ((tag as u64) << 25)
 }

@@ -14,7 +14,7 @@ pub struct Control {
     file: File,
 }
 
-/// What a new device is to be.
+/// The requested shape of a new device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UblkShape {
     /// Capacity in bytes, a multiple of the block size.
@@ -25,11 +25,11 @@ pub struct UblkShape {
     pub queues: u16,
     /// Requests per hardware queue.
     pub depth: u16,
-    /// A number that the kernel keeps for the server, by which the device is known again.
+    /// A number that the kernel keeps for the server; it tells this device from a later one.
     pub token: u64,
 }
 
-/// What the kernel says about a device.
+/// A device as the kernel describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Hardware queues.
@@ -38,15 +38,15 @@ pub struct DeviceInfo {
     pub depth: u16,
     /// Whether a server takes its requests.
     pub live: bool,
-    /// Whether requests wait for another server, because the one they had has ended.
+    /// Whether requests wait for a new server, because the last one has ended.
     pub quiesced: bool,
     /// Process of the server; `None` where the kernel names none.
     pub server: Option<u32>,
-    /// The number that [`UblkShape::token`] was.
+    /// The token that [`UblkShape::token`] set.
     pub token: u64,
 }
 
-/// A server that copies data itself, and recovery.
+/// The features in use: a server that copies data itself, and recovery.
 const NEEDED: u64 = abi::USER_COPY | abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE;
 /// The largest request, bytes.
 const MAX_IO: u32 = 512 * 1024;
@@ -91,7 +91,7 @@ impl Control {
         self.call(op, id, data, (0, 0))
     }
 
-    /// The features of this kernel's ublk, as bits; 0 where it tells none.
+    /// The features of this kernel's ublk, as bits; 0 where it reports none.
     pub(crate) fn features(&mut self) -> u64 {
         let mut features = 0_u64;
         let answered = self.call(abi::GET_FEATURES, 0, 0, (&raw mut features as u64, 8));
@@ -143,7 +143,7 @@ impl Control {
         self.call(abi::SET_PARAMS, id, 0, memory)
     }
 
-    /// What the kernel says about the device `id`.
+    /// The kernel's description of the device `id`.
     pub fn info(&mut self, id: u32) -> io::Result<DeviceInfo> {
         let mut info = Info::default();
         let memory = (&raw mut info as u64, size_of::<Info>() as u16);

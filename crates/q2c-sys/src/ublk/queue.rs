@@ -8,31 +8,31 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// To read.
+    /// Reads data.
     Read,
-    /// To write.
+    /// Writes data.
     Write,
-    /// That what was written is stored.
+    /// Makes sure that all data written before are stored.
     Flush,
-    /// That its place has zeros, or anything (discard).
+    /// Clears its place: to zeros, or to anything (discard).
     Clear,
-    /// What this server does not know.
+    /// An operation that this server does not know.
     Other,
 }
 
 /// A request of the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UblkRequest {
-    /// Its tag: its number within the queue.
+    /// The request's tag: its number within the queue.
     pub tag: u16,
-    /// What it asks for.
+    /// The request's operation.
     pub wish: Wish,
-    /// Its place in bytes.
+    /// Byte offset on the device.
     pub at: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
@@ -139,8 +139,8 @@ impl Queue {
         }
     }
 
-    /// Does what the request asks for on `memory`. Returns the result to commit: its bytes, or an
-    /// error's number, negative.
+    /// Carries the request out on `memory`. Returns the result to commit: its bytes, or a negative
+    /// errno.
     #[must_use]
     pub fn serve(&self, request: &UblkRequest, memory: &UblkMemory) -> i32 {
         let (at, len) = (request.at, request.bytes as usize);

@@ -1,10 +1,10 @@
-//! One event of the block layer, with its action and category bits; the kernel's tracepoints, and
-//! the letters with which they tell the kind of a request.
+//! One event of the block layer, with its action and category bits; the kernel's tracepoints; and
+//! the letters that describe a request.
 
 use super::loss::BlktraceLosses;
 use q2c_model::{Bytes, DevId, Op, OpFlags};
 
-/// Action numbers: the low 16 bits of a record's action, the cgroup bit taken off.
+/// Action numbers: the low 16 bits of a record's action, without the cgroup bit.
 pub mod action {
     /// Q: the bio was queued.
     pub const QUEUE: u16 = 1;
@@ -51,7 +51,7 @@ pub mod category {
     pub const SYNC: u32 = 1 << 3;
     /// Passthrough command.
     pub const PC: u32 = 1 << 9;
-    /// The record is no event but a note: a process name, the start time, or a message.
+    /// The record is a note, not an event: a process name, the start time, or a message.
     pub(crate) const NOTIFY: u32 = 1 << 10;
     pub(crate) const AHEAD: u32 = 1 << 11;
     pub(crate) const META: u32 = 1 << 12;
@@ -59,8 +59,8 @@ pub mod category {
     pub(crate) const FUA: u32 = 1 << 15;
     /// Version 8 only: zone append, reset, reset all, finish, open, close.
     pub(crate) const ZONE: u32 = 0x3f << 16;
-    /// Set by readers, never in a record: the event's time lay before that of an event above it,
-    /// and is that one's now.
+    /// Set by readers, never in a record: the event's time was below that of an earlier event,
+    /// which replaced it.
     pub(crate) const UNTIMED: u32 = 1 << 31;
 }
 
@@ -75,26 +75,26 @@ pub struct BlktraceEvent {
     pub bytes: u32,
     /// One of [`action`], without the cgroup bit.
     pub action: u16,
-    /// Errno of a completion, positive or (as kernels write it) negative in 16 bits; 0 for success.
+    /// Errno of a completion, positive or (by the kernel) negative in 16 bits; 0 for success.
     pub error: u16,
     /// [`category`] bits.
     pub category: u32,
-    /// Process id. In a completion it is whatever process was interrupted.
+    /// Process id. A completion has that of the interrupted process.
     pub pid: u32,
     /// Device number as the kernel packs it: major << 20 | minor.
     pub device: u32,
-    /// CPU on which it happened.
+    /// CPU on which the event happened.
     pub cpu: u32,
     /// Number of the record, counted from 1 for each device and CPU; 0 for notes.
     pub sequence: u32,
-    /// First sector of the rest for a split, else 0.
+    /// For a split, the first sector of the rest; else 0.
     pub split_at: u64,
-    /// Cgroup id; 0 when unknown.
+    /// Cgroup id; 0 if unknown.
     pub cgroup: u64,
 }
 
 impl BlktraceEvent {
-    /// Takes the time of the event above it, `last_ns`, if its own lies before that.
+    /// Raises the time to that of the previous event, `last_ns`, if it is earlier.
     pub(crate) fn rise_to(&mut self, last_ns: u64, losses: &mut BlktraceLosses) {
         if self.time < last_ns {
             losses.count("time went back", 1);
@@ -103,13 +103,13 @@ impl BlktraceEvent {
         }
     }
 
-    /// First sector behind the event's range.
+    /// The sector after the event's last one.
     pub(crate) const fn end(&self) -> u64 {
         self.sector
             .saturating_add((self.bytes as u64).div_ceil(512))
     }
 
-    /// The device number in its two parts.
+    /// The device number as major and minor.
     pub const fn device(&self) -> DevId {
         DevId {
             major: self.device >> 20,
@@ -146,7 +146,7 @@ pub(crate) fn flags(category: u32) -> OpFlags {
     set.fold(OpFlags(0), |flags, (_, flag)| flags.union(*flag))
 }
 
-/// Tracepoints and the action that each stands for. Each kernel lacks some of them.
+/// Tracepoints, each with its action. Every kernel lacks some of them.
 pub const TRACEPOINTS: [(&str, u16); 11] = [
     ("block_bio_queue", action::QUEUE),
     ("block_getrq", action::GET_REQUEST),
@@ -161,9 +161,9 @@ pub const TRACEPOINTS: [(&str, u16); 11] = [
     ("block_bio_complete", action::COMPLETE),
 ];
 
-/// The category of the letters (blk_fill_rwbs): F for a flush before, then one of R W D F N, or Z
-/// and a letter, then F A S M and others. The result is 0 for an operation without a letter of its
-/// own, which is passthrough.
+/// Converts RWBS letters (blk_fill_rwbs) to a category: F for a preceding flush, then one of R W D
+/// F N, or Z and a letter, then F A S M and others. The result is 0 for an operation without its
+/// own letter, which is passthrough.
 pub fn category_of_rwbs(text: &[u8]) -> u32 {
     let (before, text) = match text {
         [b'F', rest @ ..] if rest.first().is_some_and(|c| b"RWDFNZ".contains(c)) => {
@@ -177,7 +177,7 @@ pub fn category_of_rwbs(text: &[u8]) -> u32 {
         [b'D', rest @ ..] => (category::DISCARD | category::WRITE, rest),
         [b'F', rest @ ..] => (category::FLUSH, rest),
         [b'Z', _, ..] => return before | category::ZONE,
-        // N or an unknown letter: there is no category but that of a flush before it.
+        // For N or an unknown letter, only a preceding flush gives a category.
         _ => return before,
     };
     let flags = rest.iter().map(|letter| match letter {
@@ -200,7 +200,7 @@ pub(crate) fn kind_of_rwbs(text: &[u8], bytes: Bytes) -> (Op, OpFlags) {
 mod tests {
     use super::*;
 
-    /// The expected values are worked out by hand from the kernel's blk_fill_rwbs.
+    /// The expected values follow by hand from the kernel's blk_fill_rwbs.
     #[test]
     fn letters() {
         for (text, wanted) in [

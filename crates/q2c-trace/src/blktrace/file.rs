@@ -8,7 +8,7 @@ use q2c_model::Fault;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the longest record with its payload; the payload's length has 16 bits.
+/// Most bytes of a record with its payload, whose length has 16 bits.
 const LONGEST: usize = 64 + u16::MAX as usize;
 
 /// Reads the events of one file through a buffer, without an allocation per event.
@@ -16,10 +16,10 @@ pub struct EventFile<R> {
     path: PathBuf,
     input: R,
     buffer: Box<[u8]>,
-    /// The bytes of the buffer that are read and not used yet: `from..to`.
+    /// The bytes `from..to` of the buffer are read but not used yet.
     from: usize,
     to: usize,
-    /// Offset of `from` in the file, for messages.
+    /// Offset of `from` in the file, for messages, bytes.
     offset: u64,
     ended: bool,
     skip_bad: bool,
@@ -28,9 +28,9 @@ pub struct EventFile<R> {
 }
 
 impl<R: Read> EventFile<R> {
-    /// Wraps an open file; `path` is its name in messages. The buffer holds `buffer` bytes, at
-    /// least a longest record (65 KiB). With `skip_bad`, bytes that are no record are passed
-    /// over and counted instead of reported.
+    /// Wraps an open file; `path` names it in messages. The buffer has `buffer` bytes, at least
+    /// those of the longest record (65 KiB). With `skip_bad`, bytes that are no record are skipped
+    /// and counted instead of reported.
     pub fn new(path: &Path, input: R, buffer: usize, skip_bad: bool) -> Self {
         EventFile {
             path: path.to_owned(),
@@ -46,7 +46,7 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// The layout of the records; `None` until the first record was read.
+    /// The layout of the records; `None` before the first record is read.
     pub(super) fn layout(&self) -> Option<BlktraceLayout> {
         self.layout
     }
@@ -57,10 +57,9 @@ impl<R: Read> EventFile<R> {
 
     /// The next event; `None` at the end.
     ///
-    /// Notes on the way go to `met`. Times never fall: an event earlier than the one before gets
-    /// the time of the one before, and is counted. A record cut off by the end of the
-    /// file is counted, too. Something else where a record should stand is an error, unless bad
-    /// records are skipped.
+    /// Adds notes and losses to `met`. Times never fall: an event earlier than its predecessor gets
+    /// the predecessor's time and is counted. A record that the end of the file cuts off is counted
+    /// too. Anything else in the place of a record is an error, unless bad records are skipped.
     #[inline]
     fn next_event(&mut self, met: &mut BesideEvents) -> Result<Option<BlktraceEvent>, Fault> {
         loop {
@@ -82,10 +81,9 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// As [`EventFile::next_event`], and also takes the events behind the next one, up to a record
-    /// that needs more than decoding. They replace the content of `events`, which is empty at the
-    /// end. A note is left for the next call, so that it is read after the events before it are
-    /// used.
+    /// As [`EventFile::next_event`], but also takes the following events, up to a record that needs
+    /// more than decoding. The events replace those in `events`, which is empty at the end of the
+    /// file. A note is left for the next call, so that it is read after earlier events are used.
     pub(super) fn next_events(
         &mut self,
         events: &mut Vec<BlktraceEvent>,
@@ -108,16 +106,16 @@ impl<R: Read> EventFile<R> {
         Ok(())
     }
 
-    /// Appends the next events as long as their whole records are in the buffer, have no payload,
-    /// are no notes and are not earlier than the one before.
+    /// Appends the next events as long as their records are completely in the buffer, have no
+    /// payload, are no notes and are not earlier than the event before.
     ///
-    /// The layout is known when this is compiled, so that an event goes straight to its place.
-    /// Moving it there from elsewhere would take longer than decoding it.
+    /// The layout is a compile-time constant, so that an event is decoded directly into its place.
+    /// Moving it would take longer than decoding it.
     fn plain_events<const VERSION_8: bool, const BIG: bool>(
         &mut self,
         events: &mut Vec<BlktraceEvent>,
     ) {
-        /// Most events at once. A few dozen for each of some files stay in the core's first cache.
+        /// Most events at once. For some files, a few dozen each fit into a core's first cache.
         const MOST: usize = 32;
         let layout = BlktraceLayout {
             version_8: VERSION_8,
@@ -141,8 +139,8 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// The record at `from`, its length with payload, and the length of the payload; `None` at the
-    /// end.
+    /// Returns the event at `from`, the length of its record with payload, and that of the payload,
+    /// bytes; `None` at the end.
     #[inline]
     fn record(
         &mut self,
@@ -166,8 +164,8 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// Handles the end of the buffer, the beginning of the file, its end, and bytes that are no
-    /// record. Returns false when no record follows.
+    /// Handles the end of the buffer, start and end of the file, and bytes that are no record.
+    /// Returns false if no record follows.
     #[cold]
     fn unusual(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         if self.to - self.from < LONGEST && !self.ended {
@@ -197,7 +195,7 @@ impl<R: Read> EventFile<R> {
         Ok(false)
     }
 
-    /// Passes over bytes to the next magic number. Returns false when there is none before the end.
+    /// Skips bytes up to the next magic number. Returns false if there is none before the end.
     fn resume(&mut self, losses: &mut BlktraceLosses) -> Result<bool, Fault> {
         losses.count("no record", 1);
         loop {
@@ -246,7 +244,7 @@ impl<R: Read> EventFile<R> {
         if event.category & category::NOTIFY != 0 {
             notes.take(event.action, event.pid, event.time, payload, layout);
         } else if event.action == action::SPLIT {
-            // The kernel writes this field big-endian on all machines.
+            // The kernel writes this field as big-endian on all machines.
             event.split_at = payload.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));
         }
     }

@@ -37,7 +37,7 @@ struct Fields<'a, const BIG: bool>(&'a [u8]);
 impl<const BIG: bool> Fields<'_, BIG> {
     #[inline]
     fn part<const N: usize>(&self, at: usize) -> [u8; N] {
-        // `event` cuts the record to the length of its layout, and all offsets lie within it.
+        // `event_of` cuts the record to the length of its layout, and all offsets are within it.
         let mut part = [0; N];
         part.copy_from_slice(&self.0[at..at + N]);
         part
@@ -47,7 +47,7 @@ impl<const BIG: bool> Fields<'_, BIG> {
 }
 
 impl BlktraceLayout {
-    /// The layout of a record at the start of these bytes; `None` when they do not begin with the
+    /// The layout of a record at the start of these bytes; `None` if they do not begin with the
     /// magic number of a known version.
     pub(crate) fn at_start(bytes: &[u8]) -> Option<BlktraceLayout> {
         let head = *bytes.first_chunk()?;
@@ -85,8 +85,8 @@ impl BlktraceLayout {
         }
     }
 
-    /// The event of a record of at least [`BlktraceLayout::record_len`] bytes, and the length of
-    /// its payload.
+    /// Decodes a record of at least [`BlktraceLayout::record_len`] bytes. Returns its event, and
+    /// the length of its payload in bytes.
     #[inline]
     pub(super) fn event(self, record: &[u8]) -> (BlktraceEvent, usize) {
         match (self.version_8, self.big_endian) {
@@ -97,7 +97,7 @@ impl BlktraceLayout {
         }
     }
 
-    /// As [`BlktraceLayout::event`], for the layout that is known when this is compiled.
+    /// As [`BlktraceLayout::event`], for a layout that is known at compile time.
     #[inline(always)]
     pub(super) fn event_of<const VERSION_8: bool, const BIG: bool>(
         record: &[u8],
@@ -133,7 +133,7 @@ impl BlktraceLayout {
         (event, usize::from(record.u16(at[5])))
     }
 
-    /// An unsigned number in the file's byte order; 0 when there are fewer bytes.
+    /// An unsigned number of `N` bytes in the file's byte order; 0 if there are fewer bytes.
     pub(super) fn number<const N: usize>(self, bytes: &[u8]) -> u64 {
         let Some(part) = bytes.first_chunk::<N>() else {
             return 0;

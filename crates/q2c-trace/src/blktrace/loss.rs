@@ -1,18 +1,18 @@
-//! Finds lost records by the sequence numbers of each device and CPU.
+//! Detects lost records by the sequence numbers of each device and CPU.
 
 use super::IntMap;
 use super::event::BlktraceEvent;
 use std::collections::BTreeMap;
 
-/// Counts of what was lost or strange in the files.
+/// Counts of lost and bad records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlktraceLosses {
-    /// Records that are missing by the sequence numbers.
+    /// Number of records that are missing by the sequence numbers.
     pub lost: u64,
-    /// Whether numbers are missing in a source that may have been filtered, so that what was lost
-    /// is not known.
+    /// True if numbers are missing in a source that may have been filtered, so that the number of
+    /// lost records is unknown.
     pub not_told: bool,
-    /// Records left out or corrected, by reason.
+    /// Number of records left out or corrected, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
     /// Number of places at which records were missing.
     pub gaps: u64,
@@ -23,7 +23,7 @@ impl BlktraceLosses {
         *self.reasons.entry(reason).or_default() += n;
     }
 
-    /// Takes back what the numbers say: the source may have been filtered.
+    /// Forgets the number of lost records, because the source may have been filtered.
     pub(crate) fn forget_lost(&mut self) {
         self.not_told |= self.lost > 0;
         self.lost = 0;
@@ -33,7 +33,7 @@ impl BlktraceLosses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SequenceStep {
     Next,
-    /// Records before it are missing.
+    /// Records before this one are missing.
     AfterGap,
     Again,
 }
@@ -42,17 +42,17 @@ pub(crate) enum SequenceStep {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequences {
     last: IntMap<u64, u32>,
-    /// Device and CPU of the last event with their last number. They stay out of the map while they
-    /// repeat.
+    /// Device and CPU of the last event, and its number. They are kept out of the map while events
+    /// of one device and CPU follow each other.
     key: u64,
     current: u32,
 }
 
 impl Sequences {
-    /// Most pairs of device and CPU that are remembered.
+    /// Most pairs of device and CPU whose last number is kept.
     const MOST: usize = 1 << 20;
 
-    /// Compares an event's number with the one before of the same device and CPU.
+    /// Compares an event's number with the previous one of the same device and CPU.
     #[inline]
     pub(crate) fn check(
         &mut self,
@@ -94,7 +94,7 @@ impl Sequences {
             self.current = sequence;
             return SequenceStep::AfterGap;
         }
-        // The record is out of order: it was counted as lost when a later one came.
+        // The record is out of order. It was counted as lost when a later one came.
         losses.count("record out of sequence", 1);
         losses.lost = losses.lost.saturating_sub(1);
         SequenceStep::Next

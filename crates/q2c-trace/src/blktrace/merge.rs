@@ -5,28 +5,27 @@ use super::set::{BesideEvents, EventSource};
 use q2c_model::{Exit, Fault};
 use std::io::Read;
 
-/// Sort key of a file's next event: from the highest bits down the time, the place in a request's
-/// life, and the number of the file. Events of one instant on different CPUs come in the order of a
-/// request's life.
+/// Sort key of a file's next event, from the highest bits: time, place in a request's life, number
+/// of the file. So events of one instant on different CPUs come in the order of a request's life.
 type MergeKey = u128;
 
 struct MergedFile<R> {
     file: EventFile<R>,
-    /// Events that were read, and the place of the next one.
+    /// Events that were read, and the index of the next one.
     ahead: Vec<BlktraceEvent>,
     next: usize,
     sequences: Sequences,
     after_gap: bool,
 }
 
-/// Merges files that are each in order by themselves. A file without events is left out.
+/// Merges files, each of which is in the order of time. Files without events are left out.
 pub struct Merge<R> {
     files: Vec<MergedFile<R>>,
     next: Tournament,
     met: BesideEvents,
 }
 
-/// Place of an action in the life of a request; smaller comes first.
+/// Place of an action in a request's life; smaller is earlier.
 const fn rank(action: u16) -> u8 {
     match action {
         action::REMAP => 0,
@@ -44,8 +43,8 @@ fn key(event: &BlktraceEvent, file: usize) -> MergeKey {
 }
 
 impl<R: Read> Merge<R> {
-    /// Starts with the first event of each file. All must have the version and byte order of the
-    /// first.
+    /// Reads the first event of each file. Fails if a file has another version or byte order than
+    /// the first, or cannot be read.
     pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, Fault> {
         let mut merge = Merge {
             files: Vec::new(),
@@ -98,7 +97,7 @@ impl<R: Read> Merge<R> {
 impl<R: Read> EventSource for Merge<R> {
     type Error = Fault;
 
-    /// After an error, further calls leave that file out.
+    /// After an error in a file, further calls leave this file out.
     #[inline]
     fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Fault> {
         let first = self.next.winner();
@@ -125,13 +124,13 @@ impl<R: Read> EventSource for Merge<R> {
 }
 
 impl<R: Read> MergedFile<R> {
-    /// The next event. There is one after `advance` has returned true.
+    /// The next event, which exists if `advance` has returned true.
     #[inline]
     fn event(&self) -> &BlktraceEvent {
         &self.ahead[self.next]
     }
 
-    /// Goes to the next event and passes over duplicates. Returns false at the end.
+    /// Moves to the next event, and skips duplicates. Returns false at the end.
     #[inline]
     fn advance(&mut self, met: &mut BesideEvents) -> Result<bool, Fault> {
         loop {
@@ -152,22 +151,22 @@ impl<R: Read> MergedFile<R> {
     }
 }
 
-/// Keys of contestants, of which the smallest is the winner. Its place can be taken by the key that
-/// follows from the same contestant, for as many comparisons as the tree of the matches is deep.
+/// Finds the contestant with the smallest key, the winner. Replacing its key by the contestant's
+/// next one takes as many comparisons as the tree of matches is deep.
 ///
-/// All keys are different but [`Tournament::GONE`].
+/// All keys are different, except [`Tournament::GONE`].
 struct Tournament {
     winner: u128,
-    /// The greater key of each match. The match 1 is the final, and the winners of the matches `2n`
-    /// and `2n + 1` meet in the match `n`. The contestant `c` starts at `contestants + c`.
+    /// The greater key of each match. Match 1 is the final; the winners of matches `2n` and `2n +
+    /// 1` meet in match `n`. Contestant `c` starts at index `contestants + c`.
     losers: Vec<u128>,
 }
 
 impl Tournament {
-    /// The key of a contestant that has no further key.
+    /// The key of a contestant that has no keys left.
     const GONE: u128 = u128::MAX;
 
-    /// Starts with the first keys of the contestants 0, 1 and so on.
+    /// Starts with the first keys of contestants 0, 1 and so on.
     fn new(keys: &[u128]) -> Self {
         let contestants = keys.len();
         let mut winners = vec![Self::GONE; contestants];
@@ -182,19 +181,19 @@ impl Tournament {
         Tournament { winner, losers }
     }
 
-    /// The smallest key; [`Tournament::GONE`] when no contestant has one.
+    /// The smallest key; [`Tournament::GONE`] if no contestant has one.
     #[inline]
     fn winner(&self) -> u128 {
         self.winner
     }
 
-    /// Replaces the smallest key, which is that of `contestant`, by its next key.
+    /// Replaces the smallest key, which belongs to `contestant`, by that contestant's next key.
     #[inline]
     fn replace_winner(&mut self, contestant: usize, key: u128) {
         let mut winner = key;
         let mut at = (self.losers.len() + contestant) / 2;
         while at > 0 {
-            // Which of the two is smaller cannot be foretold, so they are exchanged without a
+            // The result of the comparison is unpredictable, so the keys are swapped without a
             // branch.
             let other = self.losers[at];
             let exchanged = u128::from(other < winner).wrapping_neg() & (other ^ winner);

@@ -1,12 +1,12 @@
 //! Binary blktrace: the kernel's event records, and how they become I/Os.
 //!
-//! [`EventFile`] reads one file of any version and byte order, [`Merge`] merges several in the
-//! order of time, and [`Matcher`] makes [`crate::Span`]s of the events. [`FileSet`] finds the files
-//! of a base name; [`match_events`] runs all steps.
+//! [`EventFile`] reads one file of any version and byte order. [`Merge`] merges several files by
+//! time, and [`Matcher`] turns the events into [`crate::Span`]s. [`FileSet`] finds the files of a
+//! base name. [`match_events`] runs all steps.
 //!
-//! The record layout is from include/uapi/linux/blktrace_api.h: records of 48 bytes (version 7) or
-//! 64 bytes (version 8) in the byte order of the traced machine, each followed by `pdu_len` bytes
-//! of payload.
+//! Records have the layout of include/uapi/linux/blktrace_api.h: 48 bytes (version 7) or 64 bytes
+//! (version 8) in the byte order of the traced machine, each followed by `pdu_len` bytes of
+//! payload.
 
 mod event;
 mod file;
@@ -26,9 +26,9 @@ pub(crate) use loss::{SequenceStep, Sequences};
 pub use matching::{Matcher, MatcherCounts};
 pub use merge::Merge;
 pub use notes::Notes;
-/// For numbers of processes and devices: no attacker gains from slow look-ups in his own trace.
+/// Map with process or device numbers as keys. Nobody gains from slow look-ups in their own trace.
 pub(crate) use rustc_hash::FxHashMap as IntMap;
 pub use set::{BesideEvents, EventSource, FileSet, MatchSummary, match_events};
 
-/// 2^64 / the golden ratio, rounded to an odd number.
+/// 2^64 / the golden ratio, rounded to an odd number: the multiplier of a Fibonacci hash.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

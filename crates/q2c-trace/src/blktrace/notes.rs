@@ -1,36 +1,35 @@
-//! Notes among the events: names of processes, the start of the trace, and messages.
+//! Notes between events: names of processes, the start of the trace, and messages.
 
 use super::IntMap;
 use super::layout::BlktraceLayout;
 use std::rc::Rc;
 
-/// Contents of the notes that were read so far.
+/// Contents of the notes read so far.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     names: IntMap<u32, Rc<str>>,
-    /// Names that processes had before, each with the time, ns, at which the next one was told: a
-    /// program was started (exec), or the number was given to another process.
+    /// Earlier names of processes, each with the time (ns) from which the next name counts. A name
+    /// changes when a program is started (exec), or when the id is reused.
     earlier: IntMap<u32, Vec<(u64, Rc<str>)>>,
     replaced: usize,
     /// Unix time of the start, ns; `None` without a timestamp note.
     pub start_unix_ns: Option<u64>,
-    /// The monotonic clock at that moment, ns: the time of the note itself.
+    /// Time of that note on the monotonic clock, ns.
     pub start_ns: Option<u64>,
-    /// Messages written into the trace.
+    /// Number of messages written into the trace.
     pub messages: u64,
 }
 
-/// Numbers of the notes that are read.
+/// Numbers of the notes that are read; other notes are ignored.
 const PROCESS: u16 = 0;
 const TIMESTAMP: u16 = 1;
 const MESSAGE: u16 = 2;
 
 impl Notes {
-    /// Most processes whose names are kept; later ones get none. The kernel has at most this many
-    /// process numbers.
+    /// Most processes whose names are kept. The kernel has at most as many process ids.
     const MOST: usize = 4 << 20;
 
-    /// The name that a process had at `time`, ns; `None` without one.
+    /// The name of a process at `time` (ns), if known.
     pub fn name(&self, pid: u32, time: u64) -> Option<&Rc<str>> {
         let earlier = self.earlier.get(&pid).into_iter().flatten();
         let then = earlier
@@ -39,17 +38,17 @@ impl Notes {
         then.chain(self.names.get(&pid)).next()
     }
 
-    /// Whether a process had more than one name.
+    /// True if a process had more than one name.
     pub fn are_renamed(&self) -> bool {
         self.replaced > 0
     }
 
-    /// All process numbers with their last names, in no order.
+    /// All process ids with their last names, unordered.
     pub fn names(&self) -> impl Iterator<Item = (u32, &Rc<str>)> {
         self.names.iter().map(|(pid, name)| (*pid, name))
     }
 
-    /// Stores the name that a process has from `time`, ns, on.
+    /// Stores the name that a process has from `time` (ns) on.
     pub(crate) fn name_process(&mut self, pid: u32, time: u64, name: &[u8]) {
         let known = self.names.get(&pid);
         if known.is_some_and(|known| known.as_bytes() == name)
@@ -65,7 +64,7 @@ impl Notes {
         }
     }
 
-    /// Takes a note. The caller has taken a cgroup id off `payload`.
+    /// Reads a note. A cgroup id was removed from `payload` before.
     pub(super) fn take(
         &mut self,
         number: u16,

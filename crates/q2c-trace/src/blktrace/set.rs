@@ -18,20 +18,19 @@ use std::path::{Path, PathBuf};
 /// The files of one blktrace trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSet {
-    /// A file, or the common beginning of the files' names.
+    /// The file, or the common start of the files' names (`BASE`).
     pub base: PathBuf,
-    /// The file of one CPU, where the user named that for all of them.
+    /// The file of one CPU, if the user named that for all files.
     pub named: Option<PathBuf>,
     /// One file for each CPU, in the order of CPUs; or a single file, as `blkparse -d` writes it.
     pub paths: Vec<PathBuf>,
-    /// CPUs below the greatest that have no file.
+    /// CPUs below the highest one that have no file.
     pub missing: Vec<u32>,
 }
 
 impl FileSet {
-    /// Finds the file of this name or the files `BASE.blktrace.N`. The file of one CPU stands for
-    /// all of them, as it has half a life of each I/O that ends on another CPU.
-    /// `None` when there are none.
+    /// Finds the file at `path`, or the files `path.blktrace.N`; `None` if there are none. One
+    /// CPU's file stands for all, because I/Os may end on another CPU.
     pub fn find(path: &Path) -> Result<Option<FileSet>, Fault> {
         if !path.is_file() {
             return FileSet::of_cpus(path).map_err(unreadable(path));
@@ -49,7 +48,7 @@ impl FileSet {
         }))
     }
 
-    /// The error of a path without files.
+    /// The error for a path without files.
     pub(crate) fn absent(base: &Path) -> Fault {
         let base = base.display();
         let message = format!(
@@ -99,7 +98,7 @@ impl FileSet {
     }
 }
 
-/// The files `BASE.blktrace.N` with their CPU numbers N, in no order.
+/// Returns the files `BASE.blktrace.N` with their CPU numbers N, unordered.
 fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     let Some(name) = base.file_name() else {
         return Ok(Vec::new());
@@ -115,7 +114,7 @@ fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     Ok(files)
 }
 
-/// The result of reading a trace, beside its I/Os: counts, losses, notes and the range of time.
+/// The result of reading a trace, apart from its I/Os: counts, losses, notes, range of time.
 #[derive(Clone, Debug, Default)]
 pub struct MatchSummary {
     /// Counts of the matcher.
@@ -130,35 +129,35 @@ pub struct MatchSummary {
     pub last_ns: u64,
 }
 
-/// A source of events in the order of time, with the notes and losses met on the way.
+/// A source of events in the order of time, which also collects notes and losses.
 pub trait EventSource {
     /// Error of the source.
     type Error;
 
     /// The next event; `None` at the end.
     fn next_event(&mut self) -> Result<Option<BlktraceEvent>, Self::Error>;
-    /// What was met so far.
+    /// Notes and losses so far.
     fn met(&self) -> &BesideEvents;
 }
 
-/// What a source of events holds beside them.
+/// What a source holds apart from its events.
 #[derive(Debug, Default)]
 pub struct BesideEvents {
     /// Notes read so far.
     pub notes: Notes,
     /// Losses found so far.
     pub losses: BlktraceLosses,
-    /// Gaps before the events handed out so far; [`Matcher::event`] takes this number.
+    /// Gaps before the events handed out so far, as [`Matcher::event`] needs them.
     pub gaps_passed: u64,
 }
 
-/// Spans on their way out, sorted by start. The rest of a split arrives after I/Os that start
-/// later.
+/// Spans that wait to be passed on, sorted by start. The rest of a split comes after I/Os that
+/// start later.
 struct SpanBatch(Vec<Span>);
 
 impl SpanBatch {
     const LEN: usize = 4096;
-    /// Number of spans kept back, so that late ones can still take their place.
+    /// Number of spans that are held back, so that late ones can still be sorted in.
     const KEPT: usize = 1024;
 
     #[inline]
@@ -173,8 +172,8 @@ impl SpanBatch {
     }
 }
 
-/// Reads all events and passes the I/Os on, some thousands at a time, in the order in which they
-/// were queued. `limit` is as for [`Matcher::with_limit`].
+/// Reads all events and passes the I/Os on, some thousands at a time, in the order of queueing.
+/// `limit` is as for [`Matcher::with_limit`].
 pub fn match_events<S: EventSource, E: From<S::Error>>(
     mut merge: S,
     limit: usize,

@@ -1,4 +1,4 @@
-//! The cells of records as Arrow arrays, and back.
+//! Converts records to Arrow arrays, and back.
 
 use super::column::Column;
 use super::error::{TraceError, unfit};
@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A field of a record that is a number in its column.
+/// A field of a record whose column holds numbers.
 pub(super) trait NumberCell<N> {
     fn get(&self) -> Option<N>;
     fn set(&mut self, number: N);
@@ -69,7 +69,7 @@ pub(super) fn put<T>(
     }
 }
 
-/// A column of numbers. `all` says that every record has one.
+/// Makes a column of numbers. `all` is true if every record has one.
 pub(super) fn numbers<A: ArrowPrimitiveType>(
     records: &[IoRecord],
     all: bool,
@@ -87,12 +87,12 @@ pub(super) fn write_some(row: &mut Vec<u8>, value: Option<impl Display>) -> io::
     value.map_or(Ok(()), |value| write!(row, "{value}"))
 }
 
-/// Makes the columns of one batch after another and keeps the arrays that batches share.
+/// Makes the columns of batches, and reuses the arrays that batches have in common.
 pub(super) struct Encoder {
     layers: Arc<StringArray>,
     ops: Arc<StringArray>,
     devices: Devices,
-    /// Length of the last batch, and its columns that hold only nulls, one for each type.
+    /// Length of the last batch, and its arrays with only nulls, one for each type.
     nulls: (usize, Vec<(DataType, ArrayRef)>),
 }
 
@@ -107,8 +107,8 @@ impl Encoder {
         }
     }
 
-    /// All columns of `records`. A column that no record has is shared between batches and costs
-    /// next to nothing; most sources fill few columns.
+    /// Makes all columns of `records`. Batches share columns without any cell, which then cost next
+    /// to nothing; most sources fill few columns.
     pub(super) fn batch(&mut self, records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
         let mut arrays = Vec::with_capacity(Column::ALL.len());
         for (&column, count) in Column::ALL.iter().zip(Column::known(records)) {
@@ -144,7 +144,7 @@ impl Encoder {
     }
 }
 
-/// Makes a text column whose distinct values are known before.
+/// Makes a text column whose distinct values are known in advance.
 fn keyed(
     records: &[IoRecord],
     values: &Arc<StringArray>,
@@ -158,12 +158,12 @@ fn keyed(
 struct Devices {
     keys: IntMap<u64, i32>,
     texts: Vec<String>,
-    /// The texts as an array; `None` when a text was added since.
+    /// The texts as an array; `None` if a text was added since.
     values: Option<Arc<StringArray>>,
 }
 
 impl Devices {
-    /// Number of devices from which the next batch starts with an empty table.
+    /// With this number of devices or more, the next batch starts with an empty table.
     const MOST: usize = 64 * 1024;
 
     fn column(&mut self, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
@@ -191,17 +191,17 @@ impl Devices {
         *self.keys.entry(number).or_insert_with(|| {
             texts.push(device.to_string());
             *values = None;
-            // There are no more texts than records, and one push has fewer than 2^31 records.
+            // There are no more texts than records, and a push has fewer than 2^31 records.
             texts.len() as i32 - 1
         })
     }
 }
 
-/// What was expected and what was found in a cell.
+/// What was expected in a cell, and what was found.
 type BadCell = (&'static str, String);
 
-/// The records of a batch, which must have every column that is never null; other columns may be
-/// absent. `path` is the trace's in messages.
+/// Makes the records of a batch, which must have every column that is never null. Other columns may
+/// be absent. `path` names the trace in messages.
 pub(super) fn records(batch: &RecordBatch, path: &Path) -> Result<Vec<IoRecord>, TraceError> {
     let (layer, device) = (Layer::User, DevId::default());
     let blank = IoRecord::new(0, layer, device, Op::Other, Sectors(0), Bytes(0));
@@ -222,13 +222,12 @@ pub(super) fn bad_value(path: &Path, column: Column, expected: &str, found: &str
     unfit(message)
 }
 
-/// Refuses 2^64-1 as a value: spans use it for what is unknown, and no time, place or id is so
-/// large.
+/// Fails if a value is 2^64-1, which spans use for unknown; no time, place or id is as large.
 fn refuse_none(array: &dyn Array) -> Result<(), BadCell> {
     let Some(cells) = array.as_primitive_opt::<UInt64Type>() else {
         return Ok(());
     };
-    // Cells without a value may hold anything: the second look is exact.
+    // A null cell may hold any value, so the second check looks at real values only.
     if cells.values().contains(&NONE) && cells.iter().any(|cell| cell == Some(NONE)) {
         return Err(("a number below 2^64-1", NONE.to_string()));
     }
@@ -265,7 +264,7 @@ fn layer(text: &str) -> Result<Layer, &'static str> {
     layer.ok_or("`user` or `block`")
 }
 
-/// Fills in a text column. Each distinct text is parsed once.
+/// Fills in a text column with a dictionary. Each distinct text is parsed once.
 fn words<T: Clone>(
     array: &dyn Array,
     records: &mut [IoRecord],
@@ -274,7 +273,7 @@ fn words<T: Clone>(
 ) -> Result<(), BadCell> {
     let dictionary = array.as_dictionary_opt::<Int32Type>();
     let texts = dictionary.and_then(|dictionary| dictionary.values().as_string_opt::<i32>());
-    // A slice of a long table can have a dictionary that is much longer than the slice.
+    // A slice of a long table can have a much longer dictionary than the slice needs.
     let short = dictionary
         .zip(texts)
         .filter(|(array, texts)| texts.len() <= array.len());
@@ -293,7 +292,7 @@ fn words<T: Clone>(
     Ok(())
 }
 
-/// Fills in a text column of any encoding. A text that follows its equal is not parsed again.
+/// Fills in a text column of any encoding. A text equal to the previous one is not parsed again.
 fn other_words<T: Clone>(
     array: &dyn Array,
     records: &mut [IoRecord],
@@ -316,7 +315,7 @@ fn other_words<T: Clone>(
 
 type TextAt<'a> = Box<dyn Fn(usize) -> Option<&'a str> + 'a>;
 
-/// The texts of a column; `None` when it does not hold text.
+/// Returns the texts of a column; `None` if it does not hold text.
 fn texts(array: &dyn Array) -> Option<TextAt<'_>> {
     fn text_at<'a, A: ArrayAccessor<Item = &'a str> + 'a>(cells: A) -> TextAt<'a> {
         Box::new(move |row| cells.is_valid(row).then(|| cells.value(row)))

@@ -16,11 +16,11 @@ use std::sync::{Arc, LazyLock};
 /// Encoding of a column's cells before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// For few distinct values.
+    /// A dictionary, for few distinct values.
     Dictionary,
-    /// For rising or widely varying integers.
+    /// Differences, for rising or widely varying integers.
     Delta,
-    /// For cells that neither of the others makes smaller.
+    /// No encoding, for cells that neither dictionary nor differences make smaller.
     Plain,
 }
 
@@ -40,7 +40,7 @@ macro_rules! columns {
         $($variant:ident $field:ident $kind:ident $need:ident $packing:ident
         $unit:literal $meaning:literal;)*
     ) => {
-        /// A column of the trace, named as the field of [`q2c_model::IoRecord`] it holds.
+        /// A column of the trace, named like its field of [`q2c_model::IoRecord`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Column {
             $(
@@ -72,7 +72,7 @@ macro_rules! columns {
                 }
             }
 
-            /// How many of the records have a cell in each column that may be null.
+            /// Counts for each column that may be null the records that have a cell.
             pub(super) fn known(records: &[IoRecord]) -> [usize; Column::ALL.len()] {
                 let mut counts = [0; Column::ALL.len()];
                 for record in records {
@@ -81,21 +81,23 @@ macro_rules! columns {
                 counts
             }
 
-            /// Puts the cells of this column into the records, but for texts.
+            /// Puts the cells of this column into the records; does nothing for text columns.
             pub(super) fn fill(self, array: &dyn Array, records: &mut [IoRecord]) {
                 match self {
                     $(Column::$variant => columns!(@fill $kind array records $field),)*
                 }
             }
 
-            /// The cells of this column, but for texts. `all` says that every record has one.
+            /// The cells of this column; all null for text columns. `all` is true if every record
+            /// has one.
             pub(super) fn array(self, records: &[IoRecord], all: bool) -> ArrayRef {
                 match self {
                     $(Column::$variant => columns!(@array $kind records all $field),)*
                 }
             }
 
-            /// The record's cell as text, but for texts; nothing where it has none.
+            /// Appends the record's cell as text; nothing if there is none or the column holds
+            /// text.
             pub(crate) fn write(self, record: &IoRecord, row: &mut Vec<u8>) -> io::Result<()> {
                 match self {
                     $(Column::$variant => columns!(@write $kind record row $field),)*
@@ -195,7 +197,7 @@ columns! {
 }
 
 impl Column {
-    /// The instants that give a record's start: the first of these columns that has a value.
+    /// The columns that give a record's start: the first one that has a value.
     pub(super) const STARTS: [Column; 4] = [
         Column::SubmitNs,
         Column::QueueNs,
@@ -208,7 +210,7 @@ impl Column {
         self.spec().name
     }
 
-    /// Whether cells may be null, because a source need not know the value.
+    /// True if cells may be null, because a source may lack the value.
     pub const fn is_optional(self) -> bool {
         self.spec().nullable
     }
@@ -218,12 +220,12 @@ impl Column {
         self.spec().unit
     }
 
-    /// What its cells hold, in a line for readers of the file.
+    /// What its cells hold, in one line for readers of the file.
     pub const fn meaning(self) -> &'static str {
         self.spec().meaning
     }
 
-    /// The type of its cells as readers of Parquet name it: `uint64`, `int32`, `bool` or `string`.
+    /// The type of its cells in Parquet's terms: `uint64`, `uint32`, `int32`, `bool` or `string`.
     pub fn type_name(self) -> &'static str {
         match self.data_type() {
             DataType::UInt64 => "uint64",

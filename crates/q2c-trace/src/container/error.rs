@@ -26,7 +26,7 @@ pub enum TraceError {
     Other(#[from] Fault),
 }
 
-/// The error of a trace whose content cannot be used.
+/// The error for a trace whose content cannot be used.
 pub(super) fn unfit(message: impl Display) -> TraceError {
     Fault::input(message).into()
 }
@@ -39,7 +39,7 @@ pub(crate) fn exists(path: &Path) -> TraceError {
     Fault::usage(message).into()
 }
 
-/// The error of a full disk or quota. No partly written file was left.
+/// The error for a full disk or quota. No partly written file is left.
 pub(super) fn disk_full(doing: &str, path: &Path) -> TraceError {
     let path = path.display();
     let message =
@@ -60,7 +60,7 @@ impl TraceError {
         Ok(())
     }
 
-    /// The fault of a trace that cannot be read: its file is to blame, unless the machine is.
+    /// The fault of a trace that cannot be read: an input error, unless the machine is the cause.
     #[must_use]
     pub fn unread(self) -> Fault {
         let blamed = matches!(&self, TraceError::Io { .. } | TraceError::Other(_));
@@ -73,8 +73,8 @@ impl TraceError {
     }
 }
 
-/// The fault of a trace that cannot be written, or whose content cannot be used. Where it is only
-/// read, [`TraceError::unread`] is right.
+/// The fault of a trace that cannot be written, or whose content cannot be used. For a trace that
+/// is only read, use [`TraceError::unread`].
 impl From<TraceError> for Fault {
     fn from(error: TraceError) -> Fault {
         let exit = match &error {
@@ -91,8 +91,7 @@ impl From<TraceError> for Fault {
     }
 }
 
-/// What to do about a system's error on a recording, as the end of the message; empty where nothing
-/// can be advised.
+/// The advice at the end of the message of a system error on a recording; empty if there is none.
 pub(crate) fn todo(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => "; name a q2c trace or a recording of another tool",

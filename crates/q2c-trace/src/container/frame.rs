@@ -1,4 +1,4 @@
-//! Reads records from Arrow batches that no trace file holds, such as a table of another program.
+//! Reads records from Arrow batches outside a trace file, such as a table of another program.
 
 use super::cell::{bad_value, records};
 use super::column::Column;
@@ -9,15 +9,15 @@ use arrow_schema::{DataType, Schema};
 use q2c_model::{IoRecord, TraceMeta};
 use std::path::{Path, PathBuf};
 
-/// Records decoded at once. A table can be one batch of any length, and its records are larger than
-/// its cells.
+/// Rows that are decoded at once. A table may be one batch of any length, and records need more
+/// memory than cells.
 const SLICE: usize = 16 * 1024;
 
 /// A table or a stream of Arrow batches with the columns of a trace.
 ///
-/// It has every column of a trace, of the same type and in any order; text may have any of Arrow's
-/// encodings for it. Columns that a trace does not have are ignored. Rows stand in the order in
-/// which their requests began, as in a trace.
+/// It has every column of a trace with its type, in any order; text may have any of Arrow's
+/// encodings. Other columns are ignored. Rows are in the order of their requests' starts, as in a
+/// trace.
 #[derive(Debug)]
 pub struct Frame {
     name: PathBuf,
@@ -25,10 +25,10 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame of the schema `found`. `name` stands for its path in messages. The description is
-    /// that of the trace from which the frame was read, if the schema still carries it
-    /// ([`TraceReader::arrow_schema`](super::TraceReader::arrow_schema)). A missing column, one of
-    /// another type, and a damaged description are errors.
+    /// Makes a frame for the schema `found`; `name` is its path in messages. If the schema still
+    /// has a trace's description ([`TraceReader::arrow_schema`](super::TraceReader::arrow_schema)),
+    /// that is the frame's. Fails if a column is missing or of another type, or if the description
+    /// is damaged.
     pub fn new(name: &Path, found: &Schema) -> Result<Self, TraceError> {
         for &column in Column::ALL {
             check(column, found, name)?;
@@ -49,8 +49,8 @@ impl Frame {
         &self.meta
     }
 
-    /// Streams the records of a batch of the frame's schema, some thousands at once. A null where a
-    /// trace has none, and a text without meaning in its column, are errors.
+    /// Streams the records of a batch with the frame's schema, some thousands at once. Fails on a
+    /// null in a column that is never null, and on a text without meaning in its column.
     pub fn records<'a>(
         &'a self,
         batch: &'a RecordBatch,
@@ -63,7 +63,7 @@ impl Frame {
         })
     }
 
-    /// Checks rows that begin at the row `from` of their batch.
+    /// Checks rows, of which the first is row `from` of its batch.
     fn check_nulls(&self, some: &RecordBatch, from: usize) -> Result<(), TraceError> {
         for &column in Column::ALL.iter().filter(|column| !column.is_optional()) {
             let cells = some.column_by_name(column.name());
@@ -92,7 +92,7 @@ fn check(column: Column, found: &Schema, name: &Path) -> Result<(), TraceError> 
     Err(schema::wrong_type(name, column, &expected, field))
 }
 
-/// Whether cells of this type are text, in any of the encodings that [`records`] reads.
+/// True if cells of this type are text, in any encoding that [`records`] reads.
 fn is_text(found: &DataType) -> bool {
     match found {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,

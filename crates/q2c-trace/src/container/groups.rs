@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Most threads that encode; the thread that makes the columns cannot feed more.
+/// Most encoding threads; the thread that makes the columns cannot keep more of them busy.
 const MOST_WORKERS: usize = 4;
 
 struct RowGroupJob {
@@ -35,11 +35,10 @@ struct EncodingWorker {
     chunks: Receiver<Result<Vec<EncodedChunk>>>,
 }
 
-/// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes to the
+/// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes the
 /// file.
 ///
-/// The row group `n` goes to the worker `n` modulo their number, so that the results can be taken
-/// in order.
+/// Row group `n` goes to worker `n` modulo their number, so that results can be taken in order.
 /// Memory: the columns of a row group (about 15 MB) for each thread, and of two more row groups.
 pub(super) struct RowGroupWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
@@ -51,8 +50,8 @@ pub(super) struct RowGroupWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> RowGroupWriter<W> {
-    /// Takes over a writer that nothing was written to, and starts the threads: as many as the
-    /// machine gives, but at least one. The inner error is that of the only thread.
+    /// Takes an unused writer and starts the threads: as many as the system allows, but at least
+    /// one. The inner error means that no thread could be started.
     pub(super) fn new(parquet: ArrowWriter<W>) -> Result<io::Result<Self>> {
         let (file, factory) = parquet.into_serialized_writer()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -75,8 +74,7 @@ impl<W: Write + Send> RowGroupWriter<W> {
         }))
     }
 
-    /// Takes rows. When all threads have work, it first waits for the oldest row group and appends
-    /// it.
+    /// Adds rows. If all threads are busy, first waits for the oldest row group and appends it.
     pub(super) fn write(&mut self, mut batch: RecordBatch) -> Result<()> {
         while self.rows + batch.num_rows() >= ROW_GROUP_ROWS {
             let fit = ROW_GROUP_ROWS - self.rows;
@@ -119,7 +117,7 @@ impl<W: Write + Send> RowGroupWriter<W> {
         worker.groups.send(group).map_err(|_| gone())
     }
 
-    /// Waits for the oldest row group that is under way and appends it.
+    /// Waits for the oldest row group that is being encoded, and appends it.
     fn append(&mut self) -> Result<()> {
         let worker = &self.workers[self.appended % self.workers.len()];
         let chunks = worker.chunks.recv().map_err(|_| gone())??;
@@ -155,8 +153,7 @@ fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> io::Result<EncodingWorker
     Ok(EncodingWorker { groups, chunks })
 }
 
-/// Encodes a row group column by column, so that the cache holds the state of one encoder at a
-/// time.
+/// Encodes a row group column by column, so that the cache holds one encoder's state at a time.
 fn encode(
     factory: &ArrowRowGroupWriterFactory,
     constants: &mut Constants,
@@ -185,19 +182,19 @@ struct Constant {
     rows: usize,
     /// A Parquet file of this column alone, with one row group.
     file: Bytes,
-    /// Where the column lies in the file, and what it holds.
+    /// Where the column is in the file, and its statistics.
     close: ColumnCloseResult,
 }
 
 /// Columns whose cells are all equal are encoded once and used for many row groups.
 ///
-/// Most traces have few columns with different cells. The others have no cell at all, or the same
-/// in every record: the layer, the lane, the depth. Their encoding is a hash per cell.
+/// Few columns of a trace have different cells. The others are empty, or equal in every record: the
+/// layer, the lane, the depth. Encoding them would cost a hash per cell.
 #[derive(Default)]
 struct Constants(Vec<Option<Arc<Constant>>>);
 
 impl Constants {
-    /// The column number `at` of a row group, if all its cells are equal.
+    /// Returns column number `at` of a row group if all its cells are equal.
     fn column(&mut self, at: usize, batches: &[RecordBatch]) -> Result<Option<Arc<Constant>>> {
         let Some(cell) = equal_cell(at, batches) else {
             return Ok(None);
@@ -230,7 +227,7 @@ fn equal_cell(at: usize, batches: &[RecordBatch]) -> Option<ArrayRef> {
     batches.iter().all(same).then_some(cell)
 }
 
-/// Whether all cells of a column are equal. Types that are seldom without a null are not looked at.
+/// True if all cells of a column are equal. Types that seldom lack nulls are not examined.
 fn are_equal(column: &ArrayRef) -> bool {
     fn same<T: PartialEq>(values: &[T]) -> bool {
         values.windows(2).all(|two| two[0] == two[1])

@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open trace. Scans are independent of each other and may run in several threads.
+/// An open trace. Its scans are independent of each other and may run in several threads.
 #[derive(Debug)]
 pub struct TraceReader {
     path: PathBuf,
@@ -32,7 +32,7 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// Opens a trace and reads its description; no record is read yet.
+    /// Opens a trace and reads its description, but no records.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let file = SharedFile::open(&path);
@@ -63,14 +63,14 @@ impl TraceReader {
         u64::try_from(rows).unwrap_or(0)
     }
 
-    /// Number of row groups in the trace, and number of those that `scan` would read.
+    /// Returns the number of row groups in the trace, and of those that `scan` would read.
     pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
         let total = self.parquet.metadata().num_row_groups();
         (total, self.wanted_groups(scan).len())
     }
 
-    /// Streams records. The columns that are never null are always read; an optional column that
-    /// the scan leaves out stays `None`. Damaged pages are reported by the iterator.
+    /// Streams records. Columns that are never null are always read; an optional column that the
+    /// scan leaves out is `None`. The iterator reports damaged pages.
     pub fn records(&self, scan: &Scan) -> Result<Records, TraceError> {
         let mut scan = scan.clone();
         if let Some(columns) = &mut scan.columns {
@@ -103,8 +103,8 @@ impl TraceReader {
         })
     }
 
-    /// The Arrow schema of the scan's columns, in the order in which the scan names them, with the
-    /// description of the trace in its metadata: a table with this schema still carries it.
+    /// Returns the Arrow schema of the scan's columns, in the scan's order. Its metadata holds the
+    /// description of the trace, so a table with this schema still has it.
     pub fn arrow_schema(&self, scan: &Scan) -> Result<SchemaRef, TraceError> {
         let entries = schema::entries(&self.meta, &self.path)?;
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
@@ -120,14 +120,14 @@ impl TraceReader {
     }
 }
 
-/// Calls the Parquet library and turns a panic into an error. The library panics over some damaged
-/// pages and footers, and that must not end the program.
+/// Calls the Parquet library and turns a panic into an error. The library panics on some damaged
+/// pages and footers, which must not end the program.
 fn contained<T>(
     doing: &'static str,
     path: &Path,
     call: impl FnOnce() -> Result<T, ParquetError>,
 ) -> Result<T, TraceError> {
-    // This is unwind safe: after an error the caller drops everything that the call was changing.
+    // This is unwind safe: after an error, the caller drops everything that the call changed.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(done) => done.map_err(parquet_error(doing, path)),
         Err(_) => Err(unfit(format!(
@@ -141,7 +141,7 @@ fn contained<T>(
 pub struct Batches {
     path: PathBuf,
     bytes_per_row: f64,
-    /// `None` after an error, because the reader's state is not reliable then.
+    /// `None` after an error, because the reader's state is then unreliable.
     parquet: Option<ParquetRecordBatchReader>,
 }
 
@@ -170,14 +170,14 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.0.next()?.and_then(|batch| {
             let path = &self.0.path;
-            // In a damaged file an array can have another type than its field says.
+            // In a damaged file, an array can have another type than its field.
             contained("read trace", path, || Ok(cell::records(&batch, path)))?
         }))
     }
 }
 
-/// Reads by offset, so that scans of one trace in several threads do not move each other's offset
-/// (duplicated file handles share one).
+/// A file that is read by offset: scans of one trace in several threads must not move each other's
+/// position, which duplicated file handles share.
 #[derive(Clone, Debug)]
 pub(super) struct SharedFile {
     file: Arc<File>,
@@ -185,7 +185,7 @@ pub(super) struct SharedFile {
 }
 
 impl SharedFile {
-    /// Opens a regular file. The open of a pipe would wait until somebody writes to it.
+    /// Opens a regular file. Opening a pipe would wait for a writer.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::other(
@@ -197,7 +197,7 @@ impl SharedFile {
         Ok(SharedFile { file, len })
     }
 
-    /// Up to `len` bytes from offset `at`, fewer at the end of the file.
+    /// Reads up to `len` bytes from offset `at`, fewer at the end of the file.
     pub(super) fn peek(&self, at: u64, len: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.from(at).take(len).read_to_end(&mut bytes)?;
@@ -224,7 +224,7 @@ impl ChunkReader for SharedFile {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        // Read through `take`, so that a damaged length is not allocated before the bytes are seen.
+        // Reads through `take`, so that a damaged length allocates no more than the file holds.
         let bytes = self.peek(start, length as u64)?;
         if bytes.len() == length {
             return Ok(bytes.into());

@@ -1,4 +1,4 @@
-//! Selects the columns and rows that a reader reads.
+//! Selects which columns and rows are read.
 
 use super::column::Column;
 use arrow_array::cast::AsArray;
@@ -11,7 +11,7 @@ use parquet::schema::types::SchemaDescriptor;
 use q2c_model::Nanos;
 use std::ops::Range;
 
-/// Selects what to read of a trace: everything, unless narrowed by columns or start.
+/// Selects what to read from a trace: everything, unless limited by columns or start.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub(super) columns: Option<Vec<Column>>,
@@ -43,7 +43,7 @@ impl Scan {
         self
     }
 
-    /// At most this many records at once (default 16,384, at least 1).
+    /// Reads at most this many records at once (default 16,384, at least 1).
     #[must_use]
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows.max(1);
@@ -51,16 +51,14 @@ impl Scan {
     }
 
     /// Selects only records that start in this range. A record starts at the first time that it has
-    /// of `submit_ns`, `queue_ns`, `getrq_ns` and `issue_ns`; a record with none of them is left
-    /// out.
+    /// of `submit_ns`, `queue_ns`, `getrq_ns` and `issue_ns`. A record without these is left out.
     #[must_use]
     pub fn starting_in(mut self, starts: Range<Nanos>) -> Self {
         self.starts = Some(starts);
         self
     }
 
-    /// Whether a row group may hold wanted records by its statistics; true when it has no
-    /// statistics.
+    /// True if by its statistics a row group may hold selected records; true without statistics.
     pub(super) fn may_hold(&self, group: &RowGroupMetaData) -> bool {
         self.starts.as_ref().is_none_or(|range| {
             let mut times = Column::STARTS.iter();
@@ -68,7 +66,7 @@ impl Scan {
         })
     }
 
-    /// The test of each row, with the columns that it needs; `None` when all rows are wanted.
+    /// The test for each row, with its columns; `None` if all rows are selected.
     pub(super) fn filter(&self, schema: &SchemaDescriptor) -> Option<RowFilter> {
         let range = self.starts.clone()?;
         let names = Column::STARTS.iter().map(|column| column.name());

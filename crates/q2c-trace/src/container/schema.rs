@@ -1,4 +1,4 @@
-//! What makes a file a trace: its columns, its description, and both of its ends.
+//! The parts that make a file a trace: its columns, its description, and its first and last bytes.
 
 use super::column::{Column, Packing};
 use super::error::{TraceError, unfit};
@@ -15,19 +15,19 @@ use q2c_model::{Exit, OrFault, TraceMeta};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// The schema version that this crate writes and reads. It changes whenever the name, the type or
-/// the meaning of a column changes.
+/// The schema version that this crate writes and reads. It rises with every change of a column's
+/// name, type or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Key of the version, a decimal number, in the file's key-value metadata.
 const VERSION_KEY: &str = "q2c.trace.version";
 /// Key of the [`q2c_model::TraceMeta`], as JSON.
 const META_KEY: &str = "q2c.trace.meta";
-/// Key of the words for the bits of `flags`, for readers that know Parquet but not q2c.
+/// Key of the names of the bits in `flags`, for readers that know Parquet but not q2c.
 const FLAGS_KEY: &str = "q2c.trace.flags";
 const FLAGS_WORDS: &str = "sync=1 meta=2 fua=4 readahead=8 polled=16";
 
-/// Rows in a row group. A reader skips whole row groups, and a writer keeps one (about 10 MB) in
+/// Rows in a row group. Readers skip whole row groups, and a writer keeps one (about 10 MB) in
 /// memory.
 pub(super) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
@@ -43,7 +43,7 @@ pub(super) fn field(column: Column) -> Field {
     Field::new(column.name(), column.data_type(), column.is_optional())
 }
 
-/// The metadata of a trace with this description, by key.
+/// Returns the metadata of a trace with this description, by key.
 pub(super) fn entries(
     meta: &TraceMeta,
     path: &Path,
@@ -63,8 +63,8 @@ pub(super) fn properties() -> Result<WriterProperties, ParquetError> {
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        // Without indices the columns reach up to the footer, so that a lost piece is found when
-        // the file is opened.
+        // Without indexes, the columns reach up to the footer, so that a missing piece is detected
+        // when the file is opened.
         .set_offset_index_disabled(true);
     Ok(Column::ALL.iter().copied().fold(base, pack).build())
 }
@@ -80,7 +80,7 @@ fn pack(properties: WriterPropertiesBuilder, column: Column) -> WriterProperties
     }
 }
 
-/// Checks that a file has all columns of a trace with their types. Further columns are ignored.
+/// Checks that a file has all columns of a trace with their types. Other columns are ignored.
 pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
     for &column in Column::ALL {
         let field = field_of(found, column, path)?;
@@ -97,7 +97,7 @@ pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// The column's field in a schema that was found.
+/// Returns the column's field in the schema of a file or table.
 pub(super) fn field_of<'a>(
     found: &'a Schema,
     column: Column,
@@ -129,8 +129,8 @@ pub(super) fn type_name(field: &Field) -> String {
 
 const MAGIC: &[u8] = b"PAR1";
 
-/// Tells apart the two errors that a user can act on: no Parquet file, and a Parquet file that is
-/// cut off. The library calls both "corrupt".
+/// Separates the two errors that a user can act on: not a Parquet file, and a truncated Parquet
+/// file. The library calls both "corrupt".
 pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceError> {
     let size = MAGIC.len() as u64;
     let end = |at| file.peek(at, size).map_err(io_error("open trace", path));
@@ -157,8 +157,8 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
     Ok(())
 }
 
-/// Checks that every column chunk lies between the first magic bytes and the footer, because the
-/// library trusts these numbers.
+/// Checks that every column chunk is between the first magic bytes and the footer. The library does
+/// not check these numbers.
 pub(super) fn check_layout(
     file: &SharedFile,
     parquet: &ParquetMetaData,
@@ -184,7 +184,7 @@ pub(super) fn check_layout(
     Ok(())
 }
 
-/// The trace's description. Fails when the file is no trace of this version.
+/// Reads the trace's description. Fails if the file is not a trace of this version.
 pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
     described(path, |key| {
         let mut entries = file.key_value_metadata().into_iter().flatten();
@@ -194,8 +194,8 @@ pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, Tr
     })
 }
 
-/// The description that an Arrow schema carries; `None` when it carries none. Fails when it is
-/// damaged, or of another version.
+/// Reads the description in an Arrow schema; `None` if it has none. Fails if it is damaged or of
+/// another version.
 pub(super) fn in_schema(entries: &Metadata, name: &Path) -> Result<Option<TraceMeta>, TraceError> {
     let any = [VERSION_KEY, META_KEY].iter();
     if !any.into_iter().any(|&key| entries.contains_key(key)) {

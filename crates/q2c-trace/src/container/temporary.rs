@@ -1,4 +1,4 @@
-//! Files that are not whole yet.
+//! Files that are not complete yet.
 
 use std::collections::BTreeMap;
 use std::fs::{File, remove_file};
@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{PathPersistError, TempPath};
 
-/// The hidden names of all files of this process that are not whole yet, with the names that they
-/// will have.
+/// The hidden names of all incomplete files of this process, each with its final name.
 static NAMES: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
-/// Removes every file that is not whole yet. For a program that ends without dropping its values.
+/// Removes all incomplete files, for a program that ends without dropping its values.
 pub fn remove_unfinished() {
     for name in std::mem::take(&mut *names()).into_keys() {
-        // It may be gone already.
+        // The file may be gone already.
         remove_file(name).ok();
     }
 }
@@ -23,8 +22,8 @@ fn names() -> MutexGuard<'static, BTreeMap<PathBuf, PathBuf>> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is not whole yet: with a hidden name, which goes when the value is dropped, or
-/// without any. [`remove_unfinished`] knows its name.
+/// An incomplete file, hidden or without a name. A hidden file is removed when the value is
+/// dropped, or by [`remove_unfinished`].
 #[derive(Debug)]
 pub struct Temporary {
     file: File,
@@ -32,8 +31,8 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Creates a hidden file in the folder of `path`, with the permissions of a normal file. It is
-    /// refused when another file of this program is to have the name.
+    /// Creates a hidden file in the folder of `path`, with the permissions of a normal file. Fails
+    /// if this process already has an incomplete file for this name.
     pub fn create_for(path: &Path) -> io::Result<Temporary> {
         let name = path
             .file_name()
@@ -44,7 +43,7 @@ impl Temporary {
             let message = "expected a name for each file, found one for two";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
         }
-        // The library's own way to make the file would hide the system's error behind a text.
+        // The library's own function would hide the system's error in a text.
         let open = |path: &Path| File::create_new(path);
         let file = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
@@ -56,7 +55,7 @@ impl Temporary {
         Ok(Temporary { file, hidden })
     }
 
-    /// Creates a file without a name in `folder`. It is gone when no descriptor of it is left.
+    /// Creates a file without a name in `folder`. It disappears with its last descriptor.
     pub(crate) fn nameless(folder: &Path) -> io::Result<Temporary> {
         let file = tempfile::tempfile_in(folder)?;
         Ok(Temporary { file, hidden: None })
@@ -67,15 +66,15 @@ impl Temporary {
         &self.file
     }
 
-    /// Renames without replacing and syncs the folder; a file without a name stays without one.
-    /// When the name is taken, the file is removed.
+    /// Renames the file without replacing another, and syncs the folder. A file without a name
+    /// stays so. If the name is taken, the file is removed.
     pub(crate) fn name_finished(self, path: &Path) -> io::Result<()> {
         self.renamed(path).map_err(|refused| refused.error)?;
         sync_folder(path)
     }
 
-    /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden one. The
-    /// error has the hidden name where the file is kept.
+    /// As [`Temporary::name_finished`], but a file whose name is taken keeps its hidden name, which
+    /// is in the error.
     pub fn name_or_keep(self, path: &Path) -> Result<(), (io::Error, Option<PathBuf>)> {
         self.renamed(path)
             .map_err(|refused| (refused.error, refused.path.keep().ok()))?;
@@ -87,7 +86,7 @@ impl Temporary {
         hidden.map_or(Ok(()), |hidden| hidden.persist_noclobber(path))
     }
 
-    /// The hidden name, which is not removed by [`remove_unfinished`] any more.
+    /// Takes the hidden name out, so that [`remove_unfinished`] no longer removes it.
     fn taken(&mut self) -> Option<TempPath> {
         let hidden = self.hidden.take()?;
         names().remove(&*hidden);
@@ -138,7 +137,7 @@ mod tests {
         let nameless = Temporary::nameless(folder.path()).unwrap();
         let twice = Temporary::create_for(&folder.path().join("half")).unwrap_err();
         assert_eq!(twice.kind(), io::ErrorKind::AlreadyExists);
-        // The reason is the system's, so that a limit can be told from a missing folder.
+        // The error is the system's, so that a limit differs from a missing folder.
         let nowhere = Temporary::create_for(&folder.path().join("none/x")).unwrap_err();
         assert_eq!(nowhere.raw_os_error(), Some(2), "{nowhere}");
         let count = || std::fs::read_dir(folder.path()).unwrap().count();

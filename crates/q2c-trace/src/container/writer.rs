@@ -41,12 +41,11 @@ impl Body {
     }
 }
 
-/// Streams records into a trace file: [`TraceWriter::create`], [`TraceWriter::push`] any number of
-/// times, [`TraceWriter::finish`].
+/// Streams records into a trace file: call [`TraceWriter::create`], [`TraceWriter::push`] any
+/// number of times, then [`TraceWriter::finish`].
 ///
-/// The file lies under a temporary name in the target's folder until [`TraceWriter::finish`] has
-/// synced and renamed it. A writer that is dropped before that removes it. Memory: one row group,
-/// about 10 MB.
+/// The file has a temporary name in the target's folder until [`TraceWriter::finish`] has synced
+/// and renamed it. A writer that is dropped earlier removes it. Memory: one row group, about 10 MB.
 pub struct TraceWriter {
     path: PathBuf,
     meta: TraceMeta,
@@ -57,7 +56,7 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Starts the trace that will be named `path`.
+    /// Starts a trace whose final name is `path`.
     pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         if path.symlink_metadata().is_ok() {
@@ -67,8 +66,8 @@ impl TraceWriter {
         Self::into(file, path, meta)
     }
 
-    /// Starts a trace without a name in `folder`, which no end of the program leaves behind. The
-    /// file that is returned has the trace once [`TraceWriter::finish_nameless`] was called.
+    /// Starts a trace without a name in `folder`, which disappears when the program ends. The
+    /// returned file holds the trace after [`TraceWriter::finish_nameless`].
     pub fn nameless(folder: &Path) -> Result<(Self, File), TraceError> {
         let failed = io_error("create a trace in the folder", folder);
         let file = Temporary::nameless(folder).map_err(&failed)?;
@@ -91,8 +90,8 @@ impl TraceWriter {
         })
     }
 
-    /// Encodes with several threads. Call it before the first push, for traces that are made as
-    /// fast as possible while nothing is measured. Memory: up to six row groups.
+    /// Encodes with several threads. Call it before the first push, and only while nothing is
+    /// measured, because the threads use other CPUs. Memory: up to six row groups.
     pub fn with_threads(mut self) -> Result<Self, TraceError> {
         if let Body::Alone(parquet) = self.body {
             let groups = RowGroupWriter::new(*parquet);
@@ -104,8 +103,8 @@ impl TraceWriter {
         Ok(self)
     }
 
-    /// Appends records; slices of a thousand or more keep the cost per record low. After an error
-    /// the trace cannot be finished.
+    /// Appends records. Slices of a thousand or more make it efficient. After an error, the trace
+    /// cannot be finished.
     pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         let batch = self.encoder.batch(records);
         let done = batch
@@ -116,14 +115,14 @@ impl TraceWriter {
         done.map_err(parquet_error("write trace", &self.path))
     }
 
-    /// The description, which may be changed until the end: lost and unmatched counts are known
+    /// The description. It may change until the end, because lost and unmatched counts are known
     /// late.
     pub fn meta_mut(&mut self) -> &mut TraceMeta {
         &mut self.meta
     }
 
-    /// Completes the file, syncs it and gives it its name. Returns the number of records. If the
-    /// name was taken meanwhile, the whole trace is kept under the name in the error.
+    /// Completes the file, syncs and renames it. Returns the number of records. If the name was
+    /// taken meanwhile, the complete trace keeps the name in the error.
     pub fn finish(self) -> Result<u64, TraceError> {
         let (path, rows) = (self.path.clone(), self.rows);
         let file = self.completed()?;
@@ -166,8 +165,7 @@ fn not_made(path: &Path) -> impl Fn(io::Error) -> TraceError {
     }
 }
 
-/// As [`Temporary::name_finished`], but keeps the trace under its temporary name when the wanted
-/// one is taken.
+/// As [`Temporary::name_finished`], but a trace whose name is taken keeps its temporary name.
 fn name(file: Temporary, path: &Path) -> Result<(), TraceError> {
     if let Err(refused) = file.renamed(path) {
         let kept = refused.path.keep();
@@ -219,7 +217,7 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// The Parquet library keeps only the text of some system errors, so the text is compared.
+/// The Parquet library keeps only the text of some system errors, so texts are compared.
 fn says_full(error: &ParquetError) -> bool {
     const ENOSPC: i32 = 28;
     const EDQUOT: i32 = 122;

@@ -1,10 +1,10 @@
 //! The text that blkparse prints: one line per event, in the order of time.
 //!
-//! A request becomes the lines Q, G (or M or F where it joined the request of another), I, D and C,
-//! as far as the trace has their times. When a request carries others, its I, D and C cover those
-//! that joined it before, and the others have no I, D and C of their own.
-//! Times count from the trace's start. Lines of one device and CPU are numbered from 1. An event
-//! waits until no later record can bring an earlier one; at most [`MOST_WAITING`] events wait.
+//! A request becomes the lines Q, G (or M or F if it joined another request), I, D and C, as far as
+//! the trace has their times. I, D and C of a request cover all I/Os that were merged into it,
+//! which have no such lines themselves. Times are relative to the trace's start. Lines of one
+//! device and CPU are numbered from 1. An event waits until no later record can have an earlier
+//! event; at most [`MOST_WAITING`] events wait.
 
 use super::{Export, ExportFormat, Exported, NO_START, start, written};
 use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos, Op, OpFlags};
@@ -18,10 +18,10 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     export,
 };
 
-/// Most events that wait; far above the requests in flight of any device.
+/// Most events that wait for their turn; far more than the requests in flight of any device.
 const MOST_WAITING: usize = 4 << 20;
-/// Most pairs of device and CPU that are numbered. Lines of further pairs get the number 0, as from
-/// a tracer that does not count.
+/// Most pairs of device and CPU whose lines are numbered. Lines of other pairs have the number 0,
+/// as from a tracer that does not number them.
 const MOST_NUMBERED: usize = 1 << 20;
 
 fn export(of: Export<'_>) -> Result<Exported, Fault> {
@@ -54,7 +54,7 @@ fn export(of: Export<'_>) -> Result<Exported, Fault> {
     Ok(pending.exported)
 }
 
-/// Kind of an event. The order is that of a request's life, which sorts events of one instant.
+/// Kind of an event, in the order of a request's life. Events of one instant are sorted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BlkparseAction {
     Queue,
@@ -73,10 +73,9 @@ type EventOrder = (u64, BlkparseAction, u64);
 struct PendingEvents {
     waiting: BTreeMap<EventOrder, Rc<IoRecord>>,
     events: u64,
-    /// First sector, and first sector behind the last, of requests under way that will complete, by
-    /// id.
+    /// First sector, and the sector after the last, by id, for requests that will complete.
     extents: HashMap<u64, (u64, u64)>,
-    /// Lines so far by device and CPU.
+    /// Number of lines so far, by device and CPU.
     numbers: HashMap<(DevId, u32), u32>,
     exported: Exported,
 }
@@ -110,7 +109,7 @@ impl PendingEvents {
         self.exported.written += 1;
     }
 
-    /// Writes the first events, as long as their time is wanted.
+    /// Writes the earliest events for as long as `wants` accepts their time in ns.
     fn write_while(&mut self, wants: impl Fn(u64) -> bool, out: &mut dyn Write) -> io::Result<()> {
         while let Some(next) = self.waiting.first_entry()
             && wants(next.key().0)
@@ -132,7 +131,7 @@ impl PendingEvents {
         let is_complete = kind == BlkparseAction::Complete;
         let of_end = record.cpu_complete.filter(|_| is_complete);
         let cpu = of_end.or(record.cpu_submit).unwrap_or(0);
-        // A completion interrupts any process; a trace does not know which.
+        // A completion interrupts any process, and a trace does not record which one.
         let pid = record.pid.filter(|_| !is_complete).unwrap_or(0);
         let DevId { major, minor } = record.device;
         let (s, ns) = (time / 1_000_000_000, time % 1_000_000_000);
@@ -160,8 +159,8 @@ impl PendingEvents {
         }
     }
 
-    /// The letter of an event's line, and its sectors. A merge extends its carrier; I, D and C of a
-    /// carrier have its whole extent.
+    /// The letter of an event's line, and its sectors (first, after the last). A merge extends its
+    /// carrier. I, D and C of a carrier have its whole extent.
     fn letter_and_extent(&mut self, kind: BlkparseAction, record: &IoRecord) -> (char, (u64, u64)) {
         let (first, end) = extent(record);
         let whole = match kind {
@@ -194,7 +193,7 @@ impl PendingEvents {
     }
 }
 
-/// First sector, and first sector behind the last.
+/// First sector of a request, and the sector after its last.
 fn extent(record: &IoRecord) -> (u64, u64) {
     let sectors = record.bytes.0.div_ceil(512);
     (record.sector.0, record.sector.0.saturating_add(sectors))

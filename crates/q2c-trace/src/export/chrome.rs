@@ -1,10 +1,10 @@
 //! Chrome's trace JSON, which Perfetto and chrome://tracing open.
 //!
-//! A lane (a CPU, or a hardware queue of a device) is a process of the JSON. Its threads are rows,
-//! as many as the lane ever has requests in flight. A request takes the first row that is free, so
-//! that the slices of one row never overlap. The slice of a request holds one slice for each stage,
-//! with the name and the colour of the stage. A request without an end is an instant event. Times
-//! are microseconds with three decimals.
+//! A lane (a CPU, or a hardware queue of a device) is a process in the JSON. Its threads are rows,
+//! and it has one row for each request of its largest number in flight. A request takes the first
+//! free row, so slices in a row never overlap. The slice of a request holds one slice per stage,
+//! with the stage's name and colour. A request without an end is an instant event. Times are in
+//! microseconds with three decimals.
 
 use super::{Export, ExportFormat, Exported, NO_START, TimelineLanes, start, written};
 use q2c_model::{DevId, Fault, IoRecord, Layer, Nanos};
@@ -86,7 +86,7 @@ impl ChromeTimeline {
         Ok(())
     }
 
-    /// Writes what stands before an event: a comma unless it is the first.
+    /// Writes the separator before an event: a comma, except before the first event.
     fn begin_event(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let is_first = std::mem::take(&mut self.first);
         out.write_all(if is_first { b"\n" } else { b",\n" })
@@ -121,8 +121,8 @@ impl ChromeRequest<'_> {
         Ok(())
     }
 
-    /// The stages that the record has times for, each with its end, in order. A stage begins where
-    /// the one before ends.
+    /// The stages for which the record has times, in order, each with its end. A stage begins at
+    /// the end of the stage before.
     fn stages(&self) -> Vec<(ChromeStage, Nanos)> {
         let r = self.record;
         let merged = r.merged_into.is_some();
@@ -154,7 +154,7 @@ impl ChromeRequest<'_> {
             .collect()
     }
 
-    /// Writes the members that all events have, without the closing brace.
+    /// Writes the members common to all events, without the closing brace.
     fn head(
         &self,
         out: &mut dyn Write,
@@ -175,7 +175,7 @@ impl ChromeRequest<'_> {
         }
     }
 
-    /// Writes the facts of the record beside its times, and closes the event.
+    /// Writes the record's properties other than its times, and closes the event.
     fn arguments(&self, out: &mut dyn Write) -> io::Result<()> {
         let r = self.record;
         let (id, device, sector, bytes) = (r.id, r.device, r.sector.0, r.bytes.0);
@@ -217,7 +217,7 @@ impl std::fmt::Display for Micros {
     }
 }
 
-/// The lane in which a request is drawn; `None` when the trace does not tell the number.
+/// The lane in which a request is drawn; the number is `None` if the trace lacks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ChromeLane {
     Cpu(Option<u32>),
@@ -258,16 +258,17 @@ struct ChromeRows {
 
 #[derive(Default)]
 struct LaneRows {
-    /// Rows that are taken, with the time at which each becomes free.
+    /// Rows in use, each with the time at which it becomes free.
     taken: BinaryHeap<Reverse<(Nanos, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
     rows: usize,
 }
 
 impl ChromeRows {
+    /// Most lanes, which bounds the memory for a damaged trace.
     const MOST_LANES: usize = 65_536;
 
-    /// Takes the first row of the lane that is free at `start`, until `end`. Returns `None` when
+    /// Takes the first row of the lane that is free from `start` on, until `end`. Returns `None` if
     /// there are too many lanes.
     fn take(&mut self, lane: ChromeLane, start: Nanos, end: Nanos) -> Option<ChromeRow> {
         let next = self.lanes.len();

@@ -1,5 +1,4 @@
-//! CSV: all columns under the names that they have in the Parquet file. A cell is empty where the
-//! Parquet file has null.
+//! CSV with all columns of the Parquet file under the same names. A null is an empty cell.
 
 use super::{Export, ExportFormat, Exported, written};
 use crate::Column;
@@ -45,8 +44,8 @@ fn cell(row: &mut Vec<u8>, column: Column, record: &IoRecord) -> io::Result<()> 
     }
 }
 
-/// Writes a text, in quotes when it holds a character that would end the cell (RFC 4180). An empty
-/// text is quoted, because an empty cell means null.
+/// Writes a text, in quotes if a character in it would end the cell (RFC 4180). An empty text is
+/// quoted, because an empty cell means null.
 fn quoted(row: &mut Vec<u8>, text: &str) {
     let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     if !text.is_empty() && !text.bytes().any(special) && text.trim() == text {

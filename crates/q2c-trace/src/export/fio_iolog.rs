@@ -1,9 +1,9 @@
 //! fio's log of I/Os, version 3: `time name action offset length`, times in microseconds.
 //!
 //! `fio --read_iolog` replays such a log. A request is written at its start (submission, or Q).
-//! Times count from the beginning of the window, so that fio does not wait for it. A file keeps the
-//! name that it has in the trace. A device is called `device-MAJOR-MINOR` and never by a path, so
-//! that a replay touches nothing that was not named (`--replay_redirect`).
+//! Times are relative to the start of the window, so that fio does not wait for it. A file keeps
+//! its name from the trace. A device is called `device-MAJOR-MINOR`, never a path, so that a replay
+//! touches only what the user names (`--replay_redirect`).
 
 use super::{Export, ExportFormat, Exported, NO_START, start, written};
 use q2c_model::{DevId, Fault, IoRecord, Nanos, Op, TraceMeta};
@@ -17,6 +17,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 
 /// Length of the longest name that fio reads, bytes.
 const LONGEST_NAME: usize = 255;
+/// Most files in a log, because each request searches them linearly.
 const MOST_FILES: usize = 1024;
 
 fn export(mut of: Export<'_>) -> Result<Exported, Fault> {
@@ -61,8 +62,7 @@ impl IologWriter<'_> {
         if record.bytes.0 == 0 && record.op != Op::Flush {
             return self.leave_out("zero length");
         }
-        // fio waits for the difference to the line before; a time before that line's would wrap
-        // around.
+        // fio waits for the difference to the previous line, and an earlier time would wrap around.
         self.last = ((start - self.zero).0 / 1000).max(self.last);
         let Some(at) = self.file(record.device, out)? else {
             return self.leave_out("more than 1024 devices");
@@ -78,8 +78,7 @@ impl IologWriter<'_> {
         Ok(())
     }
 
-    /// The index of the device's file. A new file is opened in the log; `None` when there are too
-    /// many.
+    /// The index of the device's file. Opens a new file in the log; `None` if there are too many.
     fn file(&mut self, device: DevId, out: &mut dyn Write) -> io::Result<Option<usize>> {
         if let Some(at) = self.files.iter().rposition(|(known, _)| *known == device) {
             return Ok(Some(at));
@@ -94,8 +93,8 @@ impl IologWriter<'_> {
     }
 }
 
-/// The name of a device: the trace's file or fact with blanks replaced, else a name made of its
-/// number.
+/// The file name for a device: the trace's file or device name with blanks replaced, else a name
+/// from the device number.
 fn name(meta: &TraceMeta, device: DevId) -> String {
     let fact = meta.facts.get(&format!("device.{device}"));
     let by_number = || format!("device-{}-{}", device.major, device.minor);

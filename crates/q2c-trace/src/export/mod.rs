@@ -18,13 +18,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A format that can be written. The list is [`FORMATS`].
+/// A format that can be written; [`FORMATS`] lists all of them.
 pub struct ExportFormat {
     /// The name of the format on the command line.
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Writes the records, in the order in which they come. Its memory is bounded for any trace.
+    /// Writes the records in the order in which they come. Its memory must be bounded for any
+    /// trace.
     pub export: fn(Export<'_>) -> Result<Exported, Fault>,
 }
 
@@ -36,12 +37,12 @@ pub const FORMATS: &[ExportFormat] = &[
     chrome::FORMAT,
 ];
 
-/// The format of this name; `None` when there is none.
+/// Returns the export format of this name, if there is one.
 pub fn by_name(name: &str) -> Option<&'static ExportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// An export to be done: the trace, how it is written, and where to.
+/// What to export: the trace, the options, and where the text goes.
 pub struct Export<'a> {
     /// The trace's path, for messages.
     pub path: &'a Path,
@@ -49,16 +50,16 @@ pub struct Export<'a> {
     pub meta: &'a TraceMeta,
     /// The trace's records in the order of their starts, some thousands at a time.
     pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, Fault>>,
-    /// The part of the trace that is written, and how it is written.
+    /// Which part of the trace is written, and how.
     pub options: &'a ExportOptions,
-    /// Takes the text.
+    /// Where the text goes.
     pub out: &'a mut dyn Write,
 }
 
 /// Selects what to export, and how.
 #[derive(Clone, Debug, Default)]
 pub struct ExportOptions {
-    /// Only requests that start in this range; all when `None`.
+    /// Writes only requests that start in this range of the trace's time; `None` means all.
     pub window: Option<Range<Nanos>>,
     /// Lanes of the timeline; only `chrome` reads it.
     pub lanes: TimelineLanes,
@@ -101,7 +102,7 @@ impl Exported {
 }
 
 impl Export<'_> {
-    /// Hands on each record, with the place where it is written.
+    /// Calls `write` for each record, with the output.
     fn write_each(
         &mut self,
         mut write: impl FnMut(&IoRecord, &mut dyn Write) -> io::Result<()>,
@@ -116,9 +117,9 @@ impl Export<'_> {
     }
 }
 
-/// Exports a trace. Row groups outside of the window are not read. `go_on` is asked once for each
-/// batch of records; false stops the export with an error. To write no request at all is an error,
-/// too.
+/// Exports a trace to `out`. Row groups outside the window are not read. `go_on` is called once for
+/// each batch of records; false stops the export with an error. An export without any request is an
+/// error too.
 pub fn trace(
     format: &ExportFormat,
     path: &Path,
@@ -157,7 +158,7 @@ pub fn trace(
     }
 }
 
-/// Exports a trace into a new file. The file gets its name only when it is whole.
+/// Exports a trace into the new file `to`, which gets its name only when it is complete.
 pub fn file(
     format: &ExportFormat,
     path: &Path,
@@ -205,7 +206,7 @@ fn written(path: &Path) -> impl Fn(io::Error) -> Fault + use<> {
 /// Reason for leaving out requests without any time.
 const NO_START: &str = "no start";
 
-/// The start of a record, by the rule of [`Scan::starting_in`].
+/// The start of a record: its first time, as defined by [`Scan::starting_in`].
 fn start(record: &IoRecord) -> Option<Nanos> {
     let block = record.queue_ns.or(record.getrq_ns).or(record.issue_ns);
     record.submit_ns.or(block)

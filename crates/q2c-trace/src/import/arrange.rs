@@ -1,9 +1,8 @@
 //! Turns rows in the order of the source into records in the order of time.
 //!
-//! Rows wait in a window, so that a source that is out of order by less than the window comes out
-//! sorted. The first start becomes time zero, and requests in flight are counted where the source
-//! has ends. With the option to sort, rows may come in any order: they wait in a [`Sorter`] until
-//! all are there.
+//! Rows wait in a window, which sorts a source that is out of order by less than the window. The
+//! first start becomes time zero. Requests in flight are counted if the source has ends. With the
+//! option to sort, rows may come in any order: all of them wait in a [`Sorter`].
 
 use super::error::{BadLine, ImportError, falls};
 use super::options::ImportOptions;
@@ -23,20 +22,19 @@ pub(super) struct Spec {
     pub(super) clock: &'static str,
     pub(super) unix: bool,
     pub(super) ends: bool,
-    /// Whether rows that do not tell how long they waited start when the driver got them.
+    /// True if a row without a waiting time starts when the driver got the request.
     pub(super) issued: bool,
-    /// Whether the names of rows are hosts. Each host then becomes a major number.
+    /// True if the names in rows are hosts. Each host then becomes a major number.
     pub(super) hosts: bool,
-    /// Whether the importer numbers devices in the order of their appearance. Equal numbers in two
-    /// sources are different devices then.
+    /// True if the importer numbers devices by their appearance. Equal numbers in two sources then
+    /// mean different devices.
     pub(super) numbers_devices: bool,
-    /// Whether positions are bytes of a binary source, not lines.
+    /// True if positions are bytes of a binary source, not lines.
     pub(super) is_binary: bool,
 }
 
 impl Spec {
-    /// The properties of a block trace with one request per line, on a clock of its own, without
-    /// ends.
+    /// The usual properties of a block trace: one request per line, its own clock, no ends.
     pub(super) const fn lines(name: &'static str, clock: &'static str) -> Spec {
         Spec {
             name,
@@ -52,15 +50,15 @@ impl Spec {
     }
 }
 
-/// Rows that wait in the window because later ones may be earlier.
+/// Rows that wait in the window, because later rows may start earlier.
 pub(super) const WINDOW: usize = 64 * 1024;
-/// Most hosts in a source; they are searched one by one.
+/// Most hosts in a source, because they are searched linearly.
 const MOST_HOSTS: usize = 1024;
 
-/// Most rows in a row that are bad for their time alone.
+/// Most successive rows that may be bad only because of their time.
 const FEW: u32 = 64;
 
-/// How far the rows of a source are out of order.
+/// How far the rows of a source are out of order: number of rows, largest distance.
 #[derive(Debug, Default)]
 struct Falls {
     last: Nanos,
@@ -84,24 +82,24 @@ impl Falls {
     }
 }
 
-/// Rows sorted at once in memory, about 150 MB.
+/// Rows that are sorted in memory at once, about 150 MB.
 const RUN: usize = 1 << 20;
 
-/// Takes the rows of a source and hands them on as sorted records: `push` for each row, then
+/// Takes the rows of a source and passes them on as sorted records: call `push` for each row, then
 /// `finish`.
 pub(super) struct Arranged<'a> {
     spec: &'a Spec,
     pub(super) intake: Intake<'a>,
-    /// Lines or records that were read.
+    /// Number of lines or records that were read.
     pub(super) lines: u64,
     window: Vec<Row>,
-    /// Takes the rows instead of the window when the option to sort is given, with its folder.
+    /// Replaces the window if the option to sort is given; with the folder for its file.
     sorter: Option<(Sorter<Row>, PathBuf)>,
     sorted: bool,
     origin: Option<Nanos>,
     left: Nanos,
     falls: Falls,
-    /// Rows in a row that lie before those that were handed on.
+    /// Successive rows that are earlier than records already passed on.
     in_a_row: u32,
     depths: Depths,
     hosts: Vec<Name>,
@@ -160,8 +158,8 @@ impl<'a> Arranged<'a> {
         }
     }
 
-    /// Takes a row that lies before those that were handed on. It is bad, unless those behind it do
-    /// so, too.
+    /// Takes a row that is earlier than records already passed on. It is bad; if too many follow
+    /// each other, the source is refused.
     fn too_early(&mut self, row: &Row) -> Result<(), ImportError> {
         self.in_a_row += 1;
         if self.in_a_row > FEW {
@@ -181,7 +179,7 @@ impl<'a> Arranged<'a> {
         self.intake.bad(row.position, bad)
     }
 
-    /// Takes a block's rows. Returns the block's memory for the next block.
+    /// Takes a block's rows. Returns its memory for the next block.
     pub(super) fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
         self.intake.skipped.append(&parsed.skipped, self.lines);
         for mut row in parsed.rows {
@@ -221,7 +219,7 @@ impl<'a> Arranged<'a> {
 
     fn leave(&mut self, count: usize) -> Result<(), ImportError> {
         if !self.sorted {
-            // The sort is stable: requests of one instant keep the order of the source.
+            // The sort is stable: requests of one instant keep the source's order.
             self.window.sort_by_key(|row| row.start);
             self.sorted = true;
         }
@@ -258,7 +256,7 @@ impl<'a> Arranged<'a> {
         *self.origin.insert(origin)
     }
 
-    /// The end of a row's request, and the requests in flight with it.
+    /// The end of a row's request, and its lane's requests in flight.
     #[inline]
     fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
@@ -272,7 +270,7 @@ impl<'a> Arranged<'a> {
         Ok((end, depth))
     }
 
-    /// The record is made where it is handed on, because it is large.
+    /// The record is built where it is passed on, because it is large.
     #[inline]
     fn record(
         &mut self,
@@ -302,7 +300,7 @@ impl<'a> Arranged<'a> {
         })
     }
 
-    /// Replaces the row's major number by the number of its host, counted from 1 by appearance.
+    /// Replaces the row's major number by its host's number, counted from 1 by appearance.
     fn host(&mut self, row: &mut Row) -> Result<(), BadLine> {
         let at = match self.hosts.iter().rposition(|host| *host == row.name) {
             Some(at) => at,
@@ -337,10 +335,10 @@ fn not_sorted(path: &Path, folder: &Path, error: io::Error) -> ImportError {
     fault.with_source(error).into()
 }
 
-/// Most requests in flight over all lanes. It bounds memory and is far above what any device takes.
+/// Most requests in flight over all lanes: bounds memory, and no device takes as many.
 const MOST_IN_FLIGHT: usize = 1 << 20;
 
-/// The ends of the requests in flight, by lane. The starts passed to `submit` must not fall.
+/// The ends of the requests in flight, by lane. Successive starts must not fall.
 #[derive(Default)]
 pub(crate) struct Depths {
     lanes: HashMap<u32, BinaryHeap<Reverse<Nanos>>>,
@@ -348,9 +346,9 @@ pub(crate) struct Depths {
 }
 
 impl Depths {
-    /// Counts a request and returns the requests of its lane in flight, itself included. A request
-    /// that ends when another starts is no longer in flight. A request without an end counts only
-    /// at its own start.
+    /// Counts a request. Returns the number in flight in its lane, itself included. A request that
+    /// ends when another starts is no longer in flight. One without an end counts only at its own
+    /// start.
     pub(crate) fn submit(
         &mut self,
         lane: u32,

@@ -1,11 +1,11 @@
-//! What biosnoop prints: that of bcc, that of libbpf-tools, and biosnoop.bt of bpftrace.
+//! The output of biosnoop: that of bcc, of libbpf-tools, and of bpftrace (biosnoop.bt).
 //!
-//! The header names the columns. A row is printed when its request completes, with the latency, so
-//! a request may have started before the first row. bcc and libbpf-tools count the latency from
-//! when the driver got the request, and `QUE` is the time in the queue before that. bpftrace counts
-//! it from the queueing and prints neither operation nor length, which must be stated. `-t` of
-//! libbpf-tools prints the time of day at which it read the event instead of the completion's.
-//! Disks are numbered by appearance, from 0, and their names are among the trace's facts.
+//! The header names the columns. A row is printed at completion, with the latency, so its request
+//! may have started before the first row. In bcc and libbpf-tools, the latency starts when the
+//! driver got the request, and `QUE` is the time in the queue before. In bpftrace it starts at the
+//! queueing; operation and length are missing and must be stated. With `-t`, libbpf-tools prints
+//! the time of day at which it read the event, not that of the completion. Disks are numbered by
+//! appearance, from 0; the trace's facts have their names.
 
 use super::csv::{ClockOrigin, midnights, on_day};
 use super::text::{self, NO_OFFSETS, Parse, device, ranges, sectors, time, whole_number};
@@ -30,6 +30,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
+/// Number of first lines in which the header is searched.
 const LINES: usize = 16;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
@@ -65,7 +66,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let spec = Spec {
         ends: true,
         numbers_devices: true,
-        // bpftrace's rows tell when the request was queued.
+        // In bpftrace's rows, requests start when they are queued.
         issued: !lacks("T"),
         ..Spec::lines("biosnoop", clock)
     };
@@ -77,13 +78,13 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-/// A column by its header, such as `PID` or `LAT(ms)`.
+/// A column by its header, such as `PID` or `LAT(ms)`, with the unit in brackets.
 struct BiosnoopColumn {
     name: String,
     unit: Option<TimeUnit>,
 }
 
-/// The columns of a header; `None` for another line.
+/// Parses the columns of a header; `None` if the line is not a header.
 fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
     if !line.first()?.is_ascii_uppercase() {
         return None;
@@ -108,12 +109,12 @@ fn header(line: &[u8]) -> Option<Vec<BiosnoopColumn>> {
 #[derive(Default)]
 struct Snoop {
     columns: Vec<BiosnoopColumn>,
-    /// The operation and the length of requests where the text does not tell them.
+    /// The operation and the length of requests, if the text lacks them.
     op: Option<Op>,
     bytes: Bytes,
     disks: Names,
     lost: u64,
-    /// The last time of day, on its day.
+    /// The last time of day plus its day, ns since the first midnight.
     last_of_day: Nanos,
 }
 
@@ -127,7 +128,7 @@ impl Snoop {
             self.lost = self.lost.saturating_add(lost);
             return Ok(None);
         }
-        // The lines before a header, and the maps that bpftrace prints at the end.
+        // Lines before a header, and the maps that bpftrace prints at the end.
         let begins = |text: &[u8]| line.starts_with(text);
         let second = line.trim_ascii() == b"MAJOR MINOR";
         if begins(b"Attach") || begins(b"Tracing") || begins(b"@") || second {
@@ -141,7 +142,7 @@ impl Snoop {
         let row = cells.row(self.op, self.bytes, &mut self.last_of_day)?;
         let disk = match cells.get("ID") {
             b"" => cells.get("DISK").to_vec(),
-            // A later biosnoop.bt prints the two parts of the number.
+            // A later biosnoop.bt prints major and minor number.
             minor => [cells.get("DISK"), b":", minor].concat(),
         };
         Ok(Some(row.with_disk(self.disks.number(&disk, "DISK")?)))
@@ -152,7 +153,7 @@ struct BiosnoopCells<'a> {
     line: &'a [u8],
     columns: &'a [BiosnoopColumn],
     ranges: Vec<Range<usize>>,
-    /// Cells of the process's name, which may have blanks.
+    /// Number of cells of the process's name, which may hold blanks.
     of_name: usize,
 }
 
@@ -169,7 +170,7 @@ impl<'a> BiosnoopCells<'a> {
         })
     }
 
-    /// A column's cell; empty where there is none.
+    /// The cell of a column; empty if there is none.
     fn get(&self, name: &str) -> &'a [u8] {
         let place = |name| self.columns.iter().position(|column| column.name == name);
         let cells = place(name).zip(place("COMM")).and_then(|(at, comm)| {
@@ -193,7 +194,7 @@ impl<'a> BiosnoopCells<'a> {
             cell => Bytes(whole_number(cell, "BYTES")?),
         };
         let sector = match self.get("SECTOR") {
-            // A request without a place.
+            // A request without a sector.
             b"" | b"-1" | b"18446744073709551615" => Sectors(0),
             cell => sectors(whole_number(cell, "SECTOR")?, Bytes(512))
                 .ok_or_else(|| bad("SECTOR", "a sector below 2^55, or -1", cell))?,
@@ -202,7 +203,7 @@ impl<'a> BiosnoopCells<'a> {
             Some(op) => (op, OpFlags::default()),
             None => kind(self.get("T"), bytes)?,
         };
-        // libbpf-tools prints -1 for a request that was in no queue.
+        // libbpf-tools prints -1 if a request was not queued.
         let waited = match self.get("QUE") {
             b"" => KnownTime::UNKNOWN,
             cell if cell.starts_with(b"-1") => KnownTime::UNKNOWN,
@@ -231,8 +232,8 @@ impl<'a> BiosnoopCells<'a> {
     }
 }
 
-/// The operation by its letters. bcc prints R for all that is no write: a request without data is a
-/// flush.
+/// The operation by its letters. bcc prints R for everything but writes: a request without data is
+/// a flush.
 fn kind(letters: &[u8], bytes: Bytes) -> Result<(Op, OpFlags), BadLine> {
     if letters.len() > 8 || !letters.iter().all(u8::is_ascii_uppercase) {
         let expected = "R, W or the letters of a request, such as WS";

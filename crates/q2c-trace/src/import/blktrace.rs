@@ -1,4 +1,4 @@
-//! blktrace: the kernel's binary records, in one file for each CPU or all in one file (`blkparse
+//! blktrace: the kernel's binary records, in one file for each CPU or in a single file (`blkparse
 //! -d`).
 
 use super::{Import, ImportError, ImportFormat, ImportOptions, Origin, RecordSink, fact};
@@ -29,7 +29,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     take_merge(Merge::new([file])?, from.path, from.sink)
 }
 
-/// Imports the files of a trace.
+/// Imports the files of one blktrace trace.
 pub fn blktrace_files(
     files: &FileSet,
     options: &ImportOptions,
@@ -40,8 +40,8 @@ pub fn blktrace_files(
     Ok(meta)
 }
 
-/// The description of a trace that was read from `count` of its files. `origin` is its time zero on
-/// the traced machine's clock, ns.
+/// Returns the description of a trace that was read from `count` of its files. `origin` is its time
+/// zero on the traced machine's clock, ns.
 pub fn blktrace_meta(read: &MatchSummary, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
     let mut meta = describe(read, origin, &files.base, count);
     name_missing(&mut meta, files);
@@ -76,7 +76,7 @@ fn take_merge<R: Read>(
     })
 }
 
-/// Matches events and hands their I/Os on as records. Returns `None` when there is no I/O.
+/// Matches events and passes their I/Os on as records. Returns `None` if there is no I/O.
 pub(super) fn take<S: EventSource>(
     events: S,
     path: &Path,
@@ -107,7 +107,7 @@ where
     Ok(origin.map(|origin| describe(&read, origin, path, files)))
 }
 
-/// The origin of times that count from `zero`: in Unix time when the trace has a timestamp note,
+/// The origin of times that are relative to `zero`: in Unix time if the trace has a timestamp note,
 /// else on the traced machine's clock.
 fn begin(notes: &Notes, zero: u64) -> Origin {
     let unix = unix(notes, zero);

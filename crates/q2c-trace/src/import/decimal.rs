@@ -15,7 +15,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit's symbol: `ns`, `us`, `ms`, `s`.
+    /// The unit's symbol: `ns`, `us`, `ms` or `s`.
     pub const fn name(self) -> &'static str {
         match self {
             TimeUnit::Nanoseconds => "ns",
@@ -51,7 +51,7 @@ const NEGATIVE: &str = "negative";
 const TOO_LARGE: &str = "too large";
 
 /// Converts `text` in `unit` into nanoseconds, rounded half up. It accepts `12`, `1.5`, `.5` and
-/// `3.12e+01`. The error is the reason why a text is no time.
+/// `3.12e+01`. The error says why the text is not a time.
 pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, &'static str> {
     if let Some(ns) = short(text.as_bytes(), unit.places()) {
         return Ok(ns);
@@ -76,8 +76,8 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, &'static str> {
     value.ok_or(TOO_LARGE)
 }
 
-/// Converts a number of few digits, such as `12` or `1.5`, whose unit is `places` decimal places
-/// above the nanosecond and which has no more places than that. Nearly all numbers are so; `None`
+/// Converts a short number such as `12` or `1.5` into nanoseconds. Its unit is `places` decimal
+/// places above ns, and it has at most so many decimals. Nearly all numbers are like this; `None`
 /// for others.
 fn short(text: &[u8], places: i64) -> Option<u64> {
     const MOST: usize = 18;
@@ -100,8 +100,8 @@ fn short(text: &[u8], places: i64) -> Option<u64> {
     value.checked_mul(factor)
 }
 
-/// Parses a latency into nanoseconds. It must round to at least one nanosecond, and be shorter than
-/// a day: a longer one is a negative number printed without its sign, or in another unit.
+/// Parses a latency into nanoseconds. It must round to at least 1 ns and be below a day. A longer
+/// one is a negative number printed as unsigned, or has another unit.
 pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
     const EXPECTED: &str = "a latency above zero and below a day, such as 31.2";
     let bad = |reason| BadLine::new(reason, "latency", EXPECTED, text);
@@ -113,7 +113,7 @@ pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
     }
 }
 
-/// `text` times `factor`, where that is a whole number. It accepts `12` and `1.5`, and no exponent.
+/// Returns `text` times `factor` if that is a whole number. Accepts `12` and `1.5`; no exponents.
 pub(super) fn multiple(text: &str, factor: u64) -> Option<u128> {
     if let Ok(whole) = text.parse::<u64>() {
         return Some(u128::from(whole) * u128::from(factor));
@@ -154,7 +154,7 @@ fn shift(digits: u128, places: i64) -> Option<u64> {
     if digits == 0 {
         return Some(0);
     }
-    // A power of ten that does not fit is larger than any digits.
+    // A power of ten that does not fit is larger than any `digits`.
     let factor = u32::try_from(places.unsigned_abs()).ok();
     let factor = factor.and_then(|places| 10u128.checked_pow(places));
     let value = match (places >= 0, factor) {

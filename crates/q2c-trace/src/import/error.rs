@@ -56,7 +56,7 @@ impl From<ImportError> for Fault {
     }
 }
 
-/// The error of a source whose content cannot be imported.
+/// The error for a source whose content cannot be imported.
 pub(super) fn unfit(path: &Path, message: impl Display) -> ImportError {
     Fault::new(
         Exit::Input,
@@ -65,12 +65,12 @@ pub(super) fn unfit(path: &Path, message: impl Display) -> ImportError {
     .into()
 }
 
-/// The error of a command line that does not go with the source.
+/// The error for a command line that does not fit the source.
 pub(super) fn misused(message: impl Display) -> ImportError {
     Fault::usage(message).into()
 }
 
-/// The error of a file that the system does not let be read.
+/// The error for a file that the system cannot read.
 pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Fault {
     move |source| {
         let exit = if Exit::is_limit(&source) {
@@ -82,8 +82,8 @@ pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Fault {
     }
 }
 
-/// The error of times that fall, where the rows behind go on from there, so that leaving out bad
-/// rows would leave out all of them.
+/// The error for times that fall if later rows continue from there: leaving out bad rows would
+/// leave out all of them.
 pub(super) fn falls(path: &Path, place: impl Display, fall_ns: u64, todo: &str) -> ImportError {
     let message = format!(
         ", {place}: expected times that rise, found one {fall_ns} ns before those above it, from which the rows behind go on; {todo}"
@@ -98,7 +98,7 @@ pub(super) fn empty(path: &Path, lines: u64, skipped: u64) -> ImportError {
     unfit(path, message)
 }
 
-/// The flag of the command line that states an option.
+/// The command-line flag that sets an option.
 fn flag(option: &str) -> String {
     match option {
         "unit" => "--unit ns, us, ms or s".to_owned(),
@@ -109,7 +109,7 @@ fn flag(option: &str) -> String {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadLine {
-    /// Short name of the reason, under which bad lines are counted.
+    /// Short name of the reason, by which bad lines are counted.
     pub(super) reason: &'static str,
     pub(super) field: &'static str,
     pub(super) expected: &'static str,
@@ -132,7 +132,7 @@ impl BadLine {
         }
     }
 
-    /// Replaces the quotation of what was found by other words.
+    /// Replaces the quoted text that was found by other words.
     pub(super) fn found(self, words: impl Into<String>) -> Self {
         BadLine {
             found: words.into(),

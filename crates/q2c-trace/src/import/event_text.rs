@@ -1,5 +1,5 @@
-//! Reads events from a text that has at most one in each line. What is left out is counted by
-//! reason, and each time is judged by those on both sides.
+//! Reads events from a text with at most one event per line. Lines left out are counted by reason.
+//! Each time is checked against those before and after it.
 
 use super::error::{empty, falls};
 use super::run::{Skipped, read_error, refused};
@@ -10,20 +10,18 @@ use q2c_model::TraceMeta;
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// A time that goes back by no more than this (ns) belongs to events of two CPUs.
+/// Times may differ from the latest by this much, ns, before the next event must confirm them.
 const SLIGHTLY: u64 = 1_000_000_000;
-/// Most events at the beginning that are put in the order of time if one of them lies before time
-/// zero.
+/// Most events at the start that are sorted by time, if one of them is before time zero.
 const FIRST: usize = 1 << 16;
 
 pub(super) trait EventLine {
-    /// Time zero of the text, ns. The first events are put in order if one of them lies before it.
+    /// Time zero of the text, ns. The first events are sorted if one of them is before it.
     const ZERO: u64;
-    /// Whether a gap in this text means that completions may be missing.
+    /// True if a gap in this text means that completions may be missing.
     const GAPS_COUNT: bool;
 
-    /// The event of a line, which comes without its break; `None` when it has no event that can be
-    /// matched.
+    /// Parses a line without its line break; `None` if it has no event that can be matched.
     fn event(
         &mut self,
         line: &[u8],
@@ -31,7 +29,7 @@ pub(super) trait EventLine {
     ) -> Result<Option<BlktraceEvent>, BadLine>;
 }
 
-/// Imports a text of events. The description still lacks source and clock.
+/// Imports a text of events. Source and clock of the description are still missing.
 pub(super) fn import(
     from: &mut Import<'_>,
     parser: &mut impl EventLine,
@@ -64,9 +62,9 @@ struct EventText<'a, P> {
     lines: Lines<'a>,
     told: BesideEvents,
     skipped: Skipped,
-    /// An event far from those before it, and its line: the next event tells whether it is bad.
+    /// An event far from those before it, with its line. The next event shows whether it is bad.
     far: Option<(BlktraceEvent, u64)>,
-    /// An event that was read to judge the one before it.
+    /// An event that was read in advance to judge the event before it.
     read_ahead: Option<BlktraceEvent>,
     /// The latest time that was accepted; `None` before the first event.
     latest: Option<u64>,
@@ -101,9 +99,9 @@ impl<P: EventLine> EventText<'_, P> {
         Ok(None)
     }
 
-    /// The next event whose time can be. One line far from those on both sides is bad. Where the
-    /// lines behind it go on from it, nothing happened for a while, or, if time fell, the text
-    /// holds several recordings.
+    /// The next event with a plausible time. A single line far from both neighbours is bad. If
+    /// later lines continue from it, there was a pause, or, if time fell, the text holds several
+    /// recordings.
     fn timely(&mut self) -> Result<Option<BlktraceEvent>, ImportError> {
         loop {
             let next = self.read()?;
@@ -134,7 +132,7 @@ impl<P: EventLine> EventText<'_, P> {
         }
     }
 
-    /// Reads the first events, and puts them in the order of time if it must.
+    /// Reads the first events, and sorts them by time if needed.
     fn begin(&mut self) -> Result<VecDeque<BlktraceEvent>, ImportError> {
         let mut first: Vec<BlktraceEvent> = Vec::new();
         while P::ZERO > 0

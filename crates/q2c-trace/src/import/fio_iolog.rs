@@ -2,11 +2,11 @@
 //!
 //! Version 2 has lines `name action offset length`, with `name wait us` between them; waits add up,
 //! as documented. Version 3 has lines `time name action offset length`, with the time in
-//! microseconds. Names may hold blanks, so lines are read from their right end. Where the header
-//! was cut off, the first line tells the version. Offsets are bytes in the file; those of buffered
-//! I/O are rounded down to sectors and counted. Files are numbered by appearance, from 0, and their
-//! names are among the trace's facts. Times are those of the program, so the records are of the
-//! user layer and have only a submission.
+//! microseconds. Names may hold blanks, so lines are parsed from the right. Without a header, the
+//! first line shows the version. Offsets are bytes in the file; those of buffered I/O are rounded
+//! down to sectors and counted. Files are numbered by appearance, from 0, and the trace's facts
+//! have their names. Times are the program's, so records are of the user layer and have only a
+//! submission.
 
 use super::text::{self, BOM, Parse, length, ranges, time, whole_number};
 use super::{
@@ -55,28 +55,28 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-/// State of the parser: the meaning of a line depends on the lines before.
+/// State of the parser: the meaning of a line depends on earlier lines.
 struct IologParser {
     unit: TimeUnit,
     version: Option<u8>,
-    /// Whether the version was told by a line that is no header.
+    /// True if the version was detected without a header.
     headless: bool,
-    /// Version 2: the sum of the waits so far.
+    /// Version 2: the sum of the waits so far, ns.
     now: Nanos,
     files: Names,
-    /// Offsets that are no multiple of a sector.
+    /// Number of offsets that are not a multiple of a sector.
     rounded: u64,
 }
 
 struct IologAction<'a> {
     name: &'a [u8],
     word: &'a [u8],
-    /// The cells behind the word, empty where there are none.
+    /// The cells after the action, empty if missing.
     numbers: [&'a [u8]; 2],
 }
 
 impl<'a> IologAction<'a> {
-    /// Splits a line at the last word that is an action and has at most two cells behind it.
+    /// Splits a line at the last word that is an action with at most two cells after it.
     fn split(line: &'a [u8]) -> Option<Self> {
         let cells: Vec<_> = ranges(line).collect();
         let cell = |at: usize| cells.get(at).map_or(&b""[..], |cell| &line[cell.clone()]);
@@ -164,7 +164,7 @@ impl IologParser {
     }
 }
 
-/// The version of a log without a header, by one of its lines.
+/// Detects the version of a log without a header from one of its lines.
 fn version_of(line: &[u8]) -> Result<u8, BadLine> {
     let (at, rest) = timed(line);
     match (at.iter().all(u8::is_ascii_digit), IologAction::split(rest)) {
@@ -177,7 +177,7 @@ fn version_of(line: &[u8]) -> Result<u8, BadLine> {
     }
 }
 
-/// The first cell of a line and the rest.
+/// Splits a line after its first cell, and trims the rest.
 fn timed(line: &[u8]) -> (&[u8], &[u8]) {
     let end = line.iter().position(u8::is_ascii_whitespace);
     let (at, rest) = line.split_at(end.unwrap_or(line.len()));

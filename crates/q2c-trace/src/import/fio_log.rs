@@ -1,9 +1,9 @@
 //! fio's logs of latencies (`write_lat_log`): one I/O per line, in the order of completion.
 //!
 //! A line is `time, value, direction, block size[, offset][, priority[, issue time]]`. The time is
-//! that of the completion, in whole milliseconds. The file's name says what the values are. Within
-//! a millisecond an I/O ends as early as its lane allows: fio's threads and the I/Os that each has
-//! in flight are not in the log, so I/Os that overlap are dealt to lanes.
+//! that of the completion, in whole milliseconds. The file's name says what the values are. The log
+//! lacks fio's threads and their I/Os in flight, so overlapping I/Os are dealt to lanes. Within its
+//! millisecond, an I/O ends as early as its lane allows.
 
 use super::text::{self, Cells, NO_OFFSETS, Parse, Separator, address, length, time, whole_number};
 use super::unpack::HEAD;
@@ -33,14 +33,15 @@ const SPEC: Spec = Spec {
 const LINE: &str = "4 to 7 cells: time, value, direction, block size, offset, priority, issue time";
 /// Nanoseconds in the unit of a log's times.
 const MILLISECOND: u64 = 1_000_000;
+/// Most lanes, because each I/O searches them linearly.
 const MOST_LANES: usize = 1024;
 
 fn cells(line: &[u8]) -> Result<Cells<'_, 7>, BadLine> {
     Cells::from_line(line, Separator::Comma, (4, 7), LINE)
 }
 
-/// Times of fio's start are far below, and Unix times in milliseconds far above, the seconds since
-/// 1970 with which lines of other formats begin.
+/// Times since fio's start are far below the Unix times in seconds with which other formats' lines
+/// begin; Unix times in milliseconds are far above.
 fn sniff(head: &[u8]) -> bool {
     text::sniff(head, |line| {
         let cells = cells(line)?;
@@ -96,9 +97,9 @@ struct Layout {
     rows: usize,
     columns: usize,
     offset: Option<usize>,
-    /// Lines without a block size, which are averages over time.
+    /// Number of lines without a block size, which are averages over time.
     averaged: usize,
-    /// Lines of the value 1, which counts an I/O.
+    /// Number of lines with the value 1, which counts an I/O.
     ones: usize,
 }
 
@@ -113,7 +114,7 @@ impl Layout {
             layout.columns = layout.columns.max(cells.count);
             layout.averaged += usize::from(cells.get(3) == b"0");
             layout.ones += usize::from(cells.get(1) == b"1");
-            // A priority is 0, 1 or hexadecimal.
+            // A priority is 0, 1 or a hexadecimal number.
             let fifth = whole_number(cells.get(4), "offset");
             if cells.count > 5 || fifth.is_ok_and(|number| number > 1) {
                 layout.offset = Some(4);
@@ -126,7 +127,7 @@ impl Layout {
         self.columns > 4 + usize::from(self.offset.is_some())
     }
 
-    /// What the values are, in words, where they are latencies of single I/Os.
+    /// What the values are, in words; an error if they are not latencies of single I/Os.
     fn values(&self, path: &Path, options: &ImportOptions) -> Result<&'static str, ImportError> {
         let no_latencies = |what| unread(path, &format!("a log of fio with {what}"), FIO);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -169,7 +170,7 @@ impl Layout {
     }
 }
 
-/// State of the parser: when an I/O begins depends on those before it.
+/// State of the parser: the start of an I/O depends on earlier I/Os.
 struct FioLogParser {
     unit: TimeUnit,
     offset: Option<usize>,
@@ -203,8 +204,8 @@ impl FioLogParser {
         Ok(Some(row))
     }
 
-    /// The lane of an I/O that ends in the millisecond `at`, and its start. The lane that was busy
-    /// last is taken, so that there are few; `None` where no lane is free.
+    /// The lane of an I/O that ends in the millisecond `at`, and its start, ns. Takes the free lane
+    /// that was busy last, to need few lanes; `None` if no lane is free.
     fn place(&mut self, at: u64, latency: u64) -> Option<(u32, u64)> {
         let end = at.checked_add(MILLISECOND)?;
         let fits = |free: u64| free.checked_add(latency).is_some_and(|ends| ends < end);

@@ -1,8 +1,8 @@
 //! Imports recordings into a fleet: a folder with the traces of each device.
 //!
-//! Records are sorted by device in bounded memory and then written one trace after the other. The
-//! folder has a hidden name until it is whole, and is removed when anything fails. docs/formats.md
-//! describes the folder.
+//! Records are sorted by device in bounded memory, then written trace by trace. The folder has a
+//! hidden name until it is complete, and is removed after an error. docs/formats.md describes the
+//! folder.
 
 use super::input::{self, origin};
 use super::run::RecordBuffer;
@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// Rows sorted at once in memory, about 120 MB.
+/// Rows that are sorted in memory at once, about 120 MB.
 const RUN: usize = 1 << 18;
 
-/// Imports recordings, q2c traces among them, into the new folder `out`. A device with more than
-/// `most` requests has several traces. Returns the description, which is also in the folder. After
-/// an error no folder is left.
+/// Imports recordings, including q2c traces, into the new folder `out`. A device with more than
+/// `most` requests has several traces. Returns the description, which the folder has too. No folder
+/// is left after an error.
 pub fn to_fleet(
     recordings: &[PathBuf],
     format: Option<&str>,
@@ -60,7 +60,7 @@ pub fn to_fleet(
     Ok(fleet)
 }
 
-/// What the description of the import says of all devices.
+/// The part of the description that applies to all devices.
 fn described(meta: &TraceMeta) -> FleetMeta {
     let origin = origin(meta);
     let host = |(name, host): (&String, &String)| {
@@ -98,8 +98,8 @@ fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> TraceError 
     }
 }
 
-/// A hidden folder beside `out`, which must not exist. It goes away with this value, unless it gets
-/// the name of `out`.
+/// Makes a hidden folder beside `out`, which must not exist. The folder is removed with this value,
+/// unless it is renamed to `out`.
 fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
     if fs::symlink_metadata(out).is_ok() {
         return Err(exists(out));
@@ -113,7 +113,7 @@ fn hidden_beside(out: &Path) -> Result<TempDir, TraceError> {
         .map_err(failed("make the folder", out))
 }
 
-/// The folder that is written, the name that it will have, and the sign to stop.
+/// The folder that is written, its final name, and the flag that stops the import.
 #[derive(Clone, Copy)]
 struct FleetOutput<'a> {
     folder: &'a Path,
@@ -138,7 +138,7 @@ impl SorterRow for FleetRow {
     }
 }
 
-/// Takes records in the order of time and sorts them by device.
+/// Takes records in the order of time, and sorts them by device.
 struct ByDevice<'a> {
     sorter: Sorter<FleetRow>,
     carried: u64,
@@ -203,9 +203,9 @@ impl ByDevice<'_> {
 
 struct FleetTrace {
     device: DevId,
-    /// Its place among the device's traces.
+    /// Index of this trace among the traces of its device, from 0.
     number: u64,
-    /// Id of the device's next record.
+    /// Id of the next record of the device.
     next: u64,
     room: u64,
     batch: RecordBuffer,
@@ -213,8 +213,8 @@ struct FleetTrace {
 }
 
 impl FleetTrace {
-    /// The folder's name is the one that Hive gives a value with a colon, so that readers of
-    /// partitioned folders find a column `device`.
+    /// The folder's name is Hive's escape of a value with a colon, so that readers of partitioned
+    /// folders find a column `device`.
     fn begin(
         device: DevId,
         (number, next): (u64, u64),

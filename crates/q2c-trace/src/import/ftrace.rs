@@ -1,10 +1,9 @@
 //! Block events as text: of ftrace (`trace`, `trace_pipe`), of `trace-cmd report`, and of `perf
 //! script`.
 //!
-//! Lines become the events of blktrace that the tracepoints stand for, and the events become I/Os,
-//! as for binary blktrace. The three tools differ in what stands before the time: `task-pid [cpu]
-//! flags`, `task-pid [cpu]`, or `task pid [cpu]`. Events of other tracepoints are passed over and
-//! counted.
+//! Lines become the blktrace events for which the tracepoints stand, and the events become I/Os, as
+//! with binary blktrace. The tools differ in the text before the time: `task-pid [cpu] flags`,
+//! `task-pid [cpu]`, or `task pid [cpu]`. Events of other tracepoints are counted only.
 
 use super::decimal::{self};
 use super::event_text::EventLine;
@@ -26,16 +25,16 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 
 #[derive(Clone, Copy)]
 enum FtraceLine<'a> {
-    /// An event, and the name of its process (empty when it is not told).
+    /// An event and the name of its process, which is empty if the line lacks it.
     Event(BlktraceEvent, &'a str),
     Other,
-    /// So many events were lost before the next line.
+    /// The number of events that were lost before the next line.
     Lost(u64),
-    /// A comment, a line of the header, or of a stack.
+    /// A comment, or a line of the header or of a stack.
     Nothing,
 }
 
-/// Whether the first lines are all of this kind, and one of them is an event of a request.
+/// True if all first lines are of this format and at least one is an event of a request.
 fn sniff(head: &[u8]) -> bool {
     const LINES: usize = 32;
     let head = String::from_utf8_lossy(head.strip_prefix(BOM).unwrap_or(head));
@@ -130,7 +129,7 @@ struct FtraceHead<'a> {
 }
 
 impl<'a> FtraceHead<'a> {
-    /// Splits a line at its first `TIME: EVENT:`, as a name may hold anything but seldom that.
+    /// Splits a line at its first `TIME: EVENT:`. A process name may hold it too, but seldom does.
     fn split(line: &'a str) -> Option<Self> {
         let mut from = 0;
         loop {
@@ -157,14 +156,15 @@ impl<'a> FtraceHead<'a> {
                 task: task.trim(),
                 cpu,
                 time,
-                // perf names the system, too: block:block_rq_issue.
+                // perf also prints the system: block:block_rq_issue.
                 point: point.rsplit(':').next()?.trim(),
                 payload: payload.trim(),
             });
         }
     }
 
-    /// The thread: `task-12`, `task-12 (11)` with the process behind it, `task 12` or `task 11/12`.
+    /// The thread's id from `task-12`, `task-12 (11)` (the process in brackets), `task 12`, `task
+    /// 11/12`.
     fn pid(&self) -> Option<u32> {
         let task = match self.task.strip_suffix(')') {
             Some(front) => front.rsplit_once('(')?.0.trim_end(),
@@ -176,7 +176,7 @@ impl<'a> FtraceHead<'a> {
     }
 }
 
-/// A time in seconds with up to nine decimals, ns.
+/// Parses seconds with up to nine decimals into ns.
 fn time(text: &str) -> Result<u64, BadLine> {
     let wrong = || {
         let expected = "seconds with 1 to 9 decimals (trace_clock local, global or mono)";
@@ -190,9 +190,9 @@ fn time(text: &str) -> Result<u64, BadLine> {
     decimal::nanos(text, TimeUnit::Seconds).map_err(|_| wrong())
 }
 
-/// Takes the payload of an event, and returns the name of the process in it. It is `8,0 WS 4096 ()
-/// 2048 + 8 [fio]`: device, letters, of requests also bytes and command, then the place, of newer
-/// kernels the priority, and in brackets the process, or of a completion the error.
+/// Reads an event's payload and returns the process name in it. The payload is
+/// `8,0 WS 4096 () 2048 + 8 [fio]`: device, letters, for requests also bytes and command, then the
+/// sectors, in newer kernels the priority, and in brackets the process or a completion's error.
 fn payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadLine> {
     let wrong = |field, expected| bad(field, expected, text);
     let parts = text.split_once(" [").and_then(|(front, last)| {
@@ -211,14 +211,14 @@ fn payload<'a>(text: &'a str, event: &mut BlktraceEvent) -> Result<&'a str, BadL
     range(place, event)?;
     if matches!(event.action, action::COMPLETE | action::REQUEUE) {
         let error = last.parse::<i32>();
-        // A negative errno, cut to its lower 16 bits as in blktrace's records.
+        // A negative errno, truncated to 16 bits as in blktrace's records.
         event.error = error.map_err(|_| wrong("error", "an errno, 0 for success"))? as u16;
         return Ok("");
     }
     Ok(last)
 }
 
-/// Takes the range of sectors from `4096 () 2048 + 8 none,0,0`.
+/// Reads the range of sectors from `4096 () 2048 + 8 none,0,0`.
 fn range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
     let behind = text.split_once('(').and_then(|(bytes, rest)| {
         let (_command, place) = rest.split_once(')')?;
@@ -228,17 +228,17 @@ fn range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
     let mut numbers = place.split_ascii_whitespace().step_by(2);
     let mut next = |field| whole_number(numbers.next().unwrap_or_default().as_bytes(), field);
     let (sector, second) = (next("sector")?, next("sectors")?);
-    // A request without a place has the sector -1.
+    // A request without a sector has the sector -1.
     event.sector = if sector == u64::MAX { 0 } else { sector };
     event.bytes = u32::try_from(second.saturating_mul(512)).unwrap_or(u32::MAX);
     if event.action == action::SPLIT {
-        // The tracepoint does not tell the length; the matcher needs one that is not zero.
+        // The tracepoint lacks the length; the matcher only needs one above zero.
         (event.bytes, event.split_at) = (512, second);
     }
     if event.category == 0 {
         event.category = category::PC;
         if event.bytes == 0 && !bytes.is_empty() {
-            // The issue of a passthrough request tells bytes, its completion sectors alone.
+            // The issue of a passthrough request has bytes, its completion only sectors.
             let bytes = whole_number(bytes.as_bytes(), "bytes")?;
             event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX) & !511;
         }
@@ -246,16 +246,16 @@ fn range(text: &str, event: &mut BlktraceEvent) -> Result<(), BadLine> {
     Ok(())
 }
 
-/// A device as the kernel packs it.
+/// Packs a device `major,minor` as the kernel does.
 fn number(device: &str) -> Option<u32> {
     let (major, minor) = device.split_once(',')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
 }
 
-/// The events that a line says were lost: `CPU:1 [LOST 34 EVENTS]`, `CPU:1 [34 EVENTS DROPPED]`
-/// (at least one where it gives no number), `PERF_RECORD_LOST lost 34`, or, in ftrace's header,
-/// those that were written over: `entries-in-buffer/entries-written: 4/10`.
+/// The number of lost events in a line: `CPU:1 [LOST 34 EVENTS]`, `CPU:1 [34 EVENTS DROPPED]` (1 if
+/// it gives no number), `PERF_RECORD_LOST lost 34`. In ftrace's header,
+/// `entries-in-buffer/entries-written: 4/10` gives those that were overwritten.
 fn lost(line: &str) -> Option<u64> {
     let number = |text: &str| -> Option<u64> {
         let mut parts = text.split(|c: char| !c.is_ascii_digit());
@@ -273,7 +273,7 @@ fn lost(line: &str) -> Option<u64> {
     Some(number(behind).unwrap_or(1))
 }
 
-/// Whether a line that is no event belongs to trace-cmd's header or to a stack.
+/// True if a line without an event belongs to trace-cmd's header or to a stack.
 fn is_passed_over(text: &str) -> bool {
     const BEGIN: [&str; 6] = ["cpus=", "version", "CPU ", "trace", "=> ", "<stack trace"];
     let first = text.split(' ').next().unwrap_or_default();

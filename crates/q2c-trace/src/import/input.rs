@@ -1,4 +1,4 @@
-//! Finds out what kind of recording a path leads to, and reads it.
+//! Detects what kind of recording a path names, and reads it.
 
 use super::error::{misused, unfit};
 use super::run::read_error;
@@ -20,31 +20,31 @@ use std::sync::atomic::AtomicBool;
 const PARQUET: &[u8] = b"PAR1";
 const BLKTRACE: &str = "blktrace";
 
-/// A recording that a path leads to.
+/// The recording that a path names.
 pub enum Input {
     /// A q2c trace.
     Own,
     /// Files of blktrace: one for each CPU, or a single file.
     Blktrace(FileSet),
-    /// Another format that can be imported; packed files are unpacked while they are read.
+    /// Another importable format; a packed file is unpacked while it is read.
     Foreign {
         /// Format of the source.
         format: &'static ImportFormat,
         /// The source from its beginning.
         source: Box<dyn BufRead>,
-        /// What is to be said of how the format was recognised.
+        /// A note on how the format was recognised, if there is a doubt.
         recognised: Option<String>,
     },
 }
 
 impl Input {
-    /// Finds out what `path` is: by the format that is named, else by its first bytes. A path that
-    /// is no file may be the base name of blktrace files, and `-` is standard input.
+    /// Detects the recording at `path`: by `format` if given, else by its first bytes. A path
+    /// without a file may be the base name of blktrace files, and `-` is standard input.
     pub fn recognise(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
         Input::find(path, format, None)
     }
 
-    /// As [`Input::recognise`]. `text` is the format of a file that is no q2c trace, if known.
+    /// As [`Input::recognise`]. `text` is the known format of a file that is no q2c trace, if any.
     fn find(
         path: &Path,
         format: Option<&str>,
@@ -67,7 +67,7 @@ impl Input {
         let head = source.fill_buf().map_err(read_error(path))?;
         let head = &head[..head.len().min(HEAD)];
         if head.is_empty() {
-            // A CPU without events leaves an empty file, beside which those of the others lie.
+            // A CPU without events leaves an empty file beside the files of the other CPUs.
             let may_be_part = is_plain && format.is_none_or(|name| name == BLKTRACE);
             if may_be_part
                 && let Ok(Some(files)) = FileSet::find(path)
@@ -90,8 +90,8 @@ impl Input {
             None if named => text,
             None => match sniff(head) {
                 Some(format) if format.name != csv::FORMAT.name => Some(format),
-                // Any text with words in its first line looks like CSV, so that the kinds that are
-                // not read go before.
+                // Any text with words in its first line looks like CSV, so the kinds that cannot be
+                // read are checked first.
                 format => refusal(path, head).map_or(Ok(format), Err)?,
             },
         };
@@ -109,8 +109,8 @@ impl Input {
         })
     }
 
-    /// As [`Input::recognise`]. An option that only one format uses names it; those that the
-    /// recording has no use for are refused.
+    /// As [`Input::recognise`]. An option that only one format uses implies this format. Options
+    /// that the recording does not use are errors.
     pub fn with_options(
         path: &Path,
         format: Option<&str>,
@@ -130,9 +130,9 @@ impl Input {
         }
     }
 
-    /// Reads the recording to its end and hands its records on. Of a q2c trace these are the
-    /// records and columns that `scan` selects; a recording of another tool is imported whole.
-    /// Returns the description of the recording.
+    /// Reads the recording to its end and passes its records on. For a q2c trace, `scan` selects
+    /// records and columns; other recordings are imported completely. Returns the description of
+    /// the recording.
     pub fn read(
         self,
         path: &Path,
@@ -146,7 +146,7 @@ impl Input {
         }
     }
 
-    /// Imports a recording of another tool to its end. Returns the description for a trace of it.
+    /// Imports a recording of another tool to its end. Returns the description for its trace.
     pub fn import(
         self,
         path: &Path,
@@ -183,7 +183,7 @@ impl Input {
     }
 }
 
-/// The paths of recordings: of the files of one blktrace trace the first, which stands for all.
+/// The paths of recordings. Of the files of one blktrace trace, only the first is kept.
 pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut bases = Vec::new();
     let is_blktrace = |path: &Path| matches!(Input::recognise(path, None), Ok(Input::Blktrace(_)));
@@ -198,7 +198,7 @@ pub(super) fn recordings(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().filter(is_first).cloned().collect()
 }
 
-/// Whether `path` is a q2c trace, by its first bytes.
+/// True if `path` is a q2c trace, by its first bytes.
 pub(super) fn is_trace(path: &Path) -> bool {
     let mut head = [0; PARQUET.len()];
     let read = |mut file: File| file.read_exact(&mut head);
@@ -230,21 +230,21 @@ fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<Trace
     Ok(meta)
 }
 
-/// The reason in `unmatched` of records that were there before: in a q2c trace those with the same
-/// id, in files of blktrace those with the same number of one device and CPU.
+/// The reason in `unmatched` of records that occur twice: in a q2c trace those with an equal id, in
+/// blktrace files those with an equal number of one device and CPU.
 pub const DOUBLED: &str = "duplicate record";
 
-/// Ids that were there: a bit for each in pages of 64, as ids mostly follow each other.
+/// Ids seen so far, one bit each in words of 64, because ids mostly follow each other.
 #[derive(Debug, Default)]
 pub struct Ids {
     pages: IntMap<u64, u64>,
-    /// The page of the last id, which is out of the map.
+    /// The word of the last id, which is kept out of the map.
     number: u64,
     page: u64,
 }
 
 impl Ids {
-    /// Takes an id; false when it was there before.
+    /// Adds an id; returns false if it was added before.
     pub fn insert(&mut self, id: u64) -> bool {
         if id / 64 != self.number {
             self.pages.insert(self.number, self.page);
@@ -258,8 +258,8 @@ impl Ids {
     }
 }
 
-/// Time zero of a q2c trace: in Unix time where the trace has it, else on the clock of the
-/// recording that it was imported from.
+/// Time zero of a q2c trace: in Unix time if the trace has it, else on the clock of the recording
+/// from which it was imported.
 pub(super) fn origin(meta: &TraceMeta) -> Origin {
     let fact = meta.facts.get("source_time_of_zero_ns");
     let zero_ns = meta.start_unix_ns.or_else(|| fact?.parse().ok());
@@ -282,9 +282,9 @@ fn base_name(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
     Err(probe.map_or_else(read_error(&path.clone()), |_| ImportError::Unknown { path }))
 }
 
-/// Imports one recording, or merges several by time, into the new trace `out`. `format` is that of
-/// all recordings; `None` recognises each by its first bytes. Returns the trace's description, and
-/// what it holds. It ends with an error soon after `stop` is set. After an error there is no trace.
+/// Imports one recording, or merges several by time, into the new trace `out`. `format` applies to
+/// all recordings; `None` detects each by its first bytes. Returns the trace's description and
+/// summary. Fails soon after `stop` is set. No trace is left after an error.
 pub fn to_trace(
     recordings: &[PathBuf],
     format: Option<&str>,

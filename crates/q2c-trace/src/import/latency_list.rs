@@ -1,8 +1,8 @@
-//! A list of latencies, one number per line, as a demonstration page or a script writes it.
+//! A list of latencies, one number per line, as a web page or a script prints it.
 //!
-//! The requests are taken as one lane at depth 1, each submitted when the one before was reaped.
-//! Text behind `#` and blank lines are passed over. A name may stand above the numbers, with their
-//! unit at its end. There are no offsets: sector 0 stands for unknown.
+//! The requests form one lane of depth 1, each submitted when the one before was reaped. Text after
+//! `#` and blank lines are ignored. A name may precede the numbers, with their unit at its end.
+//! There are no offsets: sector 0 means unknown.
 
 use super::csv::unit_of;
 use super::decimal::{self, latency};
@@ -53,7 +53,7 @@ struct LatencyList {
     device: DevId,
     op: Op,
     bytes: Bytes,
-    /// Time at which the last request was reaped, ns.
+    /// Time at which the last request was reaped, ns from the first submission.
     now: u64,
 }
 
@@ -81,7 +81,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     while let Some(line) = lines.next_text().map_err(read_error(path))? {
         let request = match line.map(value) {
             Ok("") => continue,
-            // Only the first value can be the name.
+            // Only the first value can be a name.
             Ok(line) if name.take().is_some_and(|name| line == name) => continue,
             line => line.and_then(|line| list.request(line)),
         };
@@ -102,7 +102,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     Ok(meta)
 }
 
-/// The line without its comment and the blanks around it.
+/// A line without its comment and the blanks around it.
 fn value(line: &str) -> &str {
     let end = line.bytes().position(|byte| byte == b'#');
     line[..end.unwrap_or(line.len())].trim()

@@ -1,5 +1,4 @@
-//! Published traces with one request per line, of which nothing but the shape of the rows tells the
-//! format.
+//! Published traces with one request per line. Only the shape of the rows identifies their format.
 
 use super::run::{fact, needed};
 use super::shape::{self, Stated};
@@ -13,16 +12,16 @@ use super::{
 };
 use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
 
-/// The cells of a line, at most as many as the longest format has.
+/// The cells of a line. The longest format has 9.
 type LineCells<'a> = Cells<'a, 9>;
 
-/// A format of lines. What is not said of it below is as in most of them.
+/// A format of lines. Its defaults are those of most formats.
 pub(super) trait LineFormat {
     const SPEC: Spec;
     const HELP: &'static str;
     /// What a line holds, for messages.
     const LINE: &'static str;
-    /// Least and most cells of a line.
+    /// Least and most cells of a line, both inclusive.
     const CELLS: (usize, usize);
     const SEPARATOR: Separator = Separator::Comma;
     /// The first cell of a header.
@@ -119,7 +118,7 @@ impl LineFormat for DiskSim {
         Ok(Row::new(start, op, sector, bytes).with_disk(number))
     }
 
-    /// Copies of the format have bytes; the import then asks for the unit of offsets.
+    /// Copies of the format use bytes; the import then asks for the unit of offsets.
     fn sniff(head: &[u8]) -> bool {
         [Bytes(512), Bytes(1)].into_iter().any(|offsets| {
             let stated = Stated {
@@ -148,8 +147,8 @@ impl LineFormat for DiskSim {
     }
 }
 
-/// FIU IODedup and SRCMap. Times are nanoseconds, address and size are in sectors of 512 bytes, the
-/// operation is `R` or `W`. The hash may be missing and is not kept.
+/// FIU IODedup and SRCMap. Times are nanoseconds, address and size are sectors of 512 bytes, the
+/// operation is `R` or `W`. The hash may be missing and is ignored.
 pub(super) struct Fiu;
 
 impl LineFormat for Fiu {
@@ -183,8 +182,8 @@ impl LineFormat for Fiu {
 }
 
 /// MSR Cambridge. Times are Windows file times (100 ns since 1601), the response is in 100 ns,
-/// offset and size are in bytes. A device's major number is the number of its host by appearance,
-/// from 1; the minor number is that of the disk.
+/// offset and size are in bytes. A device's major number is its host's number by appearance, from
+/// 1; the minor number is the disk's.
 pub(super) struct Msr;
 
 impl LineFormat for Msr {
@@ -232,8 +231,8 @@ fn file_time(cell: &[u8]) -> Result<Nanos, BadLine> {
 }
 
 /// Nexus 5 BIOtracer, separated by tabs. Times are seconds. An odd type is a write. Readers of the
-/// set disagree on the unit of the address, so it must be stated. A request begins when it was
-/// generated, and ends when it was finished where the file tells that.
+/// set disagree on the unit of the address, so it must be stated. A request starts when it was
+/// generated, and ends when it was finished, if the file has that time.
 pub(super) struct Nexus5;
 
 impl LineFormat for Nexus5 {
@@ -316,10 +315,9 @@ impl LineFormat for Spc {
     }
 }
 
-/// SYSTOR'17 (enterprise VDI), with a header, which may repeat where files were joined. The
-/// timestamp is Unix seconds with 9 decimals, of which 6 are valid. The response is in seconds, and
-/// blank where it was lost. Offset and size are in bytes. A type that was lost with the response
-/// becomes `other`.
+/// SYSTOR'17 (enterprise VDI), with a header that may repeat if files were joined. The timestamp is
+/// Unix seconds with 9 decimals, of which 6 are valid. The response is in seconds, blank if lost.
+/// Offset and size are in bytes. A type that was lost with the response becomes `other`.
 pub(super) struct Systor17;
 
 impl LineFormat for Systor17 {

@@ -1,8 +1,7 @@
 //! Turns the recordings of other tools into I/O records.
 //!
-//! There is one file per format, and one line in [`FORMATS`]; published traces with one request per
-//! line stand together in `line_formats`. docs/formats.md lists the columns and units of each
-//! format.
+//! There is one file per format, and one line in [`FORMATS`]. Published traces with one request per
+//! line share `line_formats`. docs/formats.md lists each format's columns and units.
 
 mod arrange;
 mod biosnoop;
@@ -50,26 +49,26 @@ use q2c_model::TraceMeta;
 use row::{KnownTime, Name, Names, Row};
 use run::{fact, needed, not_told_twice};
 
-/// A format that can be imported. The list is [`FORMATS`].
+/// A format that can be imported; [`FORMATS`] lists all of them.
 pub struct ImportFormat {
     /// The name of the format on the command line, and as `source` in the trace.
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Whether a file that begins with these bytes looks like this format. The caller passes some
-    /// thousand bytes, which may end anywhere.
+    /// Returns true if a file that begins with these bytes looks like this format. The caller
+    /// passes some thousand bytes, which may end anywhere.
     pub sniff: fn(&[u8]) -> bool,
-    /// Whether nothing but the shape of its rows tells a file of this format, so that a file of
-    /// another kind may be taken for one.
+    /// True if only the shape of its rows identifies the format, so that another kind of file may
+    /// be mistaken for it.
     pub by_shape: bool,
-    /// The options that the importer uses. Others are refused.
+    /// The options that the importer uses. Other options are errors.
     pub uses: &'static [ImportOption],
-    /// Reads the source to its end, hands the records on in the order of the source, and returns
-    /// the description. Its memory is bounded for any source.
+    /// Reads the source to its end, passes the records on in the source's order, and returns the
+    /// description. Its memory must be bounded for any source.
     pub import: fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>,
 }
 
-/// All formats. A file is of the first format that recognises it.
+/// All formats that can be imported. The first format that recognises a file is used.
 pub const FORMATS: &[ImportFormat] = &[
     blktrace::FORMAT,
     latency_list::FORMAT,
@@ -91,12 +90,12 @@ pub const FORMATS: &[ImportFormat] = &[
     csv::FORMAT,
 ];
 
-/// The format of this name; `None` when there is none.
+/// Returns the format of this name, if there is one.
 pub fn by_name(name: &str) -> Option<&'static ImportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The format of a file that begins with `head`; `None` when no format recognises it.
+/// Detects the format of a file that begins with `head`; `None` if no format recognises it.
 pub fn sniff(head: &[u8]) -> Option<&'static ImportFormat> {
     FORMATS.iter().find(|format| (format.sniff)(head))
 }

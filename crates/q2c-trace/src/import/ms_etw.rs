@@ -1,10 +1,10 @@
 //! Microsoft production and TPC-E traces, and what xperf dumps: Windows event tracing as CSV.
 //!
-//! The header block names the cells of each event. Without it, those of `DiskRead` and `DiskWrite`
-//! are event, TimeStamp, process (PID), thread, IRP, ByteOffset, IOSize, ElapsedTime, DiskNum, and
-//! more that are not kept; `DiskFlush` has neither offset nor size. Times are microseconds; offset
-//! and size are hexadecimal bytes. An event is taken to be logged at the completion, so a request
-//! starts its elapsed time before, perhaps before the recording. Events of other kinds are counted.
+//! The header block names the cells of each event. Without it, `DiskRead` and `DiskWrite` have
+//! event, TimeStamp, process (PID), thread, IRP, ByteOffset, IOSize, ElapsedTime, DiskNum, and more
+//! that are ignored. `DiskFlush` has neither offset nor size. Times are microseconds; offset and
+//! size are hexadecimal bytes. Events are assumed to be logged at completion, so a request starts
+//! its elapsed time earlier, perhaps before the recording. Other events are counted only.
 
 use super::text::{self, BOM, Cells, Parse, Separator, device, sectors, time, whole_number};
 use super::{
@@ -33,7 +33,7 @@ const SPEC: Spec = Spec {
     ends: true,
     ..Spec::lines("ms-etw", "from a day before the recording's start")
 };
-/// Most cells of a line that are looked at.
+/// Most cells of a line that are read.
 const CELLS: usize = 32;
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
@@ -67,7 +67,7 @@ impl EtwColumnNames {
 struct Events {
     unit: TimeUnit,
     in_header: bool,
-    /// The cells of reads, writes and flushes.
+    /// The names of the cells of reads, writes and flushes.
     names: [EtwColumnNames; 3],
     lost: u64,
     others: u64,
@@ -112,7 +112,7 @@ impl Events {
         Ok(None)
     }
 
-    /// Takes the line of an event, which names its cells in the header.
+    /// Reads the line of an event. In the header, such a line names the event's cells.
     fn event(&mut self, op: Op, cells: &Cells<'_, CELLS>, line: &[u8]) -> Parse {
         let names = &mut self.names[op as usize];
         if self.in_header {
@@ -148,7 +148,7 @@ fn range(offset: &[u8], size: &[u8]) -> Result<(Sectors, Bytes), BadLine> {
     Ok((sector, bytes))
 }
 
-/// The number in `Events Lost: 12`, which xperf writes behind the header.
+/// The number in `Events Lost: 12`, which xperf writes after the header.
 fn lost(cells: &Cells<'_, CELLS>) -> Result<u64, BadLine> {
     let number = (0..CELLS).find_map(|at| cells.get(at).strip_prefix(b"Events Lost:"));
     number.map_or(Ok(0), |number| {
@@ -156,7 +156,7 @@ fn lost(cells: &Cells<'_, CELLS>) -> Result<u64, BadLine> {
     })
 }
 
-/// Whether a line is an event: a name, which may have a slash or blanks, and a time.
+/// True if a line is an event: a name, which may hold a slash or blanks, and a time.
 fn is_event(cells: &Cells<'_, CELLS>) -> bool {
     let (name, at) = (cells.get(0), cells.get(1));
     name.first().is_some_and(u8::is_ascii_alphabetic)

@@ -1,4 +1,4 @@
-//! Properties that a source does not tell and that the user states.
+//! Properties that a source lacks and that the user states.
 
 use super::decimal::TimeUnit;
 use super::error::{ImportError, misused};
@@ -7,46 +7,45 @@ use super::{FORMATS, ImportFormat, by_name};
 use q2c_model::{Bytes, DevId, Op};
 use std::path::{Path, PathBuf};
 
-/// Options of all importers. Each format says which of them it uses.
+/// Options of all importers. Each format lists those that it uses.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// The unit of every time and latency in the source; it is never guessed.
+    /// The unit of all times and latencies in the source; it is never guessed.
     pub unit: Option<TimeUnit>,
-    /// The operation of all requests, where the source does not tell it.
+    /// The operation of all requests, if the source lacks it.
     pub op: Option<Op>,
-    /// The length of all requests, where the source does not tell it.
+    /// The length of all requests, if the source lacks it.
     pub bytes: Option<Bytes>,
-    /// The operation and the length that requests get where neither the source nor the user gives
+    /// The operation and the length that requests get if neither the source nor the user gives
     /// them.
     pub assumed: Option<(Op, Bytes)>,
-    /// The device of all requests, where the source does not tell it; 0:0 stands for unknown.
+    /// The device of all requests, if the source lacks it; 0:0 means unknown.
     pub device: DevId,
     /// Bytes per unit of the source's offsets; `None` for the unit of the format.
     pub offset_unit: Option<Bytes>,
-    /// `disksim`: the lowest bit of a read's flags, 0 or 1; `None` means 1. `csv`: the number of a
-    /// read where operations are 0 and 1; needed there.
+    /// `disksim`: the lowest bit of a read's flags, 0 or 1; `None` means 1. `csv`: the number that
+    /// means a read; required if operations are 0 and 1.
     pub read_flag: Option<u8>,
     /// `csv`: the headers of the columns that hold the fields.
     pub columns: Vec<ColumnMap>,
-    /// `csv`: the byte between cells, a blank for any number of blanks; `None` means that it is
-    /// detected.
+    /// `csv`: the byte between cells, where a blank means any number of blanks; `None` means that
+    /// it is detected.
     pub delimiter: Option<u8>,
-    /// `blkparse`: the format that was given to `blkparse -f`; `None` means blkparse's default
-    /// format.
+    /// `blkparse`: the format given to `blkparse -f`; `None` means blkparse's default.
     pub blkparse_format: Option<String>,
-    /// Sorts a source that is out of order by any distance. Rows that memory does not hold go to an
-    /// unnamed file in this folder.
+    /// Sorts a source that is out of order by any distance. Rows beyond the memory go to an unnamed
+    /// file in this folder.
     pub sort: Option<PathBuf>,
     /// Leaves out lines that cannot be read instead of stopping, and counts them by reason in the
     /// trace's `unmatched`.
     pub skip_bad: bool,
-    /// Whether the options are for several recordings of which some are no q2c traces. Those that
-    /// are take any options then, as the others may need them.
+    /// True if the options are for several recordings, not all of which are q2c traces. The q2c
+    /// traces then accept all options, because the others may need them.
     pub mixed: bool,
 }
 
 impl ImportOptions {
-    /// These options for the recordings at `paths`.
+    /// Returns these options for the recordings at `paths`.
     pub fn for_recordings<P: AsRef<Path>>(&self, paths: &[P]) -> Self {
         ImportOptions {
             mixed: !paths.iter().all(|path| is_trace(path.as_ref())),
@@ -54,7 +53,7 @@ impl ImportOptions {
         }
     }
 
-    /// The format of an option that no other format uses.
+    /// The format implied by an option that only this format uses.
     pub(super) fn only_format(&self) -> Option<&'static ImportFormat> {
         self.given().find_map(|(option, _)| {
             let mut users = option.users();
@@ -62,8 +61,7 @@ impl ImportOptions {
         })
     }
 
-    /// The options that are given and that only some formats use, with their flags on the command
-    /// line.
+    /// The given options that only some formats use, with their command-line flags.
     fn given(&self) -> impl Iterator<Item = (ImportOption, &'static str)> {
         use ImportOption as O;
         let options = [
@@ -94,7 +92,7 @@ impl ImportOptions {
     }
 }
 
-/// An option that only some formats use: the field of [`ImportOptions`] of this name.
+/// An option that only some formats use, named like its field of [`ImportOptions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields say it")]
 pub enum ImportOption {
@@ -117,13 +115,13 @@ impl ImportOption {
 }
 
 impl Input {
-    /// Whether an import reads the option. That of a q2c trace reads none.
+    /// True if an import reads the option. Imports of q2c traces read none.
     fn uses(&self, option: ImportOption) -> bool {
         let format = self.format().and_then(by_name);
         format.is_some_and(|format| format.uses.contains(&option))
     }
 
-    /// Refuses options that the format of the recording does not use. A q2c trace uses none.
+    /// Fails on options that the recording's format does not use. A q2c trace uses none.
     pub fn check(&self, path: &Path, options: &ImportOptions) -> Result<(), ImportError> {
         let unused = options.given().find(|(option, _)| !self.uses(*option));
         let Some(format) = self.format() else {
@@ -151,17 +149,17 @@ impl Input {
     }
 }
 
-/// One pair `field=header` of a column map: the cells under `header` hold `field`.
+/// One pair `field=header` of a column map: the column `header` holds `field`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnMap {
     /// A field that the importer knows.
     pub field: String,
-    /// A header of the source's first row; `HEADER:UNIT` where there is none of exactly this text.
+    /// A header of the source's first row, or `HEADER:UNIT` if no header has exactly this text.
     pub header: String,
 }
 
 impl ColumnMap {
-    /// Parses `field=header,field=header`; `None` when a part has no `=`.
+    /// Parses `field=header,field=header`; `None` if a part has no `=`.
     pub fn parse_list(text: &str) -> Option<Vec<ColumnMap>> {
         let pair = |part: &str| {
             let (field, header) = part.split_once('=')?;

@@ -1,11 +1,11 @@
-//! A request as recordings of devices hold it: small, and without memory on the heap.
+//! A request as recordings of devices hold it: small, and without heap memory.
 
 use super::error::{BadLine, bad};
 use crate::sorter::SorterRow;
 use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
 use serde::{Deserialize, Serialize};
 
-/// No request takes as long.
+/// Every request is shorter than a day.
 pub(super) const DAY: Nanos = Nanos(86_400_000_000_000);
 const NAME: usize = 16;
 
@@ -25,21 +25,21 @@ impl Name {
         (text.len() <= NAME).then(|| Name::cut(text))
     }
 
-    /// The name as text; bytes that are not UTF-8 are replaced. `None` when the name is empty.
+    /// The name as text; bytes that are not UTF-8 are replaced. `None` if the name is empty.
     pub(super) fn text(&self) -> Option<String> {
         let end = self.0.iter().position(|b| *b == 0).unwrap_or(NAME);
         (end > 0).then(|| String::from_utf8_lossy(&self.0[..end]).into_owned())
     }
 }
 
-/// A time that a source may leave unknown. It is smaller than an `Option`, as rows are moved often.
+/// A time that a source may lack. It is smaller than an `Option`, because rows are moved often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownTime(u64);
 
 impl KnownTime {
     pub(super) const UNKNOWN: KnownTime = KnownTime(u64::MAX);
 
-    /// The longest time, with which no row is taken, becomes 1 ns less.
+    /// The longest time stands for unknown; as a real time it becomes 1 ns shorter.
     pub(super) fn from(time: Nanos) -> KnownTime {
         KnownTime(time.0.min(u64::MAX - 1))
     }
@@ -87,8 +87,8 @@ impl Row {
         }
     }
 
-    /// A request whose end and latency the source tells. It may have started before the source's
-    /// clock did, so that the clock of its times began a day earlier.
+    /// A request for which the source has the end and the latency. It may have started before the
+    /// source's clock did, so all its times are one day later.
     pub(super) fn ended(
         end: Nanos,
         latency: Nanos,
@@ -124,13 +124,13 @@ impl SorterRow for Row {
     }
 }
 
-/// The device of a disk that the source numbers itself. The major number is 1, because 0:0 stands
-/// for an unknown device.
+/// The device of a disk that the source numbers itself. The major number is 1, because 0:0 means an
+/// unknown device.
 pub(super) fn numbered(minor: u32) -> DevId {
     DevId { major: 1, minor }
 }
 
-/// Names of files or disks, numbered by their appearance, from 0.
+/// Names of files or disks, numbered by appearance, from 0.
 #[derive(Default)]
 pub(super) struct Names(pub(super) Vec<Vec<u8>>);
 
@@ -149,7 +149,7 @@ impl Names {
         Ok(self.0.len() as u32 - 1)
     }
 
-    /// The facts that name the devices with these numbers.
+    /// The facts with the device names of these numbers.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let names = self
             .0

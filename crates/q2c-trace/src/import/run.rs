@@ -1,4 +1,4 @@
-//! Code that all importers share: where records come from and go to, and the count of bad lines.
+//! Code that all importers share: sources and sinks of records, and the count of bad lines.
 
 use super::error::{BadLine, ImportError, empty, unfit};
 use super::options::ImportOptions;
@@ -9,20 +9,20 @@ use std::fmt::Display;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// An import to be done: the source, what the user states of it, and where its records go.
+/// What to import: the source, the options, and where its records go.
 pub struct Import<'a> {
     /// Path of the source, for messages.
     pub path: &'a Path,
     /// Bytes of the source, unpacked.
     pub input: &'a mut dyn BufRead,
-    /// Properties that the source does not tell, and how it is read.
+    /// Properties that the source lacks, and how to read it.
     pub options: &'a ImportOptions,
-    /// Takes the records.
+    /// Where the records go.
     pub sink: &'a mut dyn RecordSink,
 }
 
 impl Import<'_> {
-    /// Bytes that are ahead, at most `most`.
+    /// The bytes ahead, at most `most`, without reading past them.
     pub(super) fn ahead(&mut self, most: usize) -> Result<&[u8], ImportError> {
         let ahead = self.input.fill_buf().map_err(read_error(self.path))?;
         Ok(&ahead[..ahead.len().min(most)])
@@ -34,19 +34,19 @@ impl Import<'_> {
 pub struct Origin {
     /// Name of the clock, in words.
     pub clock: String,
-    /// Whether the clock is Unix time (counts from 1970).
+    /// True if the clock is Unix time (counts from 1970).
     pub unix: bool,
     /// Time of the clock at the records' time zero, ns.
     pub zero_ns: u64,
 }
 
-/// Takes imported records: first `begin` once, then `push` any number of times.
+/// Takes imported records: one call of `begin`, then any number of `push`.
 pub trait RecordSink {
-    /// Is told, before `begin`, that the devices were numbered by the importer, in order of their
-    /// appearance, in a format that has other sources with numbers of their own.
+    /// Called before `begin` if the importer numbered the devices by appearance, although other
+    /// sources of the format have device numbers.
     fn number_devices(&mut self) {}
 
-    /// Takes the time zero of the records. It is called once, before the first `push`.
+    /// Takes the time zero of the records. Called once, before the first `push`.
     fn begin(&mut self, _: &Origin) -> Result<(), TraceError> {
         Ok(())
     }
@@ -54,8 +54,8 @@ pub trait RecordSink {
     /// Takes records, in the order of the source.
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError>;
 
-    /// As [`RecordSink::push`], and leaves nothing in `records`. A sink that keeps records takes
-    /// them without a copy.
+    /// As [`RecordSink::push`], but empties `records`. A sink that keeps records can take them
+    /// without a copy.
     fn take(&mut self, records: &mut Vec<IoRecord>) -> Result<(), TraceError> {
         self.push(records)?;
         records.clear();
@@ -88,8 +88,8 @@ impl RecordSink for Vec<IoRecord> {
     }
 }
 
-/// Records on their way to a sink, handed on when there are so many: few enough to stay in a core's
-/// cache while they become columns.
+/// Collects records for a sink and passes them on in batches, which are small enough to stay in a
+/// core's cache while they become columns.
 #[derive(Default)]
 pub(crate) struct RecordBuffer(Vec<IoRecord>);
 
@@ -122,7 +122,7 @@ pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError {
     }
 }
 
-/// The error of a thread that could not be started to read the source.
+/// The error if no thread could be started to read the source.
 pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError {
     move |source| {
         let path = path.to_owned();
@@ -130,7 +130,7 @@ pub(super) fn no_thread(path: &Path) -> impl Fn(io::Error) -> ImportError {
     }
 }
 
-/// The error of a bad line, or of the bad record at a byte of a binary source.
+/// The error for a bad line, or for a bad record at a byte of a binary source.
 pub(super) fn refused(path: &Path, is_binary: bool, position: u64, bad: BadLine) -> ImportError {
     let (field, expected) = (bad.field, bad.expected);
     if is_binary {
@@ -153,11 +153,12 @@ pub(super) fn fact(name: &str, value: impl Display) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// Lines or records that were left out, by reason: how many, and where the first of them are.
+/// Lines or records that were left out, by reason: their number, and the first positions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Skipped(BTreeMap<&'static str, (u64, Vec<u64>)>);
 
 impl Skipped {
+    /// Most positions that are listed for each reason.
     const MOST: usize = 10;
 
     pub(super) fn add(&mut self, reason: &'static str, position: u64) {
@@ -168,7 +169,7 @@ impl Skipped {
         }
     }
 
-    /// Takes those of a later part, whose lines count from `before`.
+    /// Adds those of a later part, whose lines count from `before`.
     pub(super) fn append(&mut self, part: &Skipped, before: u64) {
         for (reason, (more, positions)) in &part.0 {
             let (count, first) = self.0.entry(reason).or_default();
@@ -187,7 +188,7 @@ impl Skipped {
         counts.map(|(reason, (count, _))| ((*reason).to_owned(), *count))
     }
 
-    /// The facts that say where the first ones are. `unit` is what their positions count.
+    /// The facts with the first positions. `unit` says what the positions count.
     pub(super) fn facts(&self, unit: &str) -> impl Iterator<Item = (String, String)> {
         self.0.iter().map(move |(reason, (_, first))| {
             let first: Vec<String> = first.iter().map(u64::to_string).collect();
@@ -196,15 +197,15 @@ impl Skipped {
     }
 }
 
-/// Numbers records, hands them to the sink in batches, and counts bad lines by reason.
+/// Numbers records, passes them to the sink in batches, and counts bad lines by reason.
 pub(super) struct Intake<'a> {
     pub(super) path: &'a Path,
     sink: &'a mut dyn RecordSink,
     skip_bad: bool,
-    /// Whether positions are bytes of a binary source, not lines.
+    /// True if positions are bytes of a binary source, not lines.
     pub(super) is_binary: bool,
     batch: RecordBuffer,
-    /// What times count from. It is to be set before the first record is taken.
+    /// The time zero of the records. Set it before the first record is taken.
     pub(super) origin: Origin,
     pub(super) taken: u64,
     pub(super) skipped: Skipped,
@@ -246,7 +247,7 @@ impl<'a> Intake<'a> {
         Err(refused(self.path, self.is_binary, position, bad))
     }
 
-    /// Hands the last records on. Returns the description, with the counts of skipped lines.
+    /// Passes the last records on. Returns the description, with the counts of skipped lines.
     pub(super) fn finish(
         mut self,
         source: &str,
@@ -270,7 +271,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// The value of an option that this source needs, or the error that asks for it.
+/// Returns the value of an option that this source needs, or the error that asks for it.
 pub(super) fn needed<T>(
     given: Option<T>,
     path: &Path,
@@ -284,7 +285,7 @@ pub(super) fn needed<T>(
     })
 }
 
-/// Refuses an option that states what the rows of this source tell themselves.
+/// Fails if an option states what the rows of this source contain.
 pub(super) fn not_told_twice<T>(
     given: Option<T>,
     path: &Path,

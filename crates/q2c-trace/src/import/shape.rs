@@ -1,19 +1,20 @@
-//! Doubts about formats that nothing but the shape of their rows tells.
+//! Checks of formats that only the shape of their rows identifies.
 
 use super::row::DAY;
 use super::text::{self, BOM, Parse, complete_lines, first_rows};
 use super::{FORMATS, Import, ImportError, ImportFormat, Row, Spec, TimeUnit, fact, needed};
 use q2c_model::{Bytes, TraceMeta};
 
+/// Longest plausible request, bytes: 1 GiB.
 const LONGEST: u64 = 1 << 30;
-/// Bytes ahead that are looked at.
+/// Bytes ahead that are examined.
 const AHEAD: usize = 64 * 1024;
-/// Begin and end of the time that recordings are of: the years 1990 to 2099 in Unix time, ns.
+/// Range of plausible times: the years 1990 to 2099 in Unix time, ns; the end is exclusive.
 const YEARS: std::ops::Range<u64> = 631_152_000_000_000_000..4_102_444_800_000_000_000;
-/// Offsets and lengths in bytes are multiples of this, those in blocks seldom.
+/// Offsets and lengths in bytes are multiples of this; those in blocks seldom are.
 const BLOCK: u64 = 512;
 
-/// What is said of a file that has no other mark of its format than the shape of its rows.
+/// A note on a file whose format only the shape of its rows shows; `None` if there is no doubt.
 pub(super) fn doubt(head: &[u8], format: &ImportFormat) -> Option<String> {
     let text = head.strip_prefix(BOM).unwrap_or(head).trim_ascii_start();
     let has_header = text.first()?.is_ascii_alphabetic();
@@ -35,7 +36,7 @@ pub(super) fn doubt(head: &[u8], format: &ImportFormat) -> Option<String> {
     Some(message)
 }
 
-/// Whether the first rows fit the format and can be those of a recording.
+/// True if the first rows fit the format and are plausible for a recording.
 pub(super) fn sniff(head: &[u8], spec: &Spec, parse: impl FnMut(&[u8]) -> Parse) -> bool {
     let rows = first_rows(head, parse).unwrap_or_default();
     !rows.is_empty() && rows.iter().all(|row| is_plausible(row, spec))
@@ -48,11 +49,11 @@ fn is_plausible(row: &Row, spec: &Spec) -> bool {
         && (!spec.unix || YEARS.contains(&row.start.0))
 }
 
-/// What is read of a source's lines with: the units of the format, or those that the user states.
+/// How to interpret a source's lines: the units of the format, or those that the user states.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stated {
     pub(super) unit: TimeUnit,
-    /// Bytes per unit of offsets and of sizes.
+    /// Bytes per unit of offsets, and of sizes.
     pub(super) offsets: Bytes,
     pub(super) sizes: Bytes,
     /// The lowest bit of a read's flags.
@@ -70,8 +71,8 @@ impl Stated {
     }
 }
 
-/// The unit of a file's times: the format's own, or else, of Unix times, another one in which the
-/// first rows can be those of a recording.
+/// The unit of a file's times: the format's own, or, for Unix times, the first unit in which the
+/// first rows are plausible.
 pub(super) fn unit(
     head: &[u8],
     spec: &Spec,
@@ -88,8 +89,8 @@ pub(super) fn unit(
     })
 }
 
-/// The format's own units with the one of times that is stated. It must be stated where the first
-/// rows are of no year that a recording can be of, but would be in another unit.
+/// The format's units with the stated unit of times. The unit must be stated if the first rows are
+/// plausible only in another unit than the format's.
 pub(super) fn stated_unit(
     from: &mut Import<'_>,
     spec: &Spec,
@@ -110,8 +111,8 @@ pub(super) fn stated_unit(
     needed(None, from.path, "unit", reason)
 }
 
-/// The unit of offsets that is stated, or blocks of 512 bytes. It must be stated where the first
-/// offsets look like bytes. `lengths` says that the unit is also that of lengths.
+/// The stated unit of offsets, or blocks of 512 bytes. It must be stated if the first offsets look
+/// like bytes. `lengths` is true if lengths have the same unit.
 pub(super) fn stated_block(
     from: &mut Import<'_>,
     lengths: bool,
@@ -139,13 +140,13 @@ pub(super) fn stated_block(
     Ok(Bytes(512))
 }
 
-/// Whether the size of a row, which was read as blocks, looks like bytes.
+/// True if the size of a row, parsed as blocks, looks like bytes.
 fn has_size_in_bytes(row: &Row) -> bool {
     row.bytes.0.is_multiple_of(512 * BLOCK)
 }
 
-/// Imports rows whose offsets and sizes are both in blocks, or in bytes. Where bytes are stated as
-/// the unit of offsets, sizes that are all multiples of 512 are bytes as well.
+/// Imports rows whose offsets and sizes are both in blocks or both in bytes. If the stated unit of
+/// offsets is bytes, and all sizes are multiples of 512, sizes are bytes too.
 pub(super) fn import_units(
     from: &mut Import<'_>,
     spec: &Spec,
@@ -165,7 +166,7 @@ pub(super) fn import_units(
     Ok(meta)
 }
 
-/// Whether all sizes ahead, which are read as blocks, look like bytes. Bad lines do not count.
+/// True if all sizes ahead, parsed as blocks, look like bytes. Bad lines are ignored.
 fn are_sizes_in_bytes(head: &[u8], parse: impl Fn(&[u8]) -> Parse) -> bool {
     let mut rows = complete_lines(head).filter_map(|line| parse(line).ok().flatten());
     let first = rows.next();

@@ -1,5 +1,5 @@
-//! Opens sources that may be packed, and reads the one file of an archive. Both are recognised by
-//! their first bytes, and unpacked while they are read: memory does not grow with what comes out.
+//! Opens sources that may be packed, and reads the only file of an archive. Both are detected by
+//! their first bytes and unpacked while they are read, so memory does not grow with their size.
 
 mod tar;
 mod zip;
@@ -22,17 +22,18 @@ use thiserror::Error;
 
 const STDIN: &str = "-";
 const BUFFER: usize = 256 * 1024;
-/// Bytes that are looked at to recognise a format.
+/// Bytes that are read to detect a format.
 pub(super) const HEAD: usize = 4096;
-/// Most packings inside each other, such as a tar archive in gzip.
+/// Most packings within each other, such as a tar archive in gzip.
 const MOST_LAYERS: usize = 4;
-/// Most memory for unpacking xz, as much as Zstandard takes; xz -9 needs 65 MiB.
+/// Most bytes of memory for unpacking xz, equal to Zstandard's; xz -9 needs 65 MiB.
 const MOST_XZ_MEMORY: u64 = 128 << 20;
+/// Most files of an archive that a message lists.
 const MOST_NAMED: usize = 10;
 
 struct Packer {
     name: &'static str,
-    /// Whether a source that begins so is packed this way.
+    /// True if a source that begins with these bytes is packed this way.
     is: fn(&[u8]) -> bool,
     open: fn(CountedInput) -> io::Result<Box<dyn Read>>,
 }
@@ -89,8 +90,8 @@ pub(super) fn source_name(path: &Path) -> &Path {
     }
 }
 
-/// Opens a source and says whether it is packed; packed data is unpacked while it is read. Packed
-/// data that ends in the middle gives a read error with the byte of the file.
+/// Opens a source; returns true if it is packed. Packed data is unpacked while it is read. If it is
+/// truncated, reading fails with an error that names the byte of the file.
 pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError> {
     let file = if is_stdin(path) {
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
@@ -135,7 +136,8 @@ fn unpacked(input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>
     ))
 }
 
-/// The beginning of a source, and the whole source. A pipe hands on only a few bytes at once.
+/// Reads the first bytes of a source. Returns them, and the whole source. A pipe gives few bytes at
+/// a time.
 fn with_head(mut input: impl BufRead + 'static) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> {
     let mut head = Vec::new();
     input.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -169,7 +171,7 @@ fn expect_one(archive: &str, names: &[String]) -> io::Result<()> {
     Err(UnpackError::error(message))
 }
 
-/// Whether a file was put into an archive by its user. macOS adds others with a file's properties.
+/// True if a file's user put it into the archive. macOS adds files with file properties.
 fn is_own(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     !name.starts_with("__MACOSX/") && !file.starts_with("._")
@@ -199,7 +201,7 @@ impl BufRead for CountedInput {
     }
 }
 
-/// LZ4 frames that follow each other. The decoder ends with each.
+/// Successive LZ4 frames. The decoder ends after each of them.
 struct Frames(FrameDecoder<CountedInput>);
 
 impl Read for Frames {
@@ -215,7 +217,7 @@ impl Read for Frames {
     }
 }
 
-/// Unpacked data. Its errors name the byte of the file at which they were found.
+/// Unpacked data. Its errors name the byte of the file at which they occurred.
 struct Unpacked {
     reader: Box<dyn Read>,
     name: &'static str,
@@ -229,7 +231,7 @@ impl Read for Unpacked {
     }
 }
 
-/// An error that says what was expected and found. It passes through the layers as it is.
+/// An error with what was expected and found. The outer layers pass it on unchanged.
 #[derive(Debug, Error)]
 #[error("{0}")]
 struct UnpackError(String);

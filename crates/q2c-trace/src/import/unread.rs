@@ -1,5 +1,5 @@
-//! What is often taken for a recording and is none, or none that is read: how it is recognised, and
-//! the way in. One line each.
+//! Files that users mistake for recordings, or that cannot be read: how to detect each kind, and
+//! what to do instead. One line each.
 
 use super::ImportError;
 use super::error::unfit;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 struct UnreadFormat {
     what: &'static str,
-    /// Whether a file that begins so is of this kind.
+    /// True if a file that begins with these bytes is of this kind.
     is: fn(&[u8]) -> bool,
     todo: &'static str,
 }
@@ -21,7 +21,7 @@ const BTT: &str = "import the files of blktrace, or the text of blkparse, that b
 const EVENTS: &str = "run blkparse without -q, or import the files of blktrace that it read";
 const NAMES: &str = "put a line with a name for each column above them, such as time_us,latency_us,op,size,offset, and import it with --format csv (and --delimiter); a single column of latencies is a --format latency-list";
 
-/// A file is of the first kind that recognises it.
+/// The first kind that recognises a file is used.
 const KINDS: &[UnreadFormat] = &[
     kind(
         "a recording of perf",
@@ -96,13 +96,13 @@ const fn kind(what: &'static str, is: fn(&[u8]) -> bool, todo: &'static str) -> 
     UnreadFormat { what, is, todo }
 }
 
-/// The error for a file that begins with `head`; `None` when it is of no kind.
+/// The error for a file that begins with `head`; `None` if it is of no listed kind.
 pub(super) fn refusal(path: &Path, head: &[u8]) -> Option<ImportError> {
     let kind = KINDS.iter().find(|kind| (kind.is)(head))?;
     Some(unread(path, kind.what, kind.todo))
 }
 
-/// The error of what is no recording of single I/Os.
+/// The error for a file that is not a recording of single I/Os.
 pub(super) fn unread(path: &Path, found: &str, todo: &str) -> ImportError {
     unfit(
         path,
@@ -154,7 +154,7 @@ fn is_page(head: &[u8]) -> bool {
     )
 }
 
-/// A line of a kernel's log begins with a bracket, too.
+/// A line of a kernel log begins with a bracket, too.
 fn is_json(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let inner = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
@@ -165,8 +165,8 @@ fn has(head: &[u8], words: &[u8]) -> bool {
     memchr::memmem::find(head, words).is_some()
 }
 
-/// Whether the first lines are numbers alone, and each line's count of numbers and of those with a
-/// decimal point `fits`.
+/// True if the first lines hold only numbers, and `fits` accepts for each line its count of numbers
+/// and of those with a decimal point.
 fn numbers(head: &[u8], fits: fn(usize, usize) -> bool) -> bool {
     let text = String::from_utf8_lossy(head);
     // The last line may be cut.

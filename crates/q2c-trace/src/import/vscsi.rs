@@ -6,7 +6,7 @@
 //! Version 2: command u16, version u16, serial u32, length u32, entries u32, block u64, time u64,
 //! response u64.
 //! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
-//! the length is in bytes, as consecutive blocks in the public sample of version 1 show.
+//! the length is in bytes: consecutive blocks in the public sample of version 1 confirm it.
 
 use super::arrange::Arranged;
 use super::run::{read_error, refused};
@@ -30,6 +30,7 @@ const V1: Spec = Spec {
 };
 const V2: Spec = Spec { ends: true, ..V1 };
 const SECTOR: Bytes = Bytes(512);
+/// Number of records that are read at once.
 const RECORDS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Version {
     }
 }
 
-/// Whether the first records are all of one version and have known commands.
+/// True if the first records have one version and known commands.
 fn sniff(head: &[u8]) -> bool {
     let Some(version) = Version::from_record(head) else {
         return false;
@@ -85,7 +86,7 @@ fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size| {
         fill(input, block, size).map_err(read_error(path))
     };
-    // The first record tells the size of all records.
+    // The first record gives the version, and so the size of all records.
     read(from.input, &mut block, Version::One.size())?;
     let version = match Version::from_record(&block) {
         None if !block.is_empty() => {

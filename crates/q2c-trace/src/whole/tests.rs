@@ -3,7 +3,7 @@ use crate::Span;
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Sectors};
 
-/// A read of a thread, queued and complete at these times.
+/// A read of a thread, queued and completed at these times.
 fn io(tid: u32, begin_ns: u64, end_ns: u64, flags: OpFlags) -> Recorded {
     let device = DevId { major: 7, minor: 1 };
     let bare = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(4096));
@@ -26,7 +26,7 @@ fn part(tid: u32, begin_ns: u64, end_ns: u64) -> Recorded {
     io(tid, begin_ns, end_ns, OpFlags::SPLIT)
 }
 
-/// The latencies of the whole I/Os in the order in which they are told, and the parts taken.
+/// The latencies of the complete I/Os in the order of reporting, and the number of parts taken.
 fn wholes(ios: &[Recorded]) -> (Vec<u64>, u64) {
     let mut latencies = Vec::new();
     let mut tell = |whole: WholeIo| latencies.push(whole.q2c_ns);
@@ -46,7 +46,7 @@ fn a_split_lasts_until_its_last_part_whatever_part_comes_last() {
         plain,
         part(1, 100, 160),
     ];
-    // The I/O that was not split is told at once.
+    // The I/O that was not split is reported at once.
     assert_eq!(wholes(&came), (vec![50, 90], 4));
 }
 
@@ -102,8 +102,7 @@ fn memory_is_bounded_and_every_split_is_still_told_once() {
 }
 
 proptest! {
-    /// The same requests, cut into any number of parts that complete in any order: the sum is that
-    /// of the requests, which is known from how they were made.
+    /// The same requests, cut into any number of parts that complete in any order, keep their sum.
     #[test]
     fn the_sum_does_not_depend_on_how_finely_the_device_cuts(
         requests in prop::collection::vec((1u32..4, 1u64..1000, 1usize..9), 1..60),
@@ -117,7 +116,7 @@ proptest! {
                 came.push(io(*tid, begin, begin + q2c, OpFlags::default()));
                 continue;
             }
-            // The last part ends with the request, the others by and by before it.
+            // The last part ends with the request, and the others at equal steps before it.
             let ends = (1..=*cuts as u64).map(|nth| begin + q2c * nth / *cuts as u64);
             came.extend(ends.map(|end| part(*tid, begin, end)));
         }

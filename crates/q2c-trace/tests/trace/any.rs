@@ -2,7 +2,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
-/// 2^64-1 is no number of a trace.
+/// A number of a trace; 2^64-1 is reserved for unknown.
 fn number() -> impl Strategy<Value = u64> {
     0..u64::MAX
 }
@@ -17,7 +17,7 @@ fn ns() -> impl Strategy<Value = Option<Nanos>> {
     .prop_map(|ns| ns.map(Nanos))
 }
 
-/// Any record: each optional column is empty or not, and extreme values occur.
+/// Any record, with optional columns empty or filled, and with extreme values.
 pub(crate) fn any_record() -> impl Strategy<Value = IoRecord> {
     let head = (
         number(),

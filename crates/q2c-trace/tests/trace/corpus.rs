@@ -1,5 +1,5 @@
-//! Runs the inputs that the fuzzers started from and those that they found. None may panic, and
-//! accepted input keeps the promises of the fuzz targets.
+//! Runs the fuzzers' seeds and findings. None may panic, and accepted input must have the
+//! properties that the fuzz targets check.
 
 #[path = "../../../../fuzz/fuzz_targets/common.rs"]
 mod common;
@@ -10,12 +10,11 @@ use q2c_trace::import::{FORMATS, ImportFormat, ImportOptions, TimeUnit};
 use std::fs;
 use std::path::Path;
 
-/// Formats whose records are requests as they were submitted. [`common::check`] is their fuzz
-/// target.
+/// Formats whose records are requests as submitted; their fuzz target is [`common::check`].
 const CHECKED: &str =
     "alibaba disksim fio-iolog fio-log fiu ms-etw msr nexus5 spc systor17 tencent vscsi";
 
-/// The inputs in `fuzz/seeds/NAME` and `fuzz/kept/NAME.tar.zst`.
+/// The inputs in `fuzz/seeds/NAME` and in `fuzz/kept/NAME.tar.zst`.
 fn inputs(name: &str) -> Vec<Vec<u8>> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let name = name.replace('-', "_");
@@ -29,7 +28,7 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
     inputs
 }
 
-/// Checks only that the import returns.
+/// Checks only that the import returns, with success or an error.
 fn import(format: &ImportFormat, skip_bad: bool, input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),

@@ -1,4 +1,4 @@
-//! CSV import: a golden file, and every way in which a source can be wrong.
+//! CSV import: a golden file, and bad sources.
 
 use crate::support::{self, ImportedRecords, columns, parts, stating, tells};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
@@ -6,7 +6,7 @@ use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit, sniff};
 
 const USER_MAP: &str = "submit_ns=start,lane=tid,op=kind,offset=pos,bytes=len,latency=lat,sleep_asked_ns=asked,missed=missed";
 
-/// Reads of 4 KiB where the map has no operation or no length.
+/// Options with reads of 4 KiB if the map has no operation or no length.
 fn options(map: &str, unit: TimeUnit) -> ImportOptions {
     let columns = columns(map);
     let lacks = |field: &str| columns.iter().all(|column| column.field != field);
@@ -23,10 +23,9 @@ pub(crate) fn import(text: &[u8], options: &ImportOptions) -> ImportedRecords {
     support::import("csv", "some.csv", text, options).map_err(|error| error.to_string())
 }
 
-/// The records are worked out by hand. Times from the first start: 0, 2.5 us, 4 us, 10 us. Lanes by
-/// appearance: 71 is 0, 70 is 1.
-/// The third request starts while the first request of its lane (0 to 10 us) runs: depth 2. The
-/// fourth starts just when the first ends, and the third has ended at 5 us: depth 1.
+/// The expected records are computed by hand. Starts: 0, 2.5 us, 4 us, 10 us. Lanes by appearance:
+/// 71 is 0, 70 is 1. The third request starts while its lane's first (0 to 10 us) is in flight:
+/// depth 2. The fourth starts when the first ends, and the third has ended at 5 us: depth 1.
 #[test]
 fn the_small_file_gives_the_records_written_by_hand() {
     let text = include_bytes!("data/small.csv");
@@ -76,8 +75,8 @@ fn block_layer_times_make_block_records() {
     assert_eq!(records, [expected]);
 }
 
-/// Lines after the header `s,e,n`, mapped to submit_ns, reap_ns and bytes, in us; then the message
-/// and the reason.
+/// Lines after the header `s,e,n`, mapped to submit_ns, reap_ns and bytes, in us; then the expected
+/// message and reason.
 const BAD_ROWS: [&str; 12] = [
     "x,2,1 => line 2, submit_ns: expected a time, zero or above, found `x` => not a number",
     "nan,2,1 => line 2, submit_ns: expected a time, zero or above, found `nan` => not a number (NaN)",
@@ -193,8 +192,8 @@ fn a_header_row_is_recognised() {
     }
 }
 
-/// What the command line reads with this map (none if empty) and unit: `start op bytes sector
-/// latency` of each request, and the description.
+/// Imports a text with this map (none if empty) and unit, as the command line does. Returns `start
+/// op bytes sector latency` of each request, and the description.
 pub(crate) fn rows(
     text: impl AsRef<[u8]>,
     map: &str,
@@ -216,7 +215,7 @@ fn case(name: &str) -> String {
     std::fs::read_to_string(format!("{cases}/{name}")).unwrap()
 }
 
-/// The map that an error suggests.
+/// The map that an error message suggests.
 pub(crate) fn suggested(error: &str) -> &str {
     error
         .split('\'')
@@ -224,7 +223,7 @@ pub(crate) fn suggested(error: &str) -> &str {
         .unwrap_or_else(|| panic!("{error}"))
 }
 
-/// The ends are 0 and 554 us, the latencies 740 and 530 us: the starts are -740 and 24 us.
+/// The ends are 0 and 554 us, and the latencies 740 and 530 us: the starts are -740 and 24 us.
 #[test]
 fn a_start_is_the_end_less_the_latency() {
     let text = case("10-end-stamped-csv/biosnoop.csv");
@@ -235,15 +234,15 @@ fn a_start_is_the_end_less_the_latency() {
     assert_eq!(meta.facts["device.1:0"], "nvme0c0n1");
     assert_eq!(meta.facts["device.1:1"], "nvme0n1");
     assert!(meta.clock.ends_with("from 740000 ns before its zero"));
-    // Without a map, the first row tells which column holds the operation. What is advised, typed
-    // as it stands, has the same starts.
+    // Without a map, the first row shows which column holds the operation. The suggested map gives
+    // the same starts.
     let error = rows(&text, "", None).unwrap_err();
     assert_eq!(suggested(&error), map.replace("reap_ns", "complete_ns"));
     let advised = stating(|o| o.columns = columns(suggested(&error)));
     let (advised, _) = import(text.as_bytes(), &advised).unwrap();
     let starts: Vec<_> = advised.iter().map(|record| record.queue_ns).collect();
     assert_eq!(starts, [Some(Nanos(0)), Some(Nanos(764_000))]);
-    // Starts are sorted.
+    // Requests come out sorted by start.
     let head = "end_s,latency_us,op,size\n";
     let (read, _) = rows(format!("{head}1,2,R,512\n1.000001,9,W,512\n"), "", None).unwrap();
     assert_eq!(read, ["0 write 512 0 9000", "6000 read 512 0 2000"]);
@@ -256,7 +255,7 @@ fn a_start_is_the_end_less_the_latency() {
     assert!(error.contains("line 3, reap_ns: expected an end at most a second"));
 }
 
-/// Of the case, the second and third start are 110,445 - (-0.667) and 222,222 - 1.111 us behind.
+/// Starts in the case: the second and third are 110,445 - (-0.667) us and 222,222 - 1.111 us later.
 #[test]
 fn dates_and_times_of_day_need_no_unit() {
     let map = "reap_ns=timestamp,latency=latency_ms,op=operation,sector=sector,bytes=size";
@@ -290,7 +289,7 @@ fn dates_and_times_of_day_need_no_unit() {
     }
 }
 
-/// 2024-03-01 12:00:00 is 1709294400 s after 1970.
+/// 2024-03-01 12:00:00 UTC is 1709294400 s after 1970.
 #[test]
 fn dates_with_a_zones_name_are_read_and_others_name_the_forms() {
     let read = |date: &str, unit| rows(format!("time,op,size\n{date},R,512\n"), "", unit);
@@ -313,7 +312,7 @@ fn dates_with_a_zones_name_are_read_and_others_name_the_forms() {
     }
 }
 
-/// A time of day that falls by more than 12 hours is of the next day, within a row as well.
+/// A time of day that falls by more than 12 hours is on the next day, also within a row.
 #[test]
 fn times_of_day_pass_midnight() {
     let day_ns = 86_400_000_000_000_u64;
@@ -325,7 +324,7 @@ fn times_of_day_pass_midnight() {
     assert_eq!(read[0], "0 read 512 0 1000000000");
     assert_eq!(read[1], "1500000000 read 512 0 1000000000");
     assert_eq!((&read[3], noted(&meta)), (&last, true));
-    // Of rows in the order of their ends, one may end before midnight below one that ends after it.
+    // In rows sorted by end, an end before midnight may follow one after midnight.
     let head = "end,latency_us,op,size";
     let text = format!("{head}\n23:59:59.9,2,R,512\n00:00:00.1,2,R,512\n23:59:59.9,1,W,512\n");
     let (read, meta) = rows(text, "", None).unwrap();
@@ -360,7 +359,7 @@ fn lengths_and_latencies_are_possible_and_in_a_unit_that_is_told() {
         ("nrSectors", "", "0 read 4096 0 0"),
         ("size [MiB]", "", "0 read 8388608 0 0"),
         ("length:512B", "", "0 read 4096 0 0"),
-        // What is no whole sector is not taken as bytes where nothing says so.
+        // A length that is not whole sectors is not read as bytes unless a unit says so.
         ("length", "", "such as bytes=length:512B in --columns"),
         ("Size(KB)", ":MB", "the map or --unit as the headers"),
     ] {
@@ -400,7 +399,7 @@ fn files_of_the_kind_are_recognised_and_others_are_not() {
     }
 }
 
-/// By the kernel's blk_fill_rwbs; the bits are those of sync 1, meta 2, fua 4 and read-ahead 8.
+/// These are the letters of blk_fill_rwbs; bits: sync 1, meta 2, fua 4, read-ahead 8.
 #[test]
 fn letters_of_trace_points_are_operations() {
     let ops = "RS,512 WFS,512 FWFS,512 FWS,0 FF,0 RAM,512 DS,512";
@@ -425,8 +424,8 @@ fn the_suggested_map_reads_the_file() {
     assert_eq!(read, ["0 read 8192 4096 12500000", second]);
 }
 
-/// A unit at the end of a header counts where a map says what the header holds, too, and each
-/// column has its own.
+/// A unit at the end of a header is used even if a map names the field, and each column may have
+/// another unit.
 #[test]
 fn each_header_may_end_with_its_own_unit() {
     let map = "submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us";
@@ -448,8 +447,8 @@ fn each_header_may_end_with_its_own_unit() {
     assert_eq!(meta.facts["unit"], "submit_ns s, latency us");
 }
 
-/// A unit that the user names and one that a header ends with must not contradict each other. A
-/// header that is a field's name says nothing of the unit.
+/// The user's unit and the header's unit must be equal. A header that is a field's own name has no
+/// unit.
 #[test]
 fn a_unit_against_that_of_a_header_is_refused() {
     let read = |header: &str| {
@@ -467,7 +466,7 @@ fn a_unit_against_that_of_a_header_is_refused() {
     }
 }
 
-/// Which of two columns of one name is meant is not guessed, and neither is one that a map names.
+/// Two columns with one name are ambiguous, with or without a map.
 #[test]
 fn a_header_that_is_there_twice_is_refused() {
     let rows = "start_us,latency_us,latency_us\n1,2,3\n";
@@ -487,6 +486,6 @@ fn a_header_that_is_there_twice_is_refused() {
     let error = import(rows.as_bytes(), &by_names).unwrap_err();
     assert!(error.contains("`latency_us` twice"), "{error}");
     assert!(read("submit_ns=start_us,latency=latency_us").is_err());
-    // A column that nothing is read of may be there as often as it likes.
+    // A column that is not read may occur any number of times.
     read("submit_ns=start_us").unwrap();
 }

@@ -1,11 +1,11 @@
-//! CSV columns by their usual names: what is taken and refused, and the line that is suggested.
+//! CSV columns with usual names: which are used or refused, and which map is suggested.
 
 use crate::csv::{import, rows, suggested};
 use crate::support::{columns, parts, stating, tells};
 use q2c_model::{Bytes, Layer, Nanos, Op};
 use q2c_trace::import::ImportOptions;
 
-/// Usual names need no map: the unit is in a name, and the trace says how its columns were taken.
+/// Usual names need no map: a name contains the unit, and the trace says how columns were used.
 #[test]
 fn usual_names_need_no_map() {
     let text = b"Timestamp_us,Response Time (us),Op,Offset,Size,Host\n10,5,R,4096,4096,a\n12,7,W,0,8192,b\n";
@@ -25,7 +25,7 @@ fn usual_names_need_no_map() {
     assert_eq!(meta.facts["columns_not_taken"], "Host");
 }
 
-/// The end is of the layer of the start, or of the block layer without one.
+/// An end belongs to the layer of the start, or to the block layer if there is no start.
 #[test]
 fn names_of_ends_and_places_with_any_unit() {
     for case in [
@@ -50,7 +50,7 @@ fn names_of_ends_and_places_with_any_unit() {
     assert_eq!(layer_and_latency, (Layer::Block, Some(Nanos(5_000))));
 }
 
-/// A unit that is part of the header's own name counts, and another one contradicts it.
+/// A unit that is part of the header's own name is used; a different one is an error.
 #[test]
 fn a_header_may_end_with_the_size_of_a_block() {
     let text = "time_us,op,size,LBA:4K\n1,R,4096,2\n";
@@ -76,7 +76,7 @@ fn columns_that_were_not_taken_may_hold_what_lacks() {
     assert!(used["stated.sector"].contains("the source has no offsets"));
 }
 
-/// The map that the error tells reads the file.
+/// The map that the error suggests imports the file.
 #[test]
 fn two_usual_names_of_one_field_are_refused() {
     for case in [
@@ -99,15 +99,15 @@ fn two_usual_names_of_one_field_are_refused() {
     }
 }
 
-/// Usual names give the fields that the map does not name, as far as they go with it.
+/// Usual names give the fields that the map leaves open, unless they contradict it.
 #[test]
 fn usual_names_fill_up_a_map() {
     let text = b"when_us,start_us,lat_us,op,size,lba,pid\n10,9,5,R,4096,8,3\n12,11,7,W,8192,0,3\n";
     for case in [
         "submit_ns=when_us,bytes=size:B => 2000 write 8192 0 7000 => latency=lat_us,op=op,sector=lba,pid=pid => start_us",
-        // A named end and a start leave no room for a latency.
+        // With an end and a start, a latency would be a contradiction.
         "reap_ns=when_us,bytes=size:B => 2000 write 8192 0 1000 => submit_ns=start_us,op=op,sector=lba,pid=pid => lat_us",
-        // The offset is named, in the column of a usual sector.
+        // The offset is in the column that usually holds the sector.
         "offset=lba:512B,bytes=size,submit_ns=start_us => 2000 write 8192 0 7000 => latency=lat_us,op=op,pid=pid => when_us",
     ] {
         let [map, row, by_name, not_taken] = parts(case);
@@ -129,7 +129,7 @@ fn names_that_say_too_little_are_told_with_a_line_to_begin_with() {
          (guessed by `when`, `took` in the headers; fields: device, op,",
     );
     tells(&error, "found the headers `when, took`");
-    // All that the words say is suggested; a size in pages is not read as bytes.
+    // The words in headers decide what is suggested; a size in pages is not read as bytes.
     for case in [
         "when_us,kind,where_bytes,how_long_bytes,took_us => \
          'submit_ns=when_us,op=kind,offset=where_bytes,bytes=how_long_bytes,latency=took_us' \

@@ -1,4 +1,4 @@
-//! Files that are no whole trace are refused with a reason and never cause a panic.
+//! Incomplete trace files are refused with a reason, without a panic.
 
 use crate::support::{block_read, place, read, tells, write};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
@@ -36,7 +36,7 @@ fn every_sixteenth_is_refused() {
     }
 }
 
-/// A piece in the middle is missing and the end is there, as a broken copy leaves it.
+/// A piece in the middle is missing but the end is there, as after a broken copy.
 #[test]
 fn a_hole_in_the_middle_is_refused() {
     let (_folder, path) = place();

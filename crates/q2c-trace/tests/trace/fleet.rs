@@ -15,7 +15,7 @@ fn fleet(inputs: &[PathBuf], out: &Path, most: u64) -> Result<FleetMeta, ImportE
     to_fleet(inputs, None, &ImportOptions::default(), (out, most), &stop)
 }
 
-/// The traces of a device, in the order of their names.
+/// The traces of a device, sorted by name.
 fn traces(out: &Path, device: DevId) -> Vec<PathBuf> {
     let folder = out.join(format!("device={}%3A{}", device.major, device.minor));
     let entries = fs::read_dir(folder).unwrap();
@@ -24,7 +24,7 @@ fn traces(out: &Path, device: DevId) -> Vec<PathBuf> {
     paths
 }
 
-/// Records by device, numbered by device.
+/// Records grouped by device, with ids that count from 0 for each device.
 fn by_device(records: &[IoRecord]) -> BTreeMap<(u32, u32), Vec<IoRecord>> {
     let mut devices: BTreeMap<(u32, u32), Vec<IoRecord>> = BTreeMap::new();
     for record in records {
@@ -53,7 +53,7 @@ fn holds(out: &Path, records: &[IoRecord], most: usize) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Every column of every record comes back, at its place in the traces of its device.
+    /// Each record comes back with all columns, at its place in the traces of its device.
     #[test]
     fn a_trace_is_divided_by_device(
         mut records in proptest::collection::vec((any_record(), 0..3_u32), 1..60),
@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-/// Rows of Alibaba's format, of 7 devices, one with half of them.
+/// Rows of Alibaba's format for 7 devices, one of which has half of them.
 fn alibaba(folder: &Path, name: &str, from: u64) -> PathBuf {
     let line = |n: u64| {
         let device = if n.is_multiple_of(2) { 3 } else { n % 7 };

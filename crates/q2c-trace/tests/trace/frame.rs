@@ -1,4 +1,4 @@
-//! Arrow batches of a trace are read back as its records, in whatever encoding their text is.
+//! Arrow batches of a trace give its records, whatever the encoding of text.
 
 use crate::any::any_record;
 use crate::support::{block_read, place, tells, write};
@@ -54,7 +54,7 @@ fn encoded(column: &dyn Array, as_type: &DataType) -> ArrayRef {
     }
 }
 
-/// The batch with a column replaced, or without it.
+/// The batch with one column replaced, or removed.
 fn with(batch: &RecordBatch, name: &str, column: Option<&ArrayRef>) -> RecordBatch {
     let mut fields = Vec::new();
     let mut columns = Vec::new();

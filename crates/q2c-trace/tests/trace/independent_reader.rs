@@ -1,5 +1,5 @@
-//! The trace as another implementation of Parquet reads it: pyarrow, DuckDB or Polars, run by
-//! python3 (or by the interpreter that `Q2C_PYTHON` names).
+//! Reads the trace with other implementations of Parquet: pyarrow, DuckDB or Polars, run by python3
+//! (or by the interpreter in `Q2C_PYTHON`).
 
 use crate::support::{block_read, place, write};
 use q2c_model::{IoRecord, Nanos, TraceMeta};

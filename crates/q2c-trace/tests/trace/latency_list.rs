@@ -121,8 +121,8 @@ fn no_trace_appears_when_the_import_fails() {
     assert_eq!(TraceReader::open(&trace).unwrap().meta(), &meta);
 }
 
-/// Compares the count, each latency and the sum with a second reading as floats, which may differ
-/// by 1 ns per value through rounding.
+/// Compares count, latencies and sum with a second reading as floats, which may differ by 1 ns per
+/// value because of rounding.
 #[test]
 fn a_public_list_comes_back_whole() {
     let test = "a_public_list_comes_back_whole";

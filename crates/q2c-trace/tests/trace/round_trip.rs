@@ -41,7 +41,7 @@ proptest! {
         prop_assert_eq!(read(&path, &Scan::new().batch_rows(batch)).unwrap(), records);
     }
 
-    /// The reference is a filter over the records in memory.
+    /// A filter over the records in memory gives the expected result.
     #[test]
     fn a_scan_yields_what_a_filter_yields(
         records in prop::collection::vec(any_record(), 0..150),
@@ -64,8 +64,8 @@ fn long_trace(path: &std::path::Path) -> Vec<IoRecord> {
     records
 }
 
-/// Columns have the same cell in a whole row group, another one in the next, or different ones
-/// only in the last.
+/// Columns have equal cells in a whole row group, another value in the next group, or different
+/// cells only in the last group.
 #[test]
 fn what_several_threads_write_is_read_back() {
     const GROUP: u64 = 131_072;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-/// Imports files with these texts together.
+/// Imports files with these texts as one trace.
 fn together(texts: &[&str]) -> ImportedRecords {
     let folder = tempfile::tempdir().unwrap();
     let path = |at| folder.path().join(format!("part-{at}"));
@@ -18,8 +18,8 @@ fn together(texts: &[&str]) -> ImportedRecords {
     Ok((records, meta.map_err(|error| error.to_string())?))
 }
 
-/// 50 000 rows of Alibaba's format, dealt to three files in turn, so that the files begin at
-/// different times.
+/// 50 000 rows of Alibaba's format, dealt to three files in turn, so that the files have different
+/// first times.
 #[test]
 fn parts_of_a_trace_are_the_trace() {
     let line = |n: u64| {
@@ -72,7 +72,7 @@ fn clocks_must_be_the_same() {
     tells(&error, "found `");
 }
 
-/// One log of fio counts from its start and the other from 1970, by the same words.
+/// One CSV counts from its own start, the other from 1970; both clocks have the same name.
 #[test]
 fn starts_ten_years_apart_are_of_two_clocks() {
     let csv = |at: &str| format!("time_ms,op,size\n{at},R,512\n");
@@ -97,7 +97,7 @@ fn the_error_of_one_is_told() {
     assert!(matches!(error, Err(ImportError::Read { .. })));
 }
 
-/// A q2c trace that is cut off is a bad input. It is not a trace that cannot be written.
+/// A truncated q2c trace is a bad input, not a trace that cannot be written.
 #[test]
 fn a_part_that_is_a_cut_trace_is_told() {
     let error = together(&["PAR1 and no more", "1,R,512,512,1577808000000000\n"]).unwrap_err();
@@ -109,8 +109,7 @@ fn a_part_that_is_a_cut_trace_is_told() {
     assert!(matches!(error, Err(ImportError::BadTrace(_))), "{error:?}");
 }
 
-/// q2c traces as parts: an I/O that was merged points to the same carrier as before, although the
-/// ids are new.
+/// q2c traces as parts: a merged I/O still points to its carrier, although the ids are new.
 #[test]
 fn traces_can_be_merged_again() {
     let parts: Vec<_> = [0u64, 1]
@@ -139,7 +138,7 @@ fn traces_can_be_merged_again() {
     let mut records: Vec<IoRecord> = Vec::new();
     let meta = import::several(&paths, None, &ImportOptions::default(), &mut records).unwrap();
     assert_eq!((records.len(), meta.lost), (2_000, 6));
-    // The second part begins 7 + 5 ns after the first.
+    // The second part begins 12 ns (7 + 5) after the first.
     let starts = records.iter().map(|record| record.queue_ns.unwrap().0);
     let starts: Vec<u64> = starts.collect();
     let wanted: Vec<u64> = (0..2_000).map(|n| n / 2 * 20 + n % 2 * 12).collect();

@@ -1,4 +1,4 @@
-//! Counts of a small trace worked out by hand, and percentiles compared with sorting.
+//! Counts of a small trace, computed by hand, and percentiles, compared with sorting.
 
 use crate::support::block_read;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn a_small_trace_by_hand() {
     assert_eq!((got.slept, got.missed, got.failed), (2, 1, 1));
     assert_eq!((got.span_ns, got.q2c), (Nanos(360), None));
     let u2c = got.u2c.unwrap();
-    // Below 256 ns each class holds a single value.
+    // Below 256 ns, each class holds a single value.
     assert_eq!((u2c.min_ns, u2c.p50_ns), (Nanos(60), Nanos(100)));
     assert_eq!((u2c.p99_ns, u2c.max_ns), (Nanos(200), Nanos(200)));
     assert_eq!(u2c.mean_ns, 120.0);

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Writes `records` to a new trace, `push` records at a time.
+/// Writes `records` to a new trace, in slices of `push` records.
 pub(crate) fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
     let mut writer = TraceWriter::create(path, meta.clone()).unwrap();
     for some in records.chunks(push) {
@@ -21,21 +21,21 @@ pub(crate) fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError
     Ok(parts?.concat())
 }
 
-/// The options of an import in which `change` states something.
+/// Default import options, changed by `change`.
 pub(crate) fn stating(change: impl FnOnce(&mut ImportOptions)) -> ImportOptions {
     let mut options = ImportOptions::default();
     change(&mut options);
     options
 }
 
-/// A column map as it is typed.
+/// Parses a column map as a user types it.
 pub(crate) fn columns(map: &str) -> Vec<ColumnMap> {
     ColumnMap::parse_list(map).unwrap()
 }
 
 pub(crate) type ImportedRecords<E = String> = Result<(Vec<IoRecord>, TraceMeta), E>;
 
-/// Imports a source that is called `path`.
+/// Imports a source; `path` names it in messages.
 pub(crate) fn import(
     format: &str,
     path: &str,
@@ -70,13 +70,13 @@ pub(crate) fn tells(message: &str, words: &str) {
     assert!(message.contains(words), "{message}\nlacks: {words}");
 }
 
-/// The parts of a case that is written in a line, with ` => ` between them.
+/// Splits a case, which is one line with ` => ` between its parts.
 pub(crate) fn parts<const N: usize>(case: &str) -> [&str; N] {
     let parts: Vec<&str> = case.split(" => ").collect();
     parts.try_into().unwrap_or_else(|_| panic!("{case}"))
 }
 
-/// A temporary folder, and a file name in it.
+/// A temporary folder, and the path of a new file in it.
 pub(crate) fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");

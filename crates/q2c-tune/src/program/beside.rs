@@ -8,17 +8,16 @@ use q2c_result::program::{
 };
 use q2c_result::tune::{Cell, MethodName, Recommendation};
 
-/// Largest factor between program and workload at which a figure is called like.
+/// Largest factor between program and workload at which a figure counts as alike.
 const LIKE: f64 = 1.5;
-/// The same for the 99th percentile of latencies, which scatters more, and for the rate where the
-/// block layer was recorded: its times leave out submission and wake-up, which the rate of a closed
-/// loop has.
+/// Limit for the 99th percentile of latencies, which scatters more, and for the rate of a recording
+/// of the block layer. Such a recording lacks submission and wake-up, which a closed loop includes.
 const LIKE_WIDE: f64 = 2.0;
-/// The same for what the workload was given: sizes, and I/Os in flight without think time.
+/// Limit for what the workload was set to: sizes, and I/Os in flight without think time.
 const LIKE_SET: f64 = 1.25;
 
-/// The program of a run with the likeness of its workload and the worth of the answers, from the
-/// run's trials `cells` and their `answers`. `disk` is the one that the trials ran on.
+/// Adds to the program of a run how alike its workload is and what the `answers` are worth. Both
+/// follow from the trials in `cells`. `disk` is the disk that the trials used.
 pub fn compared(
     program: &Program,
     cells: &[Cell],
@@ -44,7 +43,7 @@ pub fn compared(
     }
 }
 
-/// The method that the program is taken to use.
+/// The method that the program is assumed to use.
 fn by_now(pattern: &ProgramPattern) -> Method {
     if pattern.polled * 2 > pattern.ios {
         Method::POLL
@@ -91,7 +90,7 @@ fn likeness(pattern: &ProgramPattern, copied: &Copied, bs: Bytes, cell: &Cell) -
         figures.push(likened(LikenedFigure::LatencyP50, latency.p50_ns, p50));
         figures.push(likened(LikenedFigure::LatencyP99, latency.p99_ns, p99));
     }
-    // A ratio with nothing says nothing.
+    // Figures without a usable ratio are left out.
     figures.retain(|figure| figure.program > 0.0 && figure.workload.is_finite());
     Some(Likeness {
         bs,
@@ -101,8 +100,8 @@ fn likeness(pattern: &ProgramPattern, copied: &Copied, bs: Bytes, cell: &Cell) -
     })
 }
 
-/// The largest factor at which a figure is like. With think time the rate is over all of the
-/// submitters' time, so that it misses nothing, and the I/Os in flight are measured.
+/// The largest factor at which a figure counts as alike. With think time the rate covers all of the
+/// submitters' time, so it lacks nothing, and the I/Os in flight are measured.
 fn most_apart(layer: Layer, figure: LikenedFigure, thinks: bool) -> f64 {
     match figure {
         LikenedFigure::Iops if layer == Layer::Block && !thinks => LIKE_WIDE,
@@ -113,8 +112,8 @@ fn most_apart(layer: Layer, figure: LikenedFigure, thinks: bool) -> f64 {
     }
 }
 
-/// I/Os in flight of the foreground's direction. Without think time they are as the workload was
-/// given them; with it, those of the jobs follow from their rate and mean latency (Little's law).
+/// I/Os in flight of the foreground's direction. Without think time they are what the workload was
+/// set to. With it, they follow from the jobs' rate and mean latency (Little's law).
 fn in_flight(copied: &Copied, cell: &Cell) -> f64 {
     let same = |job: &&CopiedBackground| job.direction == copied.direction;
     let beside = copied.background.iter().filter(same);
@@ -127,7 +126,7 @@ fn in_flight(copied: &Copied, cell: &Cell) -> f64 {
     jobs + f64::from(beside)
 }
 
-/// The program's I/Os that a block size stands for.
+/// The program's I/Os that a block size represents.
 struct OfProgram<'a> {
     pattern: &'a ProgramPattern,
     main: &'a KindOfIo,
@@ -136,7 +135,7 @@ struct OfProgram<'a> {
 }
 
 impl OfProgram<'_> {
-    /// Mean size of all I/Os of the direction whose sizes are known, bytes.
+    /// Mean size of all I/Os of this direction with a known size, bytes.
     fn mean_size(&self) -> f64 {
         let known = || self.main.sizes.iter();
         let bytes: f64 = known().map(|s| s.bytes.0 as f64 * s.ios as f64).sum();
@@ -144,8 +143,8 @@ impl OfProgram<'_> {
         bytes / ios as f64
     }
 
-    /// I/Os in flight: while any was, or with think time over all of the submitters' time, of one
-    /// submitter where fewer lived at a time.
+    /// Mean I/Os in flight while any was. With think time: the mean over all of the submitters'
+    /// time, for at least one submitter.
     fn in_flight(&self) -> f64 {
         match self.think_ns {
             Some(_) => self.submitters().max(1.0) * self.pattern.lane_busy,
@@ -157,8 +156,8 @@ impl OfProgram<'_> {
         submitters(self.pattern, self.main, self.think_ns)
     }
 
-    /// I/Os per second of as many I/Os in flight as there are jobs, while any was in flight; with
-    /// think time of as many submitters, over all of their time.
+    /// I/Os per second of the program, scaled to as many I/Os in flight as there are `jobs`. With
+    /// think time it is scaled to as many submitters, over all of their time.
     fn iops(&self, jobs: u32) -> Option<f64> {
         let (ios, jobs) = (self.main.ios as f64, f64::from(jobs));
         let iops = match self.think_ns {
@@ -171,7 +170,7 @@ impl OfProgram<'_> {
         iops.is_finite().then_some(iops)
     }
 
-    /// The latencies of the most frequent size among those that the block size stands for.
+    /// The latencies of the most frequent size that the block size represents.
     fn latency(&self) -> Option<IoLatency> {
         let mut sizes = self.main.sizes.iter();
         let has_size = |size: &&SizeOfIo| rounded(size.bytes) == self.bs;

@@ -4,30 +4,30 @@ use q2c_result::program::{
 };
 use std::ops::RangeInclusive;
 
-/// Block sizes are multiples of this, since the target takes no others in general.
+/// Block sizes are multiples of this many bytes, since most targets take no others.
 const BLOCK: u64 = 4096;
-/// Least share of its direction's I/Os at which a size is measured, and the most sizes.
+/// Least share of its direction's I/Os for which a size is measured; then the most sizes.
 const SHARE_OF_SIZE: f64 = 0.15;
 const MOST_SIZES: usize = 3;
-/// The most jobs, and the most I/Os in flight of one.
+/// The most jobs, and the most I/Os in flight of one job.
 const MOST: u32 = 1024;
-/// I/Os in flight of the other direction, on average, from which on a job does them: a job always
-/// has at least one.
+/// Mean I/Os in flight of the other direction from which on a job does them. A job always has at
+/// least one in flight.
 const LEAST_IN_FLIGHT: f64 = 0.5;
-/// Shares from which on something that is not copied is told.
+/// Least share of something not copied that is reported.
 const TOLD: f64 = 0.05;
-/// From this mean on, a submitter has several I/Os in flight.
+/// From this mean number of I/Os in flight on, a submitter counts as having several.
 pub(crate) const DEEP: f64 = 1.1;
-/// Think times that jobs have, ns. A sleep cannot be much shorter: it ends some 20 us late on many
-/// machines. With longer ones a trial of a second has too few I/Os.
+/// Think times that jobs can have, ns. Shorter sleeps end some 20 us late on many machines. With
+/// longer ones a trial of a second has too few I/Os.
 const THINK_NS: RangeInclusive<f64> = 25e3..=10e6;
-/// From this mean think time on, over the median, pauses are told.
+/// From this ratio of mean to median think time on, pauses are reported.
 const PAUSES: f64 = 1.5;
-/// In sequence is what is in sequence by more than half.
+/// I/Os count as sequential if a larger share than this is in sequence.
 const SEQUENTIAL: f64 = 0.5;
 
-/// The workload of a pattern that has at least one I/O, on a machine that lets q2c use this many
-/// `cpus`. Each foreground job polls, so there are not more jobs than CPUs.
+/// The workload for a pattern with at least one I/O, on a machine where q2c may use `cpus` CPUs.
+/// Each foreground job polls, so there are at most as many jobs as CPUs.
 pub fn copied(pattern: &ProgramPattern, cpus: u32) -> Copied {
     let Some((main, others)) = pattern.kinds.split_first() else {
         return Copied::default();
@@ -61,21 +61,20 @@ pub fn copied(pattern: &ProgramPattern, cpus: u32) -> Copied {
     copied
 }
 
-/// The think time of the jobs, if they have one: the median of the program's.
+/// The median think time of the program, ns; `None` if jobs cannot have it.
 fn think_ns(pattern: &ProgramPattern) -> Option<f64> {
     let p50_ns = told_think(pattern)?.p50_ns;
     THINK_NS.contains(&p50_ns).then_some(p50_ns)
 }
 
-/// The program's think times, if they are enough of its submitters' time.
+/// The program's think times, if they fill at least [`TOLD`] of its submitters' time.
 fn told_think(pattern: &ProgramPattern) -> Option<Think> {
     pattern.think.filter(|_| 1.0 - pattern.lane_busy >= TOLD)
 }
 
-/// I/Os of the foreground's direction that there would be in flight if the submitters did nothing
-/// else. Jobs that think as well as the program's submitters are as many as these: those that lived
-/// at a time, over the whole recording. Jobs that submit at once are as many as there were I/Os in
-/// flight while there were any.
+/// I/Os in flight of the foreground's direction if the submitters did nothing else. With think time
+/// this is the number of submitters that lived at a time, over the whole recording. Without it,
+/// this is the mean number of I/Os in flight while there were any.
 pub(crate) fn submitters(pattern: &ProgramPattern, main: &KindOfIo, think_ns: Option<f64>) -> f64 {
     let in_flight = main.in_flight;
     match think_ns {
@@ -84,8 +83,8 @@ pub(crate) fn submitters(pattern: &ProgramPattern, main: &KindOfIo, think_ns: Op
     }
 }
 
-/// A background job for the direction that is not in the foreground; `None` when it is not in
-/// flight often enough.
+/// A background job for the direction that is not in the foreground; `None` if that has too few
+/// I/Os in flight.
 fn background_job(
     pattern: &ProgramPattern,
     kind: &KindOfIo,
@@ -98,8 +97,8 @@ fn background_job(
     })
 }
 
-/// I/Os of one direction in flight, over the time that the workload stands for: the whole
-/// recording with think time, else that in which any I/O was in flight.
+/// Mean I/Os in flight of one direction over the time that the workload represents. With think time
+/// this is the whole recording, else the time with any I/O in flight.
 fn over_all(pattern: &ProgramPattern, kind: &KindOfIo, think_ns: Option<f64>) -> f64 {
     let in_flight = kind.in_flight;
     let seconds = match think_ns {
@@ -124,12 +123,12 @@ fn random(kind: &KindOfIo) -> bool {
     kind.sequential.unwrap_or_default() < SEQUENTIAL
 }
 
-/// The size in which I/Os of this size are done.
+/// The block size that represents I/Os of this size.
 pub(crate) fn rounded(size: Bytes) -> Bytes {
     Bytes(size.0.div_ceil(BLOCK).max(1).saturating_mul(BLOCK))
 }
 
-/// The sizes that are measured, the most frequent first.
+/// The measured sizes, the most frequent first.
 fn sizes(main: &KindOfIo) -> Vec<Bytes> {
     let mut rounded_sizes: Vec<(Bytes, u64)> = Vec::new();
     for SizeOfIo { bytes, ios, .. } in &main.sizes {
@@ -146,7 +145,7 @@ fn sizes(main: &KindOfIo) -> Vec<Bytes> {
     chosen.map(|(_, (bs, _))| *bs).take(MOST_SIZES).collect()
 }
 
-/// I/Os of a direction that a block size stands for.
+/// Number of I/Os of a direction that a block size represents.
 pub(crate) fn ios_at(main: &KindOfIo, bs: Bytes) -> u64 {
     let sizes = main.sizes.iter();
     let sizes = sizes.filter(|size| rounded(size.bytes) == bs);
@@ -193,7 +192,7 @@ fn not_copied(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<Not
     not_copied
 }
 
-/// What the workload has not of a pattern's times: think times, depths, bursts.
+/// What the workload lacks of a pattern's times: think times, depths, bursts.
 fn of_time(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCopied> {
     let mut not_copied = Vec::new();
     not_copied.extend(told_think(pattern).and_then(|think| of_think(pattern, think)));
@@ -205,7 +204,7 @@ fn of_time(pattern: &ProgramPattern, copied: &Copied, needed: u32) -> Vec<NotCop
         not_copied.push(NotCopied::FewerJobs { needed, jobs });
     }
     let in_flight = pattern.in_flight;
-    // Of submitters that think, any number up to all of them is in flight now and then.
+    // Submitters that think have any number of I/Os in flight up to all of them.
     let usual = match copied.think_ns {
         Some(_) => f64::from(needed).max(in_flight.mean),
         None => in_flight.mean,

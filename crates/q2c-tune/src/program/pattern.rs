@@ -5,21 +5,21 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of processes that are told apart. I/Os of others count below [`UNNAMED`].
+/// Most process names that are counted separately. I/Os of further ones count as [`UNNAMED`].
 const MOST_NAMES: usize = 4096;
-/// Names that a pattern has.
+/// Most names that a pattern lists.
 const NAMED: usize = 8;
-/// Stands for processes without a name.
+/// The name of all processes without a counted name.
 pub(crate) const UNNAMED: &str = "-";
-/// The kernel keeps so many bytes of a name.
+/// The kernel keeps this many bytes of a name.
 const NAME_BYTES: usize = 15;
 
-/// Counts the records so far, which come in the order of their begins.
+/// Counts the records so far, which must come in the order of their start times.
 #[derive(Default)]
 pub(crate) struct PatternCounter<'a> {
-    /// Processes that are taken alone; empty for all.
+    /// Names of the processes whose I/Os count; empty for all.
     processes: &'a [String],
-    /// What is counted in place.
+    /// Fields of the result that are counted directly.
     pub pattern: ProgramPattern,
     layer: Option<Layer>,
     first: Option<u64>,
@@ -30,7 +30,7 @@ pub(crate) struct PatternCounter<'a> {
     lanes: ProgramLanes,
     names: BTreeMap<String, u64>,
     devices: BTreeSet<DevId>,
-    /// Names of the processes that were not asked for.
+    /// I/Os of each process that was not requested.
     pub others: BTreeMap<String, u64>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> PatternCounter<'a> {
         }
     }
 
-    /// The direction of an I/O that counts; else counts why it does not.
+    /// The direction of an I/O that counts; else `None`, after counting why it does not.
     fn wanted(&mut self, span: &Span, name: &str) -> Option<Direction> {
         let layer = *self.layer.get_or_insert(span.layer);
         let left = &mut self.pattern.left_out;
@@ -84,7 +84,7 @@ impl<'a> PatternCounter<'a> {
         direction
     }
 
-    /// The pattern. `places` says whether the recording has offsets.
+    /// Returns the pattern. `places` is true if the recording has offsets.
     pub(crate) fn finish(self, places: bool) -> ProgramPattern {
         let kinds = [
             self.reads.finish(Direction::Read, places),
@@ -126,8 +126,8 @@ fn add(names: &mut BTreeMap<String, u64>, name: &str) {
     *names.entry(name.to_owned()).or_default() += 1;
 }
 
-/// Whether the process is one of those asked for. The kernel cuts names, so a longer one that was
-/// asked for is cut as well.
+/// True if the process is a requested one. The kernel cuts names, so a longer requested name is cut
+/// as well.
 fn is_asked_for(processes: &[String], name: &str) -> bool {
     let kept = |asked: &String| {
         let bytes = asked.as_bytes();

@@ -8,23 +8,22 @@ use q2c_trace::{Scan, TraceError};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// The fewest reads and writes of which a workload is made: with fewer there is no 99th percentile.
+/// Fewest reads and writes that make a workload; with fewer there is no 99th percentile.
 const LEAST: u64 = 100;
-/// Largest share of lost events.
+/// Largest accepted share of lost events.
 const MOST_LOST: f64 = 0.1;
 
-/// What is taken of a recording.
+/// Which I/Os of a recording are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordingSelection {
-    /// What messages call the recording.
+    /// Name of the recording in messages.
     pub named: String,
-    /// Names of processes whose I/Os are taken alone; empty for all.
+    /// Names of the processes whose I/Os are used; empty for all.
     pub processes: Vec<String>,
 }
 
-/// Reads the recording at `path`, a q2c trace or any that can be imported without options, and
-/// returns its pattern and its description.
-/// It ends with an error soon after `stop` is set.
+/// Reads the recording at `path`, a q2c trace or a file that can be imported without options.
+/// Returns its pattern and its description. Stops with an error soon after `stop` is set.
 pub fn read(
     path: &Path,
     taken: &RecordingSelection,

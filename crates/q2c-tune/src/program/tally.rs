@@ -1,4 +1,4 @@
-//! Counts of a recording's I/Os: those in flight, those of one direction, and those of submitters.
+//! Counts a recording's I/Os: those in flight, those of one direction, and those of submitters.
 
 use q2c_model::stats::Histogram;
 use q2c_model::{Bytes, DevId, Direction, Sectors};
@@ -7,7 +7,7 @@ use q2c_trace::Span;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-/// Takes I/Os in the order of their begins.
+/// The time spent at each number of I/Os in flight. I/Os must come in the order of their start.
 #[derive(Default)]
 pub(crate) struct InFlightLevels {
     ends: BinaryHeap<Reverse<u64>>,
@@ -18,14 +18,14 @@ pub(crate) struct InFlightLevels {
 }
 
 impl InFlightLevels {
-    /// Takes an I/O, in ns on the clock of all others.
+    /// Adds an I/O by its start and end, in ns on one common clock.
     pub(crate) fn take(&mut self, begin: u64, end: u64) {
         self.ended_by(begin);
         self.pass(begin);
         self.ends.push(Reverse(end));
     }
 
-    /// Takes away the I/Os that end until `time`.
+    /// Removes the I/Os that end at or before `time`.
     fn ended_by(&mut self, time: u64) {
         while let Some(&Reverse(end)) = self.ends.peek() {
             if end > time {
@@ -36,7 +36,7 @@ impl InFlightLevels {
         }
     }
 
-    /// Counts the time until `time` at the present level.
+    /// Adds the time until `time` to the present level.
     fn pass(&mut self, time: u64) {
         let passed = time.saturating_sub(self.at);
         if passed > 0 && !self.ends.is_empty() {
@@ -59,7 +59,7 @@ impl InFlightLevels {
         }
     }
 
-    /// The least level at or below which the share `q` of the time `busy` was spent.
+    /// The least level at or below which the share `q` of the time `busy` (ns) was spent.
     fn at_least(&self, q: f64, busy: u64) -> u64 {
         let wanted = q * busy as f64;
         let mut seen = 0.0;
@@ -71,13 +71,13 @@ impl InFlightLevels {
     }
 }
 
-/// Sizes that are told apart while reading. Those that come when there are as many already count as
-/// others.
+/// Most sizes that are counted separately while reading. I/Os of further sizes are counted
+/// together.
 const MOST_SIZES: usize = 256;
-/// Sizes that a pattern names.
+/// Most sizes that a pattern lists.
 const NAMED: usize = 16;
 
-/// Counts I/Os of one direction.
+/// Counts the I/Os of one direction.
 #[derive(Default)]
 pub(crate) struct DirectionTally {
     sizes: BTreeMap<u64, Histogram>,
@@ -88,7 +88,7 @@ pub(crate) struct DirectionTally {
 }
 
 impl DirectionTally {
-    /// Takes an I/O; `follows` says whether it begins where the last one of its lane ended.
+    /// Adds an I/O; `follows` is true if it starts where the last one of its lane ended.
     pub(crate) fn take(&mut self, span: &Span, follows: bool) {
         let latency = span.end_ns.saturating_sub(span.begin_ns);
         self.latency.record(latency);
@@ -102,7 +102,7 @@ impl DirectionTally {
         }
     }
 
-    /// The figures; `None` without an I/O. `places` says whether the recording has offsets.
+    /// The figures; `None` without an I/O. `places` is true if the recording has offsets.
     pub(crate) fn finish(self, direction: Direction, places: bool) -> Option<KindOfIo> {
         let ios = self.latency.count();
         if ios == 0 {
@@ -137,7 +137,7 @@ fn latency(of: &Histogram) -> IoLatency {
     }
 }
 
-/// All submitters. I/Os come in the order of their begins.
+/// Counts of all submitters. I/Os must come in the order of their start.
 #[derive(Default)]
 pub(crate) struct ProgramLanes {
     lanes: HashMap<u32, ProgramLane>,
@@ -152,12 +152,12 @@ struct ProgramLane {
     until: u64,
     /// Time with an I/O in flight, ns.
     busy: u64,
-    /// Where the last read and the last write ended.
+    /// Device and position at which the last read and the last write ended.
     ends: [Option<(DevId, u64)>; 2],
 }
 
 impl ProgramLanes {
-    /// Takes an I/O. Returns whether it begins where the last one of its submitter and direction
+    /// Adds an I/O. Returns true if it starts where the last one of its submitter and direction
     /// ended.
     pub(crate) fn take(&mut self, span: &Span, direction: Direction) -> bool {
         let (begin, end) = (span.begin_ns, span.end_ns.max(span.begin_ns));
@@ -185,7 +185,7 @@ impl ProgramLanes {
         follows
     }
 
-    /// The pattern with what is known of its submitters.
+    /// Returns the pattern with the figures of its submitters added.
     pub(crate) fn finish(self, pattern: ProgramPattern) -> ProgramPattern {
         let lanes = self.lanes.values();
         let busy: u128 = lanes.clone().map(|lane| u128::from(lane.busy)).sum();

@@ -1,8 +1,8 @@
 //! What an answer would be worth to the program.
 //!
-//! The workload's jobs do nothing but I/O, or sleep between their I/Os as long as the program's
-//! submitters at the median. These do other things, too. Only the time in which they have I/Os of
-//! the measured kind in flight changes, and it changes as the workload's latency did.
+//! The workload's jobs only do I/O, or sleep between I/Os for the median think time of the program.
+//! The program's submitters also do other things. Only their time with I/Os of the measured kind in
+//! flight changes, by the same factor as the workload's latency.
 
 use crate::program::copied::{DEEP, rounded};
 use q2c_model::Bytes;
@@ -12,7 +12,7 @@ use q2c_result::program::{
 use q2c_result::tune::{Cell, MethodName, PerCore, Recommendation};
 
 /// The worth of an answer at the block size of `like`. The cells are of the recommended method and
-/// of the one that the program is taken to use.
+/// of the method that the program is assumed to use.
 pub(crate) fn worth(
     program: &Program,
     like: &Likeness,
@@ -40,8 +40,8 @@ pub(crate) fn worth(
     }
 }
 
-/// IOPS by one method over those by another. Each trial's IOPS over those of the polling beside it
-/// are compared where both methods have them, since trial and polling saw the same device.
+/// Ratio of the IOPS of two methods. If both have IOPS relative to polling, these are compared,
+/// since a trial and its polled slices saw the same device.
 fn iops_times(method: &Cell, over: &Cell) -> f64 {
     let paired = |cell: &Cell| Some(cell.relative?.iops).filter(|iops| iops.trials > 0);
     match (paired(method), paired(over)) {
@@ -53,7 +53,7 @@ fn iops_times(method: &Cell, over: &Cell) -> f64 {
     }
 }
 
-/// Share of the submitters' time with such I/Os in flight.
+/// Share of the submitters' time with I/Os of this block size in flight, 0..=1.
 fn wait_share(pattern: &ProgramPattern, bs: Bytes) -> f64 {
     let sum = |ios: u64, mean_ns: f64| ios as f64 * mean_ns;
     let kinds = pattern.kinds.iter();
@@ -65,7 +65,7 @@ fn wait_share(pattern: &ProgramPattern, bs: Bytes) -> f64 {
     (ratio_or(size_ns, all_ns, 0.0) * pattern.lane_busy).clamp(0.0, 1.0)
 }
 
-/// CPU per I/O of both methods: of the machine where it is known of both, else of the threads.
+/// CPU time per I/O of both methods, ns: of the machine if known for both, else of the threads.
 /// `None` without an I/O.
 fn cpu(jobs: u32, method: &Cell, over: &Cell) -> Option<CpuOfIo> {
     let both = |per_io: &dyn Fn(&Cell) -> f64, cores| {
@@ -78,7 +78,7 @@ fn cpu(jobs: u32, method: &Cell, over: &Cell) -> Option<CpuOfIo> {
     };
     let per_second = |cell: &Cell| cell.measured.rates.iops.median;
     let machine = |cell: &Cell| cell.measured.busy_cpus.median / per_second(cell) * 1e9;
-    // Thread CPU is per job.
+    // The thread CPU of a cell is the mean per job.
     let threads = |cell: &Cell| {
         let cpus = cell.measured.rates.cpu_pct.median / 100.0 * f64::from(jobs);
         cpus / per_second(cell) * 1e9
@@ -90,13 +90,13 @@ fn cpu(jobs: u32, method: &Cell, over: &Cell) -> Option<CpuOfIo> {
     }
 }
 
-/// Whether the machine's busy CPUs are known of every trial of a cell.
+/// True if the machine's busy CPUs are known for every trial of a cell.
 fn knows_the_machine(cell: &Cell) -> bool {
     let measured = &cell.measured;
     measured.busy_cpus.trials == measured.rates.iops.trials
 }
 
-/// What makes the worth of an answer doubtful. `disk` is the one that the trials ran on.
+/// Reasons to doubt the worth of an answer. `disk` is the disk that the trials used.
 pub(crate) fn caveats(
     program: &Program,
     like: &Likeness,
@@ -119,7 +119,7 @@ pub(crate) fn caveats(
     caveats.into_iter().flatten().collect()
 }
 
-/// A ratio; 1 where there is none.
+/// The quotient a / b; 1 if it is not finite.
 fn ratio(a: f64, b: f64) -> f64 {
     ratio_or(a, b, 1.0)
 }

@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 const BS: Bytes = Bytes(4096);
 const CPU: CpuId = CpuId(1);
-/// Methods that look best by the report's sweep, all of which are measured for the truth.
+/// Number of best methods by the report's sweep; all of them are measured for the truth.
 const LOOKED_AT: usize = 12;
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
@@ -132,12 +132,12 @@ fn wrong_calibration(workload: &Workload, seed: u64) -> Vec<Calibration> {
     calibrations
 }
 
-/// IOPS, and per busy CPU, on a machine of its own; the same I/Os count for every method.
+/// IOPS, and IOPS per busy CPU, on a machine of its own. The same I/Os count for every method.
 fn measured(workload: &Workload, median: Nanos, method: &LaneMethod) -> (f64, f64) {
     let machine = workload.site.time.world().unwrap().machine().clone();
     let alone = self::workload(machine, workload.engine.clone());
     let mut stages = Stages::default();
-    // Rules learn in the first windows, which say nothing of what they cost.
+    // Rules learn in the first windows, which do not show what the rules cost.
     stages.then(Step::By(method.clone()), Nanos::from_millis(250));
     let stage = stages.then(Step::Same, Nanos::from_millis(1_750));
     let stop = AtomicBool::new(false);
@@ -146,7 +146,7 @@ fn measured(workload: &Workload, median: Nanos, method: &LaneMethod) -> (f64, f6
     let submitted = |nth: usize| samples.get(nth).map(|sample| sample.submit_ns as f64);
     let ios = (2.5e8 / median.0 as f64) as usize;
     let length = submitted(3 * ios).zip(submitted(ios));
-    // What does not get so far is slower than any floor.
+    // A method that does not get that far is below any floor.
     let iops = length.map_or(0.0, |(end, begin)| 2e9 * ios as f64 / (end - begin));
     let per_core = watched.stats(stage).iops() / watched.span(stage).busy_cpus.unwrap();
     (iops, per_core)
@@ -223,7 +223,7 @@ fn scores(seeds: Range<u64>) -> Vec<Score> {
     })
 }
 
-/// Reached on simulated machines of an earlier kind (docs/journal/2026-11-22-verdicts.md).
+/// Limits reached on simulated machines of an earlier kind (docs/journal/2026-11-22-verdicts.md).
 fn check(seeds: Range<u64>) {
     let scores = scores(seeds);
     let share = |which: &dyn Fn(&Score) -> bool| {

@@ -14,7 +14,7 @@ use q2c_tune::program::{compared, copied};
 
 const RULE: &str = "hybrid:min:70%,10ms";
 
-/// A cell at 4 KiB: IOPS, mean latency (us), thread CPU (percent of one CPU and job).
+/// A cell at 4 KiB with its IOPS, mean latency (us) and thread CPU (percent of one CPU per job).
 fn cell(method: &str, iops: f64, mean_us: f64, cpu_pct: f64) -> Cell {
     let interval = |value: f64| Interval::from_samples(&[value]);
     let method: Method = method.parse().unwrap();
@@ -76,9 +76,8 @@ fn program(streams: &[SyntheticStream]) -> Program {
     }
 }
 
-/// Reads that take 80 us of every 100 us. The rule takes 64 us where interrupts take 80: of 100 us,
-/// 80 become 64, so the program goes 100/84 times as fast. At 10 000 reads per second it saves
-/// 10 us - 8 us of each: 2 % of a CPU.
+/// Reads take 80 us of every 100 us. The rule needs 64 us where interrupts need 80, so 100 us
+/// become 84 us. At 10,000 reads per second it saves 10 us - 8 us of each: 2 % of a CPU.
 #[test]
 fn only_the_time_in_flight_changes() {
     let program = program(&[SyntheticStream {
@@ -86,9 +85,9 @@ fn only_the_time_in_flight_changes() {
         ..SyntheticStream::READS
     }]);
     let cells = [
-        // 12 500 per second, 12.5 % of a CPU: 10 us each.
+        // 12,500 per second at 12.5 % of a CPU: 10 us each.
         cell("interrupt", 12_500.0, 80.0, 12.5),
-        // 15 625 per second, 12.5 %: 8 us each.
+        // 15,625 per second at 12.5 %: 8 us each.
         cell(RULE, 15_625.0, 64.0, 12.5),
     ];
     let compared_program = compared(&program, &cells, &[answer(RULE)], Some("vda"));
@@ -108,8 +107,8 @@ fn only_the_time_in_flight_changes() {
     near(iops.ratio(), 1.0, 1e-3);
 }
 
-/// Four submitters read for 80 us of every 200 us: 20,000 times per second, with 1.6 in flight. So
-/// do the workload's jobs, whose rate and I/Os in flight are compared over all time, too.
+/// Four submitters read for 80 us of every 200 us: 20,000 times per second, with 1.6 in flight. The
+/// workload's jobs do the same, and both figures are compared over all time.
 #[test]
 fn with_think_time_all_of_the_time_is_compared() {
     let program = program(&[0, 1, 2, 3].map(|lane| SyntheticStream {
@@ -132,7 +131,7 @@ fn with_think_time_all_of_the_time_is_compared() {
     near(in_flight.workload, 19_000.0 * 84e-6, 1e-9);
     assert!(like.figures.iter().all(|figure| figure.like), "{like:?}");
     near(compared_program.worth[0].wait_share, 0.4, 1e-3);
-    // Where the device of the trials is half as fast, jobs lose a third of their rate.
+    // On a device half as fast, the jobs lose a third of their rate.
     let slow = ["interrupt", RULE].map(|method| cell(method, 14_286.0, 160.0, 5.0));
     let compared_program = compared(&program, &slow, &[answer(RULE)], None);
     let unlike = WorthCaveat::Unlike(vec![LikenedFigure::LatencyP50, LikenedFigure::LatencyP99]);
@@ -140,7 +139,7 @@ fn with_think_time_all_of_the_time_is_compared() {
     assert!(caveats.contains(&unlike), "{caveats:?}");
 }
 
-/// A device much slower than the program's is told, and so is what else is doubtful.
+/// A device much slower than the program's causes a caveat, and so does all else that is doubtful.
 #[test]
 fn an_unlike_workload_is_a_caveat() {
     let mut program = program(&[SyntheticStream {
@@ -194,7 +193,7 @@ fn the_method_of_the_program_is_the_one_it_shows() {
     assert_eq!((none.likeness.len(), none.worth.len()), (0, 0));
 }
 
-/// What a run keeps is read back as it was, with everything in it.
+/// A stored program is read back without a loss.
 #[test]
 fn a_program_is_read_back() {
     let mut program = program(&[
@@ -211,7 +210,7 @@ fn a_program_is_read_back() {
         cell(RULE, 15_625.0, 64.0, 12.5),
     ];
     let compared_program = compared(&program, &cells, &[answer(RULE)], Some("vda"));
-    // Through a value, since the text of a number may be read as its neighbour.
+    // Read back through a value, since parsing the text of a number may change its last bit.
     let value = serde_json::to_value(&compared_program).unwrap();
     let back: Program = serde_json::from_value(value).unwrap();
     assert_eq!(back, compared_program);

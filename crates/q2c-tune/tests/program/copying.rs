@@ -5,7 +5,7 @@ use q2c_model::facts::STATED_SECTOR;
 use q2c_result::program::{CopiedBackground, NoThink, NotCopied};
 use q2c_tune::program::copied;
 
-/// Streams of `n` submitters of reads, all at the same times.
+/// `n` submitters that read at the same times.
 fn readers(n: u32) -> Vec<SyntheticStream> {
     let reader = |lane| SyntheticStream {
         lane,
@@ -23,7 +23,7 @@ fn submitters_become_jobs() {
     assert_eq!((workload.background, workload.not_copied), (vec![], vec![]));
 }
 
-/// With more I/Os in flight than there are CPUs, one CPU has a job with all that are left.
+/// If there are fewer CPUs than I/Os in flight, one CPU gets a job with all remaining ones.
 #[test]
 fn what_cpus_lack_for_is_in_flight_beside_the_jobs() {
     let workload = copied(&pattern(&readers(9)), 4);
@@ -37,7 +37,7 @@ fn what_cpus_lack_for_is_in_flight_beside_the_jobs() {
     assert_eq!(workload.background, [rest]);
     let fewer = NotCopied::FewerJobs { needed: 9, jobs: 3 };
     assert_eq!(workload.not_copied, [fewer]);
-    // On a single CPU both share it.
+    // A single CPU is shared by both jobs.
     let alone = copied(&pattern(&readers(9)), 1);
     assert_eq!((alone.jobs, alone.background[0].depth), (1, 8));
 }
@@ -78,7 +78,7 @@ fn the_other_direction_runs_beside_where_it_is_in_flight_enough() {
     near(*in_flight, 160.0 * 50.0 / 80_000.0, 0.02);
 }
 
-/// 512 B and 4 KiB are both done as 4 KiB; 64 KiB are measured as well, and 128 KiB are too rare.
+/// 512 B and 4 KiB are both measured as 4 KiB; 64 KiB are measured too, and 128 KiB are too rare.
 #[test]
 fn frequent_sizes_are_measured_and_others_named() {
     let stream = |lane, bytes, ios| SyntheticStream {
@@ -105,7 +105,7 @@ fn frequent_sizes_are_measured_and_others_named() {
     near(share.unwrap(), 0.1, 1e-9);
 }
 
-/// Submitters of reads that take 100 us of every 200 us, one 50 us after the other.
+/// Submitters whose reads take 100 us of every 200 us, each 50 us after the one before.
 fn thinkers(n: u32) -> Vec<SyntheticStream> {
     let thinker = |lane: u32| SyntheticStream {
         lane,
@@ -117,8 +117,8 @@ fn thinkers(n: u32) -> Vec<SyntheticStream> {
     (0..n).map(thinker).collect()
 }
 
-/// Four submitters that think half of their time have two I/Os in flight. They are four jobs that
-/// think as well.
+/// Four submitters that think half of their time have two I/Os in flight. They become four jobs
+/// that think as well.
 #[test]
 fn submitters_that_think_are_jobs_that_think() {
     let pattern = pattern(&thinkers(4));
@@ -127,14 +127,14 @@ fn submitters_that_think_are_jobs_that_think() {
     near(workload.think_ns.unwrap(), 100e3, 0.01);
     assert_eq!((workload.jobs, workload.background), (4, vec![]));
     assert_eq!(workload.not_copied, []);
-    // A background job does not think, so it has as many in flight as the missing three.
+    // A background job never thinks, so it has the two in flight of three missing jobs.
     let few = copied(&pattern, 2);
     assert_eq!((few.jobs, few.background[0].depth), (1, 2));
     let fewer = NotCopied::FewerJobs { needed: 4, jobs: 1 };
     assert_eq!(few.not_copied, [fewer]);
 }
 
-/// One submitter lives after the other: there is one at a time, and one job.
+/// Submitters that live one after the other count as one, and become one job.
 #[test]
 fn submitters_that_follow_each_other_are_one_job() {
     let after = |mut stream: SyntheticStream| {
@@ -147,7 +147,7 @@ fn submitters_that_follow_each_other_are_one_job() {
     assert_eq!((workload.jobs, workload.not_copied), (1, vec![]));
 }
 
-/// 1,000 reads in 200 ms, then 200 ms of nothing, then as many again. The think time is the median,
+/// 1,000 reads in 200 ms, then 200 ms of nothing, then 1,000 more. The think time is the median,
 /// and a third of the time is a pause.
 #[test]
 fn pauses_are_named() {
@@ -192,7 +192,7 @@ fn times_that_jobs_do_not_have_are_named() {
         panic!("{:?}", rarely.not_copied);
     };
     assert_eq!((rarely.think_ns, why), (None, NoThink::TooLong));
-    // Eight of one submitter at once for a tenth of the time, one else.
+    // For a tenth of the time one submitter has eight in flight; otherwise one.
     let burst = |n: u64| SyntheticStream {
         ios: 100,
         begin: n,
@@ -225,8 +225,8 @@ fn a_recording_without_offsets_is_read_at_random() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the pattern, the workload is one that `tune` takes, and without think time has as
-    /// many in flight as the program; with it, at most as many as the program has submitters for.
+    /// `tune` takes the workload of any pattern. Without think time it has as many I/Os in flight
+    /// as the program; with it, at most as many as the submitters could have.
     #[test]
     fn a_workload_can_be_run(
         made in prop::collection::vec((0u32..40, any::<bool>(), 1u64..5000, 1u64..300, 0u64..300), 1..30),

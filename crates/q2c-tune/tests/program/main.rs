@@ -1,4 +1,4 @@
-//! Patterns of made recordings with known sizes, depths and think times, and what becomes of them.
+//! Patterns of synthetic recordings with known sizes, depths and think times, and their workloads.
 
 #[cfg(test)]
 mod comparing;
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 const US: u64 = 1000;
 
-/// A made stream: a submitter that does I/Os of one kind, one after the other.
+/// A synthetic stream: one submitter that does I/Os of one kind, one after the other.
 #[derive(Clone, Copy, Debug)]
 struct SyntheticStream {
     lane: u32,
@@ -27,7 +27,7 @@ struct SyntheticStream {
     /// Start of the first I/O, ns.
     begin: u64,
     ios: u64,
-    /// Whether each I/O begins where the last one ended.
+    /// True if each I/O starts where the last one ended.
     sequential: bool,
 }
 
@@ -50,7 +50,7 @@ impl SyntheticStream {
             let block = if self.sequential {
                 n
             } else {
-                // Every other block, so that none begins where another ends.
+                // Every other block, so that no I/O starts where another ends.
                 (n * 7919 % 100_000) * 2
             };
             let sector = Sectors(block * sectors);
@@ -68,7 +68,7 @@ impl SyntheticStream {
     }
 }
 
-/// The records of several streams in the order of their begins.
+/// The records of several streams in the order of their start.
 fn records(streams: &[SyntheticStream]) -> Vec<IoRecord> {
     let mut records: Vec<IoRecord> = streams.iter().flat_map(|s| s.records()).collect();
     records.sort_by_key(|record| record.queue_ns);
@@ -78,7 +78,7 @@ fn records(streams: &[SyntheticStream]) -> Vec<IoRecord> {
     records
 }
 
-/// Writes a trace of the records and reads the pattern of it, with the processes `of` alone.
+/// Writes a trace of the records and reads its pattern, with only the processes in `of`.
 fn of_trace(records: &[IoRecord], meta: TraceMeta, of: &[&str]) -> Result<ProgramPattern, Fault> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.parquet");

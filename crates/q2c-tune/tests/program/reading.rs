@@ -4,7 +4,7 @@ use q2c_model::stats::Histogram;
 use q2c_model::{Direction, Fault};
 use std::path::Path;
 
-/// Two submitters at the same times, and one of writes in sequence that comes later.
+/// Two readers at the same times, and a later one that writes in sequence.
 #[test]
 fn sizes_depths_and_think_times_are_found() {
     let pattern = pattern(&[
@@ -32,7 +32,7 @@ fn sizes_depths_and_think_times_are_found() {
     near(pattern.in_flight.mean, (2.0 * 80.0 + 50.0) / 130.0, 1e-9);
     assert_eq!((pattern.in_flight.p50, pattern.in_flight.most), (2, 2));
     near(pattern.lane_depth, 1.0, 1e-9);
-    // Of the readers' 99.98 ms each 80, of the writer's 50 all.
+    // Each reader has I/O in flight for 80 of its 99.98 ms, the writer for all of its 50 ms.
     near(pattern.lane_busy, 210.0 / (2.0 * 99.98 + 50.0), 1e-9);
     let think = pattern.think.unwrap();
     assert_eq!(think.n, 2 * 999 + 99);
@@ -52,7 +52,7 @@ fn sizes_depths_and_think_times_are_found() {
     assert!(names.eq([("task0", 1000), ("task1", 1000), ("task2", 100)]));
 }
 
-/// A submitter with two in flight: at depth 2 it has no think time.
+/// A submitter with two I/Os in flight has depth 2 and no think time.
 #[test]
 fn a_submitter_may_have_several_in_flight() {
     let pattern = pattern(&[0, 40 * US].map(|begin| SyntheticStream {
@@ -109,7 +109,7 @@ proptest! {
         prop_assert_eq!(sizes, streams.iter().map(|s| s.bytes * s.ios).sum::<u64>());
     }
 
-    /// The I/Os in flight are those that counting at every instant gives.
+    /// The levels equal those found by counting at every instant.
     #[test]
     fn levels_are_those_of_each_instant(
         mut spans in prop::collection::vec((0u64..400, 1u64..30), 100..140),
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// The same of a recording that lost so many events.
+/// The pattern of a recording that lost `lost` events.
 fn of_lossy(records: &[IoRecord], lost: u64, of: &[&str]) -> Result<ProgramPattern, Fault> {
     let meta = TraceMeta {
         lost,
@@ -172,7 +172,7 @@ fn a_recording_that_gives_no_workload_says_why() {
     assert_eq!(of_lossy(&made, 0, &["fio", "task0"]).unwrap().ios, 1000);
 }
 
-/// The kernel cuts names at 15 bytes, so a longer one that was asked for is found all the same.
+/// The kernel cuts names at 15 bytes; a longer requested name is found all the same.
 #[test]
 fn a_long_name_is_found() {
     let mut made = records(&[SyntheticStream::READS]);

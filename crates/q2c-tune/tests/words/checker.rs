@@ -1,14 +1,14 @@
-//! Compares each claim of a recommendation with the trials' figures, sharing no code with its
-//! maker.
+//! Compares each claim of a recommendation with the trials' figures. It shares no code with the
+//! module that writes recommendations.
 
-/// A method's trials over polling beside them.
+/// The figures of a method's trials, relative to the polling beside them.
 #[derive(Clone, Debug)]
 pub(crate) struct MethodFigures {
     pub name: String,
     pub sleeps: bool,
     pub iops: Vec<f64>,
     pub per_core: Vec<f64>,
-    /// Thread CPU, percent.
+    /// Thread CPU, percent of one CPU.
     pub cpu: Vec<f64>,
 }
 
@@ -27,7 +27,7 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Less gain than this, or more than `WHOLE_CPU` percent of a CPU, does not pay.
+/// A rule does not pay below this gain, or above `WHOLE_CPU` percent of a CPU.
 const WORTH: f64 = 1.1;
 const WHOLE_CPU: f64 = 97.0;
 
@@ -48,7 +48,7 @@ fn differs(said: f64, is: f64) -> bool {
     (said - is).abs() > PRINTED * is.abs().max(1.0)
 }
 
-/// Within this factor a better method may lose to fewer misses, or to following the device.
+/// Within this factor a better method may lose to one with fewer misses, or one that adapts.
 const ALIKE: f64 = 1.03;
 const ENOUGH: usize = 5;
 const PRINTED: f64 = 0.006;
@@ -65,7 +65,7 @@ pub(crate) fn contradictions(text: &str, figures: &[MethodFigures], floor: f64) 
     contradictions
 }
 
-/// "Sleeping does not pay" is false where a rule beat polling; kept texts say it otherwise.
+/// "Sleeping does not pay" is false if a rule beat polling. Old texts say "no room to sleep".
 fn no_room(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let said = ["Sleeping does not pay", "no room to sleep"];
     if !said.iter().any(|phrase| text.contains(phrase)) {
@@ -96,7 +96,7 @@ fn first_number(text: &str) -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// "Ax the IOPS per core of polling at B % of its IOPS": figures of the method to be used.
+/// "Ax the IOPS per core of polling at B % of its IOPS" must be the recommended method's figures.
 fn gained(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let verdict = text.split(';').next().unwrap_or_default();
     let Some((before, after)) = verdict.split_once(" of polling at ") else {
@@ -117,8 +117,8 @@ fn gained(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     }
 }
 
-/// "Use X": a trial of X reached the floor, X pays, and no method that kept the floor was better in
-/// every trial.
+/// "Use X" needs a trial of X at the floor, and X must pay. No method that kept the floor may be
+/// better in every trial.
 fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
     let Some(name) = recommended(text) else {
         return;
@@ -132,7 +132,7 @@ fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<Strin
     if median(&chosen.per_core) < WORTH {
         found.push(format!("{name} is to be used and does not pay"));
     }
-    // Polling over polling is 1 but for noise; all methods are compared with polling.
+    // Polling over polling is 1 except for noise, so polling is no rival.
     let other = |method: &&MethodFigures| method.name != name && method.name != "poll";
     let enough = |method: &&MethodFigures| {
         other(method) && method.iops.len() >= ENOUGH && chosen.iops.len() >= ENOUGH
@@ -146,8 +146,8 @@ fn used(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<Strin
     }
 }
 
-/// "X kept A [..] % of polling's IOPS at B [..] times", X being a policy, "It", "Linux's rule" or
-/// "Interrupts".
+/// Checks "X kept A [..] % of polling's IOPS at B [..] times". X is a policy, "It", "Linux's rule"
+/// or "Interrupts".
 fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     for (at, _) in text.match_indices(" kept ") {
         let (before, rest) = (&text[..at], &text[at + " kept ".len()..]);
@@ -183,7 +183,7 @@ fn kept(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     }
 }
 
-/// A trade-off as it is told: "X would free A % of a CPU but cost B % of the IOPS (Cx the IOPS per
+/// A trade-off in a text: "X would free A % of a CPU but cost B % of the IOPS (Cx the IOPS per
 /// core). To accept that, run with --min-iops D%."
 struct Trade<'a> {
     freed: Option<f64>,
@@ -232,7 +232,7 @@ impl Trade<'_> {
     }
 }
 
-/// The figures are theirs, and no rule that pays loses less and gains more.
+/// The figures must be those of interrupts. No rule that pays may lose less and gain more.
 fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>) {
     let Some(trade) = trade(text).filter(|trade| trade.who == "Interrupts") else {
         return;
@@ -241,7 +241,7 @@ fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>)
         return found.push("interrupts were not tried".to_owned());
     };
     trade.check(interrupts, figures, found);
-    // In every one of as many trials as an answer needs: simulation may outweigh fewer.
+    // Rivals need as many trials as an answer does, since simulation may outweigh fewer.
     let ahead = |method: &&MethodFigures| {
         let always = |lower: &[f64], higher: &[f64]| least(higher) > most(lower) * ALIKE;
         let enough = method.iops.len() >= ENOUGH && interrupts.iops.len() >= ENOUGH;
@@ -253,7 +253,7 @@ fn by_interrupts(text: &str, figures: &[MethodFigures], found: &mut Vec<String>)
     }
 }
 
-/// The figures are the rule's, the rule pays, and none that pays kept the floor.
+/// The figures must be the rule's, the rule must pay, and no paying rule may have kept the floor.
 fn by_sleeping(text: &str, figures: &[MethodFigures], floor: f64, found: &mut Vec<String>) {
     let Some(trade) = trade(text) else {
         return;

@@ -1,4 +1,4 @@
-//! No sentence of a recommendation is contradicted by its figures, at random or in two kept runs.
+//! No sentence of a recommendation contradicts its figures, at random or in two stored runs.
 
 mod checker;
 
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// A kept run by block size: the text that was made of it then, and its trials.
+/// A stored run by block size: the text that was made from it then, and its trials.
 fn kept(text: &str) -> Vec<(String, Vec<MethodContender>)> {
     let run: Value = serde_json::from_str(text).expect("a kept run");
     let number = |value: &Value| value.as_f64().expect("a number");
@@ -229,7 +229,7 @@ fn kept(text: &str) -> Vec<(String, Vec<MethodContender>)> {
 
 const RUNS: [&str; 2] = [include_str!("run-1.json"), include_str!("run-2.json")];
 
-/// Both texts at 4 KiB were wrong, and the second run's others; the first's at 64 KiB was right.
+/// Both texts at 4 KiB and all of the second run were wrong; the first's at 64 KiB was right.
 #[test]
 fn what_was_said_then_is_contradicted() {
     let wrong = |run: &str| -> Vec<bool> {
@@ -243,7 +243,7 @@ fn what_was_said_then_is_contradicted() {
     assert_eq!(wrong(RUNS[1]), [true, true, true]);
 }
 
-/// With one trial of each method nothing was seen of how trials scatter: 4 % is what is assumed.
+/// With one trial per method the scatter of trials is unknown, and 4 % is assumed.
 #[test]
 fn a_scatter_that_nobody_saw_is_called_an_assumption() {
     let tried = |method: &str, iops, per_core, trials| MethodContender {
@@ -270,8 +270,8 @@ fn what_is_said_of_the_same_trials_now_is_not() {
         assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
         verdicts.push(text.split(';').next().unwrap_or_default().to_owned());
     }
-    // At 4 KiB a fixed sleep of 10 us kept 0.993, and in the second run 0.977 at 1.19 times; one of
-    // 7 us kept 1.014, but gained 4 %, which is no reason to change anything. At 64 KiB of the
+    // At 4 KiB a fixed sleep of 10 us kept 0.993 of the IOPS, and in the second run 0.977 at 1.19
+    // times. One of 7 us kept 1.014 but gained only 4 %, which is too little. At 64 KiB of the
     // second run no method kept 0.97.
     let fixed = "hybrid polling by fixed:sleep=10us,";
     assert!(verdicts[0].contains(fixed), "{verdicts:#?}");

@@ -22,7 +22,7 @@ impl Clients {
     /// Most clients at the same time.
     const MOST: usize = 16;
 
-    /// A place for a client; `None` when all are taken. Clients enter in one thread alone.
+    /// A place for a client; `None` when all are taken. Only one thread may call this.
     pub(crate) fn enter(&self) -> Option<Client> {
         let taken = Arc::strong_count(&self.0) - 1;
         (taken < Self::MOST).then(|| Client(Arc::clone(&self.0)))

@@ -1,5 +1,5 @@
-//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. The probe that
-//! counts them takes CPU time at each turn of the driver's poll: it belongs in a run of its own.
+//! Counts the kernel's sleeps by a probe: a thread sees neither sleep nor miss inside the call. The
+//! probe takes CPU time at each turn of the driver's poll, so it needs a run of its own.
 
 use super::KernelWatch;
 use crate::SideThread;
@@ -79,7 +79,7 @@ impl KernelSleeps {
     }
 }
 
-/// Makes a run while a probe counts the kernel's sleeps. Without a probe there is no run.
+/// Makes a run while a probe counts the kernel's sleeps; without a probe, does not make it.
 pub fn seen_beside<T, E>(
     roots: &Roots,
     disk: &Disk,

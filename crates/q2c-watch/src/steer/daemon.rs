@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Bounds of the time that the daemon sleeps between two looks, which is half the rule's period.
+/// Bounds of the pause between two looks, which is half the rule's period.
 const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
 const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
-/// While one value is held: the probe's ring of 1 MiB does not fill at 2 M completions a second.
+/// Pause while one value is held: the probe's ring of 1 MiB does not fill at 2 M IOPS.
 const FIXED_LOOK: Duration = Duration::from_millis(5);
 
-/// The daemon's activity since the pulse before.
+/// The daemon's activity since the last pulse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pulse {
     /// Length of the time that this pulse covers, seconds.
@@ -36,7 +36,7 @@ pub struct Pulse {
     pub delay: i64,
     /// Completions that counted, by the kernel's classes of size and direction.
     pub classes: [u64; BUCKETS],
-    /// Number of reads and writes that nobody polled for. They do not count.
+    /// Number of reads and writes that nobody polled for. The rule does not count them.
     pub unpolled: u64,
     /// CPU of this process, percent of one CPU.
     pub own_cpu_pct: f64,
@@ -71,7 +71,7 @@ pub struct Daemon {
 
 /// What the setting follows.
 pub(crate) enum SteerSource {
-    /// A rule, which is looked at again after this time.
+    /// A rule, and the time between two looks.
     Rule(Box<Steering>, Nanos),
     /// One value.
     Value(Delay),
@@ -86,7 +86,7 @@ impl SteerSource {
 }
 
 impl Daemon {
-    /// The setting is locked from now on, and changed from the first turn on.
+    /// Locks the setting, which the first turn changes.
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
@@ -130,7 +130,7 @@ impl Daemon {
         self.turn_with(&mut |_| ())
     }
 
-    /// As [`Daemon::turn`], and gives each new completion to `seen`, counted by a rule or not.
+    /// Like [`Daemon::turn`], but gives each new completion to `seen`, counted by a rule or not.
     pub(crate) fn turn_with(&mut self, seen: &mut dyn FnMut(Completion)) -> Result<(), Fault> {
         sleep(match &self.course {
             SteerSource::Rule(_, look) => Duration::from_nanos(look.0),
@@ -211,7 +211,7 @@ impl Daemon {
     }
 }
 
-/// Checks that the value found was written last; before the first decision every one is ours.
+/// Checks that the value found was written last; before the first decision any value is fine.
 fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), Fault> {
     let (exit, wrong) = match (found, written) {
         (None, _) => (Exit::Device, "the device went away".to_owned()),
@@ -226,7 +226,7 @@ fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), 
     Err(Fault::new(exit, format_args!("steer {disk}: {wrong}")))
 }
 
-/// Half the rule's period, or 10 ms without one, from 1 to 20 ms: the setting is that late.
+/// Time between looks: half the rule's period, or 10 ms without one, clamped to 1 to 20 ms.
 pub(crate) fn look_time(policy: &PolicySpec) -> Nanos {
     let mut params = policy.params().into_iter();
     let period = params.find(|(name, _)| *name == "period");

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `io_poll_delay` of a disk as a method needs it, until this value is dropped.
 pub struct HeldPolling {
-    /// It puts the setting back when it is dropped.
+    /// Puts a fixed setting back when it is dropped.
     _guard: Option<Box<Guard>>,
-    /// It follows a rule, and puts the setting back itself.
+    /// Follows a rule, and puts the setting back itself.
     daemon: Option<SideThread<(), Fault>>,
 }
 

@@ -8,7 +8,7 @@ use q2c_policy::{
 };
 use std::mem::take;
 
-/// Rules that need nothing but the times of a window, as the file's one value can carry out.
+/// Rules that need only the times of a window, so that the file's one value can carry them out.
 const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
 /// Given to the rule in place of every request: the file has one value, so there is one class.
 pub(crate) const ANY: Io = Io {
@@ -24,7 +24,7 @@ pub struct UnfitRule {
     pub why: &'static str,
 }
 
-/// A running rule, which [`Steering::complete`] tells of each completion.
+/// A running rule; [`Steering::complete`] passes it each completion.
 pub struct Steering {
     lane: Box<dyn Lane>,
     /// The latest time that the rule was given. Times given to the rule never go back.
@@ -71,9 +71,9 @@ impl Steering {
         })
     }
 
-    /// Returns the time under which the rule counts a completion (never before the latest one);
-    /// `None` for all but polled reads and writes: the sleep is for those, and others, of other
-    /// sizes perhaps, would make it too long or too short.
+    /// Returns the time under which the rule counts a completion, never before the latest one.
+    /// `None` for all but polled reads and writes: the kernel sleeps only for these, and requests
+    /// of other sizes could make the sleep too long or too short.
     pub(crate) fn complete(&mut self, done: &Completion) -> Option<Nanos> {
         if !done.polled {
             self.unpolled += u64::from(transfer(done).is_some());
@@ -103,7 +103,7 @@ impl Steering {
     }
 }
 
-/// -1 for no sleep, else the nearest whole microsecond and at least 1.
+/// The value for a decision: -1 for no sleep, else the nearest whole microsecond, at least 1.
 pub(crate) fn delay_of(decision: Decision) -> Delay {
     match decision {
         Decision::Poll | Decision::Interrupt => Delay::CLASSIC,
@@ -111,7 +111,7 @@ pub(crate) fn delay_of(decision: Decision) -> Delay {
     }
 }
 
-/// A polled read of 4 KiB by a thread 1.
+/// A polled read of 4 KiB by thread 1.
 #[cfg(test)]
 pub(crate) fn polled_read(at: Nanos, latency: Nanos) -> Completion {
     Completion {

@@ -4,8 +4,8 @@
 //! request is complete at the first look, so its D2C less the sleep asked is the lateness. Shorter
 //! sleeps show how the delay changes with the length, and what a sleep costs in CPU time. In both,
 //! the lateness counts from the hand-over to the driver, so it contains the time until the sleep
-//! begins. Sleeps that some requests outlive and some do not show by their miss rate how fast the
-//! device is while the CPU sleeps until about the completion.
+//! begins. Medium sleeps miss some requests; their miss rate shows how fast the device is while the
+//! CPU sleeps until about the completion.
 
 use super::rig::{Rig, Stretch};
 use super::tune::TuneKernelSpec;
@@ -21,11 +21,11 @@ const SHORTER: [f64; 5] = [0.3, 0.6, 0.8, 0.9, 1.0];
 const OUTLIVES: f64 = 1.25;
 /// Requests that a stretch should have at least.
 const WANTED: f64 = 250.0;
-/// Most misses of a point whose sleeps count as clear; and the miss rate up to which a point above
-/// it tells how fast the device is.
+/// Largest miss rate at which a point's sleeps count as clear. Above it, and up to [`NEARLY_ALL`],
+/// a point's miss rate shows how fast the device is.
 const MOST_MISSES: f64 = 0.10;
 const NEARLY_ALL: f64 = 0.90;
-/// Steps in which the device's time is found: a share of 2^-40 of the longest.
+/// Bisection steps that find the device's time: they leave 2^-40 of the range.
 const HALVINGS: u32 = 40;
 /// Time before a stretch counts.
 const SETTLE: Nanos = Nanos::from_millis(100);
@@ -44,9 +44,9 @@ struct KernelSleepPoint {
     asked: f64,
     slept: Stretch,
     levels: RequestCost,
-    /// Those of classic polling before and after it, in the mean.
+    /// Means of classic polling before and after the sleeps.
     classic: RequestCost,
-    /// D2C of classic polling before and after it, ns, ascending.
+    /// D2C of classic polling before and after the sleeps, ns, ascending.
     classic_waits: Vec<f64>,
 }
 
@@ -133,8 +133,8 @@ impl KernelSleepPoint {
         }
     }
 
-    /// What the device's time differs by from classic polling, ns, so that as many requests are
-    /// complete at the look as were: `looks` are the times from the hand-over to the look.
+    /// The time in ns by which the device is slower than under classic polling, found from the miss
+    /// rate. `looks` are the times from the hand-over to the look, ns.
     fn added_by_misses(&self, looks: &[f64]) -> f64 {
         let share = |added: f64| {
             let below = |look: &f64| self.classic_waits.partition_point(|w| w + added <= *look);

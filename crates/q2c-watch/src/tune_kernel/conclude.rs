@@ -1,4 +1,4 @@
-//! Medians over the trials, figures over those of classic polling, the verdict.
+//! Medians over the trials, their ratios to classic polling, and the verdict.
 
 use super::tune::{KernelCandidate, KernelTrial, TuneKernelSpec};
 use q2c_advice::{Goal, KernelWay, best_of_kernel};
@@ -11,8 +11,8 @@ use q2c_result::kernel_watch::KernelInterval;
 use q2c_result::sweep::SweepInput;
 use q2c_result::tune::{PerCore, Relative, Verdict};
 
-/// The verdict on the methods, classic polling first, with the method that is recommended and the
-/// least IOPS that it had to keep.
+/// The verdict, the recommended method, and the least IOPS that it had to keep. `methods` has
+/// classic polling first.
 pub(super) fn verdict(spec: &TuneKernelSpec, methods: &[KernelMethod]) -> (Verdict, Method, f64) {
     let (objective, limits) = (spec.objective, spec.limits);
     let goal = Goal { objective, limits };
@@ -32,7 +32,7 @@ fn totals(tried: &KernelCandidate) -> impl Iterator<Item = &KernelInterval> {
     tried.trials.iter().map(|trial| &trial.stretch.total)
 }
 
-/// Each trial is compared with the mean of the classic polling before and after it.
+/// The figures of a method. A trial is compared with classic polling before and after it (mean).
 pub(super) fn method(tried: &KernelCandidate) -> KernelMethod {
     let interval_of_totals = |value: &dyn Fn(&KernelInterval) -> f64| {
         Interval::from_samples(&totals(tried).map(value).collect::<Vec<_>>())

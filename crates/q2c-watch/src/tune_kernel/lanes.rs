@@ -33,7 +33,7 @@ fn record(done: &Completion) -> IoRecord {
     record
 }
 
-/// As a rule sees them whose sleep is written to `io_poll_delay`: all of one class.
+/// The lanes as a rule sees them whose sleep is written to `io_poll_delay`: all of one class.
 pub(crate) fn of_one_class(lanes: &[LaneRecording]) -> Vec<LaneRecording> {
     let one = |lane: &LaneRecording| {
         let mut same = LaneRecording {

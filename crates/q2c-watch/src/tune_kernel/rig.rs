@@ -116,7 +116,7 @@ impl<'a> Rig<'a> {
         Ok(self.daemon.pulse()?.lost)
     }
 
-    /// Classic polling for any method that is not the kernel's own.
+    /// Sets the method; one that is not the kernel's own becomes classic polling.
     fn set(&mut self, method: &Method) -> Result<(), Fault> {
         self.daemon.course = match method {
             Method::HybridKernel(KernelSleep::Steered(policy)) => {

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Time before the recording and before each trial of a method without a rule counts.
+/// Uncounted time before the recording, and before each trial of a method without a rule.
 const SETTLE: Nanos = Nanos::from_millis(300);
 /// Intervals that a trial is cut into.
 const INTERVALS: u64 = 10;
@@ -50,9 +50,9 @@ pub(crate) struct KernelCandidate {
 
 pub(crate) struct KernelTrial {
     pub stretch: Stretch,
-    /// Classic polling right before it and right after it; of a trial of classic polling, itself.
+    /// Classic polling right before and right after it; for classic polling, the trial itself.
     pub beside: [KernelInterval; 2],
-    /// The mean of what is simulated on the two.
+    /// Mean of the figures simulated from the classic polling before and after.
     pub predicted: SimulatedFigures,
 }
 
@@ -68,7 +68,7 @@ struct KernelRecording {
 }
 
 impl TuneKernel<'_> {
-    /// `told` is called with the name of each phase.
+    /// Runs all phases. `told` gets the name of each phase before it begins.
     pub fn run(
         &self,
         rig: &mut Rig<'_>,
@@ -337,10 +337,10 @@ pub struct TuneKernelSpec {
     pub seed: u64,
 }
 
-/// The daemon looks every half window, and every millisecond at most.
+/// Shortest window of a rule: the daemon looks every half window, at most once per ms.
 pub(crate) const SHORTEST_WINDOW: Nanos = Nanos::from_millis(2);
 
-/// The named ones, or the standard grid; and the number of those that the kernel cannot follow.
+/// The rules among `named`, or the standard grid, that the kernel can follow; how many it cannot.
 pub(crate) fn candidates(
     named: &[PolicySpec],
     p50: Nanos,

@@ -4,19 +4,19 @@ use super::point::{FixedSleepPoint, Interrupted};
 use q2c_model::stats::{Shape, mean, median, sorted};
 use q2c_model::{Bytes, CostModel, Curve, WakeDelay};
 
-/// The fewest I/Os on which a statistic is based.
+/// Fewest I/Os for a statistic.
 const ENOUGH: usize = 30;
-/// A point is clear when at most this share of its I/Os missed.
+/// A point counts as clear if at most this share of its I/Os missed.
 const CLEAR: f64 = 0.10;
-/// A point is hit when at least this share of its I/Os missed.
+/// A point counts as hit if at least this share of its I/Os missed.
 const HIT: f64 = 0.90;
-/// Most deviations of each point, from the middle of its I/Os; the same for all, as weights.
+/// Most deviations stored for each point, from the middle of its I/Os, so that all weigh the same.
 const KEPT: usize = 128;
-/// Delays are clamped at these percentiles: recordings contain the machine's stalls already.
+/// Delays are clamped at these percentiles, since recordings already contain the machine's stalls.
 const CUTS: [f64; 2] = [0.005, 0.995];
 
-/// The cost model at `bs`. `shared` holds the points of a larger block size. They tell the cost of
-/// a clear sleep where this block size has no room for one.
+/// The cost model at `bs`. `shared` holds the points of a larger block size. They give the cost of
+/// a clear sleep if this block size is too fast for one.
 pub(super) fn fit(
     bs: Bytes,
     points: &[FixedSleepPoint],
@@ -27,9 +27,9 @@ pub(super) fn fit(
     let clear = clear_points(points, shared);
     let own_clear: Vec<&FixedSleepPoint> = points.iter().filter(|p| is_clear(p)).collect();
     let hit: Vec<&FixedSleepPoint> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
-    // The few hit I/Os of a clear point count too: they are the tail of its delays.
+    // The few hit I/Os of a clear point count too, as the tail of its delays.
     let wake_clear = wake(&clear, |p| p.asked, |_| true);
-    // One value, because the device's drift between slices moves points more than the sleep.
+    // A single value, because drift between slices moves the points more than the sleep does.
     let added_latency_ns = Curve::constant(middle(&own_clear, |p| Some(p.added_latency)));
     let submit_ns = middle(&all_points, |p| Some(p.poll.submit));
     let hit_lead_ns = hit_lead(&all_points, &wake_clear, &added_latency_ns);
@@ -45,7 +45,7 @@ pub(super) fn fit(
         added_latency_ns,
         added_submit_ns: straight(&all_points, |p| p.submit_p50 - p.poll.submit),
         interrupt_cpu_ns: interrupt.cpu,
-        // No cost can be negative: a value below 0 is the device's drift, or a load that ended.
+        // No cost can be negative. A value below 0 comes from drift, or from a load that ended.
         interrupt_latency_ns: interrupt.latency.max(0.0),
         other_cpu_poll_ns: middle(&all_points, |p| p.other_cpu_poll).max(0.0),
         other_cpu_sleep_ns: middle(&all_points, |p| p.other_cpu).max(0.0),
@@ -58,7 +58,7 @@ fn is_clear(point: &FixedSleepPoint) -> bool {
     point.miss_rate <= CLEAR && point.clear.len() >= ENOUGH
 }
 
-/// The clear points of this block size and `shared`; without any, all with enough I/Os.
+/// The clear points of this block size and `shared`; without any, all points with enough I/Os.
 fn clear_points<'a>(
     points: &'a [FixedSleepPoint],
     shared: &'a [FixedSleepPoint],
@@ -71,14 +71,14 @@ fn clear_points<'a>(
     points().filter(|p| p.ios as usize >= ENOUGH).collect()
 }
 
-/// Wake delays of one point, ns. `counts` says whether an I/O counts that was a hit, or not.
+/// Wake delays of one point, ns. `counts` selects I/Os by whether they were hit.
 fn delays(point: &FixedSleepPoint, counts: impl Fn(bool) -> bool) -> Shape {
     let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
     let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
     Shape::from_values(&ordered, CUTS, KEPT)
 }
 
-/// Curves of a wake delay over `x`; `counts` as in [`delays`].
+/// Curves of a wake delay over `x`; `counts` selects I/Os as in [`delays`].
 fn wake(
     points: &[&FixedSleepPoint],
     x: impl Fn(&FixedSleepPoint) -> f64,
@@ -95,11 +95,11 @@ fn wake(
     }
 }
 
-/// Leads that are tried, in steps of [`LEAD_STEP_NS`].
+/// Leads to try, in steps of [`LEAD_STEP_NS`].
 const LEADS: std::ops::RangeInclusive<i32> = 0..=80;
 const LEAD_STEP_NS: f64 = 1_000.0;
 
-/// The lead that explains the measured miss rates best, by least squares over all points.
+/// The lead, ns, that explains the measured miss rates best, by least squares over all points.
 fn hit_lead(points: &[&FixedSleepPoint], clear: &WakeDelay, added: &Curve) -> f64 {
     let predicted = |p: &FixedSleepPoint, lead: f64| {
         let end = |z: f64| p.asked + clear.value_at(p.asked, z) + lead - added.delay_at(p.asked);
@@ -116,8 +116,8 @@ fn hit_lead(points: &[&FixedSleepPoint], clear: &WakeDelay, added: &Curve) -> f6
     best.map_or(0.0, |(_, lead)| lead)
 }
 
-/// The delay of a hit wake-up, over the sleep asked less the latency: the mean of the latencies in
-/// the polling beside it that this sleep would have hit, since its own is unknown.
+/// The delay of a hit wake-up over the sleep asked less the latency. A hit sleep's own latency is
+/// unknown, so the mean over those I/Os of the polling beside it that it would have hit is used.
 fn wake_hit(points: &[&FixedSleepPoint], clear: &WakeDelay, lead: f64) -> WakeDelay {
     if points.is_empty() {
         return clear.clone();
@@ -130,7 +130,7 @@ fn wake_hit(points: &[&FixedSleepPoint], clear: &WakeDelay, lead: f64) -> WakeDe
     wake(points, |p| p.asked - met(p), |hit| hit)
 }
 
-/// Thread CPU of a hit sleep; that of a clear one when no point was hit nearly throughout.
+/// Thread CPU of a hit sleep; that of a clear sleep if no point counts as hit.
 fn sleep_cpu_hit(points: &[FixedSleepPoint], clear: &[&FixedSleepPoint]) -> Curve {
     let cost = |p: &FixedSleepPoint| (p.asked, p.sleep_cpu.max(0.0));
     let mut hit = points.iter().filter(|p| p.miss_rate >= HIT).peekable();
@@ -140,7 +140,7 @@ fn sleep_cpu_hit(points: &[FixedSleepPoint], clear: &[&FixedSleepPoint]) -> Curv
     curve(hit.map(cost))
 }
 
-/// Through points in any order: equal x become their mean, non-finite values go.
+/// A curve through points in any order. Points with equal x are averaged, non-finite ones removed.
 fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
     let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
     let mut points: Vec<(f64, f64)> = points.filter(finite).collect();
@@ -153,9 +153,9 @@ fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
     Curve { x, y }
 }
 
-/// The straight line through a value over the sleep, by Theil (1950) and Sen (1968): the slope is
-/// the median of those between pairs, the offset that of the remainders. The device's drift hides
-/// any other shape.
+/// The straight line through a value over the sleep, by Theil (1950) and Sen (1968). The slope is
+/// the median slope of all pairs, the offset the median remainder. The device's drift hides any
+/// other shape.
 fn straight(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> f64) -> Curve {
     let at: Vec<(f64, f64)> = points.iter().map(|p| (p.asked, value(p))).collect();
     let mut slopes = Vec::new();
@@ -168,7 +168,7 @@ fn straight(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> f64
     curve(at.iter().map(|(x, _)| (*x, offset + slope * x)))
 }
 
-/// The median over the points that have the value; 0 when none has it.
+/// The median over the points that have the value; 0 if none has it.
 fn middle(points: &[&FixedSleepPoint], value: impl Fn(&FixedSleepPoint) -> Option<f64>) -> f64 {
     let values: Vec<f64> = points.iter().filter_map(|p| value(p)).collect();
     median(&sorted(&values))
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((curve.x, curve.y), (vec![1.0, 3.0], vec![5.0, 2.0]));
     }
 
-    /// The value is 1 us and a tenth of the sleep, but for one of eight points, off by 30 us.
+    /// The value is 1 us plus a tenth of the sleep, except for one of eight points, off by 30 us.
     #[test]
     fn a_line_stands_against_one_bad_point() {
         let point = |n: u32| FixedSleepPoint {
@@ -199,7 +199,7 @@ mod tests {
         assert!((line.delay_at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
     }
 
-    /// Wake-ups come 10 us after the sleep asked, completions 15 us before they are seen.
+    /// Wake-ups come 10 us after the sleep asked; completions come 15 us before they are seen.
     #[test]
     fn the_lead_explains_the_misses() {
         let waits: Vec<f64> = (0..=200).map(|n| 40_000.0 + 100.0 * f64::from(n)).collect();
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(hit_lead(&points, &clear, &Curve::default()), 15_000.0);
     }
 
-    /// 1000 delays fall by 1 us at I/O 500, which is within the middle 128 that are kept.
+    /// 1000 delays fall by 1 us at I/O 500, which is within the 128 stored ones in the middle.
     #[test]
     fn deviations_keep_their_order() {
         let ordered = (0..1000).map(|n| (if n < 500 { 21_000.0 } else { 20_000.0 }, n % 2 == 0));

@@ -1,11 +1,11 @@
 //! Calibration: the costs of submitting, sleeping, waking and interrupts on this machine, CPU and
 //! target.
 //!
-//! The costs are measured with I/O in flight, as hybrid polling will run. Each block size gets
-//! fixed sleeps below, around and above its latency. Each sleep stands between two slices of
-//! polling on the same thread and ring. On a device that is faster than the shortest wake-up, a
-//! clear sleep cannot be measured: the completion always comes first. Those points are therefore
-//! measured with a larger block, whose latency leaves room, and all block sizes share them.
+//! The costs are measured with I/O in flight, as in hybrid polling. Each block size gets fixed
+//! sleeps below, around and above its latency. Each sleep is measured between two slices of polling
+//! on the same thread and ring. On a device faster than the shortest wake-up, a clear sleep cannot
+//! be measured, since the completion always comes first. Those points are therefore measured with a
+//! larger block, whose latency leaves room, and all block sizes share them.
 
 mod fit;
 mod point;
@@ -25,21 +25,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const POLL_SLICE: Nanos = Nanos::from_millis(30);
 /// Length of one fixed sleep's stage in one pass.
 const POINT_SLICE: Nanos = Nanos::from_millis(60);
-/// Passes over the ladder, up and down; the medians do not show what disturbs one alone.
+/// Passes over the ladder, up and down; medians hide a disturbance of a single pass.
 const PASSES: usize = 4;
-/// Length of the stage of interrupts: enough for CPU times in steps of 10 ms.
+/// Length of the stage of interrupts, which suffices for CPU times in steps of 10 ms.
 const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
-/// Length of the first look at a block size, and of the polling around the stage of interrupts.
+/// Length of the first measurement of a block size, and of the polling around interrupts.
 const LOOK: Nanos = Nanos::from_millis(150);
 
 /// Time to set up and tear down the threads and rings of a run, seconds.
 const OVERHEAD_S: f64 = 0.1;
 
 /// Calibrates every block size, in the order of `sizes`, without think time. `seed` is the seed of
-/// the I/O's offsets. `progress` is told between the runs what is measured next.
+/// the I/O's offsets. Between runs, `progress` gets a note of what is measured next.
 ///
 /// # Errors
-/// When an engine fails, an I/O fails, or `stop` is raised.
+/// An engine or an I/O failed, or `stop` was set.
 pub fn calibrate(
     workload: &Workload,
     sizes: &[Bytes],
@@ -77,7 +77,7 @@ pub fn calibrate(
     sizes.iter().enumerate().map(one).collect()
 }
 
-/// Expected length for `sizes` block sizes, seconds; on a fast target at most.
+/// Expected length for `sizes` block sizes, seconds; an upper bound on a fast target.
 pub fn expected_s(sizes: usize) -> f64 {
     let looks = ROOMY_BLOCKS.len() as f64 * (LOOK.as_secs_f64() + OVERHEAD_S);
     let clear = Ladder::clear(f64::INFINITY).seconds() + OVERHEAD_S;
@@ -100,19 +100,19 @@ fn interrupt_stages() -> (Stages, BesidePolling) {
     (stages, beside)
 }
 
-/// Sleeps asked, ns, ascending, each at least 1 us.
+/// Requested sleeps, ns, ascending, each at least 1 us.
 #[derive(Clone, Debug, PartialEq)]
 struct Ladder {
     sleeps: Vec<u64>,
 }
 
-/// Sleeps tried while the completion is still far away, us. [`Ladder::clear`] takes those that fit.
+/// Sleeps for points far before the completion, us. [`Ladder::clear`] takes those that fit.
 const CLEAR_US: [u64; 14] = [1, 2, 5, 8, 12, 17, 25, 35, 50, 70, 100, 150, 250, 500];
-/// Sleeps tried at each block size, percent of the median latency.
+/// Sleeps to measure at each block size, percent of the median latency.
 const AROUND_PCT: [u64; 10] = [10, 25, 40, 55, 70, 85, 100, 120, 150, 200];
 
 impl Ladder {
-    /// Sleeps of at most half a latency of `p10` ns; the shortest sleep is always taken.
+    /// Sleeps of at most half the latency `p10` (ns); the shortest sleep is always included.
     fn clear(p10: f64) -> Self {
         let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
         let sleeps = CLEAR_US.into_iter().filter(fits).map(|us| us * 1000);
@@ -120,7 +120,7 @@ impl Ladder {
         Ladder { sleeps }
     }
 
-    /// Sleeps below, around and above a latency of `p50` ns, but at least 1 us.
+    /// Sleeps below, around and above the latency `p50` (ns), each at least 1 us.
     fn around(p50: f64) -> Self {
         let at = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
         let mut sleeps: Vec<u64> = AROUND_PCT.map(at).to_vec();
@@ -132,7 +132,7 @@ impl Ladder {
         self.stages().0.seconds()
     }
 
-    /// The stages of all passes, and the places of each sleep.
+    /// The stages of all passes, and for each sleep its stage and the polled stages beside it.
     fn stages(&self) -> (Stages, Vec<(u64, BesidePolling)>) {
         let up = self.sleeps.iter().copied();
         let pass = |n: usize| match n % 2 {
@@ -165,7 +165,7 @@ struct CalibrationBench<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Block sizes that are tried, in this order, for clear sleeps; and the 10th percentile of the
+/// Block sizes to try, in this order, for clear sleeps, in bytes. Then the 10th percentile of the
 /// latency that leaves enough room for them.
 const ROOMY_BLOCKS: [u64; 3] = [256 << 10, 1 << 20, 4 << 20];
 const ROOM: Nanos = Nanos::from_micros(140);
@@ -177,7 +177,7 @@ fn roomy_blocks(most: Option<u64>) -> Vec<u64> {
     blocks
 }
 
-/// Bytes of the largest request polled as one; `None` without polling or limits.
+/// Bytes of the largest request that is polled unsplit; `None` without polling or limits.
 fn unsplit(workload: &Workload) -> Option<u64> {
     let polls = workload.engine.needs_poll_queues();
     let disk = workload.site.target_disk.as_ref().filter(|_| polls)?;
@@ -185,7 +185,7 @@ fn unsplit(workload: &Workload) -> Option<u64> {
 }
 
 impl CalibrationBench<'_> {
-    /// The first block size slow enough for clear sleeps, else the largest that fits; the sleeps.
+    /// The first block size slow enough for clear sleeps, else the largest that fits; its sleeps.
     fn roomy_block(&self) -> Result<Option<(Bytes, Ladder)>, Fault> {
         let (mut chosen, mut blocks) = (None, roomy_blocks(unsplit(self.workload)));
         blocks.retain(|&block| block <= self.workload.span.0);
@@ -263,8 +263,8 @@ impl CalibrationBench<'_> {
 mod tests {
     use super::*;
 
-    /// Ten sleeps of 60 ms in four passes with 30 ms of polling around each, a look of 150 ms, 1 s
-    /// for interrupts and three set-ups: 5.08 s. All 14 clear sleeps take 5.07 s.
+    /// Ten sleeps of 60 ms in four passes with 30 ms of polling around each; a first look of 150
+    /// ms, 1 s for interrupts and three set-ups: 5.08 s. All 14 clear sleeps take 5.07 s.
     #[test]
     fn the_length_is_that_of_the_stages() {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");

@@ -17,7 +17,7 @@ pub(super) struct BesidePolling {
     pub after: StageId,
 }
 
-/// Share of the largest values that means leave out: stalls of the machine.
+/// Share of the largest values that means leave out, since they are stalls of the machine.
 const TRIM: f64 = 0.01;
 
 /// Latencies and overheads of polled stages. All times are in ns.
@@ -51,7 +51,7 @@ impl Levels {
         }
     }
 
-    /// Two polled stages: latencies pooled, other figures averaged.
+    /// Joins two polled stages: latencies are pooled, other figures averaged.
     fn with(mut self, other: &Levels) -> Self {
         self.waits = sorted(&[&self.waits[..], &other.waits].concat());
         Levels {
@@ -63,17 +63,17 @@ impl Levels {
         }
     }
 
-    /// The quantile `q` of the latency, with `q` from 0 to 1.
+    /// The quantile `q` of the latency, ns; `q` is from 0 to 1.
     pub(crate) fn wait(&self, q: f64) -> f64 {
         percentile(&self.waits, q)
     }
 
-    /// Share of the latencies that are at most `limit`, from 0 to 1.
+    /// Share of the latencies that are at most `limit` (ns), from 0 to 1.
     pub(crate) fn share_below(&self, limit: f64) -> f64 {
         self.waits.partition_point(|&w| w <= limit) as f64 / self.waits.len().max(1) as f64
     }
 
-    /// Mean of the latencies that are at most `limit`; `None` when there are none.
+    /// Mean of the latencies that are at most `limit` (ns); `None` if there are none.
     pub(crate) fn mean_wait_below(&self, limit: f64) -> Option<f64> {
         let below = &self.waits[..self.waits.partition_point(|&w| w <= limit)];
         (!below.is_empty()).then(|| mean(below))
@@ -88,9 +88,9 @@ pub(super) struct FixedSleepPoint {
     pub miss_rate: f64,
     /// Wake delays of the I/Os whose completion came after the wake-up, ascending.
     pub clear: Vec<f64>,
-    /// Wake delays of the I/Os whose completion was there at the first poll, ascending.
+    /// Wake delays of the I/Os whose completion was ready at the first poll, ascending.
     pub hit: Vec<f64>,
-    /// Wake delay of every I/O in order, and whether the I/O missed.
+    /// Wake delay of each I/O in order, and true if it missed.
     pub ordered: Vec<(f64, bool)>,
     pub wait_p50: f64,
     pub submit_p50: f64,
@@ -98,20 +98,20 @@ pub(super) struct FixedSleepPoint {
     pub cpu: f64,
     /// The part of `cpu` that the sleep cost: without submission, polling and bookkeeping.
     pub sleep_cpu: f64,
-    /// Median time from the wake-up to the reaping when the completion was already there.
+    /// Median time from the wake-up to the reaping if the completion was already there.
     pub reap_hit: f64,
-    /// Busy CPU of the machine beyond the threads' own, per I/O; `None` when it cannot be read.
+    /// Busy CPU of the machine beyond the threads' own, per I/O; `None` if it cannot be read.
     pub other_cpu: Option<f64>,
     /// The polled stages before and after the sleep.
     pub poll: Levels,
-    /// Median wait above that of polling; only a joined point has it.
+    /// Median wait less that of polling; only a joined point has it.
     pub added_latency: f64,
     /// Busy CPU beyond the threads' own, per I/O, in the polled stage after the sleep.
     pub other_cpu_poll: Option<f64>,
 }
 
 impl FixedSleepPoint {
-    /// The point of a stage with a fixed sleep.
+    /// The point of a stage with a fixed sleep of `asked` ns.
     pub fn from_stage(
         watched: &Watched,
         beside: BesidePolling,
@@ -147,14 +147,14 @@ impl FixedSleepPoint {
             reap_hit: median_of(&hit, polled),
             other_cpu: other(stage, &stats),
             poll: poll.with(&Levels::with_stats(watched, after, &polled_after)),
-            // This is set when the passes are joined.
+            // Joining the passes sets this.
             added_latency: 0.0,
             other_cpu_poll: other(after, &polled_after),
         }
     }
 
-    /// Joins the passes of one sleep, at least one: distributions are pooled, other figures become
-    /// medians, and busy CPU, read in steps of 10 ms, its mean.
+    /// Joins the passes of one sleep, at least one. Distributions are pooled and other figures
+    /// become medians. Busy CPU is read in steps of 10 ms, so it becomes a mean.
     pub(crate) fn joined(passes: Vec<FixedSleepPoint>) -> Self {
         let over = |value: fn(&FixedSleepPoint) -> f64| middle(passes.iter().map(value));
         let known_mean = |value: fn(&FixedSleepPoint) -> Option<f64>| {
@@ -163,7 +163,7 @@ impl FixedSleepPoint {
         };
         let ios = passes.iter().map(|p| p.ios).sum();
         let misses: f64 = passes.iter().map(|p| p.miss_rate * p.ios as f64).sum();
-        // A pass without hits has no time of reaping a hit.
+        // A pass without hits has no time for reaping a hit.
         let with_hits = passes.iter().filter(|p| !p.hit.is_empty());
         FixedSleepPoint {
             asked: passes[0].asked,
@@ -219,7 +219,7 @@ pub(super) fn polled(points: &[FixedSleepPoint]) -> CalibrationPoint {
 pub(super) struct Interrupted {
     /// Thread CPU per I/O.
     pub cpu: f64,
-    /// Median U2C above polling's.
+    /// Median U2C less that of polling.
     pub latency: f64,
     pub other_cpu: Option<f64>,
     pub irq_cpu: Option<CpuId>,
@@ -263,7 +263,7 @@ fn samples(watched: &Watched, stage: StageId) -> Vec<Sample> {
     samples.copied().collect()
 }
 
-/// Median time from a reaping to the same lane's next submission.
+/// Median time from a reaping to the same lane's next submission, ns.
 fn gap(watched: &Watched, stage: StageId) -> f64 {
     let between = |pair: &[Sample]| pair[1].submit_ns.saturating_sub(pair[0].reaped_ns()) as f64;
     let lanes = watched.data.lanes.iter();
@@ -271,7 +271,7 @@ fn gap(watched: &Watched, stage: StageId) -> f64 {
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
-/// Busy CPU beyond the threads', ns per I/O; `None` if unread, or other work took the rest.
+/// Busy CPU beyond the threads', ns per I/O; `None` if unread, or if other work used the rest.
 fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, others: Others) -> Option<f64> {
     let busy = busy_cpus.filter(|_| !others.at_rest)? - others.known;
     let busy = busy * stats.wall_ns;
@@ -287,7 +287,7 @@ fn median_of<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -
     percentile(&sorted_by(samples, value), 0.5)
 }
 
-/// The mean without the largest one percent.
+/// The mean without the largest values, a share of [`TRIM`].
 fn trimmed<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {
     let values = sorted_by(samples, value);
     mean(&values[..values.len() - (values.len() as f64 * TRIM) as usize])

@@ -1,5 +1,5 @@
-//! Stored calibrations. They are used again while machine, kernel, target and CPU are the same,
-//! unless something speaks against them.
+//! Stored calibrations. They are reused while machine, kernel, target and CPU stay the same, unless
+//! they are marked as unfit.
 
 use crate::busy::Others;
 use crate::workload::Workload;
@@ -31,7 +31,7 @@ pub struct StoreError {
     pub source: io::Error,
 }
 
-/// There is no calibration of this machine that can be used.
+/// The store has no usable calibration of this machine.
 #[derive(Debug, Error)]
 #[error(
     "find a calibration of this machine in {folder}: expected one of this version, kernel and processor, found \
@@ -40,7 +40,7 @@ pub struct StoreError {
 pub struct NoCalibration {
     /// The folder.
     pub folder: String,
-    /// Number of calibrations there.
+    /// Number of calibrations in the folder.
     pub found: usize,
 }
 
@@ -57,12 +57,12 @@ struct CalibrationFile {
 pub struct StoredCalibration {
     /// The calibration, marked as reused.
     pub calibration: Calibration,
-    /// Why it must not be used; `None` where it may be.
+    /// The reason why it must not be used; `None` if it may be.
     pub unfit: Option<Unfit>,
 }
 
 impl CalibrationFile {
-    /// A file of the store; absent if unreadable, or with costs that no machine has.
+    /// Reads a file of the store. `None` if it is unreadable, or has costs that no machine has.
     fn read(path: &Path) -> Option<Self> {
         let text = whole_file::read_text(path, whole_file::SMALL).ok()?;
         let stored: CalibrationFile = serde_json::from_str(&text).ok()?;
@@ -76,7 +76,7 @@ pub struct Store {
     folder: PathBuf,
 }
 
-/// The version of the fit, and the facts of the machine that any calibration depends on.
+/// The version of the fit, and the facts of the machine on which any calibration depends.
 fn machine_facts(machine: &Machine) -> Identity {
     Identity::default()
         .with("fit", FIT.to_string())
@@ -85,7 +85,7 @@ fn machine_facts(machine: &Machine) -> Identity {
         .with("cpus_online", machine.cpus_online.len().to_string())
 }
 
-/// The facts that must be equal for a stored calibration to hold.
+/// The facts that must be equal to reuse a stored calibration.
 pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identity {
     let cpus: Vec<String> = workload.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
     let background = workload.background.iter().map(ToString::to_string);
@@ -102,14 +102,14 @@ pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identit
 }
 
 impl Store {
-    /// A store in `folder`, which is made when first written to.
+    /// A store in `folder`, which the first write creates.
     pub fn new(folder: &Path) -> Self {
         Store {
             folder: folder.to_owned(),
         }
     }
 
-    /// The calibration for exactly this; absent if unreadable, or others may have written it.
+    /// The calibration; `None` if unreadable, or if other users may have written it.
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<StoredCalibration> {
         own_folder::check(&self.folder).ok()?;
         let stored = CalibrationFile::read(&self.path(identity, bs))?;
@@ -123,7 +123,7 @@ impl Store {
         })
     }
 
-    /// The newest usable calibration of this machine, and its target.
+    /// The newest usable calibration of this machine, with its target.
     pub fn newest(&self, machine: &Machine) -> Result<(String, Calibration), NoCalibration> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let read = |file: fs::DirEntry| {
@@ -148,7 +148,7 @@ impl Store {
         Ok((target.unwrap_or_default(), newest.calibration.clone()))
     }
 
-    /// Stores it whole or not at all, with the reason not to use it again, if any.
+    /// Stores a calibration atomically, with the reason not to reuse it, if any.
     pub fn save(
         &self,
         identity: &Identity,
@@ -175,7 +175,7 @@ impl Store {
         })
     }
 
-    /// The name has a hash of the identity only; loading compares the whole identity.
+    /// The name contains only a hash of the identity, so loading compares the whole identity.
     fn path(&self, identity: &Identity, bs: Bytes) -> PathBuf {
         let entries: Vec<_> = identity.0.iter().collect();
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(entries);
@@ -183,11 +183,11 @@ impl Store {
     }
 }
 
-/// Why a stored calibration is not used again, but measured anew.
+/// Why a stored calibration is not reused but measured again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfit {
-    /// Other work was done on the machine when it was measured.
+    /// The machine did other work during the measurement.
     #[error("{cpus:.2} CPUs were busy with other work when it was measured")]
     Busy {
         /// Number of CPUs that were busy just before.
@@ -199,7 +199,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// Why one measured now is unfit. Background jobs keep CPUs busy on purpose.
+    /// Why a calibration measured now is unfit. Background jobs keep CPUs busy on purpose.
     pub fn now(workload: &Workload) -> Option<Self> {
         Self::from_others(workload.others())
     }

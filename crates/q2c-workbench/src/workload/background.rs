@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Background jobs of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackgroundSpec {
-    /// Engine; `None` takes that of the foreground.
+    /// Engine; `None` takes the foreground's.
     pub engine: Option<EngineSpec>,
     /// Access pattern.
     pub pattern: Pattern,
@@ -23,7 +23,7 @@ pub struct BackgroundSpec {
     pub jobs: u32,
     /// CPUs of the jobs, used in turn. The list must not be empty when the jobs run.
     pub cpus: Vec<CpuId>,
-    /// Whether the jobs poll; else they wait for interrupts.
+    /// True if the jobs poll; else they wait for interrupts.
     pub poll: bool,
     /// Stages in which the jobs run; empty means all.
     pub stages: Vec<StageId>,
@@ -42,12 +42,12 @@ pub struct ParseBackgroundError {
     pub problem: String,
 }
 
-/// The most jobs of one kind, and the most requests in flight of each: as of the foreground.
+/// The most jobs of one kind, and the most requests in flight of each, as for the foreground.
 const MOST: u16 = 1024;
 
 impl BackgroundSpec {
-    /// The engine of the jobs: their own, with the foreground's path if it leaves that open, else
-    /// the foreground's, or io_uring where that polls within its calls.
+    /// The engine of the jobs: their own, on the foreground's path unless it names one. Without
+    /// one, the foreground's engine, or io_uring if that polls within its calls.
     pub fn engine_beside(&self, foreground: &EngineSpec) -> EngineSpec {
         match &self.engine {
             Some(engine) => engine.clone().settled(foreground.needs_poll_queues()),
@@ -56,7 +56,7 @@ impl BackgroundSpec {
         }
     }
 
-    /// As in the published tuning run: random 32 KiB reads at depth 1 by interrupts.
+    /// The job of the published tuning run: random 32 KiB reads at depth 1 by interrupts.
     pub(crate) fn published_on_cpu(cpu: CpuId) -> Self {
         BackgroundSpec {
             engine: None,
@@ -87,7 +87,7 @@ impl BackgroundSpec {
         stages.iter().map(|(id, _)| id).map(of_stage).collect()
     }
 
-    /// The activity with which the jobs begin their work.
+    /// The activity with which the jobs start their work.
     pub fn at_work(&self) -> Activity {
         let wait = if self.poll {
             Wait::Poll
@@ -124,7 +124,7 @@ impl BackgroundSpec {
 
 const KEYS: [&str; 7] = ["engine", "rw", "bs", "depth", "jobs", "cpus", "wait"];
 
-/// Parts of a job's text. An engine's own, as `sim:exp(20us),servers=4`, stay with it.
+/// Splits a job's text at commas. The commas of an engine, as in `sim:exp(20us),servers=4`, stay.
 fn parts(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -180,7 +180,7 @@ impl fmt::Display for BackgroundSpec {
 
 /// All background jobs that run at the same time.
 ///
-/// Its text joins them by `;`, and `none` stands for no job.
+/// The text joins them by `;`; `none` means no job.
 ///
 /// ```
 /// use q2c_workbench::workload::Background;
@@ -201,16 +201,16 @@ const NONE: &str = "none";
 pub struct BackgroundPlace<'a> {
     /// Engine of jobs that name none.
     pub engine: &'a EngineSpec,
-    /// The medium that an engine's I/O goes to.
+    /// Returns the medium for an engine's I/O.
     pub medium: &'a dyn Fn(&EngineSpec) -> Medium,
-    /// Bytes of the target that are used, counted from its start.
+    /// Length of the used part of the target, which starts at offset 0.
     pub span: Bytes,
     /// Seed of the offsets.
     pub seed: u64,
 }
 
 impl Background {
-    /// The same jobs; those that name no CPU get `cpu`.
+    /// The same jobs; each that names no CPU gets `cpu`.
     pub(crate) fn placed_on(&self, cpu: CpuId) -> Self {
         let placed = self.0.iter().cloned().map(|mut job| {
             if job.cpus.is_empty() {
@@ -305,7 +305,7 @@ mod tests {
     fn text_round_trips() {
         let text = "engine=null,rw=randwrite,bs=65536,depth=4,jobs=2,cpus=1+3,wait=poll";
         assert_eq!(text.parse::<BackgroundSpec>().unwrap().to_string(), text);
-        // Simulated devices have commas of their own.
+        // The texts of simulated devices contain commas themselves.
         for engine in [
             "sim:2ms",
             "sim:lognormal(50us,0.3),servers=4",

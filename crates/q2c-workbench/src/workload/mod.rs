@@ -26,13 +26,13 @@ pub struct Workload {
     pub engine: EngineSpec,
     /// The file or device that the I/O goes to.
     pub medium: Medium,
-    /// Devices of jobs whose engine simulates: the target's, or devices beside it.
+    /// Simulated devices of jobs whose engine simulates: the target's, or others.
     pub simulated: SimDevices,
     /// Access pattern of the foreground lanes.
     pub pattern: Pattern,
-    /// The foreground lanes sleep so long after each I/O before they submit the next one.
+    /// Time that a foreground lane sleeps after each I/O, before it submits the next one.
     pub think: Option<Nanos>,
-    /// Bytes of the target that are used, counted from its start.
+    /// Length of the used part of the target, which starts at offset 0.
     pub span: Bytes,
     /// CPU of each foreground lane; there is one lane per entry.
     pub cpus: Vec<CpuId>,
@@ -44,15 +44,15 @@ pub struct Workload {
     pub site: Site,
 }
 
-/// Most samples that are kept per foreground lane; each has 48 bytes.
+/// Most samples in memory per foreground lane; each takes 48 bytes.
 const MOST_SAMPLES: f64 = 4e6;
 /// Block size of lanes that do no I/O, bytes.
 const SMALL: u64 = 4096;
-/// IOPS per lane that are assumed when none were measured yet.
+/// IOPS per lane that are assumed before the first measurement.
 const UNKNOWN_IOPS: f64 = 400e3;
 
 impl Workload {
-    /// Runs the stages. `iops_hint`, per lane, sizes the memory for samples.
+    /// Runs the stages. `iops_hint` is the IOPS of one lane; it sizes the memory for samples.
     pub fn run(
         &self,
         bs: Bytes,
@@ -87,7 +87,7 @@ impl Workload {
         })
     }
 
-    /// Busy CPUs while only the background runs; `None` when they cannot be read.
+    /// Busy CPUs while only the background runs; `None` if they cannot be read.
     pub(crate) fn busy_at_rest(
         &self,
         length: Nanos,
@@ -101,7 +101,7 @@ impl Workload {
         Ok(watched.span(rest).busy_cpus)
     }
 
-    /// What else keeps CPUs busy, as it was seen at rest. Background jobs do on purpose.
+    /// Other work on the CPUs, as measured at rest, without that of background jobs.
     pub fn others(&self) -> Others {
         let others = Others::from_idle_cpus(self.site.idle_busy_cpus);
         Others {
@@ -110,7 +110,7 @@ impl Workload {
         }
     }
 
-    /// One job per foreground lane, with one activity per stage and `room` for so many samples.
+    /// One job per foreground lane, with one activity per stage and memory for `room` samples.
     pub fn foreground(&self, bs: Bytes, stages: &Stages, seed: u64, room: usize) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
         for (_, stage) in stages.iter() {
@@ -141,7 +141,7 @@ impl Workload {
         plans.collect()
     }
 
-    /// One job per background lane, with an activity for each stage.
+    /// One job per background lane, with one activity per stage.
     pub fn background_jobs(&self, stages: &Stages, seed: u64) -> Vec<JobPlan> {
         let place = BackgroundPlace {
             engine: &self.engine,

@@ -7,11 +7,11 @@ use q2c_policy::LaneMethod;
 /// The way in which foreground lanes wait for completions in a stage.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// The lanes wait by this method. A rule begins without state.
+    /// The lanes wait by this method. A rule starts without state.
     By(LaneMethod),
-    /// The lanes wait as in the stage before, and a rule keeps its state.
+    /// The lanes wait as in the stage before; a rule keeps its state.
     Same,
-    /// The lanes wait as before the last [`Step::By`], and the rule of that time keeps its state.
+    /// The lanes wait as before the last [`Step::By`]; that rule continues with its state.
     Resume,
     /// The lanes do no I/O.
     Rest,
@@ -21,7 +21,7 @@ impl Step {
     /// Classic polling.
     pub const POLL: Step = Step::By(LaneMethod::Poll);
 
-    /// One per lane. Rules of a device are shared by all, rules of a CPU by those on it.
+    /// One activity per lane. A device's rule is shared by all lanes, a CPU's rule by those on it.
     pub fn activities(&self, cpus: &[CpuId]) -> Vec<Activity> {
         let on_each_cpu = |activity: fn() -> Activity| cpus.iter().map(|_| activity()).collect();
         match self {
@@ -45,7 +45,7 @@ pub(crate) struct WorkloadStage {
     pub length: Nanos,
 }
 
-/// Names a stage of [`Stages`], and its figures in [`Watched`](super::Watched).
+/// Identifies a stage of [`Stages`], and its figures in [`Watched`](super::Watched).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StageId(usize);
 
@@ -56,7 +56,7 @@ impl StageId {
     }
 }
 
-/// The stages of a run in order of time; figures are asked for by the stages' ids.
+/// The stages of a run in order of time. Ids of stages select figures.
 #[derive(Clone, Debug, Default)]
 pub struct Stages {
     all: Vec<WorkloadStage>,
@@ -75,7 +75,7 @@ impl Stages {
         numbered.map(|(n, stage)| (StageId(n), stage))
     }
 
-    /// Length of all stages together, seconds, when nothing is late.
+    /// Planned length of all stages together, seconds.
     pub fn seconds(&self) -> f64 {
         self.all.iter().map(|s| s.length.as_secs_f64()).sum()
     }

@@ -9,7 +9,7 @@ use q2c_host::cpu_time::{Busy, CpuTimes};
 use q2c_model::Nanos;
 use q2c_model::stats::mean;
 
-/// A machine: its clock, where its counters are read, and its idle baseline.
+/// A machine: its clock, the folders of its counters, and its idle baseline.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Root folders of sysfs and procfs.
@@ -18,12 +18,12 @@ pub struct Site {
     pub target_disk: Option<TargetDisk>,
     /// Number of busy CPUs while nothing is measured.
     pub idle_busy_cpus: f64,
-    /// What all times are taken from.
+    /// The source of all times.
     pub time: TimeSource,
 }
 
 impl Site {
-    /// A machine without a disk under the target, and with nothing else to do.
+    /// A machine without a disk under the target, and without other work.
     pub fn without_disk(roots: Roots, time: impl Into<TimeSource>) -> Self {
         Site {
             roots,
@@ -33,7 +33,7 @@ impl Site {
         }
     }
 
-    /// Busy and idle times of every CPU now; `None` where they cannot be read.
+    /// Busy and idle times of every CPU now; `None` if they cannot be read.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let Some(world) = self.time.world() else {
             return CpuTimes::read(&self.roots).ok();
@@ -44,7 +44,7 @@ impl Site {
         Some(CpuTimes::simulated(Nanos(now_ns), spent))
     }
 
-    /// Counts of the device's interrupts now; `None` where they cannot be read.
+    /// Counts of the device's interrupts now; `None` if they cannot be read.
     pub fn interrupts(&self) -> Option<Interrupts> {
         match (self.time.world(), &self.target_disk) {
             (Some(world), _) => {
@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-/// The machine's counters at one moment; `None` where one cannot be read.
+/// The machine's counters at one moment; `None` for those that cannot be read.
 #[derive(Clone, Debug, Default)]
 pub struct Boundary {
     /// Busy and idle times of every CPU.
@@ -112,18 +112,18 @@ impl Observer for Watcher<'_> {
 pub struct Watched {
     /// Data of the foreground lanes only.
     pub data: RunData,
-    /// Counters before each stage and after the last; fewer when the run was stopped.
+    /// Counters before each stage and after the last; fewer if the run was stopped.
     pub boundaries: Vec<Boundary>,
-    /// Text of the first I/O that failed or was short, background included. It stopped the run.
+    /// Text of the first I/O of any job that failed or was short. It stopped the run.
     pub fault: Option<String>,
 }
 
-/// The machine's activity in one stage. A figure is `None` when its counter cannot be read.
+/// The machine's activity in one stage. A figure is `None` if its counter cannot be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StageActivity {
-    /// Busy CPUs of the whole machine; the idle baseline is not taken off.
+    /// Busy CPUs of the whole machine, including the idle baseline.
     pub busy_cpus: Option<f64>,
-    /// CPUs on which other programs ran in user mode.
+    /// Mean number of CPUs on which other programs ran in user mode.
     pub other_programs: Option<f64>,
     /// Number of interrupts of the disk.
     pub interrupts: Option<u64>,
@@ -147,7 +147,7 @@ impl Watched {
         mean(&walls)
     }
 
-    /// As [`Watched::stats`], of several stages joined over time within each lane.
+    /// Statistics like [`Watched::stats`] of several stages, joined in time within each lane.
     pub fn stats_over(&self, stages: &[StageId]) -> PhaseStats {
         let of_lane = |lane| {
             let stats = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
@@ -156,7 +156,7 @@ impl Watched {
         combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
     }
 
-    /// Several stages together: the mean of busy CPUs by length, and sums of counts, if all known.
+    /// Several stages together: busy CPUs weighted by length, and sums of counts, if all are known.
     pub fn span_over(&self, stages: &[StageId]) -> StageActivity {
         let spans = stages.iter();
         let spans = spans.map(|&stage| (self.span(stage), self.wall_ns(stage)));
@@ -183,7 +183,7 @@ impl Watched {
         lanes.map(|lane| lane.ios - lane.samples.len() as u64).sum()
     }
 
-    /// The machine's activity in one stage; nothing is known if the run did not end it.
+    /// The machine's activity in one stage; all fields are `None` if the run did not end it.
     pub fn span(&self, stage: StageId) -> StageActivity {
         let end = self.boundaries.get(stage.index() + 1);
         let begin = self.boundaries.get(stage.index());
@@ -192,7 +192,7 @@ impl Watched {
     }
 }
 
-/// Text of an I/O that failed or was short, of the first lane that has one.
+/// Text about an I/O that failed or was short, from the first lane that has one.
 pub fn first_fault(data: &RunData) -> Option<String> {
     let mut lanes = data.lanes.iter();
     let (lane, fault) = lanes.find_map(|lane| Some((lane, lane.first_fault?)))?;

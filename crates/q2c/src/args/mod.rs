@@ -88,9 +88,9 @@ pub(crate) enum Command {
     Man(commands::shell::ManArgs),
 }
 
-/// Ends a command line that clap did not take. Help and version are results. Anything else is wrong
-/// usage, and is told in one line as every failure. For a mistake in a sleep rule, a line above
-/// shows its place.
+/// Ends a command line that clap refused or answered itself. Help and version are results. Anything
+/// else is wrong usage, reported in one line like every failure. For a mistake in a sleep rule, a
+/// line above shows its place.
 pub(crate) fn refused(error: &clap::Error) -> ExitCode {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !is_help {
@@ -108,12 +108,12 @@ pub(crate) fn refused(error: &clap::Error) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// The parser's message in one line, without its usage lines, and the help that tells more.
+/// The parser's message in one line, without its usage lines, and with a hint to the help.
 fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
     let lines = message.lines().map(str::trim).take_while(|line| {
         !line.starts_with("Usage:") && !line.starts_with("For more information")
     });
-    // The parser's idea to pass an unknown option as a value is of no use in any command here.
+    // No command here needs the parser's tip to pass an unknown option as a value.
     let scratch = message.contains("unexpected argument '--scratch'");
     let useless =
         |line: &str| line.starts_with("tip: to pass '") || scratch && line.starts_with("tip:");
@@ -126,7 +126,7 @@ fn one_line(message: &str, given: impl Iterator<Item = String>) -> String {
     format!("understand the command line: {sentence}{more}; see {command} --help")
 }
 
-/// What the parser does not know about its own message.
+/// Advice that the parser's message lacks.
 fn more_of(sentence: &str) -> &'static str {
     if sentence.contains("--resume") && sentence.contains("cannot be used with") {
         "; a resumed run keeps its own settings"
@@ -137,7 +137,7 @@ fn more_of(sentence: &str) -> &'static str {
     }
 }
 
-/// The command that these words of a command line begin with: `q2c trace import`.
+/// The command at the start of these words, such as `q2c trace import`.
 fn command_of(arguments: impl Iterator<Item = String>) -> String {
     let mut command = Cli::command();
     let mut name = "q2c".to_owned();
@@ -160,17 +160,17 @@ fn exit_codes() -> String {
     format!("Exit codes:\n{}", lines.join("\n"))
 }
 
-/// Characters of a help text that fit on a line beside the name of its option.
+/// Characters of a help text that fit on a line next to the name of its option.
 const LINE: usize = 64;
 
-/// The command and its commands with short texts for `-h`. Options that are seldom needed have
+/// Shortens the texts of the command and its subcommands for `-h`. Rarely needed options set
 /// `hide_short_help` where they are declared.
 fn shortened(command: clap::Command) -> clap::Command {
     command.mut_args(with_line).mut_subcommands(shortened)
 }
 
-/// Gives an option whose text takes several lines the begin of it for `-h`. An option that has two
-/// texts of its own keeps them.
+/// Shortens the text of an option for `-h` if it takes several lines. An option with a short and a
+/// long text keeps both.
 fn with_line(arg: Arg) -> Arg {
     let long = arg.get_long_help().is_some();
     let text = arg.get_help().map(StyledStr::to_string).filter(|_| !long);
@@ -180,7 +180,7 @@ fn with_line(arg: Arg) -> Arg {
     }
 }
 
-/// The first clause of a text, with the default that is told at its end where both fit.
+/// The first clause of a text, and the default at its end if both fit.
 fn first_of(text: &str) -> String {
     let (description, default) = match text.rfind(" [default: ") {
         Some(at) if text.ends_with(']') => text.split_at(at),
@@ -204,7 +204,7 @@ fn first_of(text: &str) -> String {
     }
 }
 
-/// Fewer characters than this tell nothing of an option.
+/// A clause with fewer characters than this does not describe an option.
 const SHORTEST: usize = 12;
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ pub(crate) mod tests {
         cli.unwrap_or_else(|error| panic!("{error}")).command
     }
 
-    /// The arguments of `q2c compare`, split at blanks.
+    /// The arguments of `q2c compare`, split at whitespace.
     pub(crate) fn compare(arguments: &str) -> CompareArgs {
         match command(&format!("compare {arguments}")) {
             Command::Compare(args) => args,
@@ -228,7 +228,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The arguments of `q2c replay`, split at blanks.
+    /// The arguments of `q2c replay`, split at whitespace.
     pub(crate) fn replay(arguments: &str) -> ReplayArgs {
         match command(&format!("replay {arguments}")) {
             Command::Replay(args) => args,
@@ -236,7 +236,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The arguments of a command of `q2c poll`, split at blanks.
+    /// The arguments of a command of `q2c poll`, split at whitespace.
     pub(crate) fn poll(arguments: &str) -> PollCommand {
         match command(&format!("poll {arguments}")) {
             Command::Poll(command) => command,
@@ -291,7 +291,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// All commands, with those of commands.
+    /// Visits all commands, including subcommands.
     fn each(command: &clap::Command, name: &str, visit: &mut dyn FnMut(&str, &clap::Command)) {
         visit(name, command);
         for below in command.get_subcommands() {

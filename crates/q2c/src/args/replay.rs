@@ -55,7 +55,7 @@ pub(crate) struct RecordingArgs {
 }
 
 impl RecordingArgs {
-    /// The options as `q2c_trace` takes them.
+    /// The options in the form that `q2c_trace` takes.
     pub(crate) fn options(&self) -> ImportOptions {
         ImportOptions {
             unit: self.unit,
@@ -73,12 +73,12 @@ impl RecordingArgs {
     }
 }
 
-/// The folder for what memory has no room for: `$TMPDIR`, else `/var/tmp`.
+/// The folder for data that exceeds memory: `$TMPDIR`, else `/var/tmp`.
 pub(crate) fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
-/// The value of `--columns`: which header of a CSV file holds which field.
+/// The value of `--columns`, which maps headers of a CSV file to fields.
 #[derive(Clone, Debug)]
 struct ColumnMapList(Vec<ColumnMap>);
 
@@ -103,7 +103,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// The least number of devices that are compared.
+/// Fewest devices of a comparison.
 const TARGETS: usize = 2;
 
 /// Replay a trace on one target, or on one for each of its devices.
@@ -193,7 +193,7 @@ pub(crate) struct HowArgs {
 }
 
 impl HowArgs {
-    /// The replay in this mode.
+    /// The request for a replay in this mode.
     pub(crate) fn request(&self, mode: ModeName) -> ReplayRequest {
         ReplayRequest {
             wanted: self.wanted(),
@@ -203,7 +203,7 @@ impl HowArgs {
         }
     }
 
-    /// The requests of the trace that are replayed.
+    /// Selects the requests of the trace to replay.
     pub(crate) fn wanted(&self) -> ReplaySelection {
         ReplaySelection {
             range: self.part.clone().map(|part| (part.start, part.end)),
@@ -227,9 +227,8 @@ impl CompareArgs {
         modes.map(request).collect()
     }
 
-    /// The traces and the targets of a comparison. The words begin with the first trace; words
-    /// behind it are traces as long as they name files that are recognised as traces, and two
-    /// targets are left.
+    /// The traces and the targets of a comparison. The first word is a trace. Each further word is
+    /// a trace if it names a file recognised as one, as long as two targets are left.
     pub(crate) fn traces_and_targets(&self) -> (Vec<PathBuf>, &[String]) {
         let room = self.targets.len().saturating_sub(TARGETS);
         let leading = self.targets.iter().take(room);
@@ -348,8 +347,8 @@ mod tests {
         );
     }
 
-    /// Files of random bytes are targets, also in front of devices, as before there were several
-    /// traces; and two targets are always left.
+    /// Files of random bytes count as targets, even before devices; and at least two words stay
+    /// targets.
     #[test]
     fn leading_files_that_are_recognised_are_traces() {
         let folder = tempfile::tempdir().unwrap();
@@ -379,7 +378,7 @@ mod tests {
         assert_eq!((traces, targets.len()), (vec![trace, other, file], 2));
     }
 
-    /// Every name of an option's values, typed and told in the result.
+    /// Checks that each name of an option's values is accepted and appears in the result.
     fn typed_and_told(option: &str, names: &[&str], field: &str) {
         for name in names {
             let job = job(&format!("{option} {name}"));

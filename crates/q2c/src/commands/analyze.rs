@@ -73,7 +73,7 @@ pub(crate) struct AnalyzeArgs {
 }
 
 impl AnalyzeArgs {
-    /// Refuses options of a capture where `--live` is not given.
+    /// Refuses options of a capture without `--live`.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let other = match (self.interval == SECOND, self.command.is_empty()) {
             (false, _) => Some("--interval"),
@@ -89,7 +89,7 @@ impl AnalyzeArgs {
     }
 }
 
-/// The default of `--interval`.
+/// The default of `--interval`: one second.
 const SECOND: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
@@ -97,7 +97,7 @@ fn interval(text: &str) -> Result<Nanos, String> {
     time_within(text, ms(10)..=ms(86_400_000))
 }
 
-/// A part of a trace, in times from the start of its first I/O.
+/// A part of a trace, from and to, in time since the start of its first I/O.
 pub(crate) fn window(text: &str) -> Result<Range<Nanos>, String> {
     let time = |text: &str| parse_duration(text).map_err(|error| error.to_string());
     let expected = || "expected two times, the first the smaller, such as 1.5s..1.6s".to_owned();
@@ -134,20 +134,20 @@ fn show(args: &AnalyzeArgs, page: Option<NewFile>, result: &AnalyzeResult) -> Re
     }
 }
 
-/// The view needs at least this many columns.
+/// Fewest columns of a terminal that shows the view.
 const NARROWEST: u16 = 60;
-/// Intervals kept for the history of the view: more than any terminal has columns for.
+/// Intervals in the view's history, more than any terminal has columns.
 const KEPT: usize = 600;
 
 /// Captures, shows each interval, and analyses the whole capture at the end. `page` is the file for
-/// the page, if there is to be one.
+/// the HTML page, if one was requested.
 fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
     let capture = args.capture.of_ops(args.recording.op);
     let endpoint = listen(args.metrics.prometheus)?;
-    // What was captured when a signal comes is analysed.
+    // A signal ends the capture, and the data so far is analysed.
     let _orderly = Orderly::begin();
     let mut session = RunningCapture::begin(&roots, &target, &capture)?;
     let title = session.message(args.command.is_empty());
@@ -172,7 +172,7 @@ fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resul
     if captured.recording.taken() == 0 {
         say("no I/O completed meanwhile");
     } else {
-        // The signal that ended the capture is not to end its analysis, too.
+        // The signal that ended the capture must not end its analysis, too.
         let go_on = AtomicBool::new(false);
         let mut analysis = RecordingAnalysis::new(&args.trace, args.window.clone(), &go_on);
         let origin = captured.recording.finish(&mut analysis)?;
@@ -186,7 +186,7 @@ fn follow(args: &AnalyzeArgs, page: Option<NewFile>, stop: &AtomicBool) -> Resul
 enum Face {
     View,
     Lines,
-    /// Lines to stderr, because stdout is for the result alone.
+    /// Lines to stderr, because stdout is reserved for the result.
     Talk,
 }
 

@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Benchmarks: begins a new run, or goes on with an interrupted one.
+/// Runs a benchmark, or continues an interrupted one.
 pub(crate) fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
     let limits = RunLimits::new(&args.limits, SCHEMA)?;
     let mut run = match &args.resume {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
     let exit = aborted.as_ref().map_or(blamed, |_| Exit::Device);
     if let Some(reason) = aborted.or(nothing) {
-        // What was measured before is in the report; figures of half a run are not printed.
+        // Earlier measurements are in the report; figures of an incomplete run are not printed.
         run_folder::tell_report(&path);
         let mut failed = format!("measure {reason}");
         if state != RunState::Complete {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &BenchSettings, stop: &AtomicBool) -> Result<Exit, Fault
     limits.end(run_folder::end(state, place, &path), &path, &result)
 }
 
-/// The reason why there is no number at all; `None` where there is one.
+/// The reason why nothing was measured; `None` if anything was.
 fn nothing_measured(result: &BenchResult) -> Option<String> {
     let cells = &result.cells;
     let first = cells.first()?;
@@ -84,7 +84,7 @@ fn nothing_measured(result: &BenchResult) -> Option<String> {
 struct BenchRun {
     spec: BenchSettings,
     place: Workbench,
-    /// Numbers of jobs at which the order of CPUs goes on to CPUs of another kind.
+    /// Numbers of jobs after which jobs run on CPUs of another kind.
     borders: Vec<Border>,
     folder: RunDir,
 }
@@ -107,7 +107,7 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let span = spec.part_of(extras.size, place.target.size);
     spec.span = span.or_exit(Exit::Target)?;
     spec.settle(&place.target, &cpus);
-    // A job file is an input; what is wrong without one is wrong in the command line.
+    // A job file is an input; without one, a mistake is in the command line.
     let blamed = job_file.as_ref().map_or(Exit::Usage, |_| Exit::Input);
     spec.check()
         .map_err(|fault| Fault::new(blamed, format!("bench {fault}")))?;
@@ -133,7 +133,7 @@ fn new(args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     })
 }
 
-/// Takes the settings from the plan of the run in the folder at `path`.
+/// Resumes the run in the folder at `path`, with the settings of its plan.
 fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<BenchRun, Fault> {
     let plan: BenchSettings = read_checked_plan(path).map_err(RunDirError::on_resume)?;
     let spec = plan.resumed_by(args);
@@ -154,8 +154,8 @@ fn resumed(path: &Path, args: &BenchSettings, stop: &AtomicBool) -> Result<Bench
     })
 }
 
-/// Checks that at least one of the interfaces can be opened here. One that cannot while others can
-/// is left to its trials, which say so at its points.
+/// Checks that at least one of the interfaces can be opened here. If another one fails, its trials
+/// report that at its points.
 fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
     let interfaces = spec.interfaces().or_exit(Exit::Usage)?;
     if place.target.kind == TargetKind::Pci || interfaces.contains(&Interface::Spdk) {
@@ -165,7 +165,7 @@ fn opens(spec: &BenchSettings, place: &Workbench) -> Result<(), Fault> {
     place.opens_one_of(engines).or_exit(Exit::Environment)
 }
 
-/// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single
+/// The order in which jobs take CPUs. If the job file names the CPU of a helper thread, a single
 /// job takes the first CPU and its helper the second.
 fn cpus(
     spec: &BenchSettings,
@@ -180,8 +180,8 @@ fn cpus(
     Ok(chosen.with_helper(helper))
 }
 
-/// The borders in the stored order of a run that goes on are those that the machine has now; there
-/// are none when the machine would now give another order.
+/// The borders in the stored CPU order of a resumed run, as the machine has them now. Empty if the
+/// machine would now choose another order.
 fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, Fault> {
     let today = place.cpus_by_topology(None)?;
     let stored = place.cpus_by_topology(Some(stored))?;
@@ -236,8 +236,8 @@ pub(crate) fn abilities(place: &Workbench, media: &Media) -> Abilities {
     }
 }
 
-/// Fills the settings that were not typed from the job file. Says on stderr which options of the
-/// file change nothing. Returns the bytes of the file, and what it asks for that is no setting.
+/// Fills settings that were not typed from the job file. Reports on stderr which options of the
+/// file change nothing. Returns the bytes of the file, and its requests that are not settings.
 fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileExtras), Fault> {
     let name = path.display();
     let refused =
@@ -253,8 +253,8 @@ fn fill(settings: &mut BenchSettings, path: &Path) -> Result<(Vec<u8>, JobFileEx
     Ok((text, extras))
 }
 
-/// Finds the media for the interfaces that `engines` names. A medium that none of them needs is not
-/// looked for.
+/// Finds the media for the interfaces in `engines`. Media that none of them needs are not searched
+/// for.
 pub(crate) fn media(place: &Workbench, engines: &[String]) -> Result<Media, Fault> {
     let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
     let asked = asked.or_exit(Exit::Usage)?;
@@ -290,9 +290,8 @@ pub(crate) fn media(place: &Workbench, engines: &[String]) -> Result<Media, Faul
     Ok(media)
 }
 
-/// The character device that takes NVMe commands, or the reason why there is none. A device that
-/// fails the first command is a failure of the program instead: the interface is not left out for
-/// that.
+/// The character device for NVMe commands, or the reason why there is none. If the device fails the
+/// first command, the whole program fails; the interface is not simply left out.
 fn commands(place: &Workbench) -> Result<Result<Commands, String>, Fault> {
     let device = place.target.device.as_ref();
     let poll_queues = device.and_then(|device| device.io_poll) == Some(true);

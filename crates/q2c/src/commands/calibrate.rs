@@ -68,8 +68,8 @@ fn store_for_later(bench: &Workbench, calibrations: &[Calibration]) {
     }
 }
 
-/// Leaves calibrations of a simulated machine in a run folder, and nowhere else: they say nothing
-/// of this machine.
+/// Stores calibrations of a simulated machine only in a run folder, since they are not costs of
+/// this machine.
 fn keep_simulated(
     args: &CalibrateArgs,
     bench: &Workbench,

@@ -1,4 +1,4 @@
-//! The command `q2c diff`, and limits that a run must keep (`--fail-if`), judged when its result is
+//! The command `q2c diff`; and the limits of `--fail-if`, which are judged after a run's result is
 //! written and printed.
 
 use crate::output::{NewFile, print, print_json, say, screen, unread, write_new};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &DiffArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     end(&result.b.path, &result.limits, args.junit.as_deref())
 }
 
-/// A side: a result that was kept, or a trace, which is analysed.
+/// One side of the comparison: a stored result, or a trace, which is analysed.
 fn side(path: &Path, stop: &AtomicBool) -> Result<ComparableResult, Fault> {
     let text = if is_trace(path) {
         let _line = Line::reading([path]);
@@ -100,7 +100,7 @@ fn side(path: &Path, stop: &AtomicBool) -> Result<ComparableResult, Fault> {
         .map_err(|error| unread(path, error))
 }
 
-/// Whether a file is a trace: a result is JSON.
+/// True if a file is a trace; results are JSON files.
 fn is_trace(path: &Path) -> bool {
     path.is_file() && path.extension().is_none_or(|ending| ending != "json")
 }
@@ -111,8 +111,8 @@ pub(crate) struct RunLimits<'a> {
 }
 
 impl<'a> RunLimits<'a> {
-    /// The limits of a run whose result will have the schema `schema`. What is wrong with them is
-    /// told here, before anything is measured.
+    /// The limits for a run whose result will have the schema `schema`. Mistakes in the limits are
+    /// reported here, before anything is measured.
     pub(crate) fn new(args: &'a LimitArgs, schema: &str) -> Result<Self, Fault> {
         let baseline = args.baseline.as_deref();
         let baseline = baseline.map(|run| read(run, schema)).transpose()?;
@@ -122,7 +122,7 @@ impl<'a> RunLimits<'a> {
                 run.display()
             )));
         }
-        // The file is made when limits are judged, but a name that is taken must not cost the run.
+        // The file is written when limits are judged, but an existing file must not cost the run.
         NewFile::if_named(args.junit.as_ref())?;
         let figures = q2c_report::difference::declared(schema);
         q2c_report::difference::check(&args.fail_if, &figures, baseline.is_some())
@@ -130,8 +130,8 @@ impl<'a> RunLimits<'a> {
         Ok(RunLimits { args, baseline })
     }
 
-    /// Judges the result of a run that ended with `exit`, and tells each limit on stderr. Returns
-    /// the exit code of the command. A run without all of its trials is not judged.
+    /// Judges the result of a run that ended with `exit`, and reports each limit on stderr. Returns
+    /// the exit code of the command. An incomplete run is not judged.
     pub(crate) fn end(
         &self,
         exit: Exit,
@@ -158,8 +158,8 @@ impl<'a> RunLimits<'a> {
     }
 }
 
-/// Writes judged limits for the system that runs builds, where there is one, and returns the exit
-/// code that they mean. `name` is that of the run.
+/// Reports judged limits to the build system (JUnit, GitHub Actions), if requested. Returns their
+/// exit code. `name` is the name of the run.
 pub(crate) fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> Result<Exit, Fault> {
     if let Some(file) = junit {
         let xml = q2c_report::limits::junit(name, judged).or_exit(Exit::Internal)?;
@@ -173,7 +173,7 @@ pub(crate) fn end(name: &str, judged: &[JudgedLimit], junit: Option<&Path>) -> R
     Ok(Exit::requirements(kept))
 }
 
-/// The run to compare with, whose result has this schema.
+/// Reads the run to compare with; its result must have this schema.
 fn read(run: &Path, schema: &str) -> Result<ComparableResult, Fault> {
     let (path, text) = kept_text(run)?;
     let reason = match q2c_report::difference::read(&path.display().to_string(), &text) {

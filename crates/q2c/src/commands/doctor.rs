@@ -59,10 +59,11 @@ pub(crate) struct DoctorArgs {
     pub command: Vec<OsString>,
 }
 
+/// Time for which the machine is observed at rest.
 const REST: Duration = Duration::from_millis(500);
 
-/// Examines the machine, and the target when one is named; or changes its settings. Returns the
-/// exit code, which may be that of the command that was run.
+/// Examines the machine, and the target if one is named; or changes settings. Returns the exit
+/// code, which may be that of the command that was run.
 pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> Result<u8, Fault> {
     let roots = Roots::live();
     let named = args.target.as_deref();
@@ -85,12 +86,12 @@ pub(crate) fn run(args: &DoctorArgs, config: &ConfigArgs, signals: &Signals) -> 
 
 fn facts<'a>(roots: &'a Roots, target: Option<&'a Target>, args: &DoctorArgs) -> DoctorFacts<'a> {
     let mut facts = doctor_facts(roots, target, &[], &Clock::new().into());
-    // Without a folder nothing can have been left there.
+    // Without a folder there can be no leftover journal.
     facts.journal = restore::folder(args.journal.as_deref()).ok();
     facts
 }
 
-/// The check of the configuration file: which one holds, and what it sets.
+/// The check of the configuration file: its path, and its settings.
 fn configuration(args: &ConfigArgs) -> Check {
     let (verdict, finding) = match config::look(args) {
         Ok(None) => (CheckVerdict::Pass, "no q2c.toml".to_owned()),
@@ -126,7 +127,7 @@ fn in_force(config: &Config) -> String {
     format!("{}: {settings}", config.path.display())
 }
 
-/// The facts of the target, which is read for a moment from several CPUs.
+/// The facts of the target, which several CPUs read for a moment.
 fn target(roots: &Roots, path: &Path, stop: &AtomicBool) -> Result<Target, Fault> {
     let OpenTarget {
         file,
@@ -173,13 +174,13 @@ fn scheduler(roots: &Roots) -> Result<(), ScxError> {
     }
 }
 
-/// The reason in words. Errors of these parts begin with what was tried.
+/// The reason as text. Errors of these parts start with what was tried.
 fn ability<T, E: Display>(tried: Result<T, E>) -> Ability {
     tried.map(drop).map_err(|e| format!("failed to {e}"))
 }
 
-/// Says what will be changed, changes it, and leaves it so, or puts it back when the command has
-/// ended. Returns the exit code.
+/// Announces and makes the changes. They stay, or are undone after the command has ended. Returns
+/// the exit code.
 fn fix(
     args: &DoctorArgs,
     roots: &Roots,
@@ -200,7 +201,7 @@ fn fix(
     if args.dry_run {
         return show(&foreseen, args.json).map(Exit::code);
     }
-    // Standard output is the command's, or that of the result.
+    // Standard output is reserved for the command or the result.
     say_document(&DoctorFix {
         dry_run: true,
         ..foreseen.clone()
@@ -209,7 +210,7 @@ fn fix(
     change(args, roots, &plan, foreseen, signals)
 }
 
-/// Says on stderr what a report tells. Messages have no colour.
+/// Prints the report on stderr, without colour like all messages.
 fn say_document(fix: &DoctorFix) {
     let plain = Screen {
         colour: false,
@@ -287,8 +288,8 @@ fn run_command(
     signals: &Signals,
 ) -> Result<u8, Fault> {
     say_document(fix);
-    // After a signal the program still ends with the code of the command, however long the putting
-    // back takes.
+    // After a signal the program still exits with the command's code, however long the restore
+    // takes.
     std::mem::forget(Orderly::begin());
     let mut child = Child::start_in_place(&args.command)?;
     let code = child.wait(signals)?;
@@ -298,7 +299,7 @@ fn run_command(
     })
 }
 
-/// Puts the settings back and says so. Returns false when one could not be.
+/// Restores the settings and reports it. Returns false if one could not be restored.
 fn put_back(guard: &mut Guard) -> bool {
     let ends = guard.undo();
     let odd = |(_, outcome): &&(PathBuf, UndoOutcome)| {

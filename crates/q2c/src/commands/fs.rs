@@ -66,7 +66,7 @@ pub(crate) fn run(command: &FsCommand, stop: &AtomicBool) -> Result<Exit, Fault>
     Ok(Exit::Interrupted)
 }
 
-/// The reason why there is no number at all; `None` where there is one.
+/// The reason why nothing was measured; `None` if anything was.
 fn nothing_measured(result: &FsResult) -> Option<String> {
     let cells = result.cells.iter().map(|cell| (&cell.iops, &cell.failures));
     let program = result.program.iter().flat_map(|program| &program.cells);

@@ -103,9 +103,9 @@ pub(crate) struct ServeArgs {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Started {
-    /// The device of this name is there.
+    /// The device of this name exists.
     Ready(String),
-    /// It is not, with the exit code and the message.
+    /// The device does not exist; holds the exit code and the message.
     Failed(u8, String),
 }
 
@@ -122,7 +122,7 @@ fn serve(args: &ServeArgs, stop: &AtomicBool) -> Exit {
 
 fn tell(started: &Started) {
     if let Ok(line) = serde_json::to_string(started) {
-        // Whoever started the server may be gone.
+        // The process that started the server may be gone.
         print(&line).ok();
     }
 }
@@ -146,7 +146,7 @@ fn served(args: &ServeArgs, stop: &AtomicBool) -> Result<(), Fault> {
     q2c_host::ramdisk::serve(&request, stop, ready)
 }
 
-/// The service times of this text, of which a recording is read now, and the number of servers.
+/// The service times that this text describes, and the number of servers. A recording is read now.
 fn service_times(text: &str) -> Result<(ServiceTimes, usize), Fault> {
     let wrong = |reason: &str| {
         let reason = reason.strip_prefix("sim: ").unwrap_or(reason);
@@ -220,7 +220,7 @@ pub(crate) struct CreateArgs {
     pub json: bool,
 }
 
-/// Makes a device, or takes over one whose server was killed.
+/// Creates a device, or takes over one whose server was killed.
 fn create(args: &CreateArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let device = match &args.recover {
@@ -259,7 +259,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     };
     check(roots, &wanted, cpus)?;
     let text = match &args.like {
-        // The server runs elsewhere, so the path is made absolute.
+        // The server runs in another folder, so the path is made absolute.
         Some(file) => {
             let path = file.canonicalize();
             let path = path.or_fault(Exit::Input, format_args!("open {}", file.display()))?;
@@ -267,7 +267,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
         }
         None => args.service.clone(),
     };
-    // Recorded times are read here, too, so that what is wrong with them is told at once.
+    // Recorded times are read here too, so that a mistake is reported at once.
     let times = text.as_deref().map(service_times).transpose()?;
     let asked = times.as_ref().map(|(times, servers)| (times, *servers));
     match choose(roots, args, &wanted, asked)? {
@@ -286,7 +286,7 @@ fn make(roots: &Roots, args: &CreateArgs) -> Result<String, Fault> {
     }
 }
 
-/// What makes the device, with the reason on stderr.
+/// Chooses what creates the device, and gives the reason on stderr.
 fn choose(
     roots: &Roots,
     args: &CreateArgs,
@@ -326,7 +326,7 @@ fn recover(args: &CreateArgs, name: &str) -> Result<String, Fault> {
     start(args, ["--recover", name], service)
 }
 
-/// Starts the server, waits until it tells how that went, and returns the device's name.
+/// Starts the server, waits for its report, and returns the device's name.
 fn start(args: &CreateArgs, device: [&str; 2], service: Option<String>) -> Result<String, Fault> {
     let journal = restore::folder(args.journal.as_deref())?;
     let journal = std::path::absolute(journal).or_exit(Exit::Usage)?;
@@ -340,7 +340,7 @@ fn start(args: &CreateArgs, device: [&str; 2], service: Option<String>) -> Resul
     command.stdin(Stdio::null()).stderr(Stdio::null());
     command.stdout(Stdio::piped());
     let failed = |e: std::io::Error| Fault::environment(format!("start the device's server: {e}"));
-    // A signal that comes now must not end this process between the device and its report.
+    // From here on a signal must not end this process before it has reported the device.
     let _orderly = Orderly::begin();
     let mut server = command.spawn().map_err(failed)?;
     let mut line = String::new();

@@ -46,13 +46,13 @@ pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
     let capture = args.capture.of_ops(args.op.iter().copied());
-    // What was recorded when a signal comes is kept.
+    // A signal ends the recording, and the I/Os so far are stored.
     let _orderly = Orderly::begin();
     let create = |path: &Path| TraceWriter::create(path, TraceMeta::default());
     let named = args.output.as_deref().map(create).transpose()?;
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
     let child = Child::start(&args.command)?;
-    // Nothing can be refused any more: a run folder is made for recordings alone.
+    // From here on nothing is refused, so a run folder is made only for a real recording.
     let (trace, folder) = output(args, &capture)?;
     let writer = named.map_or_else(|| create(&trace), Ok)?;
     say(&capturing.message(args.command.is_empty()));
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     if let Some(folder) = folder {
         folder.finish(RunState::Complete)?;
     }
-    // The signal that ended the recording is not to end the reading of the trace, too.
+    // The signal that ended the recording must not end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;
     if let Some(of_command) = of_command {
         say(&of_command.message(&trace));
@@ -104,7 +104,7 @@ struct RecordPlan {
     command: Vec<String>,
 }
 
-/// The path of the trace, and its run folder where the user named no path.
+/// The path of the trace, and its run folder if the user named no path.
 fn output(args: &RecordArgs, capture: &CaptureArgs) -> Result<(PathBuf, Option<RunDir>), Fault> {
     if let Some(out) = &args.output {
         return Ok((out.clone(), None));

@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Memory for the rows of `--record`; the rest is held in an unnamed file.
+/// Memory for the rows of `--record`, bytes; further rows go to an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
 pub(crate) fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
@@ -95,7 +95,7 @@ fn can_record(path: &Path, trials: u32) -> Result<(), Fault> {
     Err(Fault::usage(message))
 }
 
-/// The reason why there is no number at all, as a failure.
+/// The reason why nothing was measured, as a failure.
 fn nothing(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
     if let Some(reason) = ran.aborted() {
         return Fault::new(Exit::Device, format!("replay on {reason}"));
@@ -105,7 +105,7 @@ fn nothing(ran: &ReplayTrials, variants: &[Variant<'_>]) -> Fault {
         return Fault::stopped("replay: stopped by a signal before the first request");
     };
     let exit = ran.failed.as_ref().map_or(Exit::Environment, Fault::exit);
-    // The reason begins with "failed to" itself.
+    // The reason already starts with "failed to".
     Fault::new(exit, reason.strip_prefix("failed to ").unwrap_or(&reason))
 }
 
@@ -114,8 +114,8 @@ fn keys<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = String> + 'a {
     variants.iter().flat_map(keys)
 }
 
-/// The exit code: a device that failed counts before a replayer that was late. A run that is not
-/// complete was stopped by a signal, or failed in between.
+/// The exit code. A failed device counts more than a late replayer. An incomplete run was stopped
+/// by a signal, or failed in between.
 fn exit<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> + Clone) -> Exit {
     let failed = trials.clone().any(|trial| trial.errors > 0);
     match (state, failed, trials.all(|trial| trial.valid)) {
@@ -126,7 +126,7 @@ fn exit<'a>(state: RunState, mut trials: impl Iterator<Item = &'a ReplayTrial> +
     }
 }
 
-/// Opens one of `traces`, and tells the user about what takes long.
+/// Opens one of `traces`, and shows progress.
 fn source<P: AsRef<Path>>(
     path: &Path,
     traces: &[P],
@@ -162,7 +162,7 @@ fn site(
     Ok(open)
 }
 
-/// The failure of a target. These commands make no file of their own.
+/// The failure of a target. These commands make no scratch file, so none is suggested.
 fn not_opened(fault: Fault) -> Fault {
     if !fault.cause().is_some_and(TargetError::lacks_a_file) {
         return fault;
@@ -175,7 +175,7 @@ fn say_simulated(open: &OpenSite) {
     facts.for_each(|target| say_service_times(&target.path, target.service_times.as_ref()));
 }
 
-/// Runs all trials. The targets' sites must be open until it returns.
+/// Runs all trials. The targets' sites must stay open until it returns.
 fn run_trials(
     replaying: Replaying<'_>,
     seed: u64,
@@ -217,7 +217,7 @@ fn replaying<'a>(
     }
 }
 
-/// How often a trial is repeated in which the replayer was late by its own fault.
+/// Most repetitions of a trial in which the replayer was late by its own fault.
 const REPEATS: u32 = 3;
 
 /// Replays the traces on several devices in turns.
@@ -282,8 +282,8 @@ pub(crate) fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Fau
     })
 }
 
-/// Whether all devices were compared by the same work. A device without a valid trial was not, nor
-/// was one whose requests differ from those of the first.
+/// True if all devices did the same work. False if a device has no valid trial, or its requests
+/// differ from those of the first device.
 fn compares(one: &Comparison) -> bool {
     let unlike = |finding: &CompareFinding| {
         use CompareFinding::{NoValidTrial, WorkDiffers};
@@ -292,7 +292,7 @@ fn compares(one: &Comparison) -> bool {
     !one.verdict.iter().any(unlike)
 }
 
-/// Opens the targets. Block devices are held open as long as the sites are kept.
+/// Opens the targets. Block devices stay open as long as the sites exist.
 fn opened(
     request: &ReplayRequest,
     targets: &[String],
@@ -309,7 +309,7 @@ fn opened(
     Ok(opens)
 }
 
-/// For each trace its recording with completions, where one of the modes needs it.
+/// For each trace, its recording with completions if one of the modes needs it, else `None`.
 fn profiles(
     sources: &[TraceSource],
     requests: &[ReplayRequest],
@@ -348,7 +348,7 @@ struct ReplayVariant<'a> {
     request: ReplayRequest,
 }
 
-/// All traces in all modes, each with a name of its own where there are several.
+/// All traces in all modes. Each has its own name if there are several.
 fn rows<'a>(
     sources: &'a [TraceSource],
     profiles: &'a [Option<Profiled>],
@@ -366,7 +366,7 @@ fn rows<'a>(
                 trace: profiled.map_or(source, |profiled| &profiled.trace),
                 profile: profiled.map(|profiled| &profiled.told),
                 request: ReplayRequest {
-                    // The recording of a replay has what was wanted of the trace, and nothing else.
+                    // The profile already holds only the requested part of the trace.
                     wanted: profiled.map_or(request.wanted.clone(), |_| Default::default()),
                     ..request.clone()
                 },
@@ -376,7 +376,7 @@ fn rows<'a>(
     rows
 }
 
-/// A name that no row has yet: the trace and the mode, with a number when the trace is given again.
+/// A name that no row has yet: trace and mode, with a number if the trace is given twice.
 fn name(rows: &[ReplayVariant<'_>], source: &TraceSource, mode: &Mode) -> String {
     let plain = format!("{}, {}", source.name, mode.name());
     let is_free = |name: &String| rows.iter().all(|row| row.name != *name);
@@ -391,7 +391,7 @@ struct PlannedReplay<'a> {
     job: &'a ReplayJob,
 }
 
-/// Makes the run's folder with its plan: the job, or a list of jobs with their names.
+/// Creates the run's folder with its plan: the job, or a list of jobs with their names.
 fn folder(args: &CompareArgs, prepared: &[PreparedVariant<'_>]) -> Result<RunDir, Fault> {
     let out = &args.how.run.out;
     if let [one] = prepared {

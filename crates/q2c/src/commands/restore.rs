@@ -20,7 +20,7 @@ pub(crate) struct RestoreArgs {
     pub journal: Option<PathBuf>,
 }
 
-/// Puts back the settings that killed runs left changed, or lists them with `--dry-run`.
+/// Restores the settings that killed runs left changed, or lists them with `--dry-run`.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let folder = folder(args.journal.as_deref())?;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Fault> {
     Ok(Exit::requirements(report.is_complete()))
 }
 
-/// Prints what there is to restore or was restored, and the lines of journals that were no use.
+/// Prints the restored or pending settings, and the damaged lines of journals.
 fn print_changes(
     changes: impl Iterator<Item = String>,
     faults: &[DamagedLine],
@@ -51,7 +51,7 @@ fn print_changes(
     print(&lines.join("\n"))
 }
 
-/// The folder of the restore journals: as named, else the usual one.
+/// The folder of the restore journals: the named one, else the default.
 pub(crate) fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
     if let Some(named) = named {
         return Ok(named.to_owned());

@@ -19,8 +19,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// q2c's version, and a checksum of the program where it can be read: it tells one build from
-/// another in the identity of a run.
+/// q2c's version, and a checksum of the program if it can be read. In the identity of a run it
+/// tells builds apart.
 pub(crate) fn program() -> String {
     let mut checksum = crc32fast::Hasher::new();
     let mut piece = vec![0; 1 << 20];
@@ -32,14 +32,14 @@ pub(crate) fn program() -> String {
     format!("{} {:08x}", env!("CARGO_PKG_VERSION"), checksum.finalize())
 }
 
-/// The facts that a run without a target of its own must keep: the kernel and the program.
+/// The facts that must not change in a run without a target of its own: kernel and program.
 pub(crate) fn identity(machine: &Machine) -> Identity {
     Identity::default()
         .with("kernel", &machine.kernel)
         .with("program", program())
 }
 
-/// The result of a command in a run folder or a file, if it has this schema.
+/// Reads a command's result from a run folder or a file; it must have this schema.
 pub(crate) fn result<T: DeserializeOwned>(
     run: &Path,
     command: &str,
@@ -66,27 +66,27 @@ pub(crate) fn result<T: DeserializeOwned>(
     serde_json::from_str(&text).map_err(no_result)
 }
 
-/// Says on stderr which folder a run has, and returns its path.
+/// Prints the run's folder on stderr, and returns its path.
 pub(crate) fn announce(folder: &RunDir) -> PathBuf {
     say(&format!("run folder {}", folder.path().display()));
     folder.path().to_owned()
 }
 
-/// The words of a command, as plans and results have them.
+/// The words of a command, in the form that plans and results store.
 pub(crate) fn in_words(command: &[OsString]) -> Vec<String> {
     let texts = command.iter().map(|word| word.to_string_lossy());
     texts.map(Cow::into_owned).collect()
 }
 
-/// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
+/// Opens the folder of an interrupted run again. Reports on stderr what was cut off in its files.
 pub(crate) fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Fault> {
     let (folder, torn) = RunDir::resume(path, identity).map_err(RunDirError::on_resume)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
 }
 
-/// Writes result and page into the folder, beside them what the command took from the configuration
-/// file, and closes it with `state`.
+/// Writes result and page into the folder, and what the command took from the configuration file.
+/// Closes the folder with `state`.
 pub(crate) fn publish(
     folder: RunDir,
     state: RunState,
@@ -105,8 +105,8 @@ pub(crate) fn tell_report(folder: &Path) {
     say(&format!("report: {}", folder.join("report.html").display()));
 }
 
-/// Ends a run that gave a result, and returns its exit code. A run that is not complete keeps its
-/// scratch file, and the user is told how to go on.
+/// Ends a run with a result, and returns its exit code. An incomplete run keeps its scratch file,
+/// and the user is told how to resume.
 pub(crate) fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     if state == RunState::Complete {
         if let Some(scratch) = &bench.kept_scratch {
@@ -119,7 +119,7 @@ pub(crate) fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     Exit::Interrupted
 }
 
-/// Says that a run was stopped after some of its trials, and how to go on.
+/// Reports that a run was stopped after some of its trials, and how to resume it.
 pub(crate) fn tell_stopped(folder: &Path) {
     let resume = resume(folder);
     say(&format!(
@@ -127,13 +127,13 @@ pub(crate) fn tell_stopped(folder: &Path) {
     ));
 }
 
-/// The command line that goes on with the run in `folder`.
+/// The command line that resumes the run in `folder`.
 pub(crate) fn resume(folder: &Path) -> String {
     let name = RunDir::inspect(folder).map_or("COMMAND".to_owned(), |(record, _)| record.name);
     format!("q2c {name} --resume {}", quoted(folder))
 }
 
-/// A path as one word of a shell.
+/// A path, quoted as one word of a shell.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-:+@%,=".contains(c);
@@ -144,13 +144,13 @@ pub(crate) fn quoted(path: &Path) -> String {
     }
 }
 
-/// Keeps the scratch file of a run that ended early. `--resume` could not go on without it.
+/// Keeps the scratch file of a run that ended early, since `--resume` needs it.
 pub(crate) fn keep_for_resume(bench: Workbench, folder: &Path) {
     tell_kept(bench.keep_scratch(), folder);
 }
 
-/// Names the scratch file that an earlier session left for a run that is complete now. It is not
-/// removed: a later run may have it as its target.
+/// Names the scratch file that an earlier session left for a run that is now complete. It is not
+/// removed, since a later run may use it as its target.
 pub(crate) fn tell_no_longer_needed(scratch: &Path) {
     let scratch = scratch.display();
     say(&format!(
@@ -168,11 +168,11 @@ pub(crate) fn tell_kept(scratch: Option<PathBuf>, folder: &Path) {
     }
 }
 
-/// CPU time that q2c itself takes per I/O.
+/// CPU time of q2c itself per I/O.
 pub(crate) struct Floor {
     /// With every I/O recorded, ns.
     pub recorded_ns: f64,
-    /// With nothing kept, ns.
+    /// With no I/O recorded, ns.
     pub bare_ns: f64,
 }
 

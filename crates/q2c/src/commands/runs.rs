@@ -43,7 +43,7 @@ fn latest(folder: &Path) -> Result<PathBuf, Fault> {
     })
 }
 
-/// The runs of a folder; none where there is no folder yet.
+/// The runs of a folder; empty if the folder does not exist yet.
 fn found(folder: &Path) -> Result<Vec<FoundRun>, Fault> {
     match runs(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -51,7 +51,7 @@ fn found(folder: &Path) -> Result<Vec<FoundRun>, Fault> {
     }
 }
 
-/// Whether something emptied the result of a complete run: a full disk of a copy does.
+/// True if a complete run has an empty result, as after a copy to a full disk.
 fn has_empty_result(run: &Path) -> bool {
     std::fs::metadata(run.join("result.json")).is_ok_and(|result| result.len() == 0)
 }
@@ -101,7 +101,7 @@ pub(crate) struct ReportArgs {
     pub json: bool,
 }
 
-/// Draws what is asked for: the table when no option is given.
+/// Draws the requested outputs; without an option, the table.
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Fault> {
     let run = match &args.run {
         Some(run) => run.clone(),

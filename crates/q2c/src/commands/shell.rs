@@ -1,4 +1,4 @@
-//! The commands `q2c completions` and `q2c man`. Both are made from the arguments, so that they
+//! The commands `q2c completions` and `q2c man`. Both are generated from the arguments, so they
 //! cannot differ from the program.
 
 use crate::args::Cli;
@@ -32,11 +32,11 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// Writes a man page for the program and for each command: `q2c.1`, `q2c-poll-sim.1`. Pages that
-/// are there are replaced.
+/// Writes a man page for the program and for each command, such as `q2c.1` and `q2c-poll-sim.1`.
+/// Existing pages are replaced.
 pub(crate) fn man(args: &ManArgs) -> Result<Exit, Fault> {
     let folder = &args.folder;
-    // Building gives commands of commands their whole names.
+    // Building gives subcommands their full names.
     let mut program = Cli::command();
     program.build();
     let written = fs::create_dir_all(folder).and_then(|()| pages(&program, folder));
@@ -55,7 +55,7 @@ fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
     let mut text = Vec::new();
     page.render(&mut text)?;
     let path = folder.join(format!("{name}.1"));
-    // A link is replaced, and not what it leads to.
+    // A link is replaced itself; its target is not written to.
     match fs::remove_file(&path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => File::create_new(&path)?.write_all(&text)?,

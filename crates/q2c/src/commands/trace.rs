@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) const AFTER: &str = "A trace is a Parquet file; q2c trace columns lists its columns";
 
-/// Where `-h`, which fits a screen, sends its reader.
+/// The last line of `-h`, which fits a screen, with the place of further help.
 const WHERE: &str = "q2c trace import --help describes the formats";
 
 /// The commands of `q2c trace`.
@@ -184,7 +184,7 @@ fn fact(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Copies a trace, or a part of it, with the facts asked for in its description.
+/// Copies a trace or a part of it, with the requested facts in its description.
 fn copied(args: &CopyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let reader = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
     let mut meta = reader.meta().clone();
@@ -252,7 +252,7 @@ pub(crate) enum PartitionBy {
     Device,
 }
 
-/// Imports one recording, or merges several by time, and says what was made.
+/// Imports one recording, or merges several by time, and reports the result.
 pub(super) fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let options = args.recording.options();
     let format = args.recording.format.as_deref();
@@ -292,7 +292,7 @@ pub(crate) struct SpanArgs {
 }
 
 impl SpanArgs {
-    /// The part, if one is named. `expected` begins the message about one without any time.
+    /// The named part; `None` if none is named. `expected` starts the message about an empty part.
     pub(super) fn window(&self, expected: &str) -> Result<Option<Range<Nanos>>, Fault> {
         let window = self.from.unwrap_or(Nanos::ZERO)..self.to.unwrap_or(Nanos(u64::MAX));
         if window.is_empty() {
@@ -324,7 +324,7 @@ pub(crate) struct ExportArgs {
     pub output: PathBuf,
 }
 
-/// Exports the trace, and says on stderr how many requests were written and left out.
+/// Exports the trace, and reports on stderr how many requests were written and left out.
 pub(super) fn export(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let format = export::by_name(&args.format).ok_or("find the format");
     let format = format.or_exit(Exit::Usage)?;
@@ -349,7 +349,7 @@ pub(super) fn export(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Fault
     });
     match exported {
         Ok(exported) => say(&export_summary(&exported)),
-        // It is no failure when the reader has closed the pipe.
+        // A closed pipe is not a failure.
         Err(fault) if fault.cause().is_some_and(is_closed_pipe) => {}
         Err(fault) => return Err(fault),
     }

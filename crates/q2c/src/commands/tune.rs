@@ -54,7 +54,7 @@ fn limits(args: &TuneSettings, numbers: usize) -> Result<RunLimits<'_>, Fault> {
     RunLimits::new(&args.limits, schema)
 }
 
-/// Begins a new run. The workload of `program`, if there is one, is in the settings already.
+/// Starts a new run. The settings already contain the workload of `program`, if there is one.
 fn begin(
     mut spec: TuneSettings,
     program: Option<RecordedProgram>,
@@ -83,8 +83,8 @@ fn begin(
     tuned(outcome, &limits)
 }
 
-/// Refuses without `--yes` rules of the user's own whose trials take longer than [`LONG_S`], and
-/// longer than those of all other methods.
+/// Refuses long trials of the user's own rules without `--yes`: longer than [`LONG_S`], and longer
+/// than those of all other methods.
 fn worth_it(spec: &TuneSettings) -> Result<(), Fault> {
     let ExpectedTrials { own_s, others_s } = spec.expected_trials(spec.jobs.len());
     if spec.yes || own_s <= LONG_S.max(others_s) {
@@ -117,8 +117,8 @@ fn tuned(ran: TuneOutcome, limits: &RunLimits<'_>) -> Result<Exit, Fault> {
     }
 }
 
-/// The store of calibrations: `$XDG_CACHE_HOME/q2c/calibration`, else the same below
-/// `$HOME/.cache`. `None` without both; only absolute paths count.
+/// The store of calibrations: `$XDG_CACHE_HOME/q2c/calibration`, else
+/// `$HOME/.cache/q2c/calibration`. `None` if neither is set. Only absolute paths count.
 pub(crate) fn store() -> Option<Store> {
     let absolute = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);
@@ -130,9 +130,9 @@ pub(crate) fn store() -> Option<Store> {
 }
 
 enum TuneFolder<'a> {
-    /// A new one in this folder for runs.
+    /// A new run folder in this folder.
     New(&'a Path),
-    /// A new one of this name, within the folder of a larger run.
+    /// A new part with this name inside the folder of a larger run.
     Part(&'a RunDir, String),
     Kept(&'a Path),
 }
@@ -148,14 +148,14 @@ impl TuneFolder<'_> {
 }
 
 struct TuneOutcome {
-    /// The result, which is in the folder, and the state of the run; or why there is none.
+    /// The result, which the folder also has, and the state of the run; or why there is none.
     pub outcome: Result<(TuneResult, RunState), Fault>,
     pub bench: Workbench,
     pub json: bool,
     pub folder: PathBuf,
 }
 
-/// Runs a job, and leaves result and page in its folder. The error is of a run that has no folder.
+/// Runs a job, and writes result and page into its folder. An error means that there is no folder.
 fn tune_job(
     mut spec: TuneSettings,
     scratch: Option<Scratch>,
@@ -201,7 +201,7 @@ fn run_in(
     stop: &AtomicBool,
 ) -> Result<(TuneResult, RunState), Fault> {
     let floor = run_folder::floor(&bench.workload.site.time, bench.workload.cpus[0])?;
-    // Simulated costs are those of the plan's machine, and none that were stored.
+    // Simulated costs come from the plan's machine, never from the store.
     let store = store().filter(|_| spec.machine.is_none());
     let restore_dir = restore::folder(None).ok();
     let tune = Tune {

@@ -1,5 +1,5 @@
-//! The configuration file on the command line: names of targets are replaced, and settings become
-//! the defaults of options before the arguments are read.
+//! Applies the configuration file to the command line. Names of targets are replaced, and settings
+//! become defaults of options, before the arguments are parsed.
 
 use crate::args::Cli;
 use crate::output::{say, unread};
@@ -32,12 +32,12 @@ pub(crate) struct ConfigArgs {
     pub no_config: bool,
 }
 
-/// What this process took from the file, as a file of the same form. It is a fact of the command
-/// line, as the arguments are, and kept in the folder of the run.
+/// What this process took from the file, in the form of such a file. Like the arguments it belongs
+/// to the command line, and it is stored in the folder of the run.
 static TAKEN: OnceLock<String> = OnceLock::new();
 
-/// What the command took from the file; `None` where it took nothing, or where a run goes on, which
-/// has its settings from its plan.
+/// What the command took from the file. `None` if it took nothing, or resumes a run, whose settings
+/// come from its plan.
 pub(crate) fn taken() -> Option<&'static str> {
     TAKEN.get().map(String::as_str)
 }
@@ -46,7 +46,7 @@ pub(crate) fn taken() -> Option<&'static str> {
 pub(crate) enum CliError {
     /// The words themselves are wrong, or ask for help.
     Words(clap::Error),
-    /// The file is wrong, or does not have a name.
+    /// The file is wrong, or lacks a name.
     File(Fault),
 }
 
@@ -90,7 +90,7 @@ fn parsed(program: Command, arguments: &[OsString]) -> Result<(ArgMatches, Cli),
     Ok((matches, cli))
 }
 
-/// The words of the command that was given, and its own options.
+/// The words of the given command, and its own options.
 fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
     let mut path = Vec::new();
     let mut options = matches;
@@ -101,7 +101,7 @@ fn innermost(matches: &ArgMatches) -> (String, &ArgMatches) {
     (path.join(" "), options)
 }
 
-/// The settings that hold for a command: those of its options that were not typed.
+/// The settings that apply to a command: those of its options that were not typed.
 fn held<'a>(config: &'a Config, known: &CommandKeys, options: &ArgMatches) -> Vec<&'a Setting> {
     let holds = |key: &str| {
         let typed = options.value_source(&id(key)) == Some(ValueSource::CommandLine);
@@ -122,7 +122,7 @@ fn is_given(options: &ArgMatches, id: &str) -> bool {
     options.try_contains_id(id).unwrap_or(false)
 }
 
-/// Says what holds by the file, so that nothing in a run is a surprise.
+/// Reports what was taken from the file, so that no setting of a run is a surprise.
 fn tell(config: &Config, targets: &BTreeMap<String, String>, settings: &[&Setting]) {
     let summary = what_it_sets(targets, settings.iter().copied());
     if !summary.is_empty() {
@@ -130,7 +130,7 @@ fn tell(config: &Config, targets: &BTreeMap<String, String>, settings: &[&Settin
     }
 }
 
-/// Targets and settings in words: `@disk = sim:50us, tune.seconds = 2s`.
+/// Targets and settings as text: `@disk = sim:50us, tune.seconds = 2s`.
 pub(crate) fn what_it_sets<'a>(
     targets: &BTreeMap<String, String>,
     settings: impl Iterator<Item = &'a Setting>,
@@ -150,10 +150,10 @@ fn sound(args: &ConfigArgs) -> Result<Option<Config>, Fault> {
     config.map_err(|(path, faults)| faulty(&path, &faults))
 }
 
-/// The path of a file, and all that is wrong in it by place.
+/// The path of a file, and its mistakes sorted by place.
 type WrongConfig = (PathBuf, Vec<WrongSetting>);
 
-/// The file that holds, if there is one.
+/// Reads the configuration file in force; `None` if there is none.
 pub(crate) fn look(args: &ConfigArgs) -> Result<Option<Result<Config, WrongConfig>>, Fault> {
     let Some(path) = located(args)? else {
         return Ok(None);
@@ -186,7 +186,7 @@ fn located(args: &ConfigArgs) -> Result<Option<PathBuf>, Fault> {
     }
 }
 
-/// The path of a file that was found and not named, which another user could have put in the way.
+/// Checks a file that was found and not named, since another user may have put it there.
 fn trusted(path: PathBuf) -> Result<PathBuf, Fault> {
     let refused = |error| {
         let path = path.display();
@@ -218,12 +218,12 @@ fn no_names(args: &ConfigArgs, arguments: &[OsString]) -> Fault {
     ))
 }
 
-/// The id of an option's argument: it is the field that holds it.
+/// The id of an option's argument, which is the name of the field that holds it.
 fn id(key: &str) -> String {
     key.replace('-', "_")
 }
 
-/// The command line in which a command has these settings as the defaults of its options.
+/// The parser with these settings as defaults of the options of one command.
 fn with_settings(command: Command, path: &[&str], settings: &[&Setting]) -> Command {
     match path.split_first() {
         Some((name, rest)) => {
@@ -236,14 +236,13 @@ fn with_settings(command: Command, path: &[&str], settings: &[&Setting]) -> Comm
 }
 
 fn with_default(arg: Arg, setting: &Setting) -> Arg {
-    // Defaults live as long as the program.
+    // Defaults must live as long as the program.
     let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let texts: Vec<&str> = typed(&arg, setting).into_iter().map(kept).collect();
     arg.default_values(texts)
 }
 
-/// The texts as they would be typed: each for itself where the option may be given again, else one
-/// list.
+/// The texts as they would be typed: one by one if the option may be repeated, else as one list.
 fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
     let texts: Vec<&str> = setting.texts().collect();
     match arg.get_action() {
@@ -252,7 +251,7 @@ fn typed(arg: &Arg, setting: &Setting) -> Vec<String> {
     }
 }
 
-/// The settings whose values do not fit the options that they set.
+/// The settings whose values do not fit their options.
 fn faults(config: &Config, program: &Command) -> Vec<WrongSetting> {
     let commands = COMMANDS.iter();
     let fault = |setting| {
@@ -277,7 +276,7 @@ fn fault(setting: &Setting, known: &CommandKeys, program: &Command) -> Option<Wr
     })
 }
 
-/// The option of a command, which has the name of a key.
+/// The option of a command with the name of a key.
 fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg> {
     let mut names = command.split(' ');
     let subcommand = names.try_fold(program, |parent, name| parent.find_subcommand(name))?;
@@ -285,7 +284,7 @@ fn option<'a>(program: &'a Command, command: &str, key: &str) -> Option<&'a Arg>
     arguments.find(|arg| arg.get_long() == Some(key))
 }
 
-/// Why an option does not take a value.
+/// Why an option refuses a value; `None` if it takes it.
 fn refused(arg: &Arg, text: &str) -> Option<String> {
     let parser: ValueParser = arg.get_value_parser().clone();
     let mut alone = Arg::new("value").long("value").value_parser(parser);
@@ -315,16 +314,16 @@ const REPLAYED: &[&str] = &[
     "submitters",
     "max-lateness",
 ];
-/// What commands have whose result can be held against limits. When a run goes on these alone
-/// count: it keeps its own settings.
+/// The keys of commands whose result can be checked against limits. A resumed run takes only these,
+/// since it keeps its own settings.
 const LIMITS: &[&str] = &["fail-if", "baseline"];
-/// The keys that do not count beside a fio job file, which says as much itself.
+/// The keys that are ignored with a fio job file, which states them itself.
 const IN_JOB_FILES: [&str; 7] = [
     "cpus", "bs", "seconds", "warm-up", "jobs", "depth", "method",
 ];
 
 struct CommandKeys {
-    /// Its words: `poll tune-kernel`.
+    /// The words of the command, such as `poll tune-kernel`.
     command: &'static str,
     /// Its keys, in several lists.
     lists: &'static [&'static [&'static str]],
@@ -334,7 +333,7 @@ const fn known(command: &'static str, lists: &'static [&'static [&'static str]])
     CommandKeys { command, lists }
 }
 
-/// The commands. Those of one word have a table of that name.
+/// The commands with their keys. A command of one word has a table of that name.
 const COMMANDS: &[CommandKeys] = &[
     known(
         "tune",
@@ -401,12 +400,12 @@ impl CommandKeys {
         self.lists.iter().copied().flatten().copied()
     }
 
-    /// Whether it has a table of its own: what has settings that other commands do not share.
+    /// True if the command has its own table: it has settings other than the common ones.
     fn has_table(&self) -> bool {
         self.keys().any(|key| !matches!(key, "out" | "seed"))
     }
 
-    /// Whether a setting of this table and key can hold for it.
+    /// True if a setting with this table and key can apply to the command.
     fn takes(&self, table: &str, key: &str) -> bool {
         let in_own_table = table == self.command && self.has_table();
         (in_own_table || table == DEFAULTS) && self.keys().any(|known| known == key)

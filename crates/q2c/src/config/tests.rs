@@ -1,4 +1,4 @@
-//! Tests of the settings as defaults of options.
+//! Tests of settings as defaults of options.
 
 use super::*;
 use crate::args::Command;
@@ -7,7 +7,7 @@ use q2c_model::{Bytes, Nanos};
 use q2c_tune::TuneSettings;
 use std::fs;
 
-/// A folder with a file of this text, and the command line that names it.
+/// Reads a command line that names a configuration file with this text.
 fn cli(text: &str, arguments: &str) -> Result<Cli, CliError> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(FILE);
@@ -70,7 +70,7 @@ fn the_command_line_wins_over_its_table_and_that_over_the_shared_one() {
     assert_eq!(args.workload.cpus, [3]);
     assert_eq!(bench(text, "sim:1ms").seconds, 4.0);
     assert_eq!(bench("", "sim:1ms").seconds, 3.0);
-    // A job file says as much itself.
+    // A job file states its seconds itself.
     assert_eq!(bench(text, "sim:1ms --fio job.fio").seconds, 3.0);
 }
 
@@ -97,7 +97,7 @@ fn names_of_targets_are_replaced() {
     assert!(message.contains("found --no-config"), "{message}");
 }
 
-/// A fault is told by the place and the key in the file, and by no option that nobody typed.
+/// A mistake is reported by its place and key in the file, never by an option that nobody typed.
 #[test]
 fn faults_are_told_by_key_and_place() {
     let is_faulty = |text: &str, expected: &str| {

@@ -5,7 +5,7 @@ use crate::program::*;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::TraceWriter;
 
-/// The record of an event of a 4 KiB read on the device 259:0.
+/// The blktrace record of an event of a 4 KiB read on the device 259:0.
 fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8> {
     let event = BlktraceRecord {
         ns: us * 1000,
@@ -19,8 +19,8 @@ fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8>
     event.record(sequence)
 }
 
-/// Writes blktrace's files of ten reads, one each 50 us, by a process called `db`. Q, G and D are
-/// on CPU 0 and C is on CPU 2; Q2G takes 10 us, G2D 20 us and D2C 70 us.
+/// Writes blktrace's files of ten reads, one every 50 us, by a process called `db`. Q, G and D are
+/// on CPU 0, C is on CPU 2. Q2G takes 10 us, G2D 20 us and D2C 70 us.
 fn two_files(folder: &Path) {
     const NOTE: u32 = 0x400 << 16;
     let mut note = record(0, 0, 0, 0, 0);
@@ -61,16 +61,16 @@ fn check(result: &Value) {
         assert_eq!(figure(&format!("/stages/{stage}/n")), 10.0);
     }
     assert_eq!(figure("/stages/Q2Q/mean_ns"), 50_000.0);
-    // The reads last from 0 to 550 us: ten of 100 us each, at most two in flight at a time.
+    // The reads last from 0 to 550 us: ten of 100 us each, with at most two in flight.
     assert_eq!(figure("/span_ns"), 550_000.0);
     assert_eq!(figure("/in_flight/sum_q2c_ns"), 1_000_000.0);
     assert_eq!(figure("/in_flight/integral_ns"), 1_000_000.0);
     assert_eq!(figure("/in_flight/most"), 2.0);
     assert_eq!(result["groups"]["process"][0]["key"], "db (42)");
-    // Each read starts 56 sectors behind the end of the one before.
+    // Each read starts 56 sectors after the end of the one before.
     assert_eq!(figure("/seeks/0/mean_sectors"), 56.0);
-    // The bottleneck is the largest stage before the driver, if it has at least 20 % of the time;
-    // G2D has just that.
+    // The bottleneck is the largest stage before the driver with at least 20 % of the time. G2D has
+    // exactly that.
     assert_eq!(result["bottleneck"]["stage"], "G2D");
     assert_eq!(result["unmatched"], serde_json::json!({}));
 }
@@ -86,7 +86,7 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     let import = "trace import nvme0n1 --format blktrace --out t.parquet";
     let info = folder.done(import);
     has_words(&info, "10 records | 259:0 (10)");
-    // A trace is analysed by diff as well, and alike with itself.
+    // `diff` analyses a trace as well, and finds it equal to itself.
     let same = folder.done("diff t.parquet t.parquet");
     has_words(&same, "▸ Single values, which tell nothing apart\n");
     let imported = folder.json("analyze t.parquet --json");
@@ -96,7 +96,7 @@ fn blktrace_and_the_trace_imported_from_it_say_the_same() {
     }
 }
 
-/// Reads of two processes: those of one are analysed as if there were no others.
+/// Reads of two processes; those of one are analysed as if the others did not exist.
 #[test]
 fn one_process_is_analysed_alone() {
     let folder = Place::new();
@@ -194,10 +194,9 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     has_words(&table, "all,,D2C,,,70000,70000,70000,70000,10,");
 }
 
-/// Writes a trace of 259:0, which had four queues of two CPUs each while it was recorded, and of
-/// 8:0, of which the trace does not tell the queues. Of 259:0 CPU 0 reads 300 times and CPU 2 100
-/// times, each in the queue of its own. CPU 4 writes 60 times, 15 of them in queue 3, which is not
-/// its own.
+/// Writes a trace of 259:0, which had four queues of two CPUs each, and of 8:0, whose queues the
+/// trace does not state. On 259:0 CPU 0 reads 300 times and CPU 2 100 times, each in its own queue.
+/// CPU 4 writes 60 times, 15 of them in queue 3, which is not its own.
 fn queued(path: &Path) {
     let map = ["device.259:0.queues", "0:0-1 1:2-3 2:4-5 3:6-7"].map(str::to_owned);
     let meta = TraceMeta {
@@ -231,8 +230,8 @@ fn queued(path: &Path) {
     writer.finish().unwrap();
 }
 
-/// Against all queues neither is even. Against the map from CPUs to queues the reads are where they
-/// belong, and of the writes 15 of 60 are not.
+/// Over all queues neither direction is even. By the map from CPUs to queues, all reads are where
+/// they belong, but 15 of 60 writes are not.
 #[test]
 fn queues_by_device_and_direction() {
     let folder = Place::new();
@@ -256,8 +255,8 @@ fn queues_by_device_and_direction() {
     assert_eq!(unknown["writes"], Value::Null);
 }
 
-/// A table of starts and latencies is analysed as that: Q2C, and no stage, bottleneck or seek is
-/// made up. A mapped column is in the result.
+/// A table of starts and latencies is analysed as such: it has Q2C, and no stage, bottleneck or
+/// seek is invented. The result states the mapped column.
 #[test]
 fn a_start_and_a_latency_are_no_stages() {
     let folder = Place::new();
@@ -282,8 +281,8 @@ fn a_start_and_a_latency_are_no_stages() {
     }
 }
 
-/// A trace of many processes, some with names that no kernel gives. The result has a bounded number
-/// of groups with bounded names, and says what is left out.
+/// A trace of many processes, some with names longer than a kernel's. The result has a limited
+/// number of groups and lengths of names, and says what is left out.
 #[test]
 fn a_trace_with_more_and_longer_names_than_a_machine_has() {
     const PROCESSES: u32 = 10_000;

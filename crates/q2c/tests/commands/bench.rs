@@ -14,9 +14,9 @@ fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value
     cell.unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
 }
 
-/// The device serves two requests at once, 5 ms each: 200 per second with one in flight, and 400
-/// with two or more, whether one job has them in flight or several. An I/O takes 3,600 ns on top of
-/// that, 2,087 of them on the CPU of its job.
+/// The device serves two requests at once, 5 ms each: 200 per second with one in flight. With two
+/// or more in flight, by one job or several, it serves 400. An I/O takes 3,600 ns more, 2,087 of
+/// them on the CPU of its job.
 #[test]
 fn throughput_is_that_of_the_device() {
     let axes = "--jobs 1,2,4 --depth 1,2,4 --method interrupt";
@@ -50,8 +50,8 @@ fn throughput_is_that_of_the_device() {
     has_words(curves[0]["refused"].as_str().unwrap(), "point");
 }
 
-/// A device is one, whoever uses it: four jobs on one server have the IOPS of one job, and on four
-/// servers four times as many.
+/// All jobs share a device. On one server four jobs have the IOPS of one job, and on four servers
+/// four times as many.
 #[test]
 fn jobs_share_the_servers_of_their_device() {
     for (servers, wanted) in [(1, 200.0), (4, 800.0)] {
@@ -63,8 +63,7 @@ fn jobs_share_the_servers_of_their_device() {
     }
 }
 
-/// A device that takes its times from a recording: U2C of 1 and 3 ms, of which both are drawn
-/// equally often.
+/// A device takes its times from a recording: U2C of 1 and 3 ms, which are drawn equally often.
 #[test]
 fn a_device_has_the_times_of_a_recording() {
     let folder = Place::new();
@@ -82,7 +81,7 @@ fn a_device_has_the_times_of_a_recording() {
     });
     assert_eq!(times["classes"], json!([class]));
     let cell = cell(&result, "interrupt", 1, 1);
-    // The mean of 10,000 draws of 1 or 3 ms is 2 ms with a standard error of 10 us.
+    // The mean of 10,000 draws of 1 or 3 ms is 2 ms, with a standard error of 10 us.
     within(number(cell, "/lat_ns/mean/median"), 2e6, 0.025);
     within(number(cell, "/lat_ns/p99/median"), 3_003_500.0, 0.01);
     let again = format!("report {} --html again.html", folder.run().display());
@@ -97,7 +96,7 @@ fn a_device_has_the_times_of_a_recording() {
     refuses_in(folder.path(), &cases);
 }
 
-/// The sleep of 4 ms ends 2,500 ns late, a look of 50 ns and a submission of 500 ns come on top.
+/// The sleep of 4 ms ends 2,500 ns late; a look of 50 ns and a submission of 500 ns are added.
 #[test]
 fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
     let result = bench("sim:2ms --method poll,hybrid:fixed:4ms --json").json();
@@ -119,7 +118,7 @@ fn points_that_do_not_exist_are_told() {
     has_words(&left["reason"].to_string(), "no sqpoll");
 }
 
-/// A device fails its 100th request. No number of that trial is kept, but the reason is.
+/// A device fails its 100th request. The trial then has a reason, but no figures.
 #[test]
 fn a_failed_request_leaves_no_number() {
     let engines = "--engine fault:eio@100:sim:2ms,sim:2ms";
@@ -130,9 +129,8 @@ fn a_failed_request_leaves_no_number() {
     assert_eq!(result["cells"][1]["iops"]["trials"], 2);
 }
 
-/// Runs a benchmark until `share` finds more than `least` of a CPU in it, four times at most:
-/// others may be at work on this machine. After the last one the lack is a counted skip, and
-/// `None`.
+/// Runs a benchmark up to four times, until `share` finds more than `least` of a CPU in it. Other
+/// programs may use this machine. After the fourth run the test is skipped and counted.
 fn with_a_cpu(args: &str, least: f64, share: impl Fn(&Value) -> f64) -> Option<Value> {
     let mut shares = Vec::new();
     for _ in 0..4 {
@@ -143,15 +141,15 @@ fn with_a_cpu(args: &str, least: f64, share: impl Fn(&Value) -> f64) -> Option<V
         }
         shares.push(got);
     }
-    // Others take a share of a CPU, and never all of it four times.
+    // Other programs take a share of a CPU, but never all of it four times.
     assert!(shares.iter().any(|got| *got > 0.02), "{shares:?} of a CPU");
     let reason = format!("others are at work: {shares:.2?} of a CPU were had, {least} are needed");
     skip(&reason);
     None
 }
 
-/// The kernel thread of a ring spins beside its job. Its time belongs to the cost of the job,
-/// although the CPU usage of the job's own thread does not contain it.
+/// The kernel thread of a ring spins beside its job. Its time is part of the job's cost, although
+/// the CPU time of the job's own thread does not contain it.
 #[test]
 fn the_kernel_thread_of_sqpoll_is_charged() {
     timed(|| {
@@ -163,7 +161,7 @@ fn the_kernel_thread_of_sqpoll_is_charged() {
         let [interrupt, sqpoll] = ["interrupt", "sqpoll"].map(|by| cell(&result, by, 1, 1));
         assert_eq!(sqpoll.list("failures").len(), 0, "{sqpoll:#}");
         assert_eq!(number(interrupt, "/cpu/helper_s/median"), 0.0);
-        // The thread never rests, but it shares the machine with everything else that runs here.
+        // The thread never rests, but it shares the machine with all other programs.
         let helper = number(sqpoll, "/cpu/helper_s/median");
         assert!(helper < 1.1, "{helper} CPUs");
         let cpus = |name: &str| number(sqpoll, &format!("/cpu/{name}/median"));
@@ -194,9 +192,9 @@ fn a_run_can_be_drawn_again() {
     has_words(&page, "Over the number of jobs | sim:5ms interrupt");
 }
 
-/// A job with eight requests in flight sleeps for its oldest one: the others that are complete by
-/// then never slept. The miss rate is of them all, and the share that slept stands beside it. At
-/// depth 1 all sleep, and nothing is said.
+/// A job with eight requests in flight sleeps for its oldest one. Others that complete meanwhile
+/// never slept. The miss rate covers them all, and the share that slept is printed with it. At
+/// depth 1 all sleep, and no share is printed.
 #[test]
 fn a_miss_rate_says_how_many_ios_slept() {
     let device = "sim:2ms,servers=8 --method hybrid:fixed:1ms --depth 1,8";
@@ -219,9 +217,8 @@ fn lines_about_trials_have_a_unit() {
     assert!(took.unwrap().contains(" IOPS ("), "{took:?}");
 }
 
-/// With 201 points, a coarse grid is measured, and what lies beside the knee where the budget
-/// allows it, which it does not here. Every other point is named, and the report reads the result
-/// back.
+/// Of 201 points a coarse grid is measured, then the points next to the knee, if the budget allows,
+/// which it does not here. Every other point is named, and the report can read the result.
 #[test]
 fn of_very_many_points_not_all_are_measured() {
     let folder = Place::new();

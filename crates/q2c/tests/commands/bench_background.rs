@@ -14,14 +14,14 @@ fn result(options: &str) -> Value {
     Place::new().json(format!("{DEVICE} {options} {SHORT} --json"))
 }
 
-/// Checks a figure up to the I/Os at the edges of a trial.
+/// Checks a figure, allowing for the I/Os at the edges of a trial.
 #[track_caller]
 fn about(value: f64, wanted: f64) {
     within(value, wanted, 0.005);
 }
 
-/// The one server is shared fairly: a job has all 200 requests per second alone, 100 beside one
-/// background job, and 50 beside three requests in flight of background jobs.
+/// The only server is shared fairly. A job alone has all 200 requests per second. Beside one
+/// background job it has 100, and beside three background requests in flight 50.
 #[test]
 fn a_background_takes_its_share_of_the_device() {
     let three = "'bs=4k,depth=1; bs=4k,depth=2'";
@@ -41,21 +41,21 @@ fn a_background_takes_its_share_of_the_device() {
         about(number(cell, "/background_jobs/iops/median"), others);
         about(number(cell, "/background_jobs/alone_iops/median"), 200.0);
         assert_eq!(cell["background_jobs"]["rest_busy_cpus"]["trials"], 2);
-        // Of eight CPUs the job has one, and its background another one.
+        // The job has one of eight CPUs, and its background another one.
         assert_eq!(cell["background_jobs"]["shares_cpus"], false);
         let (cpus, job_cpu) = (&cell["background_jobs"]["cpus"], &cell["cpus"][0]);
         assert!(!cpus.as_array().unwrap().contains(job_cpu), "{cell:#}");
     }
 }
 
-/// The job runs on while the background comes: the same trial has 200 requests per second in its
+/// The job continues when the background starts. The same trial has 200 requests per second in its
 /// first phase and 100 in its second.
 #[test]
 fn phases_are_parts_of_one_trial() {
     let result = result("--phases --background none --background bs=4k");
     assert_eq!(result["job"]["phases"], true);
     assert_eq!(cells(&result).len(), 2);
-    // A phase has one slice of warm-up and four that count, and the second follows the first.
+    // A phase has one slice of warm-up and four counted ones; the second follows the first.
     for (cell, (iops, begin)) in cells(&result).iter().zip([(200.0, 0.0), (100.0, 1.25)]) {
         about(number(cell, "/iops/median"), iops);
         let courses = cell.list("courses");
@@ -64,7 +64,7 @@ fn phases_are_parts_of_one_trial() {
         assert_eq!(course.len(), 5);
         assert_eq!(course[0]["counted"], false);
         assert_eq!(course[1]["counted"], true);
-        // A slice ends with the I/O that is in flight at its end.
+        // A slice ends with the I/O in flight at its end.
         let at = number(&course[0], "/begin_s");
         assert!((begin..begin + 0.005).contains(&at), "{at} {begin}");
         let background = number(&course[2], "/background_iops");
@@ -73,8 +73,8 @@ fn phases_are_parts_of_one_trial() {
     }
 }
 
-/// A sleep of 2 ms on a device of 5 ms never misses, and one of 9 ms always does: the job then has
-/// 1 / 9 ms = 111 requests per second instead of 200, so that interrupts lead.
+/// A sleep of 2 ms on a device of 5 ms never misses, and one of 9 ms always does. The job then has
+/// 1 / 9 ms = 111 requests per second instead of 200, so interrupts lead.
 #[test]
 fn sleeps_and_leads_are_told_and_drawn_again() {
     let folder = Place::new();
@@ -104,7 +104,7 @@ fn sleeps_and_leads_are_told_and_drawn_again() {
     has_words(&page, "<dt>lead</dt>");
 }
 
-/// The kept run recommends `hybrid:uring` for 4 KiB: it is a further method, and its role is told.
+/// The stored run recommends `hybrid:uring` for 4 KiB, which is added with its role.
 #[test]
 fn a_tuned_method_is_measured_beside_the_others() {
     let folder = Place::new();

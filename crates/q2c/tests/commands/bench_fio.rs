@@ -8,8 +8,8 @@ fn with(folder: &Place, job: &str, more: &str) -> Finished {
     folder.q2c(format!("bench --fio job.fio --trials 1 {more}"))
 }
 
-/// Each section is a point, and flags replace the target and its engine. The device serves two
-/// requests at once, 5 ms each, also if two jobs have two in flight each.
+/// Each section is a point, and options replace the target and its engine. The device serves two
+/// requests at once, 5 ms each, even if two jobs have two in flight each.
 #[test]
 fn sections_are_the_points_and_flags_win() {
     let folder = Place::new();

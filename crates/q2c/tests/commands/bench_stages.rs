@@ -1,5 +1,5 @@
-//! Tests of `q2c bench --stages`. Refusals are tested everywhere. A capture is tested on this
-//! machine's disk where it is permitted, and is a counted skip elsewhere.
+//! Tests of `q2c bench --stages`. Refusals are tested everywhere. A capture needs this machine's
+//! disk and permission; otherwise the test is skipped and counted.
 
 use crate::program::*;
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 const POINTS: &str =
     "--engine io_uring,null --method interrupt --jobs 1,2 --trials 1 --seconds 0.5 --warm-up 0.25";
 
-/// Another program that reads a file of the disk all the time; it ends with this value.
+/// Another program that reads a file of the disk all the time, until this value is dropped.
 struct DiskReader(Child);
 
 impl DiskReader {
@@ -15,7 +15,7 @@ impl DiskReader {
         fs::write(folder.join("other"), vec![7; 4 << 20]).unwrap();
         let file = fs::File::open(folder.join("other")).unwrap();
         file.sync_all().unwrap();
-        // A few reads at a time: other tests that run meanwhile need the CPUs.
+        // Only a few reads at a time, since other tests need the CPUs.
         let dd_arguments = split("if=other of=/dev/null bs=4k iflag=direct count=20");
         let again = "while :; do dd \"$@\" 2>/dev/null || exit; sleep 0.05; done";
         let child = Command::new("timeout")
@@ -29,7 +29,7 @@ impl DiskReader {
 }
 
 impl Drop for DiskReader {
-    /// `timeout` hands its signal on to the shell and to dd.
+    /// `timeout` passes its signal on to the shell and to dd.
     fn drop(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
@@ -60,14 +60,14 @@ fn adds_up(run: &Value) {
     within(parts_sum, whole, 0.01);
     let shares = run["bottleneck"]["shares"].as_object().unwrap().values();
     let shares: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
-    // As above: on a busy machine the capture loses some events.
+    // As above, the capture loses some events on a busy machine.
     within(shares, 1.0, 0.01);
     let (p50, p99) = ("/stages/D2C/p50_ns", "/stages/D2C/p99_ns");
     assert!(number(run, p50) > 0.0 && number(run, p99) >= number(run, p50));
 }
 
-/// The jobs' own count of I/Os is the measure of the capture: it has them all but those that it
-/// lost and those at the edges of the time that counts, and none of another program's.
+/// The jobs count their own I/Os. The capture must have all of them, except lost ones and those at
+/// the edges of the counted time, and none of another program.
 fn has_the_jobs_ios(run: &Value) {
     let (ios, captured) = (number(run, "/ios"), number(run, "/captured"));
     let lost = number(run, "/lost") + number(run, "/not_kept");
@@ -76,7 +76,7 @@ fn has_the_jobs_ios(run: &Value) {
     assert!(captured + lost >= ios * 0.85, "{run:#}");
 }
 
-/// Queues are those of the kernel, and all requests are reads in one of them.
+/// The queues are the kernel's, and every request is a read in one of them.
 fn has_the_kernels_queues(run: &Value) {
     if run["captured_by"] != "bpf" {
         assert_eq!(run["queues"], Value::Array(Vec::new()));
@@ -89,7 +89,7 @@ fn has_the_kernels_queues(run: &Value) {
     let reads = device["reads"].list("queues");
     assert_eq!(reads.len(), queues);
     let sum: f64 = reads.iter().map(|queue| number(queue, "/requests")).sum();
-    // An I/O that was merged into another one's request has none of its own.
+    // An I/O merged into another request has no request of its own.
     let merged = run["stages"].get("Q2M");
     let merged = merged.map_or(0.0, |stage| number(stage, "/n"));
     assert_eq!(sum + merged, number(run, "/captured"));
@@ -97,7 +97,7 @@ fn has_the_kernels_queues(run: &Value) {
     assert_eq!(misplaced, 0.0, "jobs are pinned: {device:#}");
 }
 
-/// Checks that stages were not seen since the capture was refused, and skips the test.
+/// Checks that stages are missing because the capture was refused, and skips the test.
 fn skip_unseen(stages: &Value) {
     assert!(stages["unseen"]["refused"].is_string(), "{stages}");
     skip(&stages.to_string());
@@ -111,7 +111,7 @@ fn each_number_of_jobs_has_its_stages() {
     drop(reader);
     let result = ended.json();
     assert_eq!(result["job"]["stages"], true);
-    // The engine that does nothing has no stages, and says why.
+    // The null engine has no stages, and says why.
     for jobs in [1, 2] {
         assert_eq!(stages(&result, "null", jobs)["unseen"], "past-block-layer");
     }
@@ -144,8 +144,8 @@ fn is_read_back(folder: &Place) {
     has_words(&folder.text("again.html"), "data-chart=\"stages-0-0\"");
 }
 
-/// The background's threads are the program's own, and its I/Os go to the same disk: they are told
-/// apart from those of the job, and each phase has the I/Os of its own time.
+/// The background's threads belong to the same program, and its I/Os go to the same disk. They are
+/// still separated from the job's, and each phase has the I/Os of its own time.
 #[test]
 fn a_background_is_not_in_the_stages() {
     let folder = Place::on_disk();
@@ -163,7 +163,7 @@ fn a_background_is_not_in_the_stages() {
         adds_up(run);
         has_the_jobs_ios(run);
     }
-    // The background has two requests in flight beside one of the job.
+    // The background has two requests in flight beside the job's one.
     let others = runs.map(|run| number(run, "/others"));
     assert!(others[1] > 100.0, "{result:#}");
 }

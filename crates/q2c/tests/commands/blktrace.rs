@@ -1,4 +1,4 @@
-//! Makes blktrace records of version 7, little-endian, as its format is documented.
+//! Makes blktrace records of version 7, little-endian, after the documented format.
 
 #[derive(Clone, Copy)]
 pub(crate) struct BlktraceRecord {
@@ -30,7 +30,7 @@ impl BlktraceRecord {
     }
 }
 
-/// The file of one CPU: its events in the order of time, numbered from 1.
+/// The file of one CPU: its events in order of time, numbered from 1.
 pub(crate) fn file(events: &[BlktraceRecord], cpu: u32) -> Vec<u8> {
     let mut cpu_events: Vec<&BlktraceRecord> =
         events.iter().filter(|event| event.cpu == cpu).collect();

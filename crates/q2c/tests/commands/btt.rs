@@ -1,5 +1,5 @@
-//! Compares q2c with btt where btt is right: requests that were inserted, on a SCSI disk, none of
-//! which overlaps another.
+//! Compares q2c with btt in a case where btt is right: inserted requests on a SCSI disk without any
+//! overlap.
 
 use crate::blktrace::{BlktraceRecord, file};
 use crate::program::*;

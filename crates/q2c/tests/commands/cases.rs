@@ -1,5 +1,5 @@
-//! Small recordings that were once read wrongly. In `cases.json` stands what is right: the values
-//! are those of the README of each case, which were worked out by hand.
+//! Small recordings that were once read wrongly. `cases.json` holds the right values, which the
+//! README of each case derives by hand.
 
 use crate::program::*;
 use q2c_model::{IoRecord, Nanos};
@@ -7,19 +7,19 @@ use q2c_trace::{Scan, TraceReader};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A row of the table: how a file is imported, and what comes of it. What is not given is not
+/// A row of the table: how a file is imported, and the expected result. A missing value is not
 /// checked. Lists are in the order of starts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeptCase {
     file: String,
     args: Vec<String>,
-    /// Words of the error; `None` where the file is read.
+    /// Words of the error; `None` if the file can be read.
     refused: Option<Vec<String>>,
     ios: Option<usize>,
-    /// Starts after that of the first.
+    /// Starts relative to the first start.
     start_ns: Option<Vec<u64>>,
-    /// From the first time to the last; -1 where an I/O has no end.
+    /// From the first time to the last; -1 if an I/O has no end.
     latency_ns: Option<Vec<i64>>,
     sectors: Option<Vec<u64>>,
     bytes: Option<Vec<u64>>,
@@ -30,7 +30,7 @@ struct KeptCase {
     facts: BTreeMap<String, String>,
 }
 
-/// The first time that is known of an I/O.
+/// The earliest known time of an I/O.
 fn start(io: &IoRecord) -> Nanos {
     let block = [io.queue_ns, io.getrq_ns, io.insert_ns, io.issue_ns];
     let mut known = [io.submit_ns].into_iter().chain(block).flatten();

@@ -3,8 +3,8 @@
 use crate::program::*;
 use std::os::unix::fs::chown;
 
-/// A run in a folder below the file: its target, its settings and its limits are the file's, what
-/// was typed wins, and the run can be given again from what it kept.
+/// A run in a folder below the file takes target, settings and limits from the file. Typed options
+/// win, and the run can be repeated from its stored settings.
 #[test]
 fn a_run_takes_from_the_file_what_was_not_typed() {
     waiting(|| {
@@ -37,7 +37,7 @@ fn a_run_takes_from_the_file_what_was_not_typed() {
         has_words(&text, "slow = \"sim:1ms\"");
         assert!(!text.contains("trials"), "{text}");
 
-        // The list and the report follow the folder.
+        // `q2c runs` and `q2c report` use the same folder.
         let list = run_q2c(&below, "runs --json").json();
         assert_eq!(list.list("runs").len(), 1, "{list}");
         assert_eq!(run_q2c(&below, "report").done(), said.stdout);
@@ -115,8 +115,8 @@ fn no_file_allows_writing() {
     folder.q2c("bench data").refused(3, "found `allow-write`");
 }
 
-/// A file that another user put above this folder is not obeyed unless it is named. What belongs to
-/// the user behind sudo is no stranger's.
+/// A file that another user put above this folder is ignored unless it is named. A file of the user
+/// behind sudo is not another user's.
 #[test]
 fn a_strangers_file_is_not_obeyed() {
     let folder = Place::new();

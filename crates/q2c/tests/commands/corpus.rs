@@ -1,13 +1,13 @@
-//! The corpus: kept results of every kind, samples of every format that is read, and command lines,
-//! with what q2c makes of them.
+//! The corpus: stored results of every kind, samples of every input format, and command lines, with
+//! the outputs that q2c makes from them.
 //!
-//! `corpus.tar.zst` has three folders. `inputs/` is given: `results/NAME.json`, samples, and
-//! `lines.txt` with a command line in each line, as a JSON list. What is made of them stands in two
-//! layers. `facts/` has what data says: results written again, their cells as CSV, exit codes,
-//! records. `looks/` has what people read: answers at 80 columns, all of it at 160, Markdown, the
-//! text of pages, messages.
+//! `corpus.tar.zst` has three folders. `inputs/` holds `results/NAME.json`, samples, and
+//! `lines.txt` with a command line in each line, as a JSON list. The outputs are in two folders.
+//! `facts/` holds data: results written again, their cells as CSV, exit codes, records. `looks/`
+//! holds what people read: answers at 80 columns, everything at 160, Markdown, the text of pages,
+//! messages.
 //!
-//! A wanted change is accepted by `Q2C_ACCEPT=1 cargo test -p q2c --test commands corpus`.
+//! An intended change is accepted by `Q2C_ACCEPT=1 cargo test -p q2c --test commands corpus`.
 
 use crate::program::*;
 use q2c_report::kept;
@@ -59,7 +59,7 @@ fn write(files: &Packed, folder: &Path) {
     }
 }
 
-/// Draws each kept result in every form, and returns the texts by name.
+/// Draws each stored result in every form, and returns the texts by name.
 fn of_results(inputs: &Packed) -> Packed {
     let mut made = Packed::new();
     let mut schemas = BTreeSet::new();
@@ -105,7 +105,7 @@ fn of_results(inputs: &Packed) -> Packed {
     made
 }
 
-/// The number of schemas, which a refusal names.
+/// The number of schemas, counted in the message of a refusal.
 fn all_schemas() -> usize {
     let refused = kept::read(r#"{"schema": "none"}"#)
         .err()
@@ -113,7 +113,7 @@ fn all_schemas() -> usize {
     refused.to_string().matches("q2c.").count()
 }
 
-/// The text of a page, a line for each piece between tags; without scripts, styles and drawings.
+/// The text of a page, one line per piece between tags, without scripts, styles and drawings.
 fn text_of(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;

@@ -1,4 +1,4 @@
-//! The choice of CPUs on this machine's disk, where it has several CPUs and a device is known.
+//! The choice of CPUs on this machine's disk, if it has several CPUs and the device is known.
 
 use crate::program::*;
 
@@ -7,7 +7,7 @@ const SHORT: &str = "--seconds 0.2 --warm-up 0.25 --trials 1 --method interrupt"
 fn bench(cpus: &str) -> (Value, String) {
     let folder = Place::new();
     let result = folder.json(format!("bench --scratch 8m --json {SHORT} {cpus}"));
-    // The latest run is drawn.
+    // Without a name, the latest run is drawn.
     (result, folder.done("report"))
 }
 
@@ -30,7 +30,7 @@ fn the_cpu_of_the_first_job_is_chosen_by_trials_unless_it_is_named() {
         let checks = result["doctor"].list("checks");
         let line = checks.iter().find(|check| check["id"] == "irq-cpus");
         let finding = line.map_or("", |line| line["found"].as_str().unwrap());
-        // A device without interrupt lines of its own, such as a RAM disk, has no figure there.
+        // A device without its own interrupt lines, such as a RAM disk, has no figure there.
         let shown = finding.is_empty() || finding.contains("no interrupt line");
         assert!(shown || finding.contains("a job at depth 1"), "{finding}");
     }

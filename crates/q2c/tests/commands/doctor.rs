@@ -1,4 +1,4 @@
-//! `q2c doctor` by use, and `--fix` on a loop device of the test's own.
+//! The report of `q2c doctor` for each use, and `--fix` on a loop device that the test creates.
 
 use crate::program::*;
 use q2c_testkit::{busily, random_mib};
@@ -50,8 +50,8 @@ fn checks_are_sorted_by_use() {
     has_words(&text, " checks: ");
 }
 
-/// While a thread keeps a CPU busy, `tune` and `bench` are not ready. Without a target the report
-/// says that no disk was looked at; with one it does not.
+/// While a thread keeps a CPU busy, `tune` and `bench` are not ready. Only without a target the
+/// report says that no disk was examined.
 #[test]
 fn a_busy_machine_is_not_ready_and_a_disk_that_nobody_named_is_not_looked_at() {
     let folder = Place::new();
@@ -87,18 +87,18 @@ fn hints_are_those_of_the_user() {
     }
 }
 
-/// A loop device whose settings are not as they should be; it is taken down on drop.
+/// A loop device with wrong settings; dropping it removes the device.
 struct DoctorLoop {
     folder: Place,
     name: String,
-    /// Settings that outlive the device's file, with their values before the test.
+    /// Settings that outlive the device, with their values before the test.
     before: Vec<(PathBuf, String)>,
 }
 
 const ONLY: &str = "scheduler,nomerges,wbt";
 
 impl DoctorLoop {
-    /// `None` where there is none, or its settings cannot be written.
+    /// `None` if there are no loop devices, or their settings cannot be written.
     fn new() -> Option<DoctorLoop> {
         let folder = Place::new();
         let backing = folder.path().join("backing");
@@ -145,7 +145,7 @@ impl DoctorLoop {
         Path::new("/sys/block").join(format!("{}/queue/{name}", self.name))
     }
 
-    /// The settings with which the device began, or those of now.
+    /// The values of the settings now, joined to one text.
     fn state(&self) -> String {
         let names = split("scheduler nr_requests iosched/read_expire nomerges wbt_lat_usec");
         let value = |name: &str| fs::read_to_string(self.setting(name)).unwrap_or_default();
@@ -171,7 +171,7 @@ impl DoctorLoop {
         self.folder.done(line)
     }
 
-    /// Starts the fix with a shell's command, and returns it once that has printed its process id.
+    /// Starts the fix with a shell's command. Returns once that command has printed its process id.
     fn start(&self, script: &str) -> (Child, i32) {
         let line = self.line("");
         let arguments = [&words(&line)[..], &["--", "sh", "-c", script]].concat();
@@ -194,7 +194,7 @@ impl DoctorLoop {
 impl Drop for DoctorLoop {
     fn drop(&mut self) {
         for (file, value) in &self.before {
-            // A kernel without the setting has no file for it.
+            // A kernel without the setting has no such file.
             fs::write(file, value).ok();
         }
         let path = format!("/dev/{}", self.name);
@@ -238,7 +238,7 @@ fn settings_are_changed_for_a_command_and_its_exit_code_is_passed_on() {
     let look = format!("cat {} {}; exit 3", scheduler.display(), merges.display());
     let ended = device.fix(&format!("-- sh -c '{look}'"));
     assert_eq!(ended.code, 3, "{}", ended.stderr);
-    // Standard output is the command's alone.
+    // Standard output belongs to the command alone.
     assert!(ended.stdout.starts_with("[none]"), "{}", ended.stdout);
     assert!(ended.stdout.ends_with("\n2\n"), "{}", ended.stdout);
     let (planned, done) = ended.stderr.split_once("changed: ").unwrap();

@@ -1,4 +1,4 @@
-//! Errors name the next command, and that command is one that there is.
+//! Errors name the next command, and that command exists.
 
 use crate::program::*;
 use crate::{scale, simulated, tune_program};
@@ -9,7 +9,7 @@ fn refusals() -> impl Iterator<Item = &'static str> {
     cases.filter(|line| !line.starts_with('#'))
 }
 
-/// What the commands read. `t.csv` is left of the making of traces.
+/// Makes the files that the commands read. `t.csv` remains from making the traces.
 fn make_files(folder: &Place) {
     folder.put("x.csv", "a,b\n1,2\n");
     folder.put("garbage.bin", [2, 241, 197, 130, 0, 9, 255]);
@@ -70,9 +70,8 @@ fn names(folder: &Place) -> Vec<PathBuf> {
     names
 }
 
-/// A refused command writes to no file that there is, and leaves none. Only a benchmark that looked
-/// at each of its points and found none leaves its run, which says why, and a replay that cannot be
-/// recorded; there are three of them.
+/// A refused command changes no existing file and leaves no new one. Three cases leave a run that
+/// says why: benchmarks without a measurable point, and a replay that cannot be recorded.
 #[test]
 fn every_error_says_what_to_do_next() {
     let folder = Place::on_disk();
@@ -97,7 +96,7 @@ fn every_error_says_what_to_do_next() {
     assert_eq!((names(&folder), kept()), before);
 }
 
-/// What a command did that is to be refused, where it is something else.
+/// What a command did instead of the expected refusal; `None` if it was refused as expected.
 fn not_as_told(folder: &Place, case: &str) -> Option<String> {
     let (code, line, says) = refusal(case);
     let ended = folder.q2c(line);
@@ -113,7 +112,7 @@ fn not_as_told(folder: &Place, case: &str) -> Option<String> {
     (!as_told).then(|| format!("{case}: {} {}{stderr}", ended.code, ended.stdout))
 }
 
-/// The parser takes each command that is named: with `--help` it looks at all words before.
+/// The parser accepts each suggested command: with `--help` it still checks all words.
 #[test]
 fn the_commands_that_errors_name_are_there() {
     let folder = Place::new();

@@ -1,10 +1,10 @@
-//! Tests of `q2c fs bench` on file systems that it makes on loop devices.
+//! Tests of `q2c fs bench` on file systems that it creates on loop devices.
 
 use crate::program::*;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Why no file system can be made and mounted here; `None` where one can.
+/// Why no file system can be created and mounted here; `None` if one can.
 fn unable() -> Option<&'static str> {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -43,13 +43,13 @@ fn points_ratios_and_all_reports() {
     let result = folder.json(format!("{SMALL} {axes}"));
     assert_eq!(result["schema"], "q2c.fs/1");
     let cells = result.list("cells");
-    // Reads at three levels, appends at two; direct and buffered; one and two jobs.
+    // Reads at three levels and appends at two; direct and buffered; one and two jobs.
     assert_eq!(cells.len(), (3 + 2) * 2 * 2);
     for cell in cells {
         assert_eq!(cell["iops"]["trials"], 2, "{cell}");
         assert!(cell["iops"]["min"].as_f64().unwrap() > 0.0, "{cell}");
     }
-    // Reads from the page cache make no requests; those past it do.
+    // Only reads that bypass the page cache make requests.
     for cell in cells {
         if cell["caching"] == "direct" && cell["access"] == "read" {
             assert!(number(cell, "/in_flight/max") > 0.01, "{cell}");
@@ -89,7 +89,7 @@ fn a_program_has_its_figures() {
     has_words(&failed.stderr, "find the metric | made none");
 }
 
-/// Readahead is put back, and decides how many requests bring the same bytes.
+/// Readahead is restored, and determines how many requests read the same bytes.
 #[test]
 fn scans_read_from_the_device_as_far_ahead_as_asked() {
     if let Some(reason) = unable() {
@@ -152,13 +152,13 @@ fn a_device_must_be_named_twice() {
     assert_eq!(first.code, 5, "{}", first.stderr);
     assert!(first.stderr.contains("--allow-write"), "{}", first.stderr);
     assert!(!first.stderr.contains("making"), "{}", first.stderr);
-    // Without a named file system it is the same.
+    // The same holds without a named file system.
     let unnamed = folder.q2c(format!("fs bench {name} {options}"));
     assert_eq!(unnamed.code, 5, "{}", unnamed.stderr);
     assert!(fs::read(&backing).unwrap().iter().all(|&byte| byte == 7));
 }
 
-/// The kernel takes everything away from a run that is killed, but for the folder of the mount.
+/// When a run is killed, the kernel removes everything except the folder of the mount.
 #[test]
 fn a_killed_run_leaves_no_device_and_no_mount() {
     if let Some(reason) = unable() {

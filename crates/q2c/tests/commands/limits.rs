@@ -1,10 +1,10 @@
-//! Tests of `--fail-if` and `--baseline` of the commands that measure, and of limits of `q2c diff`.
+//! Tests of `--fail-if` and `--baseline` of measuring commands, and of limits of `q2c diff`.
 
 use crate::program::*;
 
 const SHORT: &str = "--method poll --jobs 1 --depth 1 --seconds 200ms --warm-up 200ms --trials 3";
 
-/// A device of 1 ms serves at most 1000 I/Os per second at a depth of 1, and one of 4 ms a quarter.
+/// A device of 1 ms serves at most 1000 I/Os per second at depth 1, and one of 4 ms a quarter.
 #[test]
 fn a_run_is_judged_when_it_is_written_and_printed() {
     let folder = Place::new();
@@ -27,7 +27,7 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
         let line = lines.find(|line| line.starts_with(&format!("limit {limit}: ")));
         line.unwrap_or_else(|| panic!("{limit}: {}", broken.stderr))
     };
-    // The value, the ratio and the baseline's value.
+    // The line shows the value, the ratio and the baseline's value.
     let change = limit_line("p50>+100%");
     let phrases = ": broken by sim poll 4 KiB randread depth 1 jobs 1 (4.00 ms";
     has_words(change, phrases);
@@ -40,7 +40,7 @@ fn a_run_is_judged_when_it_is_written_and_printed() {
         has_words(limit_line(limit), end);
     }
 
-    // The folder has the result, and diff says the same of it in the same words.
+    // The folder has the result, and `diff` judges it in the same words.
     let late = only_in(&folder.path().join("late"));
     let diff = folder.q2c(format!("diff {early} {} {limits}", late.display()));
     assert_eq!(diff.code, 7, "{}", diff.stderr);
@@ -66,7 +66,7 @@ fn a_replay_is_judged_by_its_valid_trials() {
         has_words(&broken.stderr, "limit p50>1ms: broken by replay (2.");
         has_words(&broken.stdout, "sim:2ms");
         limited("p50>10s").done();
-        // A figure that replays can have, and this one does not: the block layer was not captured.
+        // A replay can have this figure, but not without a capture of the block layer.
         let missing = limited("sum_q2c>1s");
         assert_eq!(missing.code, 2, "{}", missing.stderr);
         let reason = "expected a figure of the result, found bytes, completion";

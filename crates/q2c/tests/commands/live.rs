@@ -1,5 +1,5 @@
-//! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture is tested where it is
-//! permitted, and is a counted skip elsewhere.
+//! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture needs permission;
+//! otherwise the test is skipped and counted.
 
 use crate::program::*;
 use crate::terminal::Terminal;
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// A shell command that reads a file of 4 MiB twenty times, with pauses: the I/O that is captured.
+/// A shell command that reads a file of 4 MiB twenty times, with pauses; its I/O is captured.
 const READER: &str = "i=0; while [ $i -lt 20 ]; do dd if=file of=/dev/null bs=16k iflag=direct 2>/dev/null; i=$((i + 1)); sleep 0.1; done";
 
 /// A folder on a disk, with the file that is read.
@@ -18,7 +18,7 @@ fn folder() -> Place {
     folder
 }
 
-/// By BPF and by tracefs: lines are printed while a command runs, and then the analysis of the
+/// With BPF and with tracefs, lines are printed while a command runs, and then the analysis of the
 /// whole capture.
 #[test]
 fn a_line_for_each_interval_and_the_whole() {
@@ -39,7 +39,7 @@ fn a_line_for_each_interval_and_the_whole() {
     }
 }
 
-/// A line for each interval with its histogram and processes, and the whole as the last line.
+/// A line for each interval with its histogram and processes, then the whole as the last line.
 #[test]
 fn json_is_a_line_for_each_interval_and_the_whole() {
     let folder = folder();
@@ -50,7 +50,7 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
     }
     has_words(&ended.stderr, "IOPS");
     let (lines, result) = ended.lines();
-    // Other processes may read, too. A read across extents of the file is split in two.
+    // Other processes may read, too. A read across two extents of the file is split in two.
     let shown = number(&result, "/requests") + number(&result, "/lost");
     assert!(shown >= 20.0 * 250.0, "{result}");
     assert_eq!(result["input"]["path"], "file");
@@ -72,7 +72,7 @@ fn json_is_a_line_for_each_interval_and_the_whole() {
         let total: f64 = processes.map(|process| number(process, "/ios")).sum();
         assert!(total <= ios, "{line}");
     }
-    // The last interval may not have ended, and what is lost is in none.
+    // The last interval may not have ended, and lost I/Os are in no interval.
     let lost = number(&result, "/lost");
     assert!(readers + lost >= 10.0 * 250.0, "{readers} I/Os of dd");
 }
@@ -98,7 +98,7 @@ fn metrics_are_served_while_it_runs() {
         lines.iter().map(line_ios).sum()
     };
     let served = strict_metrics(&get(&address, "/metrics").1);
-    // Intervals may have ended since, but what was told is served.
+    // Further intervals may have ended, but everything that was printed is served.
     let total = served.value("q2c_ios_total", &[]);
     assert!(total >= ios(&seen), "{total}: {seen:?}");
     assert!(served.value("q2c_block_latency_seconds_count", &[]) > 0.0);
@@ -108,8 +108,8 @@ fn metrics_are_served_while_it_runs() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// In a terminal the view is drawn in its place again and again: after each wipe come as many lines
-/// as the next wipe takes away, fewer than the terminal has, and none is wider.
+/// In a terminal each view replaces the one before. After each wipe come as many lines as the next
+/// wipe removes, fewer than the terminal has, and none is too wide.
 #[test]
 fn a_view_takes_the_place_of_the_one_before() {
     let folder = folder();
@@ -119,7 +119,7 @@ fn a_view_takes_the_place_of_the_one_before() {
         return skip(text.trim());
     }
     assert_eq!(code, Some(0), "{text}");
-    // A wipe goes up by its number of lines.
+    // A wipe moves up by its number of lines.
     let views: Vec<(usize, &str)> = text
         .split("\u{1b}[J")
         .zip(text.split("\u{1b}[J").skip(1))

@@ -1,4 +1,4 @@
-//! Tests of the built program from outside: what it prints, what it leaves behind and its exit
+//! Tests of the built program from outside: its output, the files that it leaves, and its exit
 //! code.
 #![expect(
     clippy::unwrap_used,

@@ -8,8 +8,8 @@ fn setup<'a>(result: &'a Value, name: &str) -> &'a Value {
     entry(result, "setups", "name", name)
 }
 
-/// The published figures: 9.1 %, 9.8 % and 21.75 %. Which way of putting a gain they have is not
-/// said, so the nearer one counts.
+/// The published figures are 9.1 %, 9.8 % and 21.75 %. The paper does not say which definition of a
+/// gain they use, so the nearer one counts.
 #[test]
 fn the_published_gains_are_predicted_and_the_result_is_always_the_same() {
     let folder = Place::new();
@@ -50,7 +50,7 @@ fn a_simulation_is_drawn_again() {
     has_words(&page, "3 computing + 3 polling on 2 cores of 2 threads");
 }
 
-/// Without any effect of a neighbour only time sharing is left: two tasks on each CPU.
+/// Without any effect of neighbours only time sharing remains: two tasks on each CPU.
 #[test]
 fn speeds_come_from_a_file() {
     let folder = Place::new();
@@ -87,7 +87,7 @@ impl Drop for Spinner {
     }
 }
 
-/// Polling itself is tested in guests; here names tell it.
+/// Guests test the detection of polling; here hints by name replace it.
 #[test]
 fn a_look_tells_who_polls_and_is_drawn_again() {
     let folder = Place::new();
@@ -121,7 +121,7 @@ fn has_smt() -> bool {
     active.is_ok_and(|text| text.trim() == "1")
 }
 
-/// On a machine with SMT these commands would go on, and `start` would move tasks of other tests.
+/// On a machine with SMT these commands would run, and `start` would move tasks of other tests.
 #[test]
 fn without_smt_nothing_is_calibrated_or_placed() {
     if has_smt() {

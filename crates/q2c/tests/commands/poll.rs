@@ -38,7 +38,7 @@ fn a_round_by_hand() {
         close(number(got, "/t_under"), polled / 30_000.0);
         assert_eq!(number(got, "/effective_sleep_ns"), asked, "{name}");
         assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
-        // Percentiles are the middles of classes 1.6 % wide.
+        // Percentiles are the middles of classes that are 1.6 % wide.
         within(number(got, "/p99_ns"), 30_000.0, 0.008);
     }
     // Sleeps of 29 us end at 31 us: every I/O is late by 1 us, and a round takes 113 us.
@@ -49,7 +49,7 @@ fn a_round_by_hand() {
     assert!((number(late, "/ios") - 3.0 * 1.1 / 113e-6).abs() <= 3.0);
 }
 
-/// What the recording tells is not said to be assumed.
+/// A fact in the recording is not reported as assumed.
 #[test]
 fn only_what_was_needed_is_told_as_assumed() {
     let folder = Place::new();
@@ -69,7 +69,7 @@ fn only_what_was_needed_is_told_as_assumed() {
     assert!(!none.contains("requests without"), "{none}");
 }
 
-/// The simulation is worked out a second time here: times in whole nanoseconds, one sleep after the
+/// Computes the simulation a second time here: times in whole nanoseconds, one sleep after the
 /// other.
 #[test]
 fn a_public_list_by_a_second_replay() {
@@ -111,8 +111,8 @@ fn a_public_list_by_a_second_replay() {
     }
 }
 
-/// Every read takes 30 us, so the sleep asked is what the formula makes of 30 us. Requests are
-/// polled until the first window (10 ms) is over, which happens in the warm-up.
+/// Every read takes 30 us, so the sleep asked is the formula's value for 30 us. Requests are polled
+/// until the first window (10 ms) is over, which happens in the warm-up.
 #[test]
 fn own_rules_stand_beside_the_others() {
     let folder = Place::new();
@@ -131,8 +131,7 @@ fn own_rules_stand_beside_the_others() {
         |name: &str, what: &str| number(method(&result, name), &format!("/windows/{what}"));
     let divided = "hybrid:rule:period=20ms,sleep=mean / misses";
     assert_eq!(asked(divided), 0.0);
-    // 2.4 s have up to 120 windows of 20 ms; each is opened by the first completion after the one
-    // before.
+    // 2.4 s have up to 120 windows of 20 ms. The first completion after a window opens the next.
     assert!((115.0..=120.0).contains(&windows(divided, "all")));
     assert_eq!(windows(divided, "undefined"), windows(divided, "all"));
     assert_eq!(windows(divided, "negative"), 0.0);
@@ -150,9 +149,9 @@ fn own_rules_stand_beside_the_others() {
     assert!(caveats[0].ends_with("hybrid:rule:period=10ms,sleep=mean / misses"));
 }
 
-/// Half of the smallest of the last three times of a device that takes 30, 50, 70 and 90 us in
-/// turns: of three in a row 30 is the smallest, but for 50, 70 and 90. So the sleeps before these
-/// four are 25, 15, 15 and 15 us, and the thread is never late.
+/// Half of the smallest of the last three times, on a device that takes 30, 50, 70 and 90 us in
+/// turns. Of three in a row 30 is the smallest, except for 50, 70 and 90. So the sleeps are 25, 15,
+/// 15 and 15 us, and the thread is never late.
 #[test]
 fn a_rule_of_ones_own_looks_at_the_last_ios() {
     let folder = Place::new();
@@ -173,7 +172,7 @@ fn a_rule_of_ones_own_looks_at_the_last_ios() {
     run("--rule min --ios 0").refused(2, "ios must be from 1 to 1000");
     run("--rule min --ios 3 --period 1ms").refused(2, "--period");
     run("--ios 3").refused(2, "--rule");
-    // What the list of rules says to paste.
+    // The example that the list of rules suggests.
     let rules = folder.done("poll rules");
     has_words(&rules, "--rule '0.5 * min' --ios 8");
     let sweep =

@@ -7,14 +7,14 @@ use q2c_trace::TraceWriter;
 use std::collections::BTreeMap;
 
 const ROUNDS: u64 = 100;
-/// One in so many rounds has a flush behind its read.
+/// One in this many rounds has a flush after its read.
 const FLUSH: u64 = 10;
 /// Length of a round in the trace, us: Q2D 2, D2C 30, think time 8.
 const ROUND: u64 = 40;
-/// Time that a flush takes in addition, us.
+/// Additional time of a flush, us.
 const FLUSHING: u64 = 25;
 
-/// An action of blktrace at this time, us.
+/// An event of blktrace at time `us`.
 fn event(us: u64, action: u32, sector: u64) -> BlktraceRecord {
     BlktraceRecord {
         ns: us * 1000,
@@ -27,8 +27,8 @@ fn event(us: u64, action: u32, sector: u64) -> BlktraceRecord {
     }
 }
 
-/// Writes the file of blktrace of one thread at depth 1: reads with Q, G (0 us later), I (1 us), D
-/// (2 us) and C (32 us), some with a flush of 20 us behind them, and at the end a read that never
+/// Writes the blktrace file of one thread at depth 1. Each read has Q, G (0 us later), I (1 us), D
+/// (2 us) and C (32 us). Some are followed by a flush of 20 us, and a read at the end never
 /// completes.
 fn rounds(folder: &Path) {
     let (mut events, mut now) = (Vec::new(), 1_000);
@@ -51,7 +51,7 @@ fn rounds(folder: &Path) {
     run_q2c(folder, "trace import sda --out block.parquet").done();
 }
 
-/// From the first Q to the last C, us: the think time of the last round is not part of it.
+/// From the first Q to the last C, us, without the think time of the last round.
 const SPAN: u64 = ROUNDS * ROUND + ROUNDS / FLUSH * FLUSHING - 8;
 
 fn run(folder: &Path, command: &str, more: &str) -> Value {
@@ -59,8 +59,8 @@ fn run(folder: &Path, command: &str, more: &str) -> Value {
     run_q2c(folder, &line).json()
 }
 
-/// A sleep ends 2 us late. A sleep of 20 us ends in time for D2C (30 us): nothing changes. One of
-/// 29 us ends 1 us late in every round, and one of 40 us 12 us.
+/// A sleep ends 2 us late. After a sleep of 20 us the thread is in time for D2C (30 us). A sleep of
+/// 29 us is 1 us late in every round, and one of 40 us is 12 us late.
 #[test]
 fn a_trace_of_blktrace_is_swept() {
     let folder = Place::new();
@@ -73,7 +73,7 @@ fn a_trace_of_blktrace_is_swept() {
         close_iops(number(cell, "/iops"), ROUNDS as f64 / wall);
         assert_eq!(number(cell, "/miss_rate"), f64::from(u8::from(late > 0)));
         close(number(cell, "/t_over"), late as f64 / 30.0);
-        // The submission of 2 us runs on the CPU, the think time is not known to.
+        // The submission of 2 us runs on the CPU; whether the think time does is unknown.
         let polled = 30_u64.saturating_sub(sleep + 2);
         close(number(cell, "/cpu_ns_per_io"), (2 + polled) as f64 * 1e3);
     }
@@ -94,8 +94,8 @@ fn a_trace_of_blktrace_is_swept() {
     }
 }
 
-/// The device time begins where it is named to: Q2C is 32 us and I2C 31 us, so sleeps of 29 us,
-/// which end after 31 us, are in time only for Q2C.
+/// The device time starts at the named event: Q2C is 32 us and I2C 31 us. So sleeps of 29 us, which
+/// end after 31 us, are in time only for Q2C.
 #[test]
 fn the_device_time_is_the_named_one() {
     let folder = Place::new();
@@ -116,8 +116,8 @@ fn the_device_time_is_the_named_one() {
     has_words(&said, phrases);
 }
 
-/// A thread has two reads in flight at a time, and a sleep of 40 us makes both late by 12 us. The
-/// trace is read as blktrace wrote it.
+/// A thread has two reads in flight, and a sleep of 40 us makes both late by 12 us. The trace is
+/// read in blktrace's own format.
 #[test]
 fn overlapping_requests_get_a_lane_each() {
     let folder = Place::new();
@@ -148,7 +148,7 @@ fn overlapping_requests_get_a_lane_each() {
     }
 }
 
-/// A mapped device has Q and C, and the disk below it all events: each request counts once.
+/// A mapped device has Q and C, and the disk below it has all events; each request counts once.
 #[test]
 fn the_requests_of_a_mapped_device_count_once() {
     let folder = Place::new();
@@ -171,8 +171,8 @@ fn the_requests_of_a_mapped_device_count_once() {
     let mapped = sim("--device 253:0").json();
     assert_eq!(mapped["taken_as"]["devices"], json!({"253:0": 20}));
     assert_eq!(mapped["taken_as"]["latency"], "q2c");
-    // Both are reads of one latency: 35 us from D to C, 40 us from Q to C. The oracle sleeps until
-    // 1 ns before the completion, less the 2 us that a sleep is late.
+    // Both have reads of a single latency: 35 us from D to C, 40 us from Q to C. The oracle sleeps
+    // until 1 ns before the completion, less the 2 us by which a sleep is late.
     for (result, ns) in [(&both, 35_000.0), (&mapped, 40_000.0)] {
         let oracle = entry(result, "methods", "method", "oracle");
         assert_eq!(number(oracle, "/effective_sleep_ns"), ns - 2_001.0);
@@ -180,7 +180,7 @@ fn the_requests_of_a_mapped_device_count_once() {
     sim("--device 8:16").refused(3, "all | 40 other-device");
 }
 
-/// Responses of MSR have a beginning and an end alone: Q2C, and the result says so.
+/// Responses of MSR have only a start and an end, so the result uses Q2C and says so.
 #[test]
 fn an_import_with_responses_has_q2c() {
     let folder = Place::new();
@@ -227,8 +227,8 @@ fn traces_without_completions_are_refused_with_what_to_do() {
     }
 }
 
-/// A recording by BPF knows which requests were polled for, and how the kernel's hybrid polling was
-/// set: with `io_poll_delay` 0 or more the kernel slept before it polled, with -1 it did not.
+/// A recording by BPF states which requests were polled, and the kernel's hybrid polling. With
+/// `io_poll_delay` of 0 or more the kernel slept before it polled; with -1 it did not.
 #[test]
 fn polled_requests_and_the_kernel_s_sleeps_are_told() {
     let folder = Place::new();

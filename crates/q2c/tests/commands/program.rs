@@ -1,4 +1,4 @@
-//! Runs q2c and reads its output. What most tests need of others stands here, too.
+//! Runs q2c and reads its output; also has the helpers that most tests use.
 
 pub(crate) use crate::words::{Phrases, has_words, split, words};
 pub(crate) use q2c_testkit::{shared_data, strict_json};
@@ -12,7 +12,7 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A folder of a test's own, in which q2c runs. It also stands for the user's home.
+/// A folder for one test, in which q2c runs. It is also the user's home.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -20,7 +20,7 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// A folder on a disk: below that of the build.
+    /// A folder on a disk, below the build's folder.
     pub(crate) fn on_disk() -> Self {
         Place(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -29,25 +29,25 @@ impl Place {
         self.0.path()
     }
 
-    /// Runs the words of a line. Words that have blanks stand in single quotes.
+    /// Runs the words of a line. A word with blanks is put in single quotes.
     pub(crate) fn q2c(&self, line: impl AsRef<str>) -> Finished {
         run_q2c(self.path(), line.as_ref())
     }
 
-    /// Runs what ends well, and returns what it printed.
+    /// Runs a command that must succeed, and returns what it printed.
     #[track_caller]
     pub(crate) fn done(&self, line: impl AsRef<str>) -> String {
         self.q2c(line).done()
     }
 
-    /// As [`Place::done`], of a command that prints JSON.
+    /// Runs a command that must succeed and print JSON.
     #[track_caller]
     pub(crate) fn json(&self, line: impl AsRef<str>) -> Value {
         self.q2c(line).json()
     }
 
-    /// Runs a command that gets SIGINT once a line of its stderr has this text. The stderr that is
-    /// returned begins behind that line.
+    /// Runs a command, and sends SIGINT once a line of its stderr contains this text. The returned
+    /// stderr starts after that line.
     ///
     /// What it prints on stdout must be short: it is read after the end of stderr.
     pub(crate) fn interrupted(&self, line: &str, at: &str) -> Finished {
@@ -70,7 +70,7 @@ impl Place {
         put(&self.path().join(name), content);
     }
 
-    /// As [`Place::put`]; the content is on the disk when this returns.
+    /// Writes a file like [`Place::put`], and waits until it is on the disk.
     pub(crate) fn put_synced(&self, name: &str, content: impl AsRef<[u8]>) {
         self.put(name, content);
         let file = fs::File::open(self.path().join(name)).unwrap();
@@ -86,7 +86,7 @@ impl Place {
         run_in(self.path())
     }
 
-    /// Has `q2c report` draw a run or a result in every form. Its JSON is that of the result.
+    /// Lets `q2c report` draw a run or a result in every form. Its JSON equals the result.
     #[track_caller]
     pub(crate) fn reports(&self, run: impl AsRef<Path>, result: &Value) -> Reports {
         let run = run.as_ref().display();
@@ -125,7 +125,7 @@ fn test_name() -> String {
     thread.name().unwrap_or("a test").to_owned()
 }
 
-/// As in `q2c_testkit`, with the name of the test that runs.
+/// Skips with the name of the running test, through `q2c_testkit`.
 pub(crate) fn skip(reason: &str) {
     q2c_testkit::skip(&test_name(), reason);
 }
@@ -171,15 +171,15 @@ impl Finished {
         strict_json(&self.done())
     }
 
-    /// Checks that the command succeeded, and returns the lines of its stdout: those of intervals,
-    /// and the summary.
+    /// Checks that the command succeeded, and returns the lines of its stdout: the intervals, and
+    /// the summary.
     #[track_caller]
     pub(crate) fn lines(self) -> (Vec<Value>, Value) {
         lines(&self.done())
     }
 
-    /// Checks that the command failed with this exit code, printed nothing on stdout, and named
-    /// each of `phrases` on stderr.
+    /// Checks that the command failed with this exit code, printed nothing on stdout, and said each
+    /// of `phrases` on stderr.
     #[track_caller]
     pub(crate) fn refused(self, code: i32, phrases: &(impl Phrases + ?Sized)) {
         assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
@@ -188,7 +188,7 @@ impl Finished {
     }
 }
 
-/// The lines of a live view: those of intervals, and the summary, which is the last line.
+/// The lines of a live view: the intervals, and the summary, which is the last line.
 #[track_caller]
 pub(crate) fn lines(text: &str) -> (Vec<Value>, Value) {
     let mut lines: Vec<Value> = text.lines().map(strict_json).collect();
@@ -204,7 +204,7 @@ pub(crate) fn run_q2c(folder: &Path, line: &str) -> Finished {
     q2c(folder, &words(line))
 }
 
-/// Runs q2c in `folder`, which also stands for the user's home.
+/// Runs q2c in `folder`, which is also the user's home.
 pub(crate) fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
     q2c_command(folder, arguments).output().unwrap().into()
 }
@@ -222,7 +222,7 @@ pub(crate) fn q2c_command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts a command. Its stdout is returned.
+/// Starts a command, and also returns its stdout.
 pub(crate) fn started(mut command: Command, err: Stdio) -> (Child, BufReader<ChildStdout>) {
     command
         .stdin(Stdio::null())
@@ -246,7 +246,7 @@ pub(crate) fn close_iops(actual: f64, wanted: f64) {
     assert!(off <= 0.5, "{actual}, expected {wanted}");
 }
 
-/// Checks that two numbers are equal up to the rounding of sums of floats.
+/// Checks that two numbers are equal up to the rounding errors of sums of floats.
 #[track_caller]
 pub(crate) fn close(got: f64, wanted: f64) {
     let error = (got - wanted).abs();
@@ -258,14 +258,14 @@ pub(crate) fn flat(text: &str) -> String {
     split(text).join(" ")
 }
 
-/// As [`refuses_in`], in an empty folder.
+/// Checks refusals like [`refuses_in`], in an empty folder.
 #[track_caller]
 pub(crate) fn refuses(cases: &[&str]) {
     refuses_in(tempfile::tempdir().unwrap().path(), cases);
 }
 
-/// Checks that q2c refuses commands. A case has the exit code, the command line, and what the
-/// message says, with ` | ` between them.
+/// Checks that q2c refuses commands. A case has the exit code, the command line, and phrases of the
+/// message, separated by ` | `.
 #[track_caller]
 pub(crate) fn refuses_in(folder: &Path, cases: &[&str]) {
     for case in cases {
@@ -274,7 +274,7 @@ pub(crate) fn refuses_in(folder: &Path, cases: &[&str]) {
     }
 }
 
-/// The exit code, the command line and the words of the message.
+/// The exit code, the command line and the phrases of a case.
 pub(crate) fn refusal(case: &str) -> (i32, &str, Vec<&str>) {
     let mut parts = case.split(" | ");
     let mut part = || parts.next().unwrap_or_else(|| panic!("{case}"));
@@ -309,7 +309,7 @@ pub(crate) fn texts<'a>(value: &'a Value, list: &str, key: &str) -> Vec<&'a str>
     texts.collect()
 }
 
-/// Checks that a number is the expected one, but for a share of it.
+/// Checks that a number is the expected one within a share of it.
 #[track_caller]
 pub(crate) fn within(actual: f64, expected: f64, share: f64) {
     let off = (actual / expected - 1.0).abs();
@@ -320,7 +320,7 @@ pub(crate) fn put(path: &Path, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
 }
 
-/// The address at which a command serves its metrics, by what it says on stderr.
+/// The address of a command's metrics, from its message on stderr.
 #[track_caller]
 pub(crate) fn served_at(stderr: &mut impl BufRead) -> String {
     let mut said = String::new();
@@ -333,7 +333,7 @@ pub(crate) fn served_at(stderr: &mut impl BufRead) -> String {
     address.split_once('/').unwrap().0.to_owned()
 }
 
-/// Asks a server of HTTP for a path: the head of the answer, and its body.
+/// Requests a path from an HTTP server, and returns the head and the body of the response.
 #[track_caller]
 pub(crate) fn get(address: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();

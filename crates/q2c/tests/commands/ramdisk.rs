@@ -1,5 +1,4 @@
-//! `q2c ramdisk` on a machine without ublk and without the module. What these do is tested in
-//! guests.
+//! `q2c ramdisk` on a machine without ublk and without the module. Guests test both of them.
 
 use crate::program::*;
 
@@ -9,7 +8,7 @@ fn a_machine_without_ublk_and_module_says_what_it_lacks() {
         return skip("this machine has ublk or the module");
     }
     let ublk = "CONFIG_BLK_DEV_UBLK";
-    // What cannot be loaded need not be built.
+    // A kernel that loads no modules needs no hint to build one.
     let module = if Path::new("/proc/modules").exists() {
         "kmod/ramdisk_mq/README.md"
     } else {

@@ -1,5 +1,5 @@
-//! Tests of `q2c trace record`. Refusals are tested everywhere. A recording is tested where BPF is
-//! permitted, and is a counted skip elsewhere.
+//! Tests of `q2c trace record`. Refusals are tested everywhere. A recording needs permission for
+//! BPF; otherwise the test is skipped and counted.
 
 use crate::program::*;
 use crate::terminal::{Terminal, fits};
@@ -14,8 +14,8 @@ fn folder() -> Place {
     folder
 }
 
-/// What a recording says and how it describes its trace, in a terminal of 80 columns. The command
-/// is silent, so that every row is the recording's own.
+/// The messages of a recording and the description of its trace, in a terminal of 80 columns. The
+/// command is silent, so every row is the recording's own.
 #[test]
 fn a_recording_fits_80_columns() {
     let folder = folder();
@@ -30,8 +30,8 @@ fn a_recording_fits_80_columns() {
     assert!(text.contains("reads and writes"), "{text}");
 }
 
-/// dd does 400 direct reads, and the trace in a new run folder has as many records of that size,
-/// but for what the capture counts as lost. A trace that exists is not written over.
+/// dd does 400 direct reads. The trace in a new run folder has as many records of that size, except
+/// those that the capture counts as lost. An existing trace is not overwritten.
 #[test]
 fn a_command_is_recorded() {
     let folder = folder();
@@ -48,8 +48,8 @@ fn a_command_is_recorded() {
     assert!(of_dd as f64 + lost >= 390.0, "{info}");
     let own_share = format!("{of_dd} of ");
     has_words(&stderr, &[&own_share, "--process dd takes them alone"]);
-    // A read that crosses a border between extents of the file is split in two. Other programs may
-    // read as much at once.
+    // A read across two extents of the file is split in two. Other programs may read at the same
+    // time.
     let whole = number(&info, "/summary/sizes/32768");
     assert!(whole + lost >= 390.0, "{info}");
     assert_eq!(info["meta"]["source"], "q2c trace record");
@@ -72,7 +72,7 @@ fn a_command_is_recorded() {
     assert!(!folder.path().join("c").exists());
 }
 
-/// Without the capabilities that BPF needs, q2c names them and records by the tracing files.
+/// Without the capabilities for BPF, q2c names them and records through tracefs.
 #[test]
 fn without_capabilities_it_is_tracefs() {
     let folder = folder();
@@ -91,7 +91,7 @@ fn without_capabilities_it_is_tracefs() {
     };
     let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        // Without root, or where there is no tracefs, the message names both ways of capturing.
+        // Without root or without tracefs, the message names both ways of capturing.
         let reason = "record by BPF: load a BPF program: this process lacks";
         let is_told = !stderr.contains("q2c: ") || stderr.contains(reason);
         assert!(is_told, "{stderr}");
@@ -108,8 +108,8 @@ fn without_capabilities_it_is_tracefs() {
     has_words(refused.as_str().unwrap(), lacking);
 }
 
-/// A time namespace shows its programs another CLOCK_MONOTONIC than the kernel's traces have. The
-/// recording's start is the present all the same.
+/// In a time namespace, programs see another CLOCK_MONOTONIC than the kernel's traces. The
+/// recording's start must still be the present.
 #[test]
 fn a_recording_in_a_time_namespace_has_the_kernels_times() {
     let folder = folder();

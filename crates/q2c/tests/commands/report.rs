@@ -2,7 +2,7 @@
 
 use crate::program::*;
 
-/// Runs tune once on a simulated device of 50 us, and tests what can be made of the run later.
+/// Runs tune once on a simulated device of 50 us, and tests the later uses of that run.
 #[test]
 fn a_run_can_be_drawn_and_simulated_again() {
     let folder = Place::new();
@@ -10,7 +10,7 @@ fn a_run_can_be_drawn_and_simulated_again() {
     let run = folder.run();
     let file = run.join("result.json");
     let result = strict_json(&folder.text(&file));
-    // The report prints the table that tune printed, from the folder and from the file.
+    // The report prints the same table as tune, from the folder and from the file.
     let drawn = folder.reports(&run, &result);
     assert_eq!(drawn.table, table);
     assert_eq!(folder.done(format!("report {}", file.display())), table);
@@ -21,7 +21,7 @@ fn a_run_can_be_drawn_and_simulated_again() {
     let one = rows[1..].iter().all(|row| row.starts_with("1,4096,"));
     assert!(one, "{}", drawn.csv);
     has_words(&drawn.page, "sim:50us | </html>");
-    // An existing file is left alone.
+    // An existing file is not overwritten.
     let again = folder.q2c(format!("report {} --html again.html", run.display()));
     again.refused(2, "found an existing file");
     assert_eq!(folder.text("again.html"), drawn.page);
@@ -29,9 +29,9 @@ fn a_run_can_be_drawn_and_simulated_again() {
 }
 
 /// The run's own sweep used the same costs and the same recording, so the same rule must give the
-/// same numbers. A fixed sleep is compared, because it has no window. A window that closes at a
-/// stall of a busy machine may contain the stall or not, which depends on a nanosecond that the
-/// sweep rounds. Rules with windows are compared elsewhere, on recordings without stalls.
+/// same numbers. A fixed sleep is compared, because it has no window. Whether a window that closes
+/// at a stall contains the stall depends on a nanosecond that the sweep rounds. Other tests compare
+/// rules with windows, on recordings without stalls.
 fn simulates_again(folder: &Place, run: &Path, result: &Value) {
     let (trace, cost) = (run.join("trace-4096.parquet"), run.join("corrected.json"));
     let (trace, cost) = (trace.display(), cost.display());
@@ -49,13 +49,13 @@ fn simulates_again(folder: &Place, run: &Path, result: &Value) {
         let again = &again["methods"][at];
         for field in ["/iops", "/cpu_pct", "/effective_sleep_ns", "/p99_ns"] {
             let (a, b) = (number(again, field), number(swept, field));
-            // A sweep's percentiles are the middles of classes 1.6 % wide.
+            // A sweep's percentiles are the middles of classes that are 1.6 % wide.
             let within = if field == "/p99_ns" { 8e-3 } else { 1e-3 };
             assert!((a - b).abs() <= within * b.abs(), "{at} {field}: {a} {b}");
         }
     }
     assert!(number(&again, "/methods/0/iops") > 0.0);
-    // The folder of the run has the costs, which need no name then.
+    // The folder of the run has the costs, so they need not be named.
     let unnamed = folder.json(&sim);
     assert_eq!(unnamed["methods"], again["methods"]);
     let info = folder.json(format!("trace info {trace} --json"));
@@ -64,12 +64,12 @@ fn simulates_again(folder: &Place, run: &Path, result: &Value) {
     wrong.refused(3, "expected a calibration for 64 KiB, found 4 KiB");
 }
 
-/// What a command prints with `--json` is read back without a loss, and drawn as the command draws
-/// it. Forms that such a result does not have are refused.
+/// The `--json` output of a command is read back without a loss, and drawn like the command draws
+/// it. Forms that such a result lacks are refused.
 #[test]
 fn simulations_are_drawn_again() {
     let folder = Place::new();
-    // Latencies that two rules treat differently.
+    // Two rules treat these latencies differently.
     let lines: String = (0..3_000).map(|n| format!("{}\n", 50 + n % 40)).collect();
     folder.put("l.txt", lines);
     for command in ["sim", "sweep"] {
@@ -79,7 +79,7 @@ fn simulations_are_drawn_again() {
         folder.put("r.json", json.to_string());
         let report = |form: &str| folder.q2c(format!("report r.json {form}"));
         assert_eq!(report("--json").json(), json, "{command}");
-        // A sweep tells how fast it was; the rest of its table is the same.
+        // A sweep's table ends with its speed; the rest of the table is the same.
         let head = |text: &str| text.lines().take(8).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
             head(&report("").done()),
@@ -101,7 +101,7 @@ fn a_watch_is_drawn_again() {
     let text = folder.done(watch);
     let (_, mut json) = lines(&text);
     json.as_object_mut().unwrap().remove("kind");
-    // The summary alone is a result, too, as is the result in a document of several lines.
+    // A result may also be the summary alone, or a document of several lines.
     for kept in [
         text.clone(),
         text.lines().next_back().unwrap().to_owned(),

@@ -54,7 +54,7 @@ over = "time"
 published = [{ name = "published", points = [["0.2", 100], ["0.7", 400]] }]
 "#;
 
-/// The claim of that experiment which can be judged nowhere.
+/// The claim of that experiment that no machine can judge.
 const LACKS: &str = "it needs more CPUs than anything has";
 
 /// A folder with that experiment.
@@ -78,7 +78,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     assert_eq!(verdicts, ["holds", "does-not-hold", "cannot-judge"]);
     let lacks = entry(&result, "claims", "says", LACKS);
     assert_eq!(lacks["needs"][0]["needed"], "100000");
-    // Behind 10 ms of service come 3 us for the interrupt and 0.6 us for the next submission.
+    // After 10 ms of service come 3 us for the interrupt and 0.6 us for the next submission.
     let iops = number(lacks, "/expects/0/measured/median");
     close(iops, 1e9 / 10_003_600.0);
     assert_eq!(lacks["needs"][0]["present"], "8");
@@ -86,7 +86,7 @@ fn claims_are_judged_and_the_result_is_drawn_again() {
     let trials = &lacks["expects"][0]["trials"];
     assert_eq!(number(trials, "/judged"), 3.0);
     assert_eq!(number(trials, "/asked"), 3.0);
-    // The series begins with the jobs and has ten intervals in each phase.
+    // The series starts with the jobs and has ten intervals in each phase.
     let phases = &result["points"][0]["trials"][0]["phases"];
     for (phase, begin_s) in phases.as_array().unwrap().iter().zip([0.0, 0.5]) {
         assert_eq!(number(phase, "/begin_s"), begin_s);
@@ -131,11 +131,11 @@ fn the_list_has_every_file_and_its_needs() {
     assert_eq!(variant["variant_of"], "miss-rate-interference");
 }
 
-/// A machine of two CPUs on which a submission takes 1 ms.
+/// A machine with two CPUs on which a submission takes 1 ms.
 const SLOW: &str = "cpus = 2\nslice_ns = 3000000\nsubmission_ns = 1000000\nturnaround_ns = 100\nlook_ns = 50\n\
                     switch_ns = 1500\ntimer_ns = 500\nwake_delay_ns = 2500\ninterrupt_ns = 1000\ninterrupt_delay_ns = 3000\n";
 
-/// A run as SIGKILL would leave it behind its second trial ends as the whole run did, on the
+/// A run that was cut off after its second trial, as by SIGKILL, ends like the complete run, on the
 /// machine of its plan.
 #[test]
 fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
@@ -165,7 +165,7 @@ fn a_run_in_simulated_time_goes_on_on_its_own_machine() {
     }
 }
 
-/// Half of 10 ms is slept, which costs no IOPS; five trials of 40 s.
+/// A sleep of half of 10 ms costs no IOPS. There are five trials of 40 s.
 #[test]
 fn a_simulated_target_is_measured_in_simulated_time() {
     let folder = Place::new();
@@ -176,7 +176,7 @@ fn a_simulated_target_is_measured_in_simulated_time() {
     assert_eq!(result.list("warnings").len(), 0, "{}", result["warnings"]);
 }
 
-/// Eight threads take 0.6 CPUs of interrupts: 1.076 us in each 13.6 us.
+/// Interrupts of eight threads take 0.6 CPUs: 1.076 us in each 13.6 us.
 #[test]
 fn interrupts_of_a_simulated_machine_are_no_other_programs() {
     let folder = Place::new();
@@ -201,8 +201,8 @@ fn a_stopped_run_goes_on() {
     assert_ne!(result["machine"]["kernel"], "simulated");
 }
 
-/// A trace of 20 reads, 50 ms apart, that loads neither device: it takes 1 s on both, and the sum
-/// of U2C tells them apart.
+/// A trace of 20 reads, 50 ms apart, loads neither device. It takes 1 s on both, and only the sum
+/// of U2C differs.
 const COMPARED: &str = r#"schema = "q2c.reproduce/2"
 name = "compared"
 title = "Which device is better?"
@@ -240,7 +240,7 @@ fn a_result_of_compare_is_judged() {
         let import = "trace import light.spc --format spc --out light.parquet";
         folder.done(import);
         let judge = |first: &str, second: &str, out: &str| {
-            // A few milliseconds do not matter beside the 20 ms of the faster device.
+            // A few milliseconds of lateness do not matter beside the 20 ms of the faster device.
             let how = format!("--trials 3 --max-lateness 10ms --out {out}");
             folder.done(format!("compare light.parquet {first} {second} {how}"));
             let run = only_in(&folder.path().join(out));
@@ -255,8 +255,8 @@ fn a_result_of_compare_is_judged() {
     });
 }
 
-/// Two rules on the library of patterns: one that follows the latencies closely, and one that
-/// sleeps a tenth of the minimum and so polls nearly all the time.
+/// Two rules on the library of patterns. One follows the latencies closely; the other sleeps a
+/// tenth of the minimum, and so polls most of the time.
 const RULES: &str = r#"schema = "q2c.reproduce/2"
 name = "rules"
 title = "How long should one sleep?"
@@ -288,8 +288,8 @@ figure = "loss"
 over = "rule"
 "#;
 
-/// `pas` sleeps most of the time on nearly every pattern and keeps the floor there, so it takes
-/// less CPU whichever sources are drawn. A rule with nothing to choose has the same loss on sources
+/// `pas` sleeps most of the time on almost every pattern and keeps the floor there. So it uses less
+/// CPU whichever sources are drawn. A rule with a single configuration has the same loss on sources
 /// left out.
 #[test]
 fn sleep_rules_are_judged_over_the_library() {
@@ -316,7 +316,7 @@ fn sleep_rules_are_judged_over_the_library() {
     let Reports { table, csv, page } = folder.reports(folder.run(), &result);
     let verdicts = "simulator of sleep rules | does-not-hold (predicted) | closely followed";
     has_words(&table, verdicts);
-    // Two groups, four trials, two figures, and the head.
+    // Two groups, four trials and two figures, and a header.
     assert_eq!(csv.lines().count(), 1 + 2 * 4 * 2);
     has_words(&page, "simulator of sleep rules | does-not-hold");
     // The same seed draws the same sets.

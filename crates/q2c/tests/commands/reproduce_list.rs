@@ -1,8 +1,8 @@
-//! Tests of `q2c reproduce --list` and of what a run says while it goes on.
+//! Tests of `q2c reproduce --list`, and of the messages of a run.
 
 use crate::program::*;
 
-/// Three points of a job that wants libaio on a simulated device, which has no file for it.
+/// Three points of a job that needs a file for libaio, on a simulated device, which has none.
 const FAILING: &str = r#"schema = "q2c.reproduce/2"
 name = "failing"
 title = "What cannot run?"
@@ -49,12 +49,12 @@ fn the_list_counts_the_claims_that_can_be_judged() {
             assert!(texts && met, "{experiment}");
         }
     }
-    // Nothing here has a device with hardware queues until a target is named.
+    // Whether there are hardware queues is unknown until a target is named.
     let queues = entry(&listing, "experiments", "name", "queue-balance-2cpu");
     let need = entry(queues, "needs", "what", "hw-queues");
     assert!(need["met"].is_null(), "{need}");
     assert_eq!(need["present"], "depends on the target");
-    // A claim on 120 CPUs is judged nowhere below that.
+    // No machine with fewer CPUs can judge a claim on 120 CPUs.
     let cpus = std::thread::available_parallelism().unwrap().get();
     let scaling = entry(&listing, "experiments", "name", "hwqueue-scaling");
     let need = entry(scaling, "needs", "what", "cpus");
@@ -65,7 +65,7 @@ fn the_list_counts_the_claims_that_can_be_judged() {
     }
 }
 
-/// The result of another command is judged, and its length is nobody's guess.
+/// The result of another command is judged, and the length of that command is unknown.
 #[test]
 fn a_comparison_needs_the_result_of_a_command() {
     let listing = list("");
@@ -78,7 +78,7 @@ fn a_comparison_needs_the_result_of_a_command() {
     has_words(&table, "none: --from");
 }
 
-/// The phases of this experiment are nearly all of its time.
+/// Almost all time of this experiment is in its phases.
 #[test]
 fn lengths_follow_scale_and_trials() {
     let total_seconds = |more: &str| {
@@ -127,7 +127,7 @@ fn a_reason_for_many_points_is_told_once() {
     assert!(more.starts_with(same), "{more}");
 }
 
-/// A simulation that takes no time tells none, neither in the list nor in the run.
+/// A simulation that takes no time has no length, neither in the list nor in the run.
 #[test]
 fn list_and_run_have_one_estimate() {
     let folder = Place::new();
@@ -140,7 +140,7 @@ fn list_and_run_have_one_estimate() {
     assert!(!run.stderr.contains("about"), "{}", run.stderr);
 }
 
-/// Stopped in the first experiment, with all others missing.
+/// The run is stopped in the first experiment, while all others are missing.
 #[test]
 fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let folder = Place::new();
@@ -154,6 +154,6 @@ fn a_stopped_run_of_all_says_what_is_missing_and_how_to_go_on() {
     let run = folder.run();
     let run = run.strip_prefix(folder.path()).unwrap_or(&run).display();
     let command = format!("q2c reproduce --resume {run}");
-    // A program that is slow to end says so behind it.
+    // A program that ends slowly says so after that line.
     assert!(last.lines().any(|line| line.trim() == command), "{last}");
 }

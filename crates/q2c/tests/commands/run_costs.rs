@@ -16,19 +16,19 @@ fn calibrated() -> Place {
     folder
 }
 
-/// Sweeps of the folder's recording, and simulations of it.
+/// The arguments of sweeps and simulations of the folder's recording.
 const SWEPT: &str = "poll sweep a.txt --unit=us --policy=fixed:20us";
 const SIMULATED: &str = "poll sim a.txt --unit=us --policy=fixed:20us";
 
-/// Costs that nobody named are those of the run whose folder the recording lies in. Elsewhere they
-/// are q2c's own, which the first lines say. The figures are worked out in the tests of sweeps.
+/// Without named costs, those of the run whose folder holds the recording are used. Elsewhere they
+/// are q2c's own, which the first lines say. The tests of sweeps derive the figures.
 #[test]
 fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let folder = calibrated();
     let swept = |more: &str| folder.json(format!("{SWEPT} --json {more}"));
     let warned = |result: &Value| result["warnings"][0]["id"] == "costs-assumed";
     let taken = |result: &Value| number(cell(result, "fixed:sleep=20us"), "/cpu_ns_per_io");
-    // Without the plan of a run, the file may be of anything.
+    // Without the plan of a run, the file may belong to anything.
     let elsewhere = swept("");
     assert!(warned(&elsewhere), "{}", elsewhere["warnings"]);
     close(taken(&elsewhere), 8_000.0);
@@ -41,7 +41,7 @@ fn a_recording_in_the_folder_of_a_run_has_its_costs() {
     let cost = of_run["cost"].as_str().unwrap();
     let source = "calibration.json, the run of the recording";
     assert!(cost.ends_with(source), "{cost}");
-    // Named costs go first, and a run without the size has none to give.
+    // Named costs win, and a run without the size has no costs for it.
     let named = swept("--wake-delay 2us");
     close(taken(&named), 8_000.0);
     assert!(!warned(&named));
@@ -77,7 +77,7 @@ fn costs_of_a_disturbed_run_are_told() {
     has_words(before, &[format!("caveat: {caveat}").as_str()]);
     let simulated = folder.done(SIMULATED);
     has_words(&simulated, "warning costs-disturbed:");
-    // Named costs are not that run's.
+    // Named costs do not come from that run.
     assert_eq!(swept("--wake-delay 2us")["warnings"], json!([]));
     folder.put("result.json", "{}");
     let none = folder.q2c(SWEPT);

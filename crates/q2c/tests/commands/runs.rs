@@ -8,7 +8,7 @@ fn bench(folder: &Path, target: &str) {
     run_q2c(folder, &format!("bench {target} {job} {short}")).done();
 }
 
-/// The folders of the two runs, the latest first, which is the one that is drawn without a name.
+/// The folders of the two runs, the latest first. Without a name, the latest is drawn.
 fn listed(folder: &Path) -> [String; 2] {
     let list = run_q2c(folder, "runs --json").json();
     let field = |at: usize, what: &str| list["runs"][at][what].as_str().map(str::to_owned);
@@ -45,14 +45,14 @@ fn runs_are_listed_and_compared() {
     let limits = result.list("limits").iter();
     let broken = limits.map(|limit| limit["broken"] != json!([]));
     assert!(broken.eq([true, true, false]), "{}", result["limits"]);
-    // What differs besides the figures is the target.
+    // Besides the figures only the target differs.
     entry(&result, "changed", "b", "sim:4ms");
 
     let diff = |how: &str| folder.q2c(format!("diff {early} {late} {how}"));
     diff("--fail-if p98>+1%").refused(2, "p50, p99");
     has_words(&diff("").done(), "\n▸ B is worse in");
     has_words(&diff("--format md").done(), &["| figure | A | B |"]);
-    // It is drawn again from its JSON.
+    // The comparison can be drawn again from its JSON.
     folder.put("diff.json", result.to_string());
     let again = folder.done("report diff.json");
     has_words(&again, "limit: p50>+200%: broken by");

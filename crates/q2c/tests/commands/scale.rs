@@ -5,7 +5,7 @@ use crate::program::*;
 const PARAMETERS: &str = "cpu_ns = { value = 6000, low = 5800, high = 6200 }\ndevice_ns = 8000\n\
     lock_ns = 300\nlock_growth = 0.05\nqueues = 20\ntags = 64\n";
 
-/// A stage whose time hardly varies.
+/// A stage with almost constant time.
 fn stage(mean_ns: f64) -> Value {
     let least = mean_ns as u64;
     json!({
@@ -14,7 +14,7 @@ fn stage(mean_ns: f64) -> Value {
     })
 }
 
-/// An I/O alone takes 30 us, 20 us of them in the device; each further job adds 2 us to Q2G.
+/// A single I/O takes 30 us, 20 us of them in the device; each further job adds 2 us to Q2G.
 fn cell(jobs: u32, from: &Value) -> Value {
     let mut cell = from.clone();
     let further = 2_000.0 * f64::from(jobs - 1);
@@ -32,7 +32,7 @@ fn cell(jobs: u32, from: &Value) -> Value {
     cell
 }
 
-/// A run of bench on a machine of so many cores, with two threads each.
+/// A run of bench on a machine with this number of cores, with two threads each.
 pub(crate) fn run(folder: &Path, cores: u32) {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/bench-5.json");
     let mut result = strict_json(&fs::read_to_string(kept).expect("read the kept run"));
@@ -44,8 +44,8 @@ pub(crate) fn run(folder: &Path, cores: u32) {
     fs::write(folder.join("run.json"), result.to_string()).expect("write the run");
 }
 
-/// With n jobs throughput is n / (28 + 2 n) per us. From n jobs an eighth more add a tenth of the
-/// first one's 1 / 30 for each where (28 + 2 n)(28 + 2.25 n) is 28 x 300: at 30.0 jobs.
+/// With n jobs throughput is n / (28 + 2 n) per us. Scaling ends where an eighth more jobs add a
+/// tenth of the first one's 1 / 30 each. That is at (28 + 2 n)(28 + 2.25 n) = 28 x 300: 30.0 jobs.
 #[test]
 fn a_curve_is_predicted_and_drawn_again() {
     let folder = Place::new();
@@ -86,7 +86,7 @@ fn too_few_cores_need_parameters() {
     folder.put("p.toml", PARAMETERS);
     let result = folder.json(format!("{predict} --parameters p.toml --json"));
     assert_eq!(result["resource"], json!("lock"));
-    // The lock allows 1 / 0.3 us at most; 14.3 us of an I/O keep 48 jobs from ever waiting for it.
+    // The lock allows at most 1 / 0.3 us; as an I/O takes 14.3 us, 48 jobs must wait for it.
     let end = number(&result, "/ends_at");
     assert!((24.0..48.0).contains(&end), "{end}");
     assert!(number(&result, "/peak") < 64.0);

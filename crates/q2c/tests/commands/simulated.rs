@@ -1,23 +1,23 @@
-//! Tests of runs in simulated time. What they find is worked out here, and each is a function of
-//! its seed.
+//! Tests of runs in simulated time. The expected figures are derived here, and each run depends
+//! only on its seed.
 
 use crate::program::*;
 use std::time::Instant;
 
-/// Steps of an I/O on q2c's own machine, s: turnaround and submission.
+/// Steps of an I/O on q2c's default machine, s: turnaround and submission.
 const STEPS_S: f64 = 0.6e-6;
-/// A machine's file, in which tests change single values.
+/// The file of a machine, in which tests change single values.
 pub(crate) const MACHINE: &str = "name = \"mine\"\ncpus = 2\nspeed = 1.0\nslice_ns = 3000000\nsubmission_ns = 500\n\
     turnaround_ns = 100\nlook_ns = 50\nswitch_ns = 1487\ntimer_ns = 500\nwake_delay_ns = 2500\n\
     interrupt_ns = 1076\ninterrupt_delay_ns = 3000\n";
 
-/// Runs q2c in a folder of its own.
+/// Runs q2c in a new folder.
 fn result(arguments: &str) -> Value {
     let folder = Place::new();
     folder.json(arguments)
 }
 
-/// The text of a run's `result.json`, without its one object that tells of the run itself.
+/// The text of a run's `result.json`, without `provenance`, the only object about the run itself.
 fn result_file(arguments: &str) -> String {
     let folder = Place::new();
     folder.done(arguments);
@@ -41,7 +41,7 @@ fn a_result_is_a_function_of_its_seed() {
     }
 }
 
-/// Median IOPS of each number of jobs.
+/// Median IOPS at each number of jobs.
 fn iops(result: &Value) -> Vec<(u64, f64)> {
     let cells = result.list("cells").iter();
     let point = |cell: &Value| (cell["jobs"].as_u64().unwrap(), number(cell, "/iops/median"));
@@ -57,7 +57,7 @@ fn polling_takes_the_service_time_and_the_steps_around_it() {
     within(number(poll, "/measured/iops/median"), 1.0 / 80.6e-6, 1e-3);
 }
 
-/// One job leaves the server idle during its steps; four jobs keep it busy.
+/// One job leaves the server idle during its own steps; four jobs keep it busy.
 #[test]
 fn one_server_is_the_limit_of_many_jobs() {
     let result = result("bench sim:80us,servers=1 --jobs 1,4 --method poll --seconds 1 --json");
@@ -68,7 +68,7 @@ fn one_server_is_the_limit_of_many_jobs() {
     within(shared, 1.0 / 80e-6, 0.01);
 }
 
-/// An I/O of five seconds takes more than 32 bits of nanoseconds.
+/// An I/O of five seconds exceeds 32 bits of nanoseconds.
 #[test]
 fn a_device_may_take_as_long_as_it_likes() {
     let result = result("bench sim:5s --method interrupt --seconds 60 --trials 1 --json");
@@ -78,7 +78,7 @@ fn a_device_may_take_as_long_as_it_likes() {
     }
 }
 
-/// A background of the documentation, whose text is read back from the plan.
+/// A background from the documentation, whose text is read back from the plan.
 #[test]
 fn a_background_may_be_a_device_of_its_own() {
     let how = "--method poll --seconds 0.5 --trials 1 --json";
@@ -87,8 +87,8 @@ fn a_background_may_be_a_device_of_its_own() {
     within(iops, 500.0, 0.1);
 }
 
-/// Throughput of a closed network of a station with exponential service times and a delay, for 1 to
-/// `customers` customers, by exact mean value analysis (Reiser and Lavenberg, 1980).
+/// Throughput of a closed network of a delay and a station with exponential service times, for 1 to
+/// `customers` customers. Exact mean value analysis (Reiser and Lavenberg, 1980).
 fn mean_value_analysis(service_s: f64, servers: usize, think_s: f64, customers: usize) -> Vec<f64> {
     // Probability of each number of customers at the station.
     let mut at_station = vec![1.0];
@@ -120,8 +120,8 @@ fn a_closed_network_has_the_throughput_of_mean_value_analysis() {
     }
 }
 
-/// Each of two jobs has half of a CPU. While one runs, an I/O of the other completes unseen: at
-/// most one for each turn of 3 ms comes on top of what a job does alone.
+/// Each of two jobs has half of a CPU. While one runs, an I/O of the other completes unseen. So at
+/// most one I/O per turn of 3 ms is added to what a job does alone.
 #[test]
 fn two_jobs_pinned_to_one_cpu_share_it() {
     let result =
@@ -163,8 +163,8 @@ fn what_is_wrong_with_a_machine_is_named() {
     assert!(!folder.path().join("runs").exists());
 }
 
-/// Where neither the device nor the machine takes time, there is nothing to wait for. A device that
-/// takes time is measured on such a machine.
+/// If neither the device nor the machine takes time, simulated time cannot advance. A device with
+/// service times can be measured on such a machine.
 #[test]
 fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
     let folder = Place::new();
@@ -183,7 +183,7 @@ fn a_machine_whose_steps_cost_nothing_is_stuck_without_service_times() {
     assert_eq!(iops(&result), [(1, 12_500.0)]);
 }
 
-/// A round of trials takes longer than 10 s, so the run ends after its first one, and that is soon.
+/// A round of trials takes longer than 10 s, so the run ends after its first round, and soon.
 #[test]
 fn a_budget_is_one_of_simulated_time() {
     let folder = Place::new();
@@ -200,7 +200,7 @@ fn a_budget_is_one_of_simulated_time() {
     assert!(took.as_secs_f64() < simulated_s / 2.0, "{took:?}");
 }
 
-/// What needs this machine's kernel is there in real time alone.
+/// Figures that need this machine's kernel exist only in real time.
 #[test]
 fn real_time_is_that_of_this_machine() {
     let arguments =
@@ -217,7 +217,7 @@ fn real_time_is_that_of_this_machine() {
     assert!(number(&real["cells"][0], "/iops/median") < 1.0 / 5e-3);
 }
 
-/// A thread that thinks for a second has no I/O in a recording of half a second.
+/// A thread that thinks for a second does no I/O in a recording of half a second.
 #[test]
 fn a_recording_without_an_io_is_named() {
     let phrases = "record classic polling at 4 KiB | expected I/Os in 0.5 s, found none | --think";

@@ -2,7 +2,7 @@
 
 use crate::program::*;
 
-/// Writes a folder with a list of latencies for each device, which always takes the same time, us.
+/// Writes a folder with a list of latencies for each device, whose time is constant, us.
 fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
     let write = |(name, us): &(&str, u32)| {
         let list = format!("{us}\n").repeat(300);
@@ -12,8 +12,8 @@ fn lists(folder: &Path, devices: &[(&str, u32)]) -> Vec<String> {
     devices.iter().map(write).collect()
 }
 
-/// Sleeps end 2 us late, nothing else costs. Of 100 us, 80 % leaves 18 us to poll, the formula 2
-/// us; of 200 us 38 and 2. Alone, the formula is scored without a choice; `min` takes 80 %.
+/// Sleeps end 2 us late, and nothing else has a cost. Of 100 us, 80 % leaves 18 us to poll, the
+/// formula 2 us; of 200 us, 38 and 2. The formula has one configuration; `min` takes 80 %.
 #[test]
 fn a_study_is_scored_and_drawn_again() {
     let folder = Place::new();
@@ -35,15 +35,15 @@ fn a_study_is_scored_and_drawn_again() {
 
     folder.put("study.json", &said);
     let Reports { table, csv, page } = folder.reports("study.json", &result);
-    // Only the speed differs between two runs, and the table does not have it.
+    // Two runs differ only in speed, which the table does not show.
     assert_eq!(folder.done(study), table);
     has_words(&table, "best on average: rule:period=10ms");
     assert_eq!(csv.lines().count(), 1 + 3 * 2, "{csv}");
     assert!(page.contains("Loss of each rule on each pattern"));
 }
 
-/// Without `--only` the standard grid competes, too: 304 configurations of `min` and `mean`, and
-/// the other rules that may be ranked.
+/// Without `--only` the standard grid competes too: 304 configurations of `min` and `mean`, and all
+/// other ranked rules.
 #[test]
 fn a_new_rule_competes_with_the_standard_grid() {
     let folder = Place::new();
@@ -59,7 +59,7 @@ fn a_new_rule_competes_with_the_standard_grid() {
     assert!(folder.path().join("s.html").exists() && folder.path().join("s.csv").exists());
 }
 
-/// Without patterns the library is studied; the costs are those of the published machine.
+/// Without patterns the library is studied, with the costs of the published machine.
 #[test]
 fn the_library_is_studied_when_nothing_is_named() {
     let folder = Place::new();
@@ -77,8 +77,8 @@ fn the_library_is_studied_when_nothing_is_named() {
     assert_eq!(result.list("rules").len(), 3);
 }
 
-/// A device that always takes the same time is met best by a rule that keeps near it. The search
-/// may not look at what is held out, and its result is drawn again.
+/// A rule that sleeps just less than a device's constant time is best. The search may not use
+/// held-out sources, and its result can be drawn again.
 #[test]
 fn a_search_holds_sources_out_and_is_drawn_again() {
     let folder = Place::new();
@@ -100,7 +100,7 @@ fn a_search_holds_sources_out_and_is_drawn_again() {
     has_words(&table, "opened on what was held out");
     assert_eq!(folder.json("report search.json --json"), result);
     folder.done("report search.json --html search.html");
-    // A third of four sources is one, drawn by the seed.
+    // A third of four sources is one; the seed draws it.
     let drawn = folder.json(format!("{search} --json"));
     assert_eq!(drawn.list("held_out").len(), 1);
     let unknown = folder.q2c(format!("{search} --hold-out e"));

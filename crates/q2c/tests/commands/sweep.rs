@@ -2,8 +2,7 @@
 
 use crate::program::*;
 
-/// Writes two lists of latencies: of a device that always takes 30 us, and of one that always takes
-/// 50 us.
+/// Writes two lists of latencies: one of a constant 30 us, and one of a constant 50 us.
 pub(crate) fn two_lists(folder: &std::path::Path) {
     fs::write(folder.join("a.txt"), "30\n".repeat(200)).expect("a list");
     fs::write(folder.join("b.txt"), "50\n".repeat(200)).expect("a list");
@@ -18,8 +17,8 @@ fn first_answer(report: &str) -> &str {
     lines.find(|line| line.starts_with('▸')).unwrap_or_default()
 }
 
-/// A formula without a statistic sleeps longest here, but it would sleep as long on a faster
-/// device. So a rule that follows the device is chosen where there is one.
+/// A formula without a statistic sleeps longest here, but would sleep as long on a faster device.
+/// So a rule that adapts to the device is chosen if there is one.
 #[test]
 fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
     let folder = Place::new();
@@ -34,8 +33,8 @@ fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
     assert_eq!(both.list("cells").len(), 2);
 }
 
-/// The device always takes 30 us, and sleeps end 2 us late. Worked out by hand: a sleep of 20 us
-/// ends at 22 us and 8 us are polled; a sleep of 40 us ends at 42 us, so all of them miss.
+/// The device always takes 30 us, and sleeps end 2 us late. By hand: a sleep of 20 us ends at 22
+/// us, and 8 us are polled. A sleep of 40 us ends at 42 us, so all miss.
 #[test]
 fn constant_latencies_have_closed_forms() {
     let folder = Place::new();
@@ -51,9 +50,9 @@ fn constant_latencies_have_closed_forms() {
     close_iops(number(late, "/iops"), 1.0 / 42e-6);
     close(number(late, "/t_over"), 12.0 / 30.0);
     close(number(late, "/miss_rate"), 1.0);
-    // Percentiles are the middles of classes 1.6 % wide.
+    // Percentiles are the middles of classes that are 1.6 % wide.
     within(number(late, "/p99_ns"), 42_000.0, 0.008);
-    // The floor rules out the policies that wake late. The longest of the other sleeps is best.
+    // The floor excludes the policies that wake late. The longest of the other sleeps is best.
     assert_eq!(result["best"]["policy"], "fixed:sleep=20us");
     close_iops(number(&result, "/oracle/iops"), 1.0 / 30e-6);
     for field in ["pareto", "speed", "answers", "inputs"] {
@@ -61,8 +60,8 @@ fn constant_latencies_have_closed_forms() {
     }
 }
 
-/// On the published machine a sleep of 20 us takes a context switch and an interrupt handler, 2.563
-/// us, ends at 22 us, and adds 0.4 us to the latency of 30: so 8.4 us are polled.
+/// On the published machine a sleep of 20 us costs a context switch and an interrupt handler, 2.563
+/// us. It ends at 22 us and adds 0.4 us to the latency of 30 us, so 8.4 us are polled.
 #[test]
 fn a_sleep_on_the_published_machine_costs_cpu() {
     let folder = Place::new();
@@ -76,8 +75,8 @@ fn a_sleep_on_the_published_machine_costs_cpu() {
     assert!(cost.contains("wake-ups 2 us late, 2.56 us"), "{cost}");
 }
 
-/// A sleep of 25 us ends at 27 us: right for the device of 30 us, and 23 us too early for the one
-/// of 50 us. A sleep of 40 us is best for 50 us and too late for 30 us.
+/// A sleep of 25 us ends at 27 us: right for the device of 30 us, but 23 us early for that of 50
+/// us. A sleep of 40 us is best for 50 us and too long for 30 us.
 #[test]
 fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     let folder = Place::new();
@@ -92,10 +91,10 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     assert_eq!(cells[best(1)]["policy"], "fixed:sleep=40us");
     assert_eq!(result["best"]["policy"], "fixed:sleep=25us");
     // KIOPS/core is one over the CPU per I/O. The sleep of 25 us takes 3 us of CPU on a, where it
-    // is the best, and 23 us on b, where the best takes 8 us.
+    // is best, and 23 us on b, where the best sleep takes 8 us.
     close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
     close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
-    // The shares of which these are made; the sleep of 40 us breaks the floor on a.
+    // The shares behind these figures; the sleep of 40 us breaks the floor on a.
     let shares = [Some(1.0), None, Some(8.0 / 23.0), Some(1.0)];
     for (at, share) in [1, 2, 4, 5].into_iter().zip(shares) {
         let actual = cells[at]["share"].as_f64();
@@ -104,7 +103,7 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     }
 }
 
-/// The public trace. For PAS 0.03 and 0.26 were published, on a longer part of the trace.
+/// The public trace. The paper gives 0.03 and 0.26 for PAS, on a longer part of the trace.
 #[test]
 fn the_public_trace() {
     let Some(list) = shared_data("the_public_trace", "zssd-983zet-randread4k-latency-us.txt")
@@ -119,7 +118,7 @@ fn the_public_trace() {
     let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
     assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
     assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
-    // The trace lasts 54 ms and is repeated, so the windows of 100 ms close, too.
+    // The trace lasts 54 ms and is repeated, so even windows of 100 ms close.
     let mean = cell(&result, "mean:ratio=50%,period=100ms");
     assert!(number(mean, "/effective_sleep_ns") > 20e3, "{mean}");
     let notes = result["answers"][0]["notes"].to_string();
@@ -132,8 +131,8 @@ fn the_public_trace() {
     assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
 }
 
-/// A recording for which memory has no room is simulated from files, with the same result. Rules
-/// that share a pass, rules that go one by one, the bounds and the time line all read the files.
+/// A recording that exceeds memory is simulated from files, with the same result. Rules that share
+/// a pass, single rules, the bounds and the time line all read the files.
 #[test]
 fn from_files_as_from_memory() {
     let folder = Place::new();
@@ -188,7 +187,7 @@ fn shapes() -> impl Iterator<Item = (&'static str, String)> {
         .zip(lists)
 }
 
-/// One rule on one trace has the same figures in both commands, to the last digit.
+/// One rule on one trace has identical figures in both commands.
 #[test]
 fn a_sweep_and_a_simulation_agree() {
     let folder = Place::new();
@@ -220,8 +219,8 @@ fn a_sweep_and_a_simulation_agree() {
     }
 }
 
-/// A rule whose window does not end within the simulated time never sleeps. It is classic polling,
-/// and no baseline.
+/// A rule whose window does not end within the simulated time never sleeps. It is then classic
+/// polling, and not a baseline.
 #[test]
 fn a_rule_that_never_slept_is_no_baseline() {
     let folder = Place::new();
@@ -236,8 +235,8 @@ fn a_rule_that_never_slept_is_no_baseline() {
     assert_eq!(result["answers"][0]["of_linux"], Value::Null);
 }
 
-/// Where nothing keeps the limits, the best without them are named all the same, and the nearest:
-/// the sleep of 20 us takes 8 us of CPU in 30, the one of 40 us none, at 30/42 of the IOPS.
+/// If no configuration keeps the limits, the best without them is named, and the nearest one. The
+/// sleep of 20 us takes 8 us of CPU in 30. The sleep of 40 us takes none, at 30/42 of the IOPS.
 #[test]
 fn without_an_answer_the_best_and_the_nearest_are_named() {
     let folder = Place::new();
@@ -252,14 +251,14 @@ fn without_an_answer_the_best_and_the_nearest_are_named() {
     assert!(answer["best"].is_null(), "{answer}");
     assert_eq!(named("most_kiops_per_core"), "fixed:sleep=40us");
     assert_eq!(named("most_iops"), "fixed:sleep=20us");
-    // 26.7 % of CPU are 1.33 times 20 %; 42/30 are 1.39 times the floor.
+    // 26.7 % of CPU is 1.33 times 20 %; 42/30 is 1.39 times the floor.
     assert_eq!(named("nearest"), "fixed:sleep=20us");
     let said = folder.done(args);
     let first = "▸ no configuration keeps the limits: the nearest is fixed:sleep=20us,";
     assert!(first_answer(&said).starts_with(first), "{said}");
     let phrases = "most KIOPS/core: fixed:sleep=40us | most IOPS: fixed:sleep=20us";
     has_words(&said, phrases);
-    // The sleep of 40 us keeps 30/42 of the IOPS, that of 20 us breaks the limit on the CPU alone.
+    // The sleep of 40 us keeps 30/42 of the IOPS; that of 20 us breaks only the limit on the CPU.
     let line = said.replace("\n  ", " ");
     for broken in [". It breaks the floor", ". It breaks the limits"] {
         assert_eq!(line.matches(broken).count(), 1, "{broken}: {said}");

@@ -12,25 +12,25 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A terminal of 24 lines, with q2c in it.
+/// A terminal of 24 lines in which q2c runs.
 pub(crate) struct Terminal {
     master: File,
     pub slave: OwnedFd,
     before: Termios,
     pub child: Child,
     written: Receiver<Vec<u8>>,
-    /// The begin of a character whose end was not read yet.
+    /// The start of a character whose other bytes have not been read yet.
     begun: Vec<u8>,
     seen: String,
 }
 
 impl Terminal {
-    /// q2c with this command line, where tests run, in 100 columns.
+    /// q2c with this command line, in the tests' folder and 100 columns.
     pub(crate) fn with(line: &str) -> Self {
         Self::of_columns(100, Path::new("."), line)
     }
 
-    /// q2c with this command line, in `folder`, in so many columns.
+    /// q2c with this command line, in `folder` and this number of columns.
     pub(crate) fn of_columns(columns: u16, folder: &Path, line: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -95,7 +95,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until `text` is written after the text that was waited for before.
+    /// Waits until `text` is written, after the text of the previous call.
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) {
         let begun = Instant::now();
@@ -114,8 +114,8 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits for the end. Returns the exit code and what was written meanwhile, and checks that the
-    /// modes of the terminal are as before.
+    /// Waits for the end. Returns the exit code and the text since the last wait. Checks that the
+    /// terminal's modes are as before.
     #[track_caller]
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let begun = Instant::now();
@@ -135,8 +135,8 @@ impl Terminal {
     }
 }
 
-/// Checks that what was written to a terminal of so many columns never runs over its edge. Where a
-/// bar of progress is drawn, a line above it is filled with blanks up to the edge instead of ended.
+/// Checks that the text never exceeds the width of a terminal with `columns` columns. Above a
+/// progress bar, a line is padded with blanks to the edge instead of ended.
 #[track_caller]
 pub(crate) fn fits(columns: usize, text: &str) {
     let drawn = text.replace("\u{1b}[2K", "\n");
@@ -161,7 +161,7 @@ fn seen(text: &str) -> String {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The program has already ended where the test passed.
+        // If the test passed, the program has already ended.
         self.child.kill().ok();
         self.child.wait().ok();
     }

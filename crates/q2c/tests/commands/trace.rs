@@ -41,7 +41,7 @@ fn a_public_list_is_imported_whole() {
     assert_eq!(again.json(), info);
 }
 
-/// Descriptions of traces, messages and the lines of a run, in a terminal of 80 columns.
+/// Checks descriptions of traces, messages and the lines of a run in a terminal of 80 columns.
 #[test]
 fn nothing_runs_over_the_edge_of_80_columns() {
     let folder = Place::new();
@@ -65,7 +65,7 @@ fn nothing_runs_over_the_edge_of_80_columns() {
     }
 }
 
-/// The list names every column that a trace has, and a CSV file may have the fields that it names.
+/// The list names every column of a trace, and a CSV file may have these fields.
 #[test]
 fn the_columns_of_a_trace_are_listed_with_their_units() {
     let folder = Place::new();
@@ -122,7 +122,7 @@ fn bad_lines_stop_the_import_or_are_counted() {
     has_words(&said.done(), "2 records | negative (1), not a number (1)");
 }
 
-/// Beside a recording of another tool, which has them from it, a q2c trace takes any options.
+/// A q2c trace accepts these options only beside another tool's recording, which needs them.
 #[test]
 fn a_q2c_trace_takes_no_options_of_imports() {
     let folder = Place::new();
@@ -199,7 +199,7 @@ fn a_disksim_file_needs_its_unit() {
     folder.q2c(wrong).refused(2, "--read-flag | 0..=1");
 }
 
-/// Of a list of five latencies the first three; the description keeps its facts and gets new ones.
+/// Copies the first three of five latencies; the description keeps its facts and gets new ones.
 #[test]
 fn a_part_is_copied_with_facts_of_its_own() {
     let folder = Place::new();
@@ -216,7 +216,7 @@ fn a_part_is_copied_with_facts_of_its_own() {
     assert_eq!(known["imported_from"], "in.txt");
     let again = folder.q2c("trace info part.trace --json");
     assert_eq!(again.json(), info);
-    // The first starts at 0, the second at 10 us.
+    // The first latency starts at 0, the second at 10 us.
     let later = "trace copy list.trace --from 10us --out later.trace --json";
     let info = folder.json(later);
     assert_eq!(number(&info, "/summary/records"), 4.0);
@@ -225,7 +225,7 @@ fn a_part_is_copied_with_facts_of_its_own() {
     folder.q2c(nothing).refused(2, "NAME=VALUE");
 }
 
-/// The trace of a device in the folder has the figures of a recording that has this device alone.
+/// The trace of one device in the folder has the figures of a recording of only this device.
 #[test]
 fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     let folder = Place::new();
@@ -269,8 +269,8 @@ fn a_device_of_a_folder_is_analysed_as_if_it_were_alone() {
     import("all.csv --out x --partition-by host").refused(2, "device");
 }
 
-/// Headers that end with their units need no --unit, and the options that an error suggests import
-/// the file as they are pasted.
+/// Headers that end in their units need no --unit. The options that an error suggests import the
+/// file as they are.
 #[test]
 fn options_that_an_error_suggests_work_as_pasted() {
     let folder = Place::new();
@@ -295,7 +295,7 @@ fn options_that_an_error_suggests_work_as_pasted() {
         ended.refused(2, &["say with --columns", start]);
         let (_, suggested) = stderr.split_once("such as ").unwrap();
         let (suggested, _) = suggested.split_once(" (").unwrap();
-        // What only the user knows stands as UNIT.
+        // UNIT stands for what only the user knows.
         let pasted = suggested.replace("UNIT", "us");
         let info = folder.json(format!("{import} {pasted} --json"));
         assert_eq!(number(&info, "/summary/records"), 2.0, "{suggested}");

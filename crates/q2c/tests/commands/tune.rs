@@ -1,5 +1,5 @@
-//! Tests of `q2c tune` as a whole on a simulated device: every field that `result.json` promises is
-//! there, and true. Time is simulated, but where a calibration of this machine is stored.
+//! Tests of `q2c tune` as a whole on a simulated device: every promised field of `result.json`
+//! exists and is right. Time is simulated, except where a calibration of this machine is stored.
 
 use crate::program::*;
 use q2c_testkit::busily;
@@ -8,7 +8,7 @@ fn tune(folder: &Place, how: &str) -> Value {
     tune_and_stderr(folder, how).0
 }
 
-/// As [`tune`], with what the run said on its way, in one line.
+/// Runs a tune like [`tune`], and also returns its messages, without the breaks of long lines.
 fn tune_and_stderr(folder: &Place, how: &str) -> (Value, String) {
     let short = "--bs 4k --seconds 0.2 --trials 1";
     let ended = folder.q2c(format!("tune --json {short} {how}"));
@@ -16,7 +16,7 @@ fn tune_and_stderr(folder: &Place, how: &str) -> (Value, String) {
     (ended.json(), stderr)
 }
 
-/// The fields of these names, which have blanks between them.
+/// The fields with these names, which are separated by blanks.
 fn fields<'a>(value: &'a Value, names: &str) -> Vec<&'a Value> {
     let field = |name: &str| {
         let field = value.get(name);
@@ -27,7 +27,7 @@ fn fields<'a>(value: &'a Value, names: &str) -> Vec<&'a Value> {
 
 const COMMON: &str = "iops cpu_pct miss_rate effective_sleep_ns kiops_per_core p99_ns";
 
-/// A list that names one number of jobs is that number: the run has no parts.
+/// A list that names a single number of jobs counts as that number: the run has no parts.
 #[test]
 fn the_result_has_what_it_promises() {
     let folder = Place::new();
@@ -63,7 +63,7 @@ fn report(folder: &Place) -> String {
     folder.done(line).replace("\n ", "")
 }
 
-/// The entry of a list of cells with this method and the rule that starts so.
+/// The cell with this method and a policy that starts with `policy`.
 #[track_caller]
 fn cell<'a>(result: &'a Value, method: &str, policy: &str) -> &'a Value {
     let mut cells = result.list("cells").iter();
@@ -79,7 +79,7 @@ fn median(cell: &Value, name: &str) -> f64 {
 }
 
 /// Each I/O takes 2 ms, 500 ns of submission and 100 ns of turnaround; half of the latency can be
-/// slept through. A sleep ends 2,500 ns late, and takes 1,487 ns of the CPU.
+/// slept. A sleep ends 2,500 ns late, and takes 1,487 ns of CPU.
 #[test]
 fn the_numbers_are_the_devices() {
     let folder = Place::new();
@@ -106,8 +106,8 @@ fn the_numbers_are_the_devices() {
     decides_nothing(&result, &text);
 }
 
-/// On a simulated device nothing stands under the target. Each cell that was to have late time says
-/// so, and so does the report that is drawn again from the folder.
+/// A simulated device has no block device. Each cell that should have late time says so, and so
+/// does the report drawn again from the folder.
 fn has_no_late_time(result: &Value, text: &str) {
     let cells = result.list("cells").iter();
     let with: Vec<&Value> = cells.filter(|c| !c["late"].is_null()).collect();
@@ -121,7 +121,7 @@ fn has_no_late_time(result: &Value, text: &str) {
     has_words(text, phrases);
 }
 
-/// One trial of each method was asked for, and one has no interval: the answer says so.
+/// One trial of each method was requested, which gives no interval; the answer says so.
 fn decides_nothing(result: &Value, text: &str) {
     let advice = &result["recommendation"][0];
     let single = &advice["undecided"][0]["single-trials"];
@@ -132,8 +132,8 @@ fn decides_nothing(result: &Value, text: &str) {
     assert!(text.contains(&caveat), "{text}");
 }
 
-/// On a device of 100 us, of which each job thinks 200 us between two I/Os. The simulator knows how
-/// many there are, and what think times and sleeps cost together. Of 0.2 s it counts whole I/Os.
+/// A device of 100 us, and jobs that think for 200 us between two I/Os. The simulator predicts the
+/// IOPS, and the joint cost of think times and sleeps. In 0.2 s it counts whole I/Os.
 #[test]
 fn think_time_is_predicted() {
     let folder = Place::new();
@@ -154,7 +154,7 @@ fn think_time_is_predicted() {
 }
 
 /// Rules that the user wrote are simulated and run live on a device of 2 ms. A rule that gives no
-/// time polls, and there is a warning about it.
+/// time polls, and causes a warning.
 #[test]
 fn own_rules_run_live() {
     let folder = Place::new();
@@ -184,7 +184,7 @@ fn warnings<'a>(result: &'a Value, id: &str) -> Vec<&'a Value> {
     warnings.filter(|warning| warning["id"] == id).collect()
 }
 
-/// What a run warns of where its trials contradict the calibration.
+/// The warning of a run whose trials contradict the calibration.
 const CONTRADICTED: &str = "calibration-contradicted";
 
 #[test]
@@ -211,9 +211,9 @@ fn calibrate(folder: &Place) -> String {
     ended.stderr
 }
 
-/// Costs of ten times the CPU of a sleep are stored. The trials contradict them; the run says by
-/// how much at least, and the next run does not use them and says why. Trials beside another load
-/// tell nothing.
+/// Stored costs with ten times the CPU of a sleep are contradicted by the trials. The run states
+/// the least deviation. The next run does not use the costs, and says why. Trials beside another
+/// load prove nothing.
 #[test]
 fn a_stored_calibration_that_trials_contradict_is_used_once_in_real_time() {
     timed(|| {
@@ -237,9 +237,9 @@ fn a_stored_calibration_that_trials_contradict_is_used_once_in_real_time() {
     });
 }
 
-/// A thread keeps a CPU busy while this machine is calibrated: the next run does not use what is
-/// stored, and says why. Without the mark the stored calibration is used, also for a simulated
-/// machine like this one; that of another fit is not.
+/// A thread keeps a CPU busy while this machine is calibrated. The next run does not use the stored
+/// calibration, and says why. Without the mark it is used, even for a simulated machine like this
+/// one; a calibration of another fit version is not.
 #[test]
 fn a_calibration_of_a_busy_machine_is_not_used_again_in_real_time() {
     let folder = Place::new();
@@ -276,7 +276,7 @@ fn is_simulated_as_calibrated(at: &Place) {
     at.q2c(bench).refused(3, phrase);
 }
 
-/// Changes each calibration that is stored in `folder`.
+/// Changes each calibration stored in `folder`.
 fn change_stored(folder: &Place, change: impl Fn(&mut Value)) {
     let entries = fs::read_dir(folder.path().join("cache/q2c/calibration")).expect("a store");
     for path in entries.map(|entry| entry.expect("an entry").path()) {

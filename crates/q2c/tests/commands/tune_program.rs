@@ -21,7 +21,7 @@ pub(crate) fn trace(
     run_q2c(folder, &format!("{import} --columns {columns}")).done();
 }
 
-/// Pairs of reads of 16 KiB, 100 us of every 200 us, and a write of 4 KiB with every tenth pair.
+/// Pairs of 16 KiB reads, busy 100 us of every 200 us; each tenth pair has a write of 4 KiB.
 fn reads_and_writes(folder: &Path) {
     let pairs = (0..300).flat_map(|n| {
         let start = n * 200;
@@ -31,7 +31,7 @@ fn reads_and_writes(folder: &Path) {
     trace(folder, "mixed", pairs);
 }
 
-/// The whole way on a scratch file: pattern, workload, trials, likeness, worth, and the run read
+/// All steps on a scratch file: pattern, workload, trials, likeness, worth, and reading the run
 /// back.
 #[test]
 fn a_trace_is_tuned_for_on_a_scratch_file() {
@@ -64,7 +64,7 @@ fn a_trace_is_tuned_for_on_a_scratch_file() {
     is_kept(&folder, &result);
 }
 
-/// The run has the trace, is drawn again, and its scratch file is gone.
+/// The run has the trace and can be drawn again, and its scratch file is gone.
 fn is_kept(folder: &Place, result: &Value) {
     let run = folder.run();
     let name = run.display();
@@ -81,8 +81,8 @@ fn is_kept(folder: &Place, result: &Value) {
     assert_eq!(kept["copied"], result["program"]["copied"]);
 }
 
-/// A recording of another tool is imported, and a simulated target is taken. The trace in the run
-/// is a q2c trace of it.
+/// A recording of another tool is imported, and the target may be simulated. The run keeps it as a
+/// q2c trace.
 #[test]
 fn a_recording_of_another_tool_is_tuned_for() {
     let folder = Place::on_disk();
@@ -99,8 +99,8 @@ fn a_recording_of_another_tool_is_tuned_for() {
     assert_eq!(number(&info, "/summary/records"), 200.0);
 }
 
-/// Reads that take 100 us of every 300 us: the job thinks for 200 us, in the trials and in the
-/// report that is drawn again. The histogram of think times has classes of less than 1 %.
+/// Reads that take 100 us of every 300 us. The job thinks for 200 us, in the trials and in the
+/// report drawn again. Classes in the histogram of think times are less than 1 % wide.
 #[test]
 fn think_times_are_copied() {
     let folder = Place::on_disk();
@@ -113,10 +113,10 @@ fn think_times_are_copied() {
     assert_eq!(number(program, "/copied/jobs"), 1.0);
     assert!((number(&result, "/job/think_ns") - think_ns).abs() < 1.0);
     let like = &program["likeness"][0]["figures"];
-    // One in flight for a third of the time, and 3,333 per second.
+    // One read is in flight for a third of the time, with 3,333 per second.
     within(number(like, "/0/program"), 1.0 / 3.0, 0.03);
     within(number(like, "/2/program"), 3_333.3, 0.01);
-    // By interrupts an I/O of 100 us takes 3,600 ns more. Of 0.1 s, whole I/Os are counted.
+    // By interrupts an I/O of 100 us takes 3,600 ns more. In 0.1 s, whole I/Os are counted.
     let expected = 1e9 / (think_ns + 103_600.0);
     within(number(like, "/2/workload"), expected, 0.005);
     let not_copied = program["copied"]["not_copied"].to_string();
@@ -139,7 +139,7 @@ fn jobs_on_a_scratch_file_think() {
     has_words(&drawn.done(), "2 ms between its I/Os");
 }
 
-/// dd does 400 direct reads of 32 KiB, which are tuned for. Commands that fail are told.
+/// dd does 400 direct reads of 32 KiB, for which q2c tunes. A failed command is reported.
 #[test]
 fn a_command_is_recorded_and_tuned_for() {
     let folder = Place::on_disk();

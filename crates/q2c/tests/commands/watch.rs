@@ -19,7 +19,7 @@ fn rows(result: &Value, method: &str) -> Vec<Value> {
     rows.cloned().collect()
 }
 
-/// Two seconds with intervals of 100 ms, and a change of method every 500 ms: polling, then a sleep
+/// Two seconds with intervals of 100 ms, and a new method every 500 ms. First polling, then a sleep
 /// of 200 us, then one of 1.5 ms, which always misses on a device of 1 ms.
 #[test]
 fn methods_in_turns_as_json() {
@@ -36,7 +36,7 @@ fn methods_in_turns_as_json() {
         for (line, interval) in lines.iter().zip(intervals) {
             agrees(line, interval, &result);
         }
-        // The intervals follow each other without a gap, and last two seconds together.
+        // The intervals follow each other without a gap, and last two seconds in sum.
         let mut end = 0.0;
         for interval in intervals {
             let begin = number(interval, "/end_s") - number(interval, "/length_s");
@@ -82,7 +82,7 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
     assert_eq!(line["background"], Value::Null);
     let ios = number(line, "/counts/ios");
     let wanted = number(interval, "/iops") * number(interval, "/length_s");
-    // The threads read their clocks themselves, a little before the edge of the interval or after.
+    // The threads read their own clocks, shortly before or after the edge of the interval.
     let near = 2.0 + wanted * 0.05;
     assert!((ios - wanted).abs() <= near, "{ios}, {wanted}");
     let latency = &line["latency"];
@@ -94,7 +94,7 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
     let Some(p50) = interval["p50_ns"].as_f64() else {
         return assert_eq!(ios, 0.0, "{line}");
     };
-    // The bucket of the median has at least half of the I/Os in it and below it.
+    // The buckets up to the median's hold at least half of the I/Os.
     let below = |bucket: &&Value| number(bucket, "/from_ns") <= p50;
     let below = buckets.iter().filter(below);
     let below: f64 = below.map(|bucket| number(bucket, "/ios")).sum();
@@ -102,8 +102,8 @@ fn agrees(line: &Value, interval: &Value, result: &Value) {
     assert!(number(latency, "/sum_ns") >= total_ios * number(&buckets[0], "/from_ns"));
 }
 
-/// On a disk the latency is split while the workload runs: a sleep of 5 ms is far longer than a
-/// read of 4 KiB takes, so most of it is oversleep that was asked for.
+/// On a disk the latency is split while the workload runs. A sleep of 5 ms is much longer than a
+/// read of 4 KiB, so most of it is oversleep that was asked for.
 #[test]
 fn parts_of_the_latency_on_a_disk() {
     alone(|| {
@@ -125,8 +125,8 @@ fn parts_of_the_latency_on_a_disk() {
             let lateness = |name: &str| number(interval, &format!("/misses/lateness/{name}"));
             assert!(lateness("max_ns") >= lateness("p50_ns"), "{interval}");
             for miss in interval["misses"].list("kept") {
-                // The sleep is 5 ms, and the device took a part of it. A read that took longer is a
-                // miss only where the wake-up was late, and then nothing of the sleep was too long.
+                // The sleep is 5 ms, and the device used a part of it. A longer read is a miss only
+                // if the wake-up was late, and then no part of the sleep was too long.
                 let part = |name: &str| number(miss, name);
                 let (oversleep, device) = (part("/oversleep_ns"), part("/device_ns"));
                 assert!(oversleep <= 5e6 && number(miss, "/t_s") < 10.0, "{miss}");
@@ -141,7 +141,7 @@ fn parts_of_the_latency_on_a_disk() {
         let lengths_ns: Vec<f64> = parts.into_iter().map(part).collect();
         assert!(lengths_ns.iter().all(|part| *part >= 0.0), "{late}");
         assert!(lengths_ns.iter().sum::<f64>() >= 5e6, "{late}");
-        // Reads of a busy disk may take milliseconds, and then less is left of the sleep.
+        // On a busy disk a read may take milliseconds, which leaves less of the sleep.
         assert!(part("device") + part("oversleep") > 0.8 * 5e6, "{late}");
         assert!(part("oversleep") <= 5e6, "{late}");
     });
@@ -182,7 +182,7 @@ fn lines_and_a_table_where_there_is_no_terminal() {
     });
 }
 
-/// Intervals with background have a row of their own, and every job does I/O.
+/// Intervals with a background have a row of their own, and every job does I/O.
 #[test]
 fn jobs_and_a_background() {
     alone(|| {
@@ -196,8 +196,8 @@ fn jobs_and_a_background() {
         let row = &rows(&result, "interrupt")[0];
         assert_eq!(row["background"], true);
         assert!(number(row, "/median/background_iops") > 100.0);
-        // The foreground's two jobs share a server that does 1000 I/Os per second. The background
-        // has another device.
+        // The foreground's two jobs share a server with 1000 I/Os per second. The background has
+        // its own device.
         let iops = number(row, "/median/iops");
         assert!((200.0..1_030.0).contains(&iops), "{row}");
         assert_eq!(result["job"].list("cpus").len(), 2);
@@ -226,7 +226,7 @@ fn a_fault_ends_it_with_what_was_seen() {
     });
 }
 
-/// Starts a watch without an end. Its stdout is returned.
+/// Starts an endless watch, and also returns its stdout.
 fn watching(more: &str, stderr: Stdio) -> (Child, BufReader<ChildStdout>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_q2c"));
     command.args(words(&format!("{WATCH} {more}")));
@@ -253,7 +253,7 @@ fn a_signal_ends_it_with_what_was_seen() {
     });
 }
 
-/// The first line is there before the watch has ended.
+/// The first line appears before the watch has ended.
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
     alone(|| {
@@ -268,7 +268,7 @@ fn a_reader_that_has_seen_enough_ends_it() {
     });
 }
 
-/// The totals that are served are those of the lines up to the last one.
+/// The served totals equal the sums over the lines up to the last one.
 #[test]
 fn metrics_are_those_of_the_lines() {
     alone(|| {
@@ -284,7 +284,7 @@ fn metrics_are_those_of_the_lines() {
         let served = strict_metrics(&page);
         assert!(get(&address, "/").0.contains("404 Not Found"));
         let watched = served.value("q2c_watched_seconds_total", &[("device", "sim:1ms")]);
-        // Intervals may have ended since.
+        // Further intervals may have ended.
         let mut intervals = first;
         let sum_of = |intervals: &[Value], pointer: &str| -> f64 {
             intervals.iter().map(|line| number(line, pointer)).sum()
@@ -325,8 +325,8 @@ const ENTER: &str = "\u{1b}[?1049h";
 const LEAVE: &str = "\u{1b}[?1049l";
 const WATCH: &str = "poll watch sim:1ms --interval 100ms";
 
-/// ratatui writes only the cells that change. So the test waits for words of which no drawing
-/// before had a letter in the same place.
+/// ratatui writes only changed cells. So the test waits for words that share no letter with the
+/// previous drawing at the same place.
 #[test]
 fn keys_on_a_terminal() {
     alone(|| {
@@ -382,7 +382,7 @@ fn a_terminal_is_given_back_whatever_ends_it() {
     });
 }
 
-/// A screen and lines of JSON do not go together, so there is no screen.
+/// A screen cannot be combined with lines of JSON, so there is no screen.
 #[test]
 fn plain_and_json_are_lines_on_a_terminal_too() {
     alone(|| {

@@ -1,6 +1,6 @@
-//! Words of command lines, and phrases of what a command says.
+//! Words of command lines, and phrases of a command's output.
 
-/// What a text must contain: phrases with ` | ` between them, or a list of them.
+/// Phrases that a text must contain, separated by ` | `, or as a list.
 pub(crate) trait Phrases {
     fn phrases(&self) -> Vec<&str>;
 }
@@ -37,12 +37,12 @@ pub(crate) fn has_words(text: &(impl AsRef<str> + ?Sized), phrases: &(impl Phras
     }
 }
 
-/// The words of a line, which are split at blanks.
+/// The words of a line, split at whitespace.
 pub(crate) fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// The words of a command line, which are split at blanks, but for those in single quotes.
+/// The words of a command line, split at blanks except within single quotes.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     let pieces = line.split('\'').enumerate();
     let lists = pieces.map(|(n, piece)| {

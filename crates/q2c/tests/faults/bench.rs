@@ -1,4 +1,4 @@
-//! A folder of its own for each test, and the program run in it.
+//! A folder for each test, in which the program runs.
 
 pub(crate) use crate::words::{Phrases, has_words, split, words};
 use q2c_result::Exit;
@@ -45,7 +45,7 @@ impl FaultBench {
         path.display().to_string()
     }
 
-    /// A loop device over a file, where there are loop devices.
+    /// A loop device over a file; `None` if there are no loop devices.
     pub(crate) fn loop_device(&self, file: &str) -> Option<String> {
         if !works("losetup", &["--version"]) {
             return None;
@@ -55,7 +55,7 @@ impl FaultBench {
         is_made.then(|| made.stdout.trim().to_owned())
     }
 
-    /// Writes 1 MiB of random data, which is fit as a target, and returns the path.
+    /// Writes 1 MiB of random data as a target, and returns the path.
     pub(crate) fn target(&self) -> String {
         self.file("target", &random_mib())
     }
@@ -89,17 +89,17 @@ impl FaultBench {
         self.start(self.command(program, args)).end()
     }
 
-    /// Runs what the words say as a user without rights.
+    /// Runs a command as a user without rights.
     pub(crate) fn by_nobody(&self, args: &[&str]) -> CommandOutcome {
         self.by("setpriv", &[&NOBODY[..], args].concat())
     }
 
-    /// Runs a script whose mounts nobody else sees.
+    /// Runs a script in a mount namespace of its own.
     pub(crate) fn mounting(&self, script: &str) -> CommandOutcome {
         self.by("unshare", &["-m", "sh", "-c", script])
     }
 
-    /// Sends q2c a signal once it has said something, and waits for its end.
+    /// Sends q2c a signal once it has printed the text `at`, and waits for its end.
     pub(crate) fn stopped(&self, args: &[&str], at: &str, signal: Signal) -> CommandOutcome {
         let mut running = self.begin(args);
         running.says(at).signal(signal);
@@ -111,7 +111,7 @@ impl FaultBench {
         self.start(self.command(Q2C, args))
     }
 
-    /// Starts `command` in a process group of its own. Its output goes to files.
+    /// Starts `command` in a new process group. Its output goes to files.
     pub(crate) fn start(&self, mut command: Command) -> RunningCommand {
         let folder = tempfile::tempdir_in(self.dir.path()).unwrap();
         let (out, err) = (folder.path().join("stdout"), folder.path().join("stderr"));
@@ -134,8 +134,8 @@ impl FaultBench {
         paths.filter(|p| p.is_dir()).collect()
     }
 
-    /// Checks that there is one run folder, that it is whole, and that it has this state. Returns
-    /// it.
+    /// Checks that there is exactly one run folder, that it is complete and has this state. Returns
+    /// the folder.
     pub(crate) fn run_is(&self, state: &str) -> PathBuf {
         let runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
@@ -156,12 +156,12 @@ pub(crate) fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-/// As [`tune`], for a test that does something while it runs: it lasts as long as its trials.
+/// Arguments like [`tune`], but in real time, for a test that acts while the command runs.
 pub(crate) fn real_tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&tune(target, more)[..], &["--real-time"]].concat()
 }
 
-/// Changes a run's plan, and its checksum in the run's state, so that the run goes on with it.
+/// Changes a run's plan, and its checksum in the run's state, so that the run can be resumed.
 pub(crate) fn change_plan(run: &Path, plan: &str) {
     fs::write(run.join("plan.toml"), plan).unwrap();
     let path = run.join("state.json");
@@ -204,7 +204,7 @@ pub(crate) fn assert_whole(run: &Path) {
     }
 }
 
-/// Number of lines that are whole JSON.
+/// Number of lines that are valid JSON.
 pub(crate) fn lines(path: &Path) -> usize {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
@@ -236,8 +236,8 @@ impl RunningCommand {
         self
     }
 
-    /// Looks again in a moment, while the command runs. What is awaited stands in the message if it
-    /// ended.
+    /// Waits a moment, and checks that the command still runs. If not, the message names what was
+    /// `awaited`.
     pub(crate) fn still_runs(&mut self, awaited: &str) {
         let ended = self.child.try_wait().unwrap();
         let stderr = self.text("stderr");
@@ -245,7 +245,7 @@ impl RunningCommand {
         std::thread::sleep(LOOK);
     }
 
-    /// Waits for the end of the command. No process of its group may be left.
+    /// Waits for the end of the command. No process of its group may remain.
     pub(crate) fn end(self) -> CommandOutcome {
         let group = Pid::from_child(&self.child);
         let outcome = self.end_with_others();
@@ -254,7 +254,7 @@ impl RunningCommand {
         outcome
     }
 
-    /// As [`RunningCommand::end`], where other processes of the group may be left for a moment.
+    /// Waits like [`RunningCommand::end`], but other processes may remain for a moment.
     pub(crate) fn end_with_others(mut self) -> CommandOutcome {
         let begun = Instant::now();
         let status = loop {
@@ -288,7 +288,7 @@ pub(crate) struct CommandOutcome {
 }
 
 impl CommandOutcome {
-    /// What it printed, if it ended well.
+    /// The printed JSON of a command that must succeed.
     pub(crate) fn json(&self) -> Value {
         self.exits(Exit::Done);
         strict_json(&self.stdout)
@@ -306,7 +306,7 @@ impl CommandOutcome {
         has_words(last, phrases);
     }
 
-    /// As [`CommandOutcome::fails`], with nothing else on stderr.
+    /// Checks like [`CommandOutcome::fails`], with nothing else on stderr.
     pub(crate) fn refuses(&self, exit: Exit, phrases: &(impl Phrases + ?Sized)) {
         self.fails(exit, phrases);
         assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
@@ -331,13 +331,13 @@ pub(crate) fn works(program: &str, args: &[&str]) -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Whether mounts can be made that nobody else sees.
+/// True if the test can mount in a namespace of its own.
 pub(crate) fn can_mount() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| works("unshare", &["-m", "mount", "-t", "tmpfs", "none", "/mnt"]))
 }
 
-/// Whether programs can be run as another user who may read the built program.
+/// True if programs can run as another user who may read the built program.
 pub(crate) fn can_be_nobody() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| works("setpriv", &[&NOBODY[..], &[Q2C, "--version"]].concat()))

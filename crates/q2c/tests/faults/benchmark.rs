@@ -1,4 +1,4 @@
-//! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
+//! Tests of `q2c bench` if its target fails, a signal arrives, or CPUs are missing.
 
 use crate::bench::{
     FaultBench, Q2C, can_be_nobody, has_words, lines, result, split, state_of, works,
@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A word that q2c prints when a trial has been run.
+/// A word that q2c prints after each trial.
 const TRIAL_DONE: &str = "took";
 
 fn args<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -20,7 +20,7 @@ fn args<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-/// What the one warning of this name found.
+/// The finding of the only warning with this name; `None` without such a warning.
 fn warned<'a>(result: &'a Value, id: &str) -> Option<&'a str> {
     let warnings = result["warnings"].as_array().unwrap().iter();
     let mut findings = warnings.filter(|warning| warning["id"] == id);
@@ -80,8 +80,8 @@ fn a_device_that_fails_every_request_is_no_result() {
     assert_eq!(cells(&result(&run))[0].3, 0);
 }
 
-/// The run is stopped twice in the middle and then finished. Every point has its trials once, and
-/// the trials of the first session stay as they were.
+/// The run is stopped twice and then finished. Every point has its trials once, and the trials of
+/// the first session are unchanged.
 #[test]
 fn an_interrupted_benchmark_goes_on() {
     let bench = FaultBench::new();
@@ -117,8 +117,8 @@ fn an_interrupted_benchmark_goes_on() {
     again.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
-/// The plan keeps the machine, so that a resumed run goes on in simulated time: it has the cells of
-/// a run that nobody stopped.
+/// The plan stores the machine, so a resumed run continues in simulated time. It has the same cells
+/// as a run that nobody stopped.
 #[test]
 fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     let bench = FaultBench::new();
@@ -137,8 +137,8 @@ fn an_interrupted_simulation_goes_on_as_if_it_had_not_been_stopped() {
     assert_eq!(result(&run)["cells"], result(&whole)["cells"]);
 }
 
-/// The scratch file is kept for the rest of the run. Writing to it needs `--allow-write` then, as
-/// for every file that was not made just now.
+/// The scratch file is kept for the rest of the run. Writing to it then needs `--allow-write`, like
+/// every file that q2c did not just create.
 #[test]
 fn an_interrupted_benchmark_keeps_its_scratch_file() {
     let bench = FaultBench::new();
@@ -160,8 +160,8 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     assert_eq!(cells(&result(Path::new(&run)))[0].3, 3);
 }
 
-/// A job and its submitting thread have one CPU. The point is run, as that is what such a machine
-/// gives, and it is marked.
+/// A job and its submitting thread share one CPU. The point is measured, since this is what such a
+/// machine gives, and it is marked.
 #[test]
 fn sqpoll_without_a_cpu_left_is_marked() {
     let bench = FaultBench::new();
@@ -207,7 +207,7 @@ fn stages(result: &Value) -> Vec<Value> {
     cells.map(|cell| cell["stages"].clone()).collect()
 }
 
-/// A user without rights gets the trials, and the reason for the lack of stages at each point.
+/// A user without rights gets the trials, and at each point the reason why stages are missing.
 #[test]
 fn stages_without_the_right_to_capture_say_why() {
     if !can_be_nobody() {
@@ -234,8 +234,8 @@ fn stages_without_the_right_to_capture_say_why() {
     }
 }
 
-/// A signal among the runs for stages keeps the trials; points without a run say that they were
-/// stopped. The resumed run has all.
+/// A signal during the runs for stages keeps the trials; points without such a run say that they
+/// were stopped. The resumed run has all of them.
 #[test]
 fn an_interrupted_benchmark_goes_on_with_its_stages() {
     let bench = FaultBench::new();

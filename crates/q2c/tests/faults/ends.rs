@@ -1,5 +1,5 @@
-//! Tests of how commands end: exit codes of outputs and of runs that go on, files of a run that are
-//! none, and outputs whose writer is killed.
+//! Tests of how commands end: exit codes of outputs and of resumed runs, files of a run that are
+//! not regular files, and outputs of a killed command.
 
 use crate::bench::{FaultBench, Q2C, SIM, change_plan, real_tune, split, works};
 use crate::skip;
@@ -8,12 +8,12 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
 
-/// A list of latencies, as `poll sweep` and `analyze` take it.
+/// A list of latencies, an input of `poll sweep` and `analyze`.
 fn list(bench: &FaultBench) -> String {
     bench.file("list.csv", &b"31\n30\n40\n".repeat(50))
 }
 
-/// The names in the test's folder, hidden ones included.
+/// The names in the test's folder, including hidden ones.
 fn names(bench: &FaultBench) -> Vec<String> {
     let entries = fs::read_dir(bench.path("")).unwrap();
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
@@ -22,8 +22,8 @@ fn names(bench: &FaultBench) -> Vec<String> {
     names
 }
 
-/// What is wrong in the files of a run that is to go on is a bad input, also where the same value
-/// in the command line would be a wrong command line.
+/// A mistake in the files of a resumed run is a bad input, even if the same value in the command
+/// line would be wrong usage.
 #[test]
 fn files_of_a_run_that_was_changed() {
     let bench = FaultBench::new();
@@ -53,7 +53,7 @@ fn files_of_a_run_that_was_changed() {
     }
 }
 
-/// Starts a run, interrupts it at a word, and returns its folder.
+/// Starts a run, interrupts it once it prints `at`, and returns its folder.
 fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBuf {
     bench
         .stopped(args, at, Signal::INT)
@@ -61,8 +61,8 @@ fn interrupted(bench: &FaultBench, args: &[&str], at: &str) -> std::path::PathBu
     bench.run_is("interrupted")
 }
 
-/// A pipe that nobody writes to, and a device without an end, in the place of each file that a run
-/// reads when it goes on.
+/// Replaces each file that a resumed run reads by a pipe without a writer and by a device without
+/// an end.
 #[test]
 fn files_of_a_run_that_are_no_files() {
     let bench = FaultBench::new();
@@ -82,7 +82,7 @@ fn files_of_a_run_that_are_no_files() {
         };
         refused("a pipe");
         fs::remove_file(&path).unwrap();
-        // The journal is not opened through a link at all.
+        // The journal is never opened through a link.
         if file != "cells.jsonl" {
             std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
             refused("a character device");
@@ -90,13 +90,13 @@ fn files_of_a_run_that_are_no_files() {
         }
         fs::rename(&kept, &path).unwrap();
     }
-    // What is whole again goes on.
+    // The run continues once the files are complete again.
     let resumed = bench.stopped(&["tune", "--resume", &name], "took", Signal::INT);
     resumed.exits(Exit::Interrupted);
 }
 
-/// The limit on open files is met at one place after another, by runs of all kinds. A replay may
-/// be late on a busy machine, which is code 7.
+/// Runs of all kinds hit the limit on open files at one place after another. A replay may be late
+/// on a busy machine, which is code 7.
 #[test]
 fn too_few_open_files_for_a_run() {
     if !works("prlimit", &["--version"]) {
@@ -127,7 +127,7 @@ fn too_few_open_files_for_a_run() {
     assert!(refused > 0, "three files are too few for anything");
 }
 
-/// A killed command leaves no file under the name of its output, neither an empty nor a half one.
+/// A killed command leaves no file with its output's name, neither empty nor incomplete.
 #[test]
 fn a_killed_command_leaves_no_output() {
     let bench = FaultBench::new();
@@ -140,11 +140,11 @@ fn a_killed_command_leaves_no_output() {
     let pipe = bench.path("pipe").display().to_string();
     assert!(works("mkfifo", &[&pipe]));
     killed(&bench, &["analyze", &pipe, "--html=x.html"], 1);
-    // A name that is taken meanwhile is not written over.
+    // A name that is taken meanwhile is not overwritten.
     assert!(!names(&bench).iter().any(|name| name.starts_with('x')));
 }
 
-/// Kills a command once it has made its outputs, which have hidden names then.
+/// Kills a command once it has created its outputs, which then have hidden names.
 fn killed(bench: &FaultBench, args: &[&str], outputs: usize) {
     let mut running = bench.begin(args);
     let hidden = |bench: &FaultBench| {

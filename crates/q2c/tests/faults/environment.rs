@@ -1,4 +1,4 @@
-//! Tests on machines that forbid what is needed, and on full disks.
+//! Tests on machines that forbid something q2c needs, and on full disks.
 
 use crate::bench::{
     CommandOutcome, FaultBench, Q2C, SIM, can_be_nobody, can_mount, split, state_of, tune, works,
@@ -8,8 +8,8 @@ use q2c_result::Exit;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-/// Python that runs its arguments with io_uring_setup (425) answered by EPERM, as sysctl
-/// kernel.io_uring_disabled=2 does. It ends with 99 where seccomp filters cannot be set.
+/// Python code that runs its arguments with io_uring_setup (425) failing with EPERM, as with sysctl
+/// kernel.io_uring_disabled=2. It exits with 99 if seccomp filters cannot be set.
 const FORBID: &str = "
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None)
@@ -54,7 +54,7 @@ fn short_bench<'a>(target: &'a str, engine: &'a str) -> Vec<&'a str> {
     [&["bench", target, "--engine", engine], &short[..]].concat()
 }
 
-/// Where io_uring is forbidden, interfaces that do not need it are measured, alone and beside it.
+/// If io_uring is forbidden, other interfaces are measured, alone and together with it.
 fn other_interfaces_run(target: &str, run: &dyn Fn(&[&str]) -> CommandOutcome) {
     for (engine, measured) in [
         ("libaio", &["libaio"][..]),
@@ -85,7 +85,7 @@ fn no_locked_memory() {
     let target = bench.target();
     let outcome = bench.by_nobody(&["prlimit", "--memlock=0", Q2C, "calibrate", &target]);
     // Before 5.12 the memory of rings counts as locked. Since then it may be charged elsewhere, and
-    // q2c takes plain buffers where it cannot register them.
+    // q2c uses plain buffers if it cannot register them.
     if outcome.status.success() {
         skip("the kernel needs none")
     } else {
@@ -93,7 +93,7 @@ fn no_locked_memory() {
     }
 }
 
-/// The disk of the run folder is full in the middle of the run.
+/// The disk of the run folder fills up in the middle of the run.
 #[test]
 fn a_full_disk() {
     if !can_mount() {
@@ -115,21 +115,20 @@ fn a_full_disk() {
     }
 }
 
-/// Checks that the run that was cut off has no file that is half written, and that its state does
-/// not say that it is complete.
+/// Checks that the interrupted run has no incomplete file, and that its state is not complete.
 fn check_cut_off_runs(bench: &FaultBench, kept: &str) {
     for run in std::fs::read_dir(bench.path(kept)).unwrap() {
         let run = run.unwrap().path();
         crate::bench::assert_whole(&run);
-        // Where not even the state could be written, it is still `running`. Without an owner that
+        // If not even the state could be written, it is still `running`. Without an owner that
         // means a crash.
         assert_ne!(state_of(&run), "complete");
         assert!(!run.join("result.json").exists());
     }
 }
 
-/// The user may have so few tasks that one of the program's threads after another is refused. No
-/// number of tasks ends in a panic: what can be done is done, the rest is told with code 4.
+/// The user may have so few tasks that each of the program's threads in turn is refused. No limit
+/// causes a panic: q2c does what it can, and reports the rest with code 4.
 #[test]
 fn too_few_threads() {
     if !can_be_nobody() || !works("prlimit", &["--version"]) {
@@ -157,8 +156,8 @@ fn too_few_threads() {
     }
 }
 
-/// The limit on open files is met at one place after another. It is never a fault of the device or
-/// of its disk, which would be code 6.
+/// The limit on open files is hit at one place after another. It is never a fault of the device or
+/// its disk, which would be code 6.
 #[test]
 fn too_few_open_files() {
     if !works("prlimit", &["--version"]) {
@@ -180,9 +179,9 @@ fn too_few_open_files() {
     assert!(refused > 0, "{few}");
 }
 
-/// A folder that does not take the output is told with code 4 wherever that is found out, and the
-/// message names the option that names another. The second folder is made by q2c, with permissions
-/// that let nothing into it.
+/// A folder that cannot take the output is reported with code 4, at any time, and the message names
+/// the option for another folder. q2c creates the second folder, with permissions that forbid all
+/// files in it.
 #[test]
 fn folders_that_cannot_be_written() {
     if !can_be_nobody() {

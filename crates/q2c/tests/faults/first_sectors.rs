@@ -1,5 +1,5 @@
-//! Tests a device whose first sectors cannot be read. That is reported as the device's fault, and
-//! not as a lack of direct I/O.
+//! Tests a device whose first sectors cannot be read. This is reported as the device's fault, not
+//! as a lack of direct I/O.
 
 use crate::bench::{CommandOutcome, FaultBench, works};
 use crate::skip;
@@ -8,8 +8,8 @@ use std::fs::File;
 
 const MIB: u64 = 1 << 20;
 
-/// The path of a loop device of 8 MiB, over a file that is cut to `left` bytes afterwards. The
-/// driver keeps the device's size, and ends reads beyond the end of the file with EIO.
+/// The path of a loop device of 8 MiB over a file that is then cut to `left` bytes. The driver
+/// keeps the device's size, and fails reads beyond the end of the file with EIO.
 struct Cut(String);
 
 impl Cut {

@@ -1,5 +1,5 @@
-//! Tests of interfaces that a target or a machine does not have. They are left out with the reason,
-//! and nothing is touched.
+//! Tests of interfaces that a target or a machine lacks. They are left out with the reason, and
+//! nothing is changed.
 
 use crate::bench::{CommandOutcome, FaultBench, Q2C};
 use q2c_result::Exit;
@@ -65,7 +65,7 @@ fn a_controller_that_is_not_there() {
     kernel.fails(Exit::Usage, phrases);
 }
 
-/// Writing by SPDK overwrites the device, so its address has to be named again by `--allow-write`.
+/// Writing with SPDK overwrites the device, so `--allow-write` must repeat its address.
 #[test]
 fn a_controller_is_written_with_leave_alone() {
     let bench = FaultBench::new();

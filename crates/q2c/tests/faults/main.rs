@@ -18,7 +18,7 @@ mod usage;
 mod words;
 mod writes;
 
-/// As in `q2c_testkit`, with the name of the test that runs.
+/// Skips with the name of the running test, through `q2c_testkit`.
 fn skip(reason: &str) {
     let thread = std::thread::current();
     q2c_testkit::skip(thread.name().unwrap_or("a test"), reason);

@@ -1,4 +1,4 @@
-//! Tests that a tune over several numbers of jobs is stopped, fails, goes on, and is read again.
+//! Tests that a tune over numbers of jobs can be stopped, fail, be resumed and be read again.
 
 use crate::bench::{
     FaultBench, SIM, assert_whole, change_plan, has_words, result, split, state_of,
@@ -21,9 +21,9 @@ fn files(run: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// One run over 2 and 1 jobs: it is stopped in its second number, then the device fails there, then
-/// the run is completed. The first number's run is made once. The whole is drawn again from its
-/// folder, and `q2c bench` takes the method of each number from it.
+/// One run over 2 and 1 jobs. It is stopped in its second number, then the device fails there, then
+/// the run is completed. The first number runs only once. The whole is drawn again from its folder,
+/// and `q2c bench` takes each number's method from it.
 #[test]
 fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     let bench = FaultBench::new();
@@ -64,7 +64,7 @@ fn a_tune_over_jobs_goes_on_until_it_has_every_number() {
     gives_methods_to_bench(&bench, &name, &whole);
 }
 
-/// The device of the second number fails from the next session on: the run ends, names the number,
+/// The device of the second number fails from the next session on. The run ends, names the number,
 /// and keeps the first one in its report.
 fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let number = run.join("jobs-2");
@@ -84,8 +84,8 @@ fn fails_in_the_second_number(bench: &FaultBench, run: &Path, resume: &[&str]) {
     change_plan(&number, &good);
 }
 
-/// Both numbers are there as they are in their folders, the larger with the CPUs of the smaller. A
-/// device of 400 us does at most 2500 requests per second for each job.
+/// The result has both numbers as in their folders, and the larger one includes the CPUs of the
+/// smaller. A device of 400 us does at most 2500 requests per second for each job.
 fn is_whole(run: &Path, whole: &Value) {
     assert_eq!(state_of(run), "complete");
     assert_whole(run);
@@ -159,8 +159,8 @@ fn gives_methods_to_bench(bench: &FaultBench, name: &str, whole: &Value) {
     }
 }
 
-/// The run has one scratch file for all numbers of jobs. When it is stopped, the file stays. A
-/// later session goes on with it, and takes the calibration that was made on it.
+/// The run has one scratch file for all numbers of jobs. The file stays when the run is stopped. A
+/// later session continues with it, and uses the calibration that was made on it.
 #[test]
 fn the_numbers_of_jobs_share_a_scratch_file() {
     let bench = FaultBench::new();

@@ -32,7 +32,7 @@ fn a_stopped_replay_keeps_what_was_done() {
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
     let result: serde_json::Value = strict_json(&outcome.stdout);
-    // The trace has 100 requests per second, and the signal came after 1.5 s or a little later.
+    // The trace has 100 requests per second, and the signal arrived after 1.5 s or slightly later.
     let issued = result["issued"].as_u64().unwrap();
     assert!((50..3000).contains(&issued), "{issued}");
     assert_eq!(result["complete"], false);

@@ -24,7 +24,7 @@ fn an_io_error_in_the_middle() {
     outcome.fails(Exit::Device, "Input/output error | dmesg");
 }
 
-/// The run folder keeps what was measured before the fault. No figures are printed, as there are
+/// The run folder keeps what was measured before the fault. No figures are printed, since there are
 /// none.
 #[test]
 fn an_io_error_in_a_reproduction() {
@@ -81,8 +81,8 @@ fn json_is_one_document_and_nothing_else() {
     assert!(help.stdout.contains("130"), "the exit codes are documented");
 }
 
-/// The test below starts itself again with this variable. The second process is the owner of a
-/// setting: it changes it and waits to be killed.
+/// The test below starts itself again with this variable. The second process owns a setting: it
+/// changes it and waits to be killed.
 const OWNER: &str = "Q2C_FAULTS_OWNER";
 
 #[test]
@@ -109,8 +109,8 @@ fn settings_left_by_a_killed_run() {
     assert!(works("losetup", &["--detach", &device]));
 }
 
-/// Kills an owner, lists the setting by a dry run and restores it. A second restore has nothing to
-/// do.
+/// Kills an owner, lists the setting with a dry run and restores it. A second restore finds nothing
+/// to do.
 fn restored(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
     let old = read(setting);
     kill_an_owner(bench, journal, setting, value);
@@ -128,7 +128,7 @@ fn restored(bench: &FaultBench, journal: &str, setting: &Path, value: &str) {
     assert_eq!(bench.q2c(&args).stdout, "nothing to restore\n");
 }
 
-/// A value that somebody else has set since is left alone.
+/// A value that another program has set since is not changed.
 fn left_alone(bench: &FaultBench, journal: &str, setting: &Path) {
     kill_an_owner(bench, journal, setting, "256");
     fs::write(setting, "512").unwrap();
@@ -152,7 +152,7 @@ fn kill_an_owner(bench: &FaultBench, journal: &str, setting: &Path, value: &str)
         assert!(!late, "nothing was changed");
         std::thread::sleep(Duration::from_millis(5));
     }
-    // A setting whose owner lives is not touched, and q2c says so.
+    // A setting whose owner lives is not changed, and q2c says so.
     let busy = bench.q2c(&["restore", "--journal", journal]);
     busy.exits(Exit::Requirements);
     assert!(busy.stdout.contains("still goes on"), "{busy:#?}");

@@ -1,4 +1,4 @@
-//! Tests that runs are stopped, killed and resumed.
+//! Tests that runs can be stopped, killed and resumed.
 
 use crate::bench::{
     FaultBench, Q2C, SIM, assert_whole, change_plan, has_words, lines, real_tune, result, split,
@@ -11,10 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A word that q2c prints when a trial has been run.
+/// A word that q2c prints after each trial.
 const TRIAL_DONE: &str = "took";
 
-/// One run is stopped in each of its stages and resumed. In the end it is complete, and has every
+/// One run is stopped in each of its stages and resumed. At the end it is complete, and has every
 /// cell once.
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
@@ -39,7 +39,7 @@ fn a_run_stopped_in_each_stage_goes_on() {
     let outcome = bench.stopped(&resume, TRIAL_DONE, Signal::INT);
     outcome.exits(Exit::Interrupted);
     has_words(&outcome.stderr, &[&*format!("--resume {name}")]);
-    // One of the first round's trials was run: the answer names the methods that have none.
+    // One trial of the first round has run, so the answer names the methods without a trial.
     let answer = outcome.stdout.replace("\n ", "");
     has_words(&answer, "Not in this answer, for want of a trial");
     for unmeasured in [" 0 IOPS", "was poll, no sleep", "effective mode:"] {
@@ -62,8 +62,8 @@ fn a_run_stopped_in_each_stage_goes_on() {
     tried.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
-/// A run for a program that is stopped and resumed has the program in its result. Without the file
-/// that keeps it the run does not go on.
+/// A stopped and resumed run for a program has the program in its result. Without the file that
+/// stores the program, the run cannot be resumed.
 #[test]
 fn a_stopped_run_for_a_program_keeps_the_program() {
     let bench = FaultBench::new();
@@ -89,7 +89,7 @@ fn a_stopped_run_for_a_program_keeps_the_program() {
 }
 
 /// The device fails from the next session on: the run ends and keeps its trials. A plan that
-/// differs from the calibration is refused first.
+/// contradicts the calibration is refused first.
 fn fails_in_a_trial(bench: &FaultBench, run: &Path, resume: &[&str]) {
     let spoil = |name: &str| {
         let path = run.join(name);
@@ -143,7 +143,7 @@ fn complete(run: &Path, kept: &str, printed: &Value) {
     assert_eq!(cells.len(), trials(run), "each cell once: {journal}");
 }
 
-/// Batch systems, and limits of CPU time, send others than a terminal does.
+/// Batch systems and limits of CPU time send other signals than a terminal does.
 #[test]
 fn stopped_while_filling_the_scratch_file() {
     let of_people = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
@@ -158,7 +158,7 @@ fn stopped_while_filling_the_scratch_file() {
     }
 }
 
-/// A write beyond the limit of a file's size is an error with a message, and leaves nothing.
+/// A write beyond the limit on file sizes is an error with a message, and leaves nothing.
 #[test]
 fn a_limit_of_file_sizes_is_told() {
     let bench = FaultBench::new();
@@ -186,7 +186,7 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     assert!(outcome.stderr.contains(&kept), "{outcome:#?}");
     assert!(run.exists());
 
-    // The file is not removed when the run is complete, as it is not of that session; it is named.
+    // The completed run names the file but does not remove it, since another session created it.
     let done = bench.q2c(&["tune", "--resume", &run.display().to_string()]);
     done.exits(Exit::Done);
     assert!(scratch.exists());
@@ -212,8 +212,8 @@ fn a_stopped_reproduction() {
     bench.run_is("interrupted");
 }
 
-/// Commands that are in the middle of something which does not look for signals: one rule's
-/// simulation, and a read from a pipe that nobody writes to.
+/// Commands in the middle of work that does not check for signals: one rule's simulation, and a
+/// read from a pipe without a writer.
 #[test]
 fn a_command_that_does_not_look_ends_all_the_same() {
     let bench = FaultBench::new();
@@ -234,7 +234,7 @@ fn a_command_that_does_not_look_ends_all_the_same() {
     ];
     let start = |line: &String| bench.begin(&split(line));
     let mut started: Vec<_> = commands.iter().map(start).collect();
-    // All of them are in the middle of it by then.
+    // By now all of them are in the middle of that work.
     std::thread::sleep(Duration::from_millis(1_500));
     for running in &mut started {
         running.signal(Signal::TERM);
@@ -243,11 +243,11 @@ fn a_command_that_does_not_look_ends_all_the_same() {
         let outcome = running.end();
         outcome.fails(Exit::Interrupted, "stopped by a signal");
     }
-    // A q2c trace is read from its end on, which a pipe cannot give.
+    // A q2c trace is read from its end, which is impossible with a pipe.
     let tried = bench.q2c(&["trace", "info", &pipe]);
     tried.refuses(Exit::Input, "expected a regular file");
     bench.left_nothing();
-    // The list and the pipe, and no trace that is half written.
+    // Only the list and the pipe remain, and no incomplete trace.
     let mut left: Vec<_> = fs::read_dir(bench.path("")).unwrap().collect();
     left.retain(|e| e.as_ref().unwrap().path().extension().is_some());
     assert_eq!(left.len(), 1, "{left:?}");
@@ -260,17 +260,17 @@ fn a_second_signal_ends_a_run_at_once() {
     let args = split("bench sim:600s --method=interrupt --trials=1 --seconds=1 --real-time");
     let mut running = bench.begin(&args);
     running.says("1 cell");
-    // The trial begins, and with it the first request.
+    // The trial starts, and with it the first request.
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
-    // Time enough to see the first one; two that come together count as one.
+    // Leaves time to handle the first signal, since two that arrive together count as one.
     std::thread::sleep(Duration::from_secs(1));
     running.signal(Signal::INT);
     let outcome = running.end();
     outcome.fails(Exit::Interrupted, "second signal | q2c restore");
 }
 
-/// As timeout(1) sends them: one to the program, and one to its group right after.
+/// timeout(1) sends signals this way: one to the program, and right after it one to its group.
 #[test]
 fn two_signals_that_come_together_are_one() {
     let bench = FaultBench::new();
@@ -283,8 +283,8 @@ fn two_signals_that_come_together_are_one() {
     assert!(!outcome.stderr.contains("second signal"), "{outcome:#?}");
 }
 
-/// The rate is a thousand times what the device can do. The run ends with its trial all the same,
-/// and not when what was due in it has been worked off, which would take a quarter of an hour.
+/// The rate is a thousand times what the device can do. The run still ends with its trial, without
+/// working off the overdue requests, which would take a quarter of an hour.
 #[test]
 fn a_rate_above_what_the_device_can_do_ends_in_time() {
     let bench = FaultBench::new();
@@ -296,8 +296,8 @@ fn a_rate_above_what_the_device_can_do_ends_in_time() {
     assert!((iops * 1_000_600e-9 - 1.0).abs() < 1e-6, "{iops}");
 }
 
-/// A trial in which the program stood still has no figures: its I/Os would be spread over the time
-/// in which it could do none.
+/// A trial in which the program stood still has no figures. Its I/Os would be averaged over time in
+/// which it could do none.
 #[test]
 fn a_trial_in_which_the_program_was_stopped_does_not_count() {
     let bench = FaultBench::new();
@@ -312,7 +312,7 @@ fn a_trial_in_which_the_program_was_stopped_does_not_count() {
     outcome.fails(Exit::Environment, "every trial failed | stood still");
 }
 
-/// A command that ignores signals is killed, and what was recorded is kept.
+/// A command that ignores signals is killed, and the recording so far is kept.
 #[test]
 fn a_recorded_command_that_ignores_signals() {
     let bench = FaultBench::new();
@@ -323,7 +323,7 @@ fn a_recorded_command_that_ignores_signals() {
     let mut running = bench.begin(&args);
     std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::INT);
-    // A `sleep` of the shell may be left for the tenth of a second that it lasts.
+    // A `sleep` of the shell may remain for up to 0.1 s.
     let outcome = running.end_with_others();
     if outcome.status.code() != Some(i32::from(Exit::Interrupted.code())) {
         assert!(!outcome.stderr.contains("deaf"), "{outcome:#?}");
@@ -332,7 +332,7 @@ fn a_recorded_command_that_ignores_signals() {
     assert!(bench.path("t.parquet").exists(), "{outcome:#?}");
 }
 
-/// A second signal does not wait for the recorded command, and does not leave it behind.
+/// A second signal does not wait for the recorded command, but ends it too.
 #[test]
 fn a_recorded_command_does_not_outlive_a_second_signal() {
     let bench = FaultBench::new();
@@ -351,8 +351,7 @@ fn a_recorded_command_does_not_outlive_a_second_signal() {
     outcome.exits(Exit::Interrupted);
     let left = Path::new("/proc").join(pid.trim()).join("cmdline");
     let begun = std::time::Instant::now();
-    // A process that was killed may need a moment to go, and longer as a zombie without a
-    // parent.
+    // A killed process may need a moment to disappear, and longer as a zombie without a parent.
     while fs::read(&left).is_ok_and(|cmdline| !cmdline.is_empty()) {
         assert!(begun.elapsed() < Duration::from_secs(20), "it still runs");
         std::thread::sleep(Duration::from_millis(20));
@@ -368,8 +367,8 @@ fn a_refused_recording_leaves_no_run_folder() {
     bench.left_nothing();
 }
 
-/// A run of tens of thousands of points ends soon after a signal, although each of them is in its
-/// result. More points than any run can measure are refused.
+/// A run of tens of thousands of points ends soon after a signal, although its result lists each of
+/// them. More points than any run can measure are refused.
 #[test]
 fn a_run_of_very_many_points_ends_all_the_same() {
     let bench = FaultBench::new();
@@ -379,7 +378,7 @@ fn a_run_of_very_many_points_ends_all_the_same() {
         running.says(says).signal(Signal::INT);
         running.end().exits(Exit::Interrupted);
     };
-    // Up to eight numbers of jobs are all measured; of more, a coarse grid is.
+    // Up to eight numbers of jobs are all measured; of more, only a coarse grid.
     stopped(&["--jobs=1..8", "--depth=1..1000"], "8000 cells");
     stopped(&["--jobs=1..200", "--depth=1..100"], "800 cells");
     let axes = ["--jobs=1..1001", "--depth=1..100"];

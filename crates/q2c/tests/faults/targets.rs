@@ -1,4 +1,4 @@
-//! Tests of targets that cannot be used as asked.
+//! Tests of targets that cannot be used as requested.
 
 use crate::bench::{FaultBench, Q2C, can_be_nobody, can_mount, has_words, tune, works};
 use crate::skip;

@@ -1,11 +1,11 @@
-//! Tests of wrong command lines that `refusals.txt` of the commands cannot hold: those with words
-//! that have blanks, with lines above the message, and with files of their own.
+//! Tests of wrong command lines that `refusals.txt` of the commands cannot hold: with blanks in
+//! words, with lines above the message, and with files of their own.
 
 use crate::bench::{FaultBench, Q2C, SIM, split};
 use q2c_result::Exit;
 
-/// The rule, the last word, is refused in one line. The lines above show the place of the mistake,
-/// the character with this index.
+/// The rule, which is the last word, is refused in one line. The lines above mark the mistake, at
+/// the character with index `place`.
 fn bad_rule(args: &str, rule: &str, place: usize, phrases: &str) {
     let bench = FaultBench::new();
     let outcome = bench.q2c(&[&split(args)[..], &[rule]].concat());
@@ -38,8 +38,8 @@ fn bad_rules_are_refused_with_their_place() {
     bad_rule(&format!("{sim} --policy"), "meen:50%", 0, "`meen` | rule");
 }
 
-/// Rules of one's own are tried whatever simulation says of them, so what takes longer than all
-/// other trials is refused: very many rules, or a period for which every trial would wait.
+/// The user's own rules are tried whatever simulation predicts. So they are refused if they take
+/// longer than all other trials: very many rules, or a period for which every trial would wait.
 #[test]
 fn rules_whose_trials_take_too_long_are_refused() {
     let many = (1..=100).map(|us| format!(" --policy=fixed:{us}us"));
@@ -49,12 +49,12 @@ fn rules_whose_trials_take_too_long_are_refused() {
     let formula = ["tune", SIM, "--rule", "0.7 * min", "--period", "600s"];
     bench.q2c(&formula).refuses(Exit::Usage, "--yes");
     bench.left_nothing();
-    // A period below what windows can have is refused whatever is said.
+    // A period below the limit of windows is always refused.
     let tune = "tune sim:400us --yes --policy";
     bad_rule(tune, "min:70%,1ns", 8, "period must be from 1us");
 }
 
-/// Help is a result as any other: what could not be written is told.
+/// Help is a result like any other, so a failed write is reported.
 #[test]
 fn help_that_cannot_be_written_is_a_failure() {
     for args in [&["help"][..], &["tune", "--help"], &["--version"]] {
@@ -66,8 +66,8 @@ fn help_that_cannot_be_written_is_a_failure() {
     }
 }
 
-/// A plan that was changed by hands is checked as the command line is. The folder has nothing else,
-/// so the plan is the first thing that is wrong.
+/// A manually changed plan is checked like the command line. The folder has no other file, so the
+/// plan is the first mistake.
 #[test]
 fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
     const PLAN: &str = "target = \"sim:50us\"\nengine = \"sim:50us\"\nrw = \"randread\"\n\
@@ -93,6 +93,6 @@ fn a_plan_that_the_command_line_would_refuse_is_not_resumed() {
     ] {
         resumed(from, to).refuses(Exit::Input, &["plan.toml", field]);
     }
-    // What is right goes on to the next file of a run.
+    // A correct plan lets the check proceed to the next file of a run.
     resumed("", "").fails(Exit::Input, "cells.jsonl");
 }

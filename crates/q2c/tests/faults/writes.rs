@@ -44,7 +44,7 @@ fn a_mounted_device() {
     bench.left_nothing();
 }
 
-/// The second of two runs that would write one file is refused while the first one runs.
+/// Two runs would write to one file; the second is refused while the first one runs.
 #[test]
 fn a_file_that_another_run_writes() {
     let bench = FaultBench::new();

@@ -1,12 +1,12 @@
-//! `sim:` is a simulated device of known truth: service times from a model, a queue with servers,
-//! in the time of the run. The latency of a request is its wait in the queue and its service time;
-//! what a thread sees on top is its own lateness.
+//! `sim:` is a simulated device of known truth. Service times come from a model, a queue feeds the
+//! servers, and time is that of the run. A request's latency is its wait in the queue plus its
+//! service time; what a thread sees beyond that is the thread's own lateness.
 //!
-//! A device is one, whoever uses it: lanes, background jobs and a replay's submitting threads on
-//! one target share its servers ([`SimDevices`]). Each of them draws the service times of its own
-//! requests, by its own seed. So with one submitter everything is told by the seed and the times of
-//! its submissions; with several the seeds tell the service times, and the order in which the
-//! requests reach the queue is the threads' ([`q2c_service::Servers`] defines it).
+//! There is one device, whoever uses it: lanes, background jobs and a replay's submitting threads
+//! on one target share its servers ([`SimDevices`]). Each of them draws the service times of its
+//! own requests by its own seed. So with one submitter, the seed and the times of its submissions
+//! determine everything. With several, the seeds determine the service times, and the threads'
+//! timing the order in which requests reach the queue ([`q2c_service::Servers`] defines it).
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +27,12 @@ pub(crate) struct Sim<T> {
     time: T,
     device: OpenDevice,
     draws: Draws,
-    /// The submitter's own requests, each with its completion time.
+    /// The submitter's own requests, each with its completion time, ns on the run's clock.
     in_flight: Vec<(u64, RingCompletion)>,
 }
 
 impl<T: Time> Sim<T> {
-    /// Opens the device with room for `slots` requests in flight. `seed` draws the service times.
+    /// Opens the device for up to `slots` requests in flight. `seed` draws the service times.
     pub(crate) fn open(time: T, device: Arc<SimDevice>, slots: usize, seed: u64) -> Self {
         Sim {
             time,
@@ -113,29 +113,29 @@ impl<T: Time> Engine for Sim<T> {
     }
 }
 
-/// Where a simulated device has its service times from.
+/// The source of a simulated device's service times.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// From a model.
     Model(ServiceTimes),
-    /// From a recording, which is read when the device is made.
+    /// A recording, which is read when the device is made.
     Recorded(RecordedTimes),
 }
 
-/// A simulated device as it is asked for.
+/// A simulated device as the user asks for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimSpec {
     /// The service times.
     pub service: Service,
-    /// Number of requests that are served at the same time. Others queue: first come, first served.
+    /// Number of requests served at the same time. Others queue: first come, first served.
     pub servers: usize,
 }
 
-/// A function that reads the service times of a recording. This crate knows no traces, so its
-/// caller brings the function.
+/// A function that reads the service times of a recording. This crate cannot read traces, so its
+/// caller provides the function.
 pub type ReadTimes = fn(&RecordedTimes) -> Result<Empirical, Box<dyn Error + Send + Sync>>;
 
-/// A simulated device. All that open it share its servers and their queue.
+/// A simulated device. All engines that open it share its servers and their queue.
 #[derive(Debug)]
 pub struct SimDevice {
     times: ServiceTimes,
@@ -154,8 +154,8 @@ impl SimDevice {
     }
 }
 
-/// A device that an engine has open. When the last one closes, the device is idle again: a request
-/// that was in flight then delays nobody who opens the device later.
+/// A device that an engine has open. When the last engine closes it, the device becomes idle:
+/// requests still in flight then delay nobody who opens the device later.
 struct OpenDevice(Arc<SimDevice>);
 
 impl OpenDevice {
@@ -184,8 +184,8 @@ impl Drop for OpenDevice {
     }
 }
 
-/// The simulated devices of one target, one for each [`SimSpec`]. Clones share them, so that all
-/// jobs on one target that name the same device have the same one. Another target has others, even
+/// The simulated devices of one target, one for each [`SimSpec`]. Clones share them, so all jobs on
+/// the target that name the same device use the same one. Another target has its own devices, even
 /// under the same name.
 #[derive(Clone, Debug)]
 pub struct SimDevices {
@@ -193,11 +193,11 @@ pub struct SimDevices {
     read: ReadTimes,
 }
 
-/// A device that was made, and what it was asked for as.
+/// A device, and the specification that it was made for.
 type SimDeviceEntry = (SimSpec, Arc<SimDevice>);
 
 impl SimDevices {
-    /// No devices yet. `read` reads the recordings that some of them have their times from.
+    /// An empty set of devices. `read` reads recordings for devices that take their times from one.
     pub fn new(read: ReadTimes) -> Self {
         SimDevices {
             made: Arc::default(),
@@ -205,7 +205,7 @@ impl SimDevices {
         }
     }
 
-    /// The device of this kind, which is made when it is not there yet.
+    /// The device of this specification; it is created on first use.
     pub fn device_for(&self, spec: &SimSpec) -> Result<Arc<SimDevice>, EngineError> {
         let mut made = locked(&self.made);
         if let Some((_, device)) = made.iter().find(|(known, _)| known == spec) {
@@ -232,8 +232,8 @@ impl SimDevices {
         Ok(ServiceTimes::Empirical(Arc::new(times)))
     }
 
-    /// The facts about the recorded times of `engine`'s device, which is made now; `None` when it
-    /// does not simulate, or by another model.
+    /// The facts about the recorded times of `engine`'s device, which is created if needed. `None`
+    /// if the engine does not simulate, or simulates by a model.
     pub fn recorded_facts(
         &self,
         engine: &EngineSpec,
@@ -244,8 +244,8 @@ impl SimDevices {
         Ok(self.device_for(spec)?.recorded().map(Empirical::facts))
     }
 
-    /// The medium of a target without a file: these devices for an engine that simulates, whose
-    /// device is made now; otherwise none.
+    /// The medium of a target without a file: these devices for an engine that simulates (its
+    /// device is created now), otherwise none.
     pub fn medium(&self, engine: &EngineSpec) -> Result<Medium, EngineError> {
         let Some(spec) = engine.simulates() else {
             return Ok(Medium::None);
@@ -254,8 +254,8 @@ impl SimDevices {
         Ok(Medium::Simulated(self.clone()))
     }
 
-    /// The medium of an engine's jobs on a target whose own medium is `target`: these devices for
-    /// an engine that simulates, else the target's.
+    /// The medium of an engine's jobs on a target with the medium `target`: these devices if the
+    /// engine simulates, else the target's medium.
     pub fn background_medium(&self, target: &Medium, engine: &EngineSpec) -> Medium {
         match engine.simulates() {
             Some(_) => Medium::Simulated(self.clone()),
@@ -264,7 +264,7 @@ impl SimDevices {
     }
 }
 
-/// No devices, and nobody who can read a recording for one.
+/// No devices, and no function that can read a recording.
 impl Default for SimDevices {
     fn default() -> Self {
         SimDevices::new(|_| Err("nothing here can read recordings".into()))

@@ -1,5 +1,5 @@
 //! Tests of what submitters share. Times are those of CLOCK_MONOTONIC, so all bounds are one-sided:
-//! a device is never faster than it was told to be.
+//! a device is never faster than its service times.
 
 use super::*;
 use crate::{EngineSpec, Real};
@@ -26,7 +26,7 @@ fn open(devices: &SimDevices, text: &str, slots: usize, seed: u64) -> Sim<Real> 
     Sim::open(Real(Clock::BOOT), device, slots, seed)
 }
 
-/// A submitter with one request at the device, and the time at which that is complete.
+/// A submitter with one request at the device, and the time at which that completes, ns.
 fn busy(devices: &SimDevices, text: &str) -> (Sim<Real>, u64) {
     let mut sim = open(devices, text, 4, 1);
     sim.submit(&[request(0)]).unwrap();
@@ -46,8 +46,8 @@ fn one_server_serves_one_after_the_other() {
     assert!(monotonic_ns() - start >= 400_000);
 }
 
-/// The second submitter waits for the first one's request, to the nanosecond. On another device, on
-/// another target, and on a second server it does not.
+/// The second submitter waits for the first one's request, exact to the nanosecond. It does not
+/// wait on another device, another target or a second server.
 #[test]
 fn submitters_of_one_device_share_its_servers() {
     let devices = SimDevices::default();
@@ -75,7 +75,7 @@ fn clones_share_their_devices_and_a_fault_around_an_engine_too() {
     assert_eq!(spoilt, due + 200 * SECOND);
 }
 
-/// What was left in flight by all that had the device open delays nobody later.
+/// Requests in flight when the last engine closes the device delay nobody later.
 #[test]
 fn a_device_that_nobody_has_open_is_idle() {
     let devices = SimDevices::default();
@@ -123,7 +123,7 @@ fn recorded_times_are_read_once_and_drawn() {
     assert!(none.contains("can read recordings"), "{none}");
 }
 
-/// A submitter draws the same times by the same seed, whatever another one on the device draws.
+/// A submitter draws the same times by the same seed, whatever other submitters draw.
 #[test]
 fn a_seed_tells_a_submitters_times() {
     let times = |seed| -> Vec<u64> {

@@ -1,5 +1,5 @@
-//! How an engine waits and polls: the options that a method needs, the path of polled requests (the
-//! device is polled, or the lane looks at the ring while the device interrupts), and the
+//! How an engine waits and polls: the options that a method needs; the path of polled requests (the
+//! device is polled, or the lane looks at the ring while the device interrupts); and the
 //! combinations that an engine cannot do, with the reason.
 
 use super::{EngineSpec, RingKind};
@@ -7,7 +7,7 @@ use q2c_policy::{LaneMethod, Method, Wait};
 use q2c_sys::{RingOptions, SqPoll};
 
 impl RingKind {
-    /// The engine that polls the device if `iopoll` is set, else looks at the ring.
+    /// The engine that polls the device if `iopoll` is set, and else looks at the ring.
     pub(super) const fn on_path(self, iopoll: bool) -> EngineSpec {
         match self {
             RingKind::File => EngineSpec::IoUring(RingOptions {
@@ -33,8 +33,7 @@ impl RingKind {
 
 impl EngineSpec {
     /// The engine with the options that `method` needs, and the method of the lane that drives it.
-    /// `None` when the engine does not have the method. Whether the device and the kernel have it
-    /// is another question.
+    /// `None` if the engine does not have the method. The device and the kernel may still lack it.
     pub fn for_method(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         match self {
             EngineSpec::ByDevice(RingKind::File) | EngineSpec::IoUring(_) => match ring(method) {
@@ -54,19 +53,19 @@ impl EngineSpec {
         }
     }
 
-    /// Interrupts, polling of memory, and sleep rules need no options of the engine.
+    /// Interrupts, polling of memory, and sleep rules need no engine options.
     fn as_it_is(&self, method: &Method) -> Option<(EngineSpec, LaneMethod)> {
         Some((self.clone(), method.lane()?.clone()))
     }
 
-    /// Whether the kernel polls within the call that does the I/O (RWF_HIPRI), after a sleep where
+    /// True if the kernel polls within the call that does the I/O (RWF_HIPRI), after a sleep if
     /// `queue/io_poll_delay` sets one.
     pub fn polls_in_call(&self) -> bool {
         matches!(self.plain(), EngineSpec::Pvsync2(flags) if flags.hipri)
     }
 
-    /// Why the engine cannot keep a schedule of submissions; `None` when it can. Only an engine
-    /// that submits without waiting can.
+    /// The reason why the engine cannot keep a schedule of submissions; `None` if it can. Only an
+    /// engine that submits without waiting can.
     pub fn keeps_no_schedule(&self) -> Option<&'static str> {
         match self.plain() {
             EngineSpec::Pvsync2(_) => Some("it waits for each request in its call"),
@@ -78,20 +77,20 @@ impl EngineSpec {
         }
     }
 
-    /// Whether a submission may put the thread to sleep: kernel AIO waits when the block layer has
-    /// no free request.
+    /// True if a submission may put the thread to sleep: kernel AIO waits if the block layer has no
+    /// free request.
     pub fn may_sleep_in_submission(&self) -> bool {
         matches!(self.plain(), EngineSpec::Libaio(_))
     }
 
-    /// Whether the engine can discard blocks. Kernel AIO has no discards: they would fail.
+    /// True if the engine can discard blocks. Kernel AIO has no discards; they would fail.
     pub fn has_discards(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Libaio(_))
     }
 
-    /// The engine with the path that the device decides: it polls the device if `iopoll` is set,
-    /// else it looks at the ring. An engine whose path was chosen by its name, or that has only
-    /// one, stays as it is.
+    /// The engine after the device has decided the path: it polls the device if `iopoll` is set,
+    /// else it looks at the ring. An engine that has only one path, or whose path its name sets,
+    /// stays as it is.
     #[must_use]
     pub fn settled(self, iopoll: bool) -> Self {
         match self {
@@ -105,7 +104,7 @@ impl EngineSpec {
         }
     }
 
-    /// Whether the engine needs a device that can be polled (IOPOLL), in its calls or by a helper.
+    /// True if the engine needs a device that can be polled (IOPOLL), in its calls or by a helper.
     pub fn needs_poll_queues(&self) -> bool {
         match self.plain() {
             EngineSpec::IoUring(options) => options.iopoll,
@@ -114,9 +113,9 @@ impl EngineSpec {
         }
     }
 
-    /// The reason why a lane of `depth` on this engine cannot wait in this way, with a way out of
-    /// it; `None` where it can. Features that the machine or the kernel lacks show when the engine
-    /// is opened, or in the results.
+    /// The reason why a lane of `depth` on this engine cannot wait in this way, with a way out;
+    /// `None` if it can. Features that the machine or the kernel lacks show only when the engine is
+    /// opened, or in the results.
     #[must_use]
     pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
         let reason = match self.plain() {
@@ -128,7 +127,7 @@ impl EngineSpec {
     }
 }
 
-/// The options of a ring for a method that only rings have; `None` for every other method.
+/// The options of a ring for a method that only rings have; `None` for all other methods.
 fn ring(method: &Method) -> Option<RingOptions> {
     let sqpoll = Some(SqPoll::default());
     let options = RingOptions::default();
@@ -167,7 +166,7 @@ fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
     }
 }
 
-/// The reason for a ring with HYBRID_IOPOLL and without a helper.
+/// The reason for a ring that has HYBRID_IOPOLL but no helper.
 fn polled_asleep(wait: &Wait) -> Option<&'static str> {
     match wait {
         Wait::Interrupt => Some(

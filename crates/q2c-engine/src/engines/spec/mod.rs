@@ -24,15 +24,15 @@ use std::sync::Arc;
 /// An engine and its settings, ready to be opened in each lane's thread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineSpec {
-    /// A ring that polls the device where the device can be polled, else looks at the ring.
-    /// [`EngineSpec::settled`] makes one of the next two of it; opened as it is, it looks at the
+    /// A ring that polls the device if the device can be polled, and else looks at the ring.
+    /// [`EngineSpec::settled`] turns it into one of the next two. Opened as it is, it looks at the
     /// ring.
     ByDevice(RingKind),
     /// io_uring on a file or block device.
     IoUring(RingOptions),
-    /// NVMe commands by io_uring on a namespace's character device.
+    /// NVMe commands by io_uring to a namespace's character device.
     IoUringCmd {
-        /// Whether the kernel asks the device for completions.
+        /// True if the kernel asks the device for completions.
         iopoll: bool,
     },
     /// Kernel AIO, and how its completions are reaped.
@@ -43,7 +43,7 @@ pub enum EngineSpec {
     Null,
     /// A simulated device.
     Sim(SimSpec),
-    /// An engine of which one completion is spoilt.
+    /// Another engine, one of whose completions is spoilt.
     Fault {
         /// The way in which the request is spoilt.
         kind: FaultKind,
@@ -76,14 +76,14 @@ pub enum Medium {
 }
 
 impl EngineSpec {
-    /// `io_uring`, whose path the device decides, with the best flags that the kernel has.
+    /// `io_uring` with the best flags of the kernel; the device decides its path.
     pub const IO_URING: EngineSpec = EngineSpec::ByDevice(RingKind::File);
 
     /// `io_uring:ring`: io_uring that never polls the device.
     pub const RING: EngineSpec = RingKind::File.on_path(false);
 
-    /// Opens the engine in the calling thread, for `slots` requests of up to `size` bytes in
-    /// flight.
+    /// Opens the engine in the calling thread, for up to `slots` requests in flight of up to `size`
+    /// bytes each. `seed` draws the service times of a simulated device.
     pub fn open(
         &self,
         medium: &Medium,
@@ -104,7 +104,7 @@ impl EngineSpec {
         self.open_at(Real(Clock::BOOT), medium, memory, seed)
     }
 
-    /// As [`EngineSpec::open_in`], in the time of a run.
+    /// As [`EngineSpec::open_in`], with `time` as the time of the run.
     pub(crate) fn open_at<'a, T: Time + 'a>(
         &self,
         time: T,
@@ -153,12 +153,12 @@ impl EngineSpec {
         })
     }
 
-    /// Whether the engine does I/O on a file or device.
+    /// True if the engine does I/O on a file or device.
     pub fn needs_file(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Null | EngineSpec::Sim(_))
     }
 
-    /// The simulated device that the engine's requests go to; `None` for an engine that does not
+    /// The simulated device that the engine's requests go to; `None` if the engine does not
     /// simulate.
     pub fn simulates(&self) -> Option<&SimSpec> {
         match self.plain() {
@@ -167,20 +167,19 @@ impl EngineSpec {
         }
     }
 
-    /// Whether the engine's target is a namespace's character device instead of a file or block
-    /// device.
+    /// True if the engine's target is a namespace's character device, not a file or block device.
     pub fn needs_character_device(&self) -> bool {
         matches!(self.plain(), EngineSpec::IoUringCmd { .. })
     }
 
-    /// Whether a kernel thread works for each job of the engine (SQPOLL): a job then needs two
+    /// True if each job of the engine has a kernel thread of its own (SQPOLL); a job then needs two
     /// CPUs.
     pub fn has_helper(&self) -> bool {
         matches!(self.plain(), EngineSpec::IoUring(options) if options.sqpoll.is_some())
     }
 
-    /// The engine with its helper on `cpu`. An engine without a helper, or whose helper has a CPU
-    /// already, stays as it is.
+    /// The engine with its helper on `cpu`. It stays as it is without a helper, or if the helper
+    /// has a CPU already.
     #[must_use]
     pub fn with_helper_on(mut self, cpu: u32) -> Self {
         let mut at = &mut self;
@@ -197,7 +196,7 @@ impl EngineSpec {
         self
     }
 
-    /// The engine that does the work, without the faults around it, as it is opened.
+    /// The engine that does the work, as it is opened, without the faults around it.
     pub fn plain(&self) -> &EngineSpec {
         match self {
             EngineSpec::Fault { inner, .. } => inner.plain(),

@@ -10,7 +10,7 @@ type EngineSpecResult = Result<EngineSpec, String>;
 
 const BOTH: &str = "ring never polls the device, and iopoll always does: leave one of them out";
 
-/// The options between commas. An empty text has none.
+/// The options between the commas; an empty text has none.
 fn options(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(move |_| !text.is_empty())
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 pub struct EngineKind {
     /// Name on the command line.
     pub name: &'static str,
-    /// The engine and its options, in one line.
+    /// One line that names the engine's purpose and its options.
     pub help: &'static str,
     parse: fn(&str) -> Result<EngineSpec, String>,
 }
@@ -66,8 +66,8 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// The engine that a text begins with (`None` when there is none of this name), and the text of its
-/// options.
+/// The engine that a text begins with (`None` if there is none of this name), and the text after
+/// its colon.
 fn kind(text: &str) -> (Option<&'static EngineKind>, &str) {
     let (name, options) = text.split_once(':').unwrap_or((text, ""));
     (ENGINES.iter().find(|kind| kind.name == name), options)
@@ -89,7 +89,7 @@ impl FromStr for EngineSpec {
 
 impl EngineSpec {
     /// The engine that does I/O on `target` (a path, or the text of a simulated device): the engine
-    /// that was asked for, else the simulated device that the text names, else io_uring.
+    /// `asked` for, else the simulated device that the text names, else io_uring.
     pub fn for_target(
         asked: Option<&EngineSpec>,
         target: &str,
@@ -99,7 +99,7 @@ impl EngineSpec {
         }
         match target.parse::<EngineSpec>() {
             Ok(spec) if !spec.needs_file() => Ok(spec),
-            // A text such as `sim:50parsecs` is a mistake, unless there is a file of that name.
+            // A text such as `sim:50parsecs` is a mistake, unless a file has that name.
             Err(error) if names_an_engine(target) && !Path::new(target).exists() => Err(error),
             _ => Ok(EngineSpec::IO_URING),
         }

@@ -8,13 +8,13 @@ use q2c_model::parse_duration;
 use q2c_service::{Measure, RecordedTimes, ServiceTimes};
 use std::fmt::{self, Formatter};
 
-/// The most servers of a device. Each request looks at all of them for one that is free.
+/// The most servers of a device. Each request searches all of them for a free one.
 const MOST_SERVERS: usize = 65_536;
-/// The forms of service times, for messages.
+/// The forms that service times may have, for messages.
 const FORMS: &str = "a duration such as 50us, exp(MEAN), lognormal(MEDIAN,SIGMA) or trace=FILE";
-/// The options behind service times that a text tells by itself.
+/// The options that may follow service times of a model.
 const OPTIONS: [&str; 1] = ["servers"];
-/// The options behind those of a recording.
+/// The options that may follow a recording.
 const RECORDED: [&str; 3] = ["servers", "time", "unit"];
 
 pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str) -> Result<EngineSpec, String> {
     Ok(EngineSpec::Sim(spec))
 }
 
-/// The service times and the options behind them. The comma within brackets belongs to the former.
+/// Splits a text into service times and their options. A comma within brackets splits nothing.
 fn split(text: &str) -> (&str, &str) {
     let bracket = text.find(')').map_or(0, |at| at + 1);
     match text[bracket..].find(',') {
@@ -123,7 +123,7 @@ fn set(spec: &mut SimSpec, option: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The name that takes the fewest changes of a letter to become `text`.
+/// The name with the smallest edit distance to `text`.
 fn nearest<'a>(text: &str, names: &[&'a str]) -> &'a str {
     let distance = |name: &&&str| strsim::levenshtein(name, text);
     names.iter().min_by_key(distance).expect("a name")

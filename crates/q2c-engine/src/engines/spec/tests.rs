@@ -42,7 +42,7 @@ fn names_round_trip() {
     assert_eq!(spec(one), spec(other));
 }
 
-/// Other ways of writing the same device.
+/// Other texts of the same device.
 #[test]
 fn a_simulated_device_has_one_canonical_text() {
     for (text, canonical) in [
@@ -131,7 +131,7 @@ fn a_helper_is_placed_once() {
     assert!(placed.has_helper() && !spec("io_uring").has_helper());
 }
 
-/// Whether an engine refuses interrupt, poll and hybrid at a depth.
+/// Whether an engine refuses interrupt, poll and hybrid at this depth, in this order.
 fn refused(text: &str, depth: u16) -> [bool; 3] {
     let rule: PolicySpec = "fixed:1us".parse().expect("a rule");
     let hybrid = Wait::Hybrid(rule.build(1).remove(0));
@@ -143,7 +143,7 @@ fn what_an_engine_cannot_do_is_refused() {
     for (text, expected) in [
         ("io_uring", [false, false, false]),
         ("io_uring:sqpoll", [false, false, false]),
-        // Requests that wait for interrupts have a ring beside the polled one.
+        // Requests that wait for interrupts have a ring of their own next to the polled one.
         ("io_uring:iopoll", [false, false, false]),
         ("io_uring:iopoll,hybrid", [true, false, true]),
         ("io_uring:iopoll,sqpoll", [false, false, false]),

@@ -15,17 +15,17 @@ pub(super) struct RawSlice {
     pub facts: EngineFacts,
 }
 
-/// A lane's side of the channels to and from the listener.
+/// A lane's ends of the channels to and from the listener.
 pub(super) struct LaneChannels<'a> {
     pub lane: usize,
     pub slice_ns: u64,
-    /// The channel has room for every buffer that exists, so a lane never waits here.
+    /// This channel has room for every existing buffer, so a lane never waits here.
     pub out: SyncSender<RawSlice>,
     pub spare: Receiver<Vec<Sample>>,
     pub board: &'a Board,
 }
 
-/// The begin of the present slice: the lane's state, its I/Os so far, and the order in force.
+/// The state at the begin of the current slice: the lane, its I/Os so far, the order in force.
 struct SliceBegin {
     at: Mark,
     ios: u64,
@@ -33,8 +33,8 @@ struct SliceBegin {
 }
 
 impl LaneWork for LaneChannels<'_> {
-    /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is
-    /// broken off then is not handed over.
+    /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The unfinished last
+    /// slice is not handed over.
     fn go<T: Time>(self, lane: &mut EngineLane<'_, T>, job: JobPlan, begin: u64) -> PhasesResult {
         let facts = lane.engine.facts();
         let mut state = WaitState::default();
@@ -50,7 +50,7 @@ impl LaneWork for LaneChannels<'_> {
             if lane.stop.load(Ordering::Relaxed) {
                 break;
             }
-            // Without an empty buffer the slice goes on.
+            // Without an empty buffer the slice continues.
             let Ok(empty) = self.spare.try_recv() else {
                 continue;
             };
@@ -78,7 +78,7 @@ impl LaneWork for LaneChannels<'_> {
 }
 
 impl LaneChannels<'_> {
-    /// Number of the slice that contains the present time.
+    /// Number of the slice at the present time, from 0.
     fn number<T: Time>(&self, lane: &EngineLane<'_, T>, begin: u64) -> u64 {
         lane.time.now().saturating_sub(begin) / self.slice_ns
     }
@@ -108,15 +108,15 @@ impl LaneChannels<'_> {
     }
 }
 
-/// The place where the listener posts orders and lanes take them. A lane looks at one atomic word
-/// for each slice, and locks only when this word has changed.
+/// The place where the listener posts orders and lanes take them. A lane reads one atomic word per
+/// slice, and locks only if that word has changed.
 pub(super) struct Board {
     latest: AtomicU64,
     orders: Mutex<Orders>,
 }
 
 struct Orders {
-    /// Number of the first slice that they hold for.
+    /// Number of the first slice for which the orders hold.
     from: u64,
     activities: Vec<Activity>,
 }
@@ -132,9 +132,9 @@ impl Board {
         }
     }
 
-    /// Posts one activity for each lane, to hold from slice number `from`. Returns the order's
-    /// number, from 1. An activity that a lane has not taken yet is replaced, unless the new one is
-    /// [`Activity::Continue`].
+    /// Posts one activity for each lane, valid from slice number `from`. Returns the order's
+    /// number, which counts from 1. An activity that a lane has not taken yet is replaced, unless
+    /// the new one is [`Activity::Continue`].
     pub(crate) fn post(&self, from: u64, activities: Vec<Activity>) -> u64 {
         let mut orders = self.lock();
         orders.from = from;
@@ -143,12 +143,12 @@ impl Board {
                 *slot = new;
             }
         }
-        // Counted while the lock is held: a lane that sees the number also sees the order.
+        // Counted under the lock: a lane that sees the number also sees the order.
         self.latest.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// The latest order for `lane`, with its number, if it holds for slice number `next`. `known`
-    /// is the number of the last order that the lane took.
+    /// The latest order for `lane`, with its number, if it holds for slice number `next` and is
+    /// newer than `known`, the number of the last order that the lane took.
     pub(crate) fn take(&self, lane: usize, known: u64, next: u64) -> Option<(u64, Activity)> {
         if self.latest.load(Ordering::Acquire) == known {
             return None;

@@ -1,12 +1,12 @@
 //! A run without a planned end: lanes hand over their samples slice by slice, and take new orders
 //! between two slices.
 //!
-//! All lanes cut their time at the same instants: the common start plus whole slices. At a cut a
-//! lane exchanges its full buffer of samples for an empty one and looks whether there is an order.
-//! It never waits for another thread, and within a slice nothing is added to the I/O path. When no
-//! buffer is left for a lane, because the listener does not listen, its slice becomes longer; I/Os
-//! that do not fit into its buffer are counted. When an I/O lasts beyond the end of its slice, the
-//! slice ends with that I/O.
+//! All lanes cut their time at the same instants: the common start plus multiples of the slice. At
+//! a cut a lane exchanges its full buffer of samples for an empty one and checks for an order. It
+//! never waits for another thread, and within a slice nothing is added to the I/O path. If the
+//! listener does not listen, a lane runs out of buffers and its slice becomes longer; I/Os beyond
+//! the buffer are only counted. If an I/O lasts beyond the end of its slice, the slice ends with
+//! that I/O.
 
 mod lane;
 
@@ -29,11 +29,11 @@ pub struct LivePlan {
     pub jobs: Vec<JobPlan>,
     /// Length of a slice, above 0.
     pub slice: Nanos,
-    /// CPU of the listener, best one without a lane. `None`: the kernel chooses.
+    /// CPU of the listener, best a CPU without a lane. `None`: the kernel chooses.
     pub listener_cpu: Option<CpuId>,
     /// The clock of all times in the run.
     pub time: TimeSource,
-    /// Whether slices come with their samples.
+    /// True if slices contain their samples.
     pub samples: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct LiveSlice {
     /// Index of the lane in the plan.
     pub lane: usize,
     /// Number of the slice of time in which it ended, from 0. A missing number means that the lane
-    /// was late; the next slice stands for both.
+    /// was late; the next slice covers both.
     pub number: u64,
     /// Number of the order in force, as [`Live::order`] returned it; 0 before the first.
     pub order: u64,
@@ -53,14 +53,14 @@ pub struct LiveSlice {
     pub stats: PhaseStats,
     /// Facts about the lane's engine.
     pub facts: EngineFacts,
-    /// Its samples, if [`LivePlan::samples`] asked for them; else empty.
+    /// The samples, if [`LivePlan::samples`] asked for them; else empty.
     pub samples: Vec<Sample>,
 }
 
 /// The answer of [`Live::hear`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveAnswer {
-    /// A slice of some lane. The slices of each lane come in order.
+    /// The slice of one lane. The slices of each lane come in order.
     Slice(Box<LiveSlice>),
     /// No slice came within the time given.
     Nothing,
@@ -70,19 +70,19 @@ pub enum LiveAnswer {
 
 /// The listener's side of a live run.
 ///
-/// The listener's thread has it while the lanes run. It calls [`Live::hear`] again and again, which
-/// also returns the buffers to the lanes and passes a raised `stop` on to them, and gives orders
-/// with [`Live::order`] in between. After [`LiveAnswer::End`] no more slices come.
+/// The listener's thread holds it while the lanes run. It calls [`Live::hear`] again and again,
+/// which also returns buffers to the lanes and passes a raised `stop` on, and gives orders with
+/// [`Live::order`] in between. After [`LiveAnswer::End`] no more slices come.
 pub struct Live<'a> {
     now: &'a dyn Fn() -> u64,
-    /// The next slice of a lane, if one comes within so many ns.
+    /// Receives the next slice of a lane, waiting at most for this many ns.
     receive: &'a dyn Fn(u64) -> Result<RawSlice, RecvTimeoutError>,
     start_ns: u64,
     threads: Vec<u32>,
     wires: Wires<'a>,
 }
 
-/// The listener's side of the channels between it and the lanes.
+/// The listener's ends of the channels to and from the lanes.
 struct Wires<'a> {
     /// Name, engine and depth of each lane.
     plan: Vec<(String, EngineSpec, u16)>,
@@ -106,8 +106,8 @@ impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F>
 
     fn go<T: Time>(self, time: T, start_ns: u64, threads: &[u32]) -> R {
         if let Some(cpu) = self.cpu {
-            // If pinning fails, the listener may cost the lanes a little, but no number changes its
-            // meaning.
+            // If pinning fails, the listener may disturb the lanes a little, but no figure becomes
+            // wrong.
             time.pin(cpu).ok();
         }
         let halt = self.wires.halt;
@@ -123,17 +123,16 @@ impl<R: Send, F: FnOnce(&mut Live<'_>) -> R + Send> SideWork for Listener<'_, F>
     }
 }
 
-/// Buffers of each lane: one in use, and three in reserve for the time in which the listener is
-/// busy.
+/// Number of buffers of each lane: one in use, and three in reserve while the listener is busy.
 const BUFFERS: usize = 4;
-/// The longest wait of the listener without a look whether to stop.
+/// The longest wait of the listener until it checks `stop`, ns.
 const NAP_NS: u64 = 20_000_000;
-/// An order takes effect at the first cut that is at least this far away, so that every lane has
-/// seen it by then.
+/// An order takes effect at the first cut at least this far away, ns, so that every lane sees it by
+/// then.
 const NOTICE_NS: u64 = 2_000_000;
 
-/// Runs the lanes until `listen` returns, and returns its result. `listen` hears of the end when
-/// `stop` is raised or a lane fails. The returned data of the lanes has no phases and only the
+/// Runs the lanes until `listen` returns, and returns its result. `listen` is informed of the end
+/// when `stop` is raised or a lane fails. The returned data of lanes has no phases, and only
 /// samples that were not handed over.
 ///
 /// No thread is left behind, whatever fails.
@@ -167,7 +166,7 @@ pub fn live<T: Send>(
     Ok((crewed.beside, data))
 }
 
-/// Makes the listener's side and the lanes' sides of the channels between them.
+/// Connects the listener and the lanes with channels; returns both sides.
 fn wired<'a>(
     plan: &LivePlan,
     out: &SyncSender<RawSlice>,
@@ -226,12 +225,12 @@ impl Live<'_> {
         (self.now)()
     }
 
-    /// Ids of the lanes' threads, as the kernel has them, in the order of the plan.
+    /// The kernel's ids of the lanes' threads, in the order of the plan.
     pub fn tids(&self) -> &[u32] {
         &self.threads
     }
 
-    /// Waits for the next slice, at most for `patience`.
+    /// Waits for the next slice, for at most `patience`.
     pub fn hear(&mut self, patience: Duration) -> LiveAnswer {
         let wires = &self.wires;
         let patience_ns = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
@@ -262,14 +261,14 @@ impl Live<'_> {
             facts: raw.facts,
             samples: raw.samples[..kept].to_vec(),
         };
-        // A lane that has ended takes no buffer back.
+        // A lane that has ended does not take its buffer back.
         self.wires.empty[raw.lane].try_send(raw.samples).ok();
         slice
     }
 
-    /// Orders a new activity for every lane, from the next cut that all lanes can reach, and
-    /// returns the number that slices under this order carry. Where a lane has not taken an earlier
-    /// order yet, this one replaces it, unless it is [`Activity::Continue`].
+    /// Orders a new activity for every lane, from the next cut that all lanes can reach. Returns
+    /// the number that slices under this order carry. The order replaces an earlier one that a lane
+    /// has not yet taken, unless it is [`Activity::Continue`].
     pub fn order(&mut self, activities: Vec<Activity>) -> Result<u64, RunError> {
         if activities.len() != self.wires.plan.len() {
             return Err(wrong("order", "every lane needs an activity"));

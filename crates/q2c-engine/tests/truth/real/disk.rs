@@ -1,5 +1,5 @@
 //! Tests on a real disk: a sleep with an I/O in flight is one context switch, whatever completes
-//! meanwhile.
+//! during it.
 
 use super::{job, run_one};
 use crate::plan::hybrid;
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 const SIZE: usize = 8 << 20;
 
-/// A fully written file, open for direct I/O; `None` where the file system has none.
+/// A fully written file, open for direct I/O; `None` if the file system does not support that.
 fn target() -> Option<File> {
     let named = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR"));
     let mut named = named.expect("a temporary file");
@@ -26,7 +26,7 @@ fn target() -> Option<File> {
     options.open(named.path()).ok()
 }
 
-/// The results of one lane on a file in 200 ms, or the reason why they cannot be had here.
+/// The results of one lane on a file in 200 ms, or the reason why there are none here.
 pub(crate) fn on_disk(
     engine: &str,
     depth: u16,
@@ -47,9 +47,8 @@ pub(crate) fn on_disk(
     Ok((lane, stats))
 }
 
-/// Checks that every I/O slept to the end of its sleep of 150 us, by one context switch. `woke_ns`
-/// counts from the submission's return: a lane that lost its CPU before the call of the sleep slept
-/// less by that time.
+/// Checks that every I/O slept its whole 150 us, by one context switch. `woke_ns` counts from the
+/// submission's return: a lane that lost its CPU before the sleep began slept less by that time.
 pub(crate) fn all_sleep_once(lane: &LaneData, stats: &PhaseStats) {
     assert!(lane.facts.sleeps_undisturbed);
     assert!(stats.ios > 0, "{stats:?}");
@@ -60,15 +59,14 @@ pub(crate) fn all_sleep_once(lane: &LaneData, stats: &PhaseStats) {
 }
 
 /// Checks the context switches of a thread that waits for interrupts. There are fewer than one per
-/// I/O, because an I/O can be complete before the thread has given up its CPU; this happens more
-/// often where the hypervisor or another task takes the CPU meanwhile. A thread that polls has
-/// hardly any.
+/// I/O, because an I/O can be complete before the thread has left its CPU. That is more frequent if
+/// the hypervisor or another task takes the CPU. A thread that polls has hardly any.
 pub(crate) fn assert_switched(stats: &PhaseStats) {
     let wanted = stats.ios / 5..=stats.ios * 3 / 2 + 3;
     assert!(wanted.contains(&stats.voluntary), "{stats:?}");
 }
 
-/// With the default ring flags there were 1.98 switches here, because the completion's task work
+/// With the default ring flags 1.98 switches were measured here, because the completion's task work
 /// ends the sleep early.
 #[test]
 fn one_switch_per_slept_io() {
@@ -82,8 +80,8 @@ fn one_switch_per_slept_io() {
     }
 }
 
-/// The thread is in the kernel until the completion, as with the interrupt method: one switch per
-/// I/O, except for I/Os that are complete before the thread could give up the CPU.
+/// The thread stays in the kernel until the completion, as with the interrupt method: one switch
+/// per I/O, except if an I/O completes before the thread could leave the CPU.
 #[test]
 fn a_rule_that_answers_interrupt_waits_in_the_kernel() {
     let (_, stats) = match on_disk("io_uring", 1, hybrid("hypi:interrupt=512")) {

@@ -1,4 +1,4 @@
-//! Tests on a real disk: what each interface's ways of waiting cost in context switches and CPU.
+//! Tests on a real disk: context switches and CPU time of each interface's ways of waiting.
 
 use super::cpu;
 use super::disk::{all_sleep_once, assert_switched, on_disk};
@@ -7,7 +7,7 @@ use q2c_engine::engine::Waits;
 use q2c_engine::{Sample, Wait};
 use q2c_policy::method::Means;
 
-/// All interfaces that have requests in flight. One with a helper that spins needs a second CPU.
+/// All asynchronous interfaces. One with a helper that spins needs a second CPU.
 fn asynchronous() -> Vec<String> {
     let mut engines = ["io_uring", "libaio", "libaio:reap=kernel"]
         .map(str::to_owned)
@@ -28,8 +28,8 @@ fn skip(reason: &str) {
     q2c_testkit::skip("engines_on_disk", reason);
 }
 
-/// A wait for the interrupt is one switch per I/O, except for I/Os that are complete before the
-/// thread could give up the CPU.
+/// A wait for the interrupt is one switch per I/O, except if an I/O completes before the thread
+/// could leave the CPU.
 #[test]
 fn interrupts_switch_and_polling_does_not() {
     for engine in &asynchronous() {
@@ -75,7 +75,7 @@ fn a_sleep_lasts_whatever_completes_meanwhile() {
     }
 }
 
-/// Little's law, except for the first and the last requests.
+/// Little's law, except for the first and last requests.
 #[test]
 fn depth_is_kept_by_every_interface() {
     for engine in &asynchronous() {
@@ -91,8 +91,8 @@ fn depth_is_kept_by_every_interface() {
     }
 }
 
-/// The kernel's helper thread takes each request from the ring. Its CPU is counted apart from the
-/// lane's.
+/// The kernel's helper thread takes each request from the ring. Its CPU time is counted separately
+/// from the lane's.
 #[test]
 fn a_helpers_cpu_is_charged() {
     let (lane, stats) = match on_disk(&helped(), 1, Wait::Interrupt) {

@@ -1,4 +1,4 @@
-//! Runs without a planned end: what their listener does to threads, and what the kernel says of
+//! Runs without a planned end: how their listener affects threads, and what the kernel shows of
 //! them.
 
 use super::{clock, job};
@@ -23,8 +23,8 @@ fn listen<T: Send>(
     live(live_plan(vec![job], clock().into()), stop, listen).expect("a run that can be done")
 }
 
-/// A listener that does not listen gets longer slices: the lane has three buffers to spare, for 60
-/// ms of the 400. Every I/O is counted, and samples without room are not kept.
+/// If the listener does not listen, slices become longer: the lane has three spare buffers, for 60
+/// of the 400 ms. Every I/O is counted, but samples without room are not kept.
 #[test]
 fn who_does_not_listen_gets_longer_slices() {
     let mut job = first("sim:100us", Wait::Poll);
@@ -44,8 +44,8 @@ fn who_does_not_listen_gets_longer_slices() {
     assert_eq!(kept, longest.stats.ios.min(300));
 }
 
-/// The ids of the lanes' threads are those that the kernel lists, and a flag that another thread
-/// raises ends the run.
+/// The ids of the lanes' threads are those that the kernel lists, and a flag raised by another
+/// thread ends the run.
 #[test]
 fn the_kernel_knows_the_lanes_and_another_thread_stops_them() {
     let stop = AtomicBool::new(false);

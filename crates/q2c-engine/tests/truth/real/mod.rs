@@ -1,10 +1,8 @@
-//! What a world does not have, on the machine that the tests run on: threads of the kernel and
-//! their CPU time, its clock and its timers, its interfaces for I/O, and a stop from another
-//! thread.
+//! Tests of what a world does not have, on the machine that they run on: kernel threads and their
+//! CPU time, the clock and the timers, the interfaces for I/O, and a stop from another thread.
 //!
-//! All bounds hold however busy the machine is: nothing completes or wakes early, what has happened
-//! is counted once, and a thread's own work does not grow with the work of others. Nothing is said
-//! of how fast it goes.
+//! All bounds hold on a busy machine too: nothing completes or wakes early, what has happened is
+//! counted once, and a thread's own work does not grow with that of others. No test checks speed.
 
 mod disk;
 mod engines;
@@ -18,13 +16,13 @@ use q2c_model::CpuId;
 use q2c_sys::Clock;
 use std::sync::OnceLock;
 
-/// A clock that is fitted once for all tests: a fit takes 30 ms.
+/// A clock that is calibrated once for all tests, because that takes 30 ms.
 fn clock() -> Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     *CLOCK.get_or_init(Clock::new)
 }
 
-/// The `n`th of the CPUs that this process may use; after the last the first comes again.
+/// The `n`th of the CPUs that this process may use, from 0; after the last comes the first.
 fn cpu(n: usize) -> CpuId {
     static CPUS: OnceLock<Vec<CpuId>> = OnceLock::new();
     let cpus = CPUS.get_or_init(|| q2c_sys::thread::allowed_cpus().expect("the own CPUs"));
@@ -38,10 +36,10 @@ fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
     }
 }
 
-/// The same plan on this machine: its lanes go to CPUs that there are.
+/// The same plan on this machine, with its lanes on CPUs that exist.
 fn here(plan: RunPlan) -> RunPlan {
     let mut jobs = plan.jobs;
-    // A CPU that no machine has stays as it is.
+    // A CPU that no machine has is not changed.
     let far = |job: &&mut JobPlan| job.cpu.0 < 1_000;
     jobs.iter_mut()
         .filter(far)
@@ -54,7 +52,7 @@ fn here(plan: RunPlan) -> RunPlan {
     }
 }
 
-/// The results of one lane, or why its engine cannot be had here.
+/// The results of one lane, or the reason why its engine is not available here.
 fn run_one(phases_ms: &[u64], job: JobPlan) -> Result<LaneData, String> {
     let plan = RunPlan {
         time: clock().into(),

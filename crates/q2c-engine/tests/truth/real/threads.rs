@@ -1,5 +1,5 @@
-//! Tests of how runs begin and end, with threads: they begin together, end when another thread says
-//! so, and none is left behind.
+//! Tests of how runs with threads begin and end: they begin together, end when another thread asks
+//! for it, and leave no thread behind.
 
 use super::{clock, cpu, here, job};
 use crate::ends::{Breaks, bad_jobs, long, polling, with_bad};
@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// One lane has 48 MB to touch before it is set up. No lane begins before that.
+/// One lane has to touch 48 MB while it is set up. No lane begins before that.
 #[test]
 fn no_lane_begins_before_the_common_start() {
     let jobs = (0..4).map(|n| JobPlan {
@@ -26,8 +26,7 @@ fn no_lane_begins_before_the_common_start() {
     }
 }
 
-/// The plan is a minute long. A sampler that cannot keep up with its interval still looks at the
-/// flag.
+/// The plan is a minute long. Even a sampler that cannot keep up with its interval checks the flag.
 #[test]
 fn another_thread_stops_a_run() {
     for interval in [Nanos::from_millis(20), Nanos(1)] {
@@ -48,8 +47,8 @@ fn another_thread_stops_a_run() {
     }
 }
 
-/// The error of a run whose second of three lanes is `bad`. Panics when the run hangs or leaves a
-/// thread behind.
+/// The error of a run in which the second of three lanes is `bad`. Panics if the run hangs or
+/// leaves a thread behind.
 fn refused(bad: JobPlan) -> RunError {
     let plan = here(with_bad(bad));
     let (sender, receiver) = mpsc::channel();
@@ -67,8 +66,8 @@ fn refused(bad: JobPlan) -> RunError {
     error.expect("an error")
 }
 
-/// Whether the calling thread is soon the only one of this name. A thread that was joined may stay
-/// in /proc for a moment, because the kernel wakes the joiner before it removes the thread.
+/// True if the calling thread is soon the only one of this name. A joined thread may stay in /proc
+/// for a moment, because the kernel wakes the joiner before it removes the thread.
 fn left_alone(name: &str) -> bool {
     let deadline = Instant::now() + Duration::from_secs(20);
     while tasks_named(name) != 1 {
@@ -89,7 +88,7 @@ fn tasks_named(name: &str) -> usize {
     names.filter(|comm| comm.trim() == name).count()
 }
 
-/// One test, because the threads of two would have the same name.
+/// This is a single test, because the threads of two would have the same name.
 #[test]
 fn a_lane_that_cannot_be_set_up_or_breaks_leaves_no_thread() {
     for (bad, is_right) in bad_jobs() {
@@ -111,8 +110,8 @@ fn an_observer_that_panics_ends_the_threads() {
     assert!(matches!(error, RunError::Panic(who) if who == "sampler"));
 }
 
-/// The lane's own readings and the sampler's are of one counter, so a reading between two of the
-/// lane's lies between them. Whoever rests takes hardly any CPU.
+/// The lane's own readings and the sampler's are of one counter, so a sampler's reading between two
+/// of the lane's lies between them. A resting lane takes hardly any CPU.
 #[test]
 fn the_sampler_reads_the_cpu_time_of_the_lanes() {
     let activities = vec![Activity::Start(Wait::Poll), Activity::Idle];

@@ -1,5 +1,5 @@
 //! Tests of the machine's clock and timers: simulated devices in real time are never faster than
-//! they were told to be, and no sleep is short.
+//! their service times, and no sleep is too short.
 
 use super::{clock, cpu, job, run_one};
 use crate::plan::hybrid;
@@ -26,9 +26,9 @@ fn no_request_is_faster_than_its_device() {
     }
 }
 
-/// A sleep is timed by CLOCK_MONOTONIC, and the samples by the run's clock: 500 ppm of slew, and
-/// one reading of each clock. The completion is due 450 us before the earliest wake-up, so every
-/// I/O misses.
+/// A sleep is timed by CLOCK_MONOTONIC, and the samples by the run's clock. The bound allows 500
+/// ppm of slew, and one reading of each clock. The completion is due 450 us before the earliest
+/// wake-up, so every I/O misses.
 #[test]
 fn no_sleep_is_short_and_each_gives_up_the_cpu() {
     let lane = once("sim:50us", hybrid("fixed:500us"));
@@ -38,13 +38,13 @@ fn no_sleep_is_short_and_each_gives_up_the_cpu() {
         // The call begins after the submission's return, and the reaping comes after the wake-up.
         assert!(s.slept_ns <= s.woke_ns && s.woke_ns <= s.wait_ns, "{s:?}");
     }
-    // There are fewer switches where the timer had run out before the CPU was given up.
+    // There are fewer switches if the timer expired before the CPU was left.
     let switches = phase_stats(&lane, 0).switches_per_io();
     assert!((0.5..1.5).contains(&switches), "{switches}");
 }
 
-/// Optimised code stays below 60 ns. A lane that hardly gets its CPU does one I/O in a run, in some
-/// microseconds.
+/// Optimised code stays below 60 ns. A lane that hardly gets its CPU does only one I/O in a run, in
+/// some microseconds.
 #[test]
 fn the_floor_is_a_cost_of_the_loop() {
     let time = clock().into();

@@ -6,7 +6,7 @@ use crate::restore::task_affinity::{self, TaskId};
 use crate::restore::{ChangeKind, RestoreError, UndoOutcome, sweep};
 use q2c_model::CpuId;
 
-/// A journal is written anew when it has this many lines, and four for each change in force.
+/// A journal is compacted when it has this many lines plus four for each change in force.
 const COMPACT_FROM: usize = 4_096;
 
 impl Guard {
@@ -83,8 +83,8 @@ impl Guard {
         self.applied.iter().position(same)
     }
 
-    /// Begins a new journal with what is still to be undone, once the old one has mostly lines that
-    /// are over: a daemon may run for months.
+    /// Starts a new journal with only the changes in force, once most lines of the old one are
+    /// obsolete: a daemon may run for months.
     fn compact(&mut self) -> Result<(), RestoreError> {
         if self.lines < COMPACT_FROM + 4 * self.applied.len() {
             return Ok(());

@@ -92,8 +92,8 @@ fn a_spare_cpu_has_no_job_and_rather_no_background() {
     assert_eq!(spare(&[0, 1, 2, 3], &[]), None);
 }
 
-/// In a container without sysfs nothing is told of any CPU, and the kernel's own list counts. The
-/// same goes for the CPUs that a damaged sysfs leaves out.
+/// Without sysfs, as in a container, no CPU has a known place, and the kernel's own list counts.
+/// The same holds for CPUs that a damaged sysfs leaves out.
 #[test]
 fn cpus_of_which_sysfs_does_not_tell_are_used() {
     let nowhere = Topology::read(&Roots::under(std::path::Path::new("/nowhere")));
@@ -136,7 +136,7 @@ fn candidates_differ_in_their_place_beside_the_interrupts() {
     assert_eq!(candidates(1, &[1], 3), cpus(&[1, 5, 0]));
     assert_eq!(candidates(7, &[], 2), cpus(&[7, 0]));
     assert_eq!(candidates(7, &[1], 99).len(), 8);
-    // A CPU that takes interrupts, on which this process may not run, is none.
+    // A CPU that takes interrupts, but on which this process may not run, is no candidate.
     let few = AllowedCpus::from_sorted(cpus(&[0, 2]));
     let candidates = few.candidates(&topology, CpuId(2), &cpus(&[5]), 4);
     assert_eq!(candidates, cpus(&[2, 0]));

@@ -5,7 +5,7 @@ use q2c_host::doctor::{Ability, DoctorFacts, MachineAbilities, MakerAbility, by_
 use q2c_result::doctor::{Ready, Use};
 use q2c_result::{Check, CheckVerdict, DoctorReport};
 
-/// What a root process of a machine that can do everything sees.
+/// What a root process sees on a machine on which every ability works.
 const ABLE: &str = "
     proc/self/status = Uid: 0 0 0 0\\nCapEff: 000001ffffffffff
     proc/self/mountinfo = 22 1 0:20 / /sys rw,nosuid shared:1 - sysfs sysfs rw

@@ -34,7 +34,7 @@ fn a_clock_that_cannot_move_needs_no_governor() {
     assert_eq!(verdict(&changed(fixed), &good_target(), "governor"), Pass);
     let free = changed(&fixed.replace("max_freq = 2400000", "max_freq = 3600000"));
     assert_eq!(verdict(&free, &good_target(), "governor"), Warn);
-    // If one CPU does not tell its limits, the frequency of all is not known to be fixed.
+    // If one CPU shows no limits, the frequency of all is not known to be fixed.
     let unsure = changed(&fixed.replace("online = 0", "online = 0-1"));
     assert_eq!(verdict(&unsure, &good_target(), "governor"), Warn);
 }

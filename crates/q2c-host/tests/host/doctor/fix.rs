@@ -126,8 +126,8 @@ fn everything_is_put_back_with_what_follows_it() {
     let changed = |c: &SettingChange| c.state == ChangeState::Changed;
     assert!(changes.iter().all(changed), "{changes:?}");
     assert_eq!(value(&tree, &format!("{QUEUE}/scheduler")), "none");
-    // As after the return of the scheduler: its setting has the kernel's own value. The guard puts
-    // the scheduler back before it looks at what follows.
+    // The state after the return of the scheduler: its setting has the kernel's own value. The
+    // guard puts the scheduler back before it looks at what follows.
     as_the_kernel_does(&tree, "256", Some("500"));
     let ends = guard.undo();
     let good = |end: &UndoOutcome| matches!(end, UndoOutcome::Restored | UndoOutcome::AlreadyOld);

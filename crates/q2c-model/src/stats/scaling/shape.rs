@@ -1,48 +1,48 @@
-//! The points of a curve; its knee, peak and collapse, each by a definition.
+//! The points of a curve, and its knee, peak and collapse, each by a definition.
 
 use crate::stats::Interval;
 use serde::{Deserialize, Serialize};
 
-/// A job that adds less than this share of the throughput of one job alone is past the knee.
+/// The knee is the first point whose jobs each add less than this share of one job's throughput.
 pub const KNEE_SHARE: f64 = 0.10;
-/// A fall of the median from the peak by less than this share is no collapse.
+/// A median that is less than this share below the peak's is no collapse.
 pub(crate) const COLLAPSE_DROP: f64 = 0.05;
 
-/// One point of a curve, with what follows from its neighbours.
+/// One point of a curve, compared with its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalingStep {
     /// Number of jobs, N.
     pub jobs: u32,
     /// Throughput X(N), in the unit of the points.
     pub x: Interval,
-    /// X(N) / (N X(1)): 1 is linear scaling.
+    /// X(N) / (N X(1)); 1 means linear scaling.
     pub efficiency: f64,
-    /// Change of the median per added job since the point before; `None` at the first point.
+    /// Change of the median per job added since the previous point; `None` at the first point.
     pub gain_per_job: Option<f64>,
 }
 
-/// Decided by medians and, where asked for, `[min, max]` of the trials: with one trial that decides
-/// nothing, so the trials stand beside every number.
+/// Knee, peak and collapse. The collapse also depends on the trials' `[min, max]`, which say
+/// nothing for a single trial, so each throughput comes with its interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalingShape {
     /// The points by ascending number of jobs.
     pub steps: Vec<ScalingStep>,
-    /// X(1). Where one job was not measured: throughput per job at the smallest number of jobs.
+    /// X(1). If one job was not measured: throughput per job at the smallest number of jobs.
     pub one_job: f64,
-    /// First N whose gain per added job is below 10 % of X(1); `None` when every step paid.
+    /// First N whose gain per added job is below 10 % of X(1); `None` if every step paid.
     pub knee: Option<u32>,
-    /// N of the highest median; of several equal ones the smallest N.
+    /// N of the highest median. On a tie, the smallest N wins.
     pub peak: u32,
     /// X at the peak.
     pub peak_x: Interval,
-    /// Smallest N above the peak where throughput collapsed: wholly below the peak's interval and 5
-    /// % below its median, as is the next point.
+    /// Smallest N above the peak where throughput collapsed: its interval is below the peak's, its
+    /// median at least 5 % below, and both hold for the next point too.
     pub collapse: Option<u32>,
-    /// N of the last point when only that one fell: one behind it could confirm the collapse.
+    /// N of the last point if only that one fell: a further point could confirm the collapse.
     pub unconfirmed: Option<u32>,
     /// X(largest N) / X(peak), 0..=1.
     pub retained: f64,
-    /// The lowest X behind the peak over X(peak), 0..=1; 1 when the peak is the last point.
+    /// Lowest X after the peak / X(peak), 0..=1; 1 if the peak is the last point.
     pub lowest: f64,
 }
 
@@ -116,7 +116,7 @@ fn knee(steps: &[ScalingStep], one_job: f64) -> Option<u32> {
     steps.iter().find(flat).map(|s| s.jobs)
 }
 
-/// Wholly below the peak's interval, and [`COLLAPSE_DROP`] below its median.
+/// True if the interval is below the peak's, and the median [`COLLAPSE_DROP`] below the peak's.
 fn fell(x: &Interval, peak: &Interval) -> bool {
     peak.above(x) && x.median <= (1.0 - COLLAPSE_DROP) * peak.median
 }
@@ -145,13 +145,13 @@ impl ScalingPoint {
     }
 }
 
-/// Why points make no curve.
+/// Why points are not a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
     /// There is no point.
     #[error("analyse scaling: no point was measured")]
     Empty,
-    /// A point has no jobs, no trials, or a throughput that is no positive number.
+    /// A point has no jobs, no trials, or a throughput that is not a positive number.
     #[error(
         "analyse scaling: at {jobs} jobs there is no trial, or one that is not above 0; measure the point again"
     )]

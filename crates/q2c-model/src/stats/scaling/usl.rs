@@ -6,10 +6,10 @@
 //! and it alone makes a curve fall. sigma and kappa are costs: the fit keeps them at 0 or above.
 //!
 //! **Fit.** With y = N / X the law is linear: y = a + b (N - 1) + c N (N - 1), where a = 1/lambda,
-//! b = sigma/lambda, c = kappa/lambda. The fit starts from the non-negative least-squares solution
-//! of that form. It is refined in X itself by Levenberg-Marquardt steps, each of which is a
-//! non-negative least-squares problem again. Residuals are relative, (X - model) / X, because
-//! throughput drifts by a share of itself; so a point at few jobs counts as much as one at many.
+//! b = sigma/lambda, c = kappa/lambda. The fit starts at the non-negative least-squares solution of
+//! that form. Levenberg-Marquardt steps refine it in X, each again a non-negative least-squares
+//! problem. Residuals are relative, (X - model) / X, because throughput drifts by a share of
+//! itself. So points at few and at many jobs count alike.
 
 mod curve;
 
@@ -31,29 +31,30 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// The law's throughput X at `jobs`.
+    /// The law's throughput X at `jobs`, in the unit of lambda.
     pub(crate) fn throughput_at(&self, jobs: f64) -> f64 {
         let waits = self.sigma * (jobs - 1.0) + self.kappa * jobs * (jobs - 1.0);
         self.lambda * jobs / (1.0 + waits)
     }
 
-    /// Where the law is highest: sqrt((1 - sigma) / kappa), at least 1; never with kappa at 0.
+    /// The jobs at which the law is highest: sqrt((1 - sigma) / kappa), at least 1. `None` if kappa
+    /// is 0.
     pub fn peak(&self) -> Option<f64> {
         let squared = (1.0 - self.sigma) / self.kappa;
         (self.kappa > 0.0).then(|| squared.max(1.0).sqrt())
     }
 }
 
-/// The smallest number of points for a fit; fewer say nothing about three parameters.
+/// Fewest points for a fit; fewer cannot determine three parameters.
 pub(crate) const FIT_POINTS: usize = 6;
 
 /// Why no fit was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The points make no curve.
+    /// The points are not a valid curve.
     #[error(transparent)]
     Bad(#[from] Bad),
-    /// There are too few numbers of jobs.
+    /// There are too few points.
     #[error(
         "fit the scalability law: {found} points, and it needs {FIT_POINTS}; measure more numbers of jobs"
     )]
@@ -79,7 +80,7 @@ pub enum Refused {
         /// Jobs at the peak, which is the first point.
         peak: u32,
     },
-    /// No law with costs at 0 or above comes near the data.
+    /// No law with sigma and kappa at 0 or above fits the data.
     #[error(
         "fit the scalability law: no solution with sigma and kappa at 0 or above; look at the points"
     )]
@@ -102,19 +103,20 @@ pub struct Fitted {
 pub struct Fit {
     /// The law's parameters.
     pub usl: Usl,
-    /// The law's own peak in jobs, which may lie between points; `None` with kappa at 0.
+    /// The law's own peak in jobs, possibly between points; `None` if kappa is 0.
     pub peak: Option<f64>,
     /// Every point used, with its residual.
     pub points: Vec<Fitted>,
-    /// Of the residuals; far above the spread of trials, a step makes the parameters meaningless.
+    /// Root mean square of the relative residuals. If it is far above the spread of the trials, the
+    /// curve has a step and the parameters mean nothing.
     pub rms_relative: f64,
-    /// Of the medians' squares; below 0 when a constant would be nearer.
+    /// Share of the medians' variance that the law explains; below 0 if a constant fits better.
     pub r_squared: f64,
-    /// Ranges of the parameters; `None` when a point has fewer than three trials.
+    /// Ranges of the parameters; `None` if a point has fewer than three trials.
     pub intervals: Option<Intervals>,
 }
 
-/// Fits the law to the medians of the points; ranges come from resampling trials with `seed`.
+/// Fits the law to the medians of the points. Ranges come from resampling the trials with `seed`.
 ///
 /// # Errors
 /// See [`Refused`].
@@ -134,8 +136,8 @@ pub fn fit(points: &[ScalingPoint], seed: u64) -> Result<Fit, Refused> {
     Ok(judged(usl, &medians, intervals))
 }
 
-/// Points on both sides of the peak. One at one job gives lambda by itself, so a peak there needs
-/// none before it.
+/// Checks that there are points on both sides of the peak. A point at one job gives lambda by
+/// itself, so a peak there needs no point before it.
 fn identified(points: &[ScalingPoint], peak: u32) -> Result<(), Refused> {
     let (first, last) = (points[0].jobs, points[points.len() - 1].jobs);
     match peak {
@@ -175,14 +177,15 @@ fn r_squared(fitted: &[Fitted], medians: &[f64]) -> f64 {
     1.0 - left / total
 }
 
-/// With fewer trials at a point the ranges would be too narrow (see [`Intervals`]).
+/// Fewest trials of each point; with fewer, ranges would be too narrow (see [`Intervals`]).
 const LEAST_TRIALS: usize = 3;
+/// Number of resampled curves from which the ranges follow.
 const RESAMPLES: usize = 1_000;
 
-/// Ranges of the parameters by a 95 % percentile bootstrap, in which each point's trials are drawn
-/// anew with replacement. They do not contain drift over the whole sweep. On made-up sweeps (nine
-/// points, trials off by 2 %) they held the true lambda, sigma and kappa in 57 to 60 of 60 sweeps
-/// with 3, 4, 5 or 9 trials, and in 43 to 45 of 60 with two.
+/// Ranges of the parameters by a 95 % percentile bootstrap that redraws each point's trials with
+/// replacement. They exclude drift over the whole sweep. On simulated sweeps (nine points, trials
+/// off by 2 %) they contained lambda, sigma and kappa in 57 to 60 of 60 sweeps with 3, 4, 5 or 9
+/// trials, but in only 43 to 45 of 60 with two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intervals {
     /// Range of lambda.
@@ -191,11 +194,11 @@ pub struct Intervals {
     pub sigma: ResampledRange,
     /// Range of kappa.
     pub kappa: ResampledRange,
-    /// Range of the law's peak in jobs; `None` when some of the resampled laws never fall.
+    /// Range of the law's peak in jobs; `None` if some of the resampled laws never fall.
     pub peak: Option<ResampledRange>,
 }
 
-/// The ranges of the parameters; `None` when a point has fewer than [`LEAST_TRIALS`] trials.
+/// The ranges of the parameters; `None` if a point has fewer than [`LEAST_TRIALS`] trials.
 fn intervals(points: &[ScalingPoint], seed: u64) -> Option<Intervals> {
     if points.iter().any(|p| p.trials.len() < LEAST_TRIALS) {
         return None;

@@ -1,4 +1,4 @@
-//! Calibration on machines of known truth.
+//! Calibration on fake machines whose speeds are known.
 
 use super::*;
 use std::io;

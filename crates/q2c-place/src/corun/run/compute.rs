@@ -113,7 +113,7 @@ impl ComputeTasks<'_> {
         }
     }
 
-    /// One that has ended is started again until all have ended once: the load stays what it was.
+    /// Runs programs; each starts again until all have ended once, so that the load stays.
     fn programs(&self, command: &str) -> Result<Vec<f64>, CellError> {
         let over = AtomicBool::new(false);
         let ended = AtomicUsize::new(0);
@@ -139,7 +139,7 @@ impl ComputeTasks<'_> {
     }
 }
 
-/// Again and again until all are over; seconds of the first run, unless stopped before its end.
+/// Runs a program until `over`; seconds of its first run, `None` if stopped before its end.
 fn again(
     command: &str,
     cpus: &[CpuId],
@@ -170,7 +170,7 @@ fn once(command: &str, cpus: &[CpuId], over: &AtomicBool) -> io::Result<bool> {
     }
 }
 
-/// Runs a program until it ends; `None` where it was stopped because all is over.
+/// Runs a program until it ends; `None` if it was stopped because `over` was set.
 pub(crate) fn run_silently(
     command: &str,
     cpus: &[CpuId],

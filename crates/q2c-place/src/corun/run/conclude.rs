@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 type Trials = Summary<RunCell, RunTrial>;
 
-/// With the published ones. Bunch is the worst placement (`q2c place sim --published`).
+/// The shorter and the longer placement, and the published gain in %. Bunch is the worst placement
+/// (`q2c place sim --published`).
 const GAINS: [(PolicyName, PolicyName, Option<f64>); 5] = {
     use PolicyName::{Bunch, Colocate, Free, Proposed, Scatter, Spread};
     [

@@ -27,7 +27,7 @@ pub struct Cores<'a> {
     pub spec: &'a PlaceRunSettings,
     /// The workload of P tasks by q2c's engine, and the size of its I/Os; `None` for programs.
     pub polls: Option<(&'a Workload, Bytes)>,
-    /// Where the machine is read.
+    /// The roots of sysfs and procfs.
     pub roots: &'a Roots,
     /// Folder of the restore journals, for the daemon.
     pub journal: &'a Path,

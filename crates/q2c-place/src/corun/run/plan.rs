@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 pub struct RunTrial {
     /// Time of each C task for a unit of its work, seconds.
     pub compute_s: Vec<f64>,
-    /// The P tasks; `None` without them, and for programs.
+    /// Figures of the P tasks; `None` without them, and for programs.
     pub polls: Option<PollTrial>,
     /// Tasks that the daemon gave other CPUs; `None` without it.
     pub moves: Option<u32>,
 }
 
-/// A place where trials run: this machine, or one of known truth.
+/// A place where trials run: this machine, or a fake one with known speeds.
 pub trait PlaceTrialRunner {
     /// Runs one trial.
     ///
@@ -30,11 +30,11 @@ pub trait PlaceTrialRunner {
 
 /// The runner's plan.
 pub struct PlaceRunPlan<'a, R> {
-    /// What is asked for.
+    /// The requested tasks and times.
     pub spec: &'a PlaceRunSettings,
-    /// The placements that can be had.
+    /// The placements that are run.
     pub policies: &'a [PolicyName],
-    /// Where it runs.
+    /// The place where trials run.
     pub runs: R,
 }
 

@@ -39,8 +39,9 @@ pub(crate) struct PollingLanes<'a> {
 }
 
 impl PollingLanes<'_> {
-    /// Runs the lanes until `beside`, in a thread of its own, has ended, with a `look` every now
-    /// and then. Returns their figures within the counted time, and the result of `beside`.
+    /// Runs the lanes until `beside`, in a thread of its own, has ended, and calls `look` about
+    /// every 100 ms. Returns the lanes' figures within the counted time, and the result of
+    /// `beside`.
     ///
     /// # Errors
     /// A lane cannot be run, `beside` fails, or no slice lies within the counted time.
@@ -143,7 +144,7 @@ fn figures(slices: Vec<Vec<PollSlice>>, window: &CorunWindow) -> Result<PollTria
     })
 }
 
-/// Runs a program in each of these places until `beside` has ended, with a `look` now and then.
+/// Runs a program on each of these CPU sets until `beside` has ended; calls `look` every 100 ms.
 ///
 /// # Errors
 /// A program cannot be started, or ends before it is stopped.

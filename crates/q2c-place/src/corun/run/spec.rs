@@ -107,19 +107,19 @@ where
 }
 
 impl PlaceRunSettings {
-    /// Settles what depends on the CPUs: without a number, half of them have a task of each kind.
+    /// Fills in missing numbers of tasks: half the number of logical CPUs for each kind.
     pub fn settle(&mut self, map: &SmtMap) {
         let half = (map.cpus() as u32 / 2).max(1);
         self.compute.get_or_insert(half);
         self.polling.get_or_insert(half);
     }
 
-    /// C tasks.
+    /// Number of C tasks.
     pub fn compute(&self) -> u32 {
         self.compute.unwrap_or(1)
     }
 
-    /// P tasks.
+    /// Number of P tasks.
     pub fn polling(&self) -> u32 {
         self.polling.unwrap_or(1)
     }
@@ -133,8 +133,8 @@ impl PlaceRunSettings {
     }
 }
 
-/// The default ones: literal rules leave equal loads as they are, and always swapping ones differ
-/// from `proposed` only where CPUs are idle.
+/// The placements that can be measured. Literal rules are left out, as they leave equal loads as
+/// they are. So are rules that always swap: they differ from `proposed` only where CPUs are idle.
 pub(crate) const POLICIES: [PolicyName; 6] = [
     PolicyName::Free,
     PolicyName::Bunch,
@@ -159,14 +159,14 @@ pub enum RunCell {
 /// The CPUs that each task of a trial may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cpus {
-    /// Of the C tasks.
+    /// The CPUs of each C task.
     pub compute: Vec<Vec<CpuId>>,
-    /// Of the P tasks.
+    /// The CPUs of each P task.
     pub polling: Vec<Vec<CpuId>>,
 }
 
 impl Cpus {
-    /// Alone it is the first CPU of the last core: the kernel's own work is on the first.
+    /// The CPUs for a cell. A task alone gets the last core, as the kernel's work is on the first.
     pub(crate) fn for_cell(cell: &RunCell, map: &SmtMap, spec: &PlaceRunSettings) -> Cpus {
         let last = map.cores().checked_sub(1);
         let first = last.and_then(|core| map.cpus_of(core).first());

@@ -1,4 +1,4 @@
-//! Placements on machines of known truth, and trials on this one.
+//! Placements on fake machines with known speeds, and trials on this one.
 
 use super::conclude::{classes, polling_alone};
 use super::cores::Cores;
@@ -52,8 +52,8 @@ fn run<R: PlaceTrialRunner>(spec: &PlaceRunSettings, runs: R) -> Summary<RunCell
     runner.run(&mut plan, &mut folder).expect("a run")
 }
 
-/// Its clock drifts from round to round; bunch takes 2.0 times the time alone, scatter 1.6, and the
-/// second of two tasks a tenth more.
+/// A machine whose clock drifts from round to round. Bunch takes 2.0 times the time alone, scatter
+/// 1.6, and the second of two tasks a tenth more.
 struct Drifting;
 
 impl PlaceTrialRunner for Drifting {

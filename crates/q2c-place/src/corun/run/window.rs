@@ -4,7 +4,7 @@ use q2c_sys::Clock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// On the run's clock; told once when its begin is known, and the end may come later.
+/// The counted time, in ns of `clock`. Its begin is set once; its end may be set later.
 pub(crate) struct CorunWindow {
     pub clock: Clock,
     begin: OnceLock<u64>,

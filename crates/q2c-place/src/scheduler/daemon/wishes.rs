@@ -41,8 +41,8 @@ impl Wishes {
         wanted
     }
 
-    /// Whether it had no wish for long. A task that is asleep has none either, so a wish for any
-    /// other task means that it is to be kept.
+    /// True if the task had no wish for [`UNWANTED`] windows, and no task has one now. A sleeping
+    /// task has none either, so a wish of any other task means that this one is kept.
     pub(crate) fn unwanted(&self, task: TaskId) -> bool {
         let none_now = self.of.values().all(|wish| wish.missing > 0);
         let missing = self.of.get(&task).map_or(UNWANTED, |wish| wish.missing);

@@ -1,4 +1,4 @@
-//! The words of libbpf, which are kept to tell why a load failed.
+//! Keeps the messages of libbpf, which say why a load failed.
 
 use itertools::Itertools;
 use libbpf_rs::{PrintLevel, set_print};
@@ -26,7 +26,7 @@ fn keep(_: PrintLevel, line: String) {
     }
 }
 
-/// libbpf says of these: `extern (func ksym) 'NAME': func_proto [1] incompatible with vmlinux [2]`.
+/// Functions of `extern (func ksym) 'NAME': func_proto [1] incompatible with vmlinux [2]`.
 pub(super) fn incompatible(words: &str) -> Vec<String> {
     let lines = words
         .lines()
@@ -40,7 +40,7 @@ pub(super) fn incompatible(words: &str) -> Vec<String> {
     names
 }
 
-/// The verifier knows none that fits: `kfunc 'NAME' is referenced but wasn't resolved`.
+/// Functions of the verifier's lines `kfunc 'NAME' is referenced but wasn't resolved`.
 pub(super) fn unresolved(words: &str) -> Vec<String> {
     let name = |line: &str| {
         let (_, rest) = line.split_once("kfunc '")?;

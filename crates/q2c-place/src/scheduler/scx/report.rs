@@ -9,7 +9,7 @@ pub struct Report {
     pub steals: u64,
     /// Exchanges of a polling task for a computing one.
     pub swaps: u64,
-    /// Of both: moves of a running task, which happen when it is next put into a queue.
+    /// Steals and swaps of a running task, which moves when it is next put into a queue.
     pub redirects: u64,
     /// Changes of a task's class.
     pub classes: u64,
@@ -26,7 +26,7 @@ pub struct Ended {
     pub code: i64,
     /// The kernel's word for the kind.
     pub reason: String,
-    /// Its message; may be empty.
+    /// The kernel's message; may be empty.
     pub message: String,
 }
 

@@ -6,8 +6,8 @@ use crate::quantity::{count, duration};
 use q2c_result::analyze::{AnalyzeResult, ExcerptIo};
 use std::collections::BTreeMap;
 
-/// Most I/Os of an excerpt that are drawn: the page stays small. The start and the slowest have
-/// fewer.
+/// The largest number of I/Os drawn of one excerpt, to keep the page small. The excerpts of the
+/// start and of the slowest I/Os are shorter anyway.
 const DRAWN: usize = 512;
 
 /// A way to sort I/Os into lanes: the word for a lane, and the lane of an I/O.
@@ -26,8 +26,8 @@ fn labels(excerpt: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// All excerpts, each by CPU and, where the trace names hardware queues, by queue. `None` when the
-/// trace has no completions.
+/// All excerpts, each by CPU and, if the trace names hardware queues, by queue. `None` if the trace
+/// has no completions.
 pub(crate) fn plot(result: &AnalyzeResult) -> Option<Plot> {
     if result.completed == 0 {
         return None;
@@ -68,7 +68,7 @@ fn view(ios: &[ExcerptIo], label: &'static str, (kind, lane_of): ExcerptLanes) -
 }
 
 /// The row of each I/O, and the lowest row of each lane. An I/O takes the lowest row of its lane
-/// that is free when it begins.
+/// that is free at its start.
 fn rows(
     ios: &[ExcerptIo],
     get: fn(&ExcerptIo) -> Option<u32>,
@@ -105,7 +105,7 @@ pub(crate) fn ends_of(io: &ExcerptIo) -> (u64, u64) {
     (known.clone().min().unwrap_or(0), known.max().unwrap_or(0))
 }
 
-/// Start and end of a stage, ns; `None` when the I/O lacks the stage.
+/// Start and end of a stage, ns; `None` if the I/O lacks the stage.
 fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
     let (from, to) = match (name, io.merged, io.insert_ns.is_some()) {
         ("Q2G", false, _) | ("Q2M", true, _) => (io.queue_ns, io.getrq_ns),
@@ -119,7 +119,7 @@ fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
     from.zip(to)
 }
 
-/// A stage of all I/Os: pieces of a line with gaps between them.
+/// One stage of all I/Os: pieces of a line with gaps between them.
 fn stage_lines(ios: &[ExcerptIo], rows: &[usize], nth: usize) -> Option<PlotSeries> {
     let (name, colour) = STAGES[nth];
     let (mut points, mut texts) = (Vec::new(), Vec::new());
@@ -137,7 +137,7 @@ fn stage_lines(ios: &[ExcerptIo], rows: &[usize], nth: usize) -> Option<PlotSeri
     line.pen(colour, 7.0).hover_alone("{text}").if_any()
 }
 
-/// The dots where I/Os complete. They tell what the I/O is, once for all of its stages.
+/// Dots at the completions. Their hover text describes the I/O, once for all of its stages.
 fn ends(ios: &[ExcerptIo], rows: &[usize]) -> PlotSeries {
     let complete = ios.iter().zip(rows).filter_map(|(io, row)| {
         let place = (us(io.complete_ns?), *row as f64);

@@ -5,7 +5,7 @@ use crate::plot::{Colours, Plot, PlotAxis, PlotSeries, View, grid};
 use q2c_result::analyze::{AnalyzeResult, Load, Moved, Throughput};
 use std::collections::BTreeSet;
 
-/// Ticks of a bar of powers of ten.
+/// Ticks of a colour bar of powers of ten; the index is the exponent.
 const POWERS: [&str; 8] = ["1", "10", "100", "1 K", "10 K", "100 K", "1 M", "10 M"];
 
 /// A figure at the middle of each window.
@@ -30,7 +30,7 @@ pub(crate) fn latency(result: &AnalyzeResult) -> Plot {
         .view(view.colours(colours).series(map))
 }
 
-/// The lower ends of all latency classes from one to another, four to each doubling. Classes
+/// The lower ends of all latency classes from `first` to `last`, ns, four per doubling. Classes
 /// without I/Os are included, so that all rows have the same height.
 fn classes(first: u64, last: u64) -> Vec<u64> {
     let next = |end: &u64| {
@@ -43,14 +43,14 @@ fn classes(first: u64, last: u64) -> Vec<u64> {
 
 fn heat_map(loads: &[Load], classes: &[u64]) -> PlotSeries {
     let times = over_time(loads, |_| 0.0).map(|(middle, _)| middle);
-    // A row is drawn around its value, so the middle of the class is given.
+    // A cell is drawn around its value; 1.09 times the lower end is about the middle of a class.
     let middles = classes.iter().map(|end| *end as f64 * 1.09 * 1e-3);
     let rows = grid(loads, classes, |load, class| rate(load, *class));
     PlotSeries::heat_map(times.collect(), middles.collect(), rows)
         .hover_alone("{y:.3g} us at {x} s")
 }
 
-/// log10 of the I/Os per second of a class; a gap where there are none.
+/// log10 of the I/Os per second in a latency class; `None` without I/Os.
 fn rate(load: &Load, class: u64) -> Option<f64> {
     let (_, ios) = load.latencies.iter().find(|(end, _)| *end == class)?;
     Some((*ios as f64 / (load.length_ns as f64 * 1e-9)).log10())
@@ -86,7 +86,7 @@ pub(crate) fn throughput(result: &AnalyzeResult) -> Plot {
         .view(rates(&result.throughput, "MiB/s", mib))
 }
 
-/// What reads and writes are per second, in a unit.
+/// The rates of reads and of writes, in `unit` per second.
 fn rates(windows: &[Throughput], unit: &'static str, get: fn(&Moved) -> f64) -> View {
     let line = |name, colour, moved: fn(&Throughput) -> &Moved| {
         let rate = |w: &Throughput| get(moved(w)) / (w.length_ns.max(1) as f64 * 1e-9);

@@ -1,4 +1,4 @@
-//! Plots of a trace's analysis. Each title is the question that its plot answers.
+//! Plots of a trace's analysis. Each title is a question that its plot answers.
 
 mod excerpts;
 mod load;
@@ -25,10 +25,10 @@ pub(crate) const STAGES: [(&str, &str); 8] = [
 const READS: &str = "@a";
 const WRITES: &str = "@poll";
 
-/// Plots of fewer I/Os say how many these are: their shapes may be chance.
+/// Plots of fewer I/Os state their number, because their shapes may be chance.
 const FEW: u64 = 1000;
 
-/// The plots of an analysis, in reading order; those without data are left out.
+/// The plots of an analysis, in reading order; a plot without data is left out.
 pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
     let loads = [load::latency, load::in_flight, load::throughput];
     let mut plots = vec![stages::where_time_goes(result)];
@@ -50,7 +50,7 @@ fn middle_s(start_ns: u64, length_ns: u64) -> f64 {
     (start_ns + length_ns / 2) as f64 * 1e-9
 }
 
-/// The requests of each hardware queue, and the CPUs that they came from.
+/// The requests of each hardware queue, and the CPUs that submitted them.
 fn queues(result: &AnalyzeResult) -> Plot {
     let queues = &result.hctx[..];
     let note = result.balance.as_ref().map_or_else(String::new, |b| {

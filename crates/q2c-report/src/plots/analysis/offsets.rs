@@ -1,5 +1,5 @@
-//! Where on a device reads and writes begin, over time: each I/O as a dot where there are few, else
-//! a map of their number.
+//! Where on a device reads and writes start, over time: a dot for each I/O if there are few, else a
+//! map of their number.
 
 use super::excerpts::ends_of;
 use super::{READS, WRITES};
@@ -11,6 +11,7 @@ use q2c_model::Bytes;
 use q2c_model::facts::STATED_SECTOR;
 use q2c_result::analyze::{AnalyzeResult, ExcerptIo, OffsetMap};
 
+/// The largest number of devices that have a plot.
 const MOST: usize = 4;
 
 pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
@@ -23,14 +24,14 @@ pub(crate) fn plots(result: &AnalyzeResult) -> Vec<Plot> {
     }
 }
 
-/// All I/Os one by one, where the excerpt of the start has them all.
+/// All I/Os of the trace, if the excerpt of the start has them all.
 fn complete_excerpt(result: &AnalyzeResult) -> Option<&[ExcerptIo]> {
     let start = result.excerpts.iter().find(|part| part.what == "start")?;
     (start.ios.len() as u64 == result.requests).then_some(&start.ios)
 }
 
-/// The devices in the order of their numbers of I/Os, most first, and the names of those that have
-/// no plot.
+/// The devices with most I/Os, most first, and the names of the other devices, which get no plot.
+/// A device is its name, its number of I/Os and its content.
 fn choose<T>(mut devices: Vec<(String, u64, T)>) -> (Vec<(String, T)>, String) {
     devices.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let rest = devices.split_off(devices.len().min(MOST));
@@ -49,7 +50,7 @@ fn plot(n: usize, device: &str, note: String, view: View) -> Plot {
 
 type ByteUnit = (&'static str, f64);
 
-/// A unit in which offsets up to `most` bytes are short numbers.
+/// The unit in which offsets up to `most` bytes are short numbers.
 fn unit(most: f64) -> ByteUnit {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let units = units.map(|(name, bits)| (name, 2f64.powi(bits)));
@@ -120,7 +121,7 @@ fn plots_of_maps(maps: &[OffsetMap]) -> Vec<Plot> {
     shown.into_iter().enumerate().map(plot_of).collect()
 }
 
-/// Reads above writes on the same axes, or one of the two alone.
+/// Reads above writes on the same axes; if one of the two is missing, the other alone.
 fn grid_view(grid: &OffsetGrid) -> View {
     let unit = unit(grid.end());
     let (reads, writes) = (grid.reads.as_ref(), grid.writes.as_ref());

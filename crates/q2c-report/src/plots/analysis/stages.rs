@@ -1,4 +1,4 @@
-//! The stages: their shares in Q2C, and their percentiles.
+//! Plots of the stages: their shares of Q2C, and their percentiles.
 
 use super::{STAGES, middle_s};
 use crate::analysis::{latency_name, load_range};
@@ -8,14 +8,14 @@ use q2c_result::analyze::{AnalyzeResult, Bottleneck, StageStats};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A place of the stacked plot: mean Q2C, and the shares of the stages in it.
+/// A place on the x axis of the stacked plot: the mean Q2C there, and the shares of its stages.
 pub(crate) struct StageStack<'a> {
     pub place: Value,
     pub mean_ns: f64,
     pub shares: &'a BTreeMap<String, f64>,
 }
 
-/// The mean time in each stage, stacked to the mean Q2C, with a view over time and one over load.
+/// The mean time in each stage, stacked to the mean Q2C: a view over time and one over load.
 pub(crate) fn where_time_goes(result: &AnalyzeResult) -> Plot {
     let views = result.bottleneck.iter().flat_map(|bottleneck| {
         let load = over_load(bottleneck, result.in_flight.most);
@@ -48,7 +48,7 @@ fn over_load(bottleneck: &Bottleneck, most: Option<u64>) -> View {
     stacked("over load", axis, slices)
 }
 
-/// Bars of the mean time in each stage, which stand upon each other.
+/// Bars of the mean time in each stage, stacked on each other.
 pub(crate) fn stacked<'a>(
     label: &'static str,
     axis: PlotAxis,

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::{Value, json};
 
-/// The sentence on a finding of the devices `b` and `a`, given as JSON without them.
+/// The sentence on a finding, given as JSON without its devices, which are `b` and `a`.
 fn sentence_on(mut finding: Value) -> String {
     finding["device"] = json!("b");
     let other = if finding["kind"] == "better" {

@@ -1,4 +1,4 @@
-//! The sections of the view of a running capture. Each is a number of lines for a given place.
+//! The sections of the view of a running capture. Each is a list of lines for a given room.
 
 use super::{WHOLE, parts};
 use crate::analysis::time;
@@ -11,7 +11,7 @@ use q2c_result::live::{LiveInterval, ProcessIos};
 
 pub(super) const STAGES: usize = 46;
 
-/// The stages, a line each, below a head. The whole stands last.
+/// A head, then a line for each stage. Q2C comes last.
 pub(super) fn stages(interval: &LiveInterval) -> Vec<String> {
     let line = |fields: [&str; 6]| {
         let [name, ios, mean, p50, p99, max] = fields;
@@ -34,8 +34,8 @@ pub(super) fn stages(interval: &LiveInterval) -> Vec<String> {
     lines
 }
 
-/// The processes with most I/Os below a head, in at most `height` lines. The last one counts those
-/// that are not listed.
+/// A head, then the processes with most I/Os, in at most `height` lines. The last line counts the
+/// processes that are not listed.
 pub(super) fn processes(interval: &LiveInterval, width: usize, height: usize) -> Vec<String> {
     let line = |pid: &str, ios: &str, comm: &str| cut(&format!("{pid:>7} {ios:>7}  {comm}"), width);
     let seen = interval.processes_seen as usize;
@@ -66,7 +66,7 @@ fn pid(process: &ProcessIos) -> String {
     process.pid.map_or("?".to_owned(), |pid| pid.to_string())
 }
 
-/// A number of each interval: its name, how to read it and how to show it.
+/// A number of each interval: its name, how to read it, and how to write it.
 type HistoryRow = (
     &'static str,
     fn(&LiveInterval) -> Option<f64>,
@@ -84,7 +84,7 @@ const HISTORY: [HistoryRow; 5] = [
 const NUMBERS: usize = 20;
 const SCALE: usize = 19;
 
-/// The last intervals as rows of columns, below a head, in at most `height` lines.
+/// A head, then a row for each number over the last intervals, in at most `height` lines.
 pub(super) fn history(intervals: &[LiveInterval], width: usize, height: usize) -> Vec<String> {
     let room = width.saturating_sub(NUMBERS + SCALE);
     let shown = &intervals[intervals.len().saturating_sub(room)..];

@@ -15,20 +15,20 @@ use q2c_result::live::LiveInterval;
 pub struct LiveView<'a> {
     /// Names the captured disks.
     pub title: &'a str,
-    /// The intervals so far, or the latest of them, in the order of time. The last one is shown,
+    /// The intervals so far, or the latest of them, in the order of time. The last one is shown;
     /// the others are its history.
     pub intervals: &'a [LiveInterval],
 }
 
-/// Lines up to which the list of processes is no longer than the table of the stages.
+/// The number of lines up to which the list of processes is as short as the table of stages.
 const SMALL: usize = 23;
 const HISTOGRAM: usize = 30;
-/// Width from which on processes stand beside the stages.
+/// The smallest width, in columns, at which processes stand beside the stages.
 const BESIDE: usize = 78;
 const GAP: usize = 2;
 
-/// The view in at most `height - 1` lines, since the cursor stands below them, none of them wider
-/// than the screen. What has no room is left out: first the histogram, then the history.
+/// The view in at most `height - 1` lines, because the cursor stands below them, and no wider than
+/// the screen. If the room is too small, the histogram goes first, then the history.
 #[must_use]
 pub fn live(view: &LiveView<'_>, screen: Screen, height: u16) -> String {
     let room = usize::from(height).saturating_sub(1);
@@ -72,14 +72,14 @@ fn load(title: &str, last: &LiveInterval, screen: Screen) -> Vec<String> {
         number(last.in_flight_mean),
         count(last.in_flight_now)
     );
-    // The time is seen whatever the length of the title.
+    // The time stays visible however long the title is.
     let place = usize::from(screen.width).saturating_sub(until.chars().count() + 1);
     let heads = [(cut(title, place), until), ("load:".to_owned(), load)];
     Vec::from(heads.map(|(head, text)| line(screen, Tone::Strong, &head, &text)))
 }
 
-/// The stages and, where there is room beside them, the processes, in at most `most` lines. On a
-/// tall screen there are more processes than stages.
+/// The stages and the processes, in at most `most` lines. The processes stand beside the stages if
+/// the screen is wide enough. On a tall screen the list of processes is the longer one.
 fn block(last: &LiveInterval, width: usize, most: usize, room: usize) -> Vec<String> {
     let stages = sections::stages(last);
     if width < BESIDE {
@@ -120,7 +120,7 @@ fn ending(last: &LiveInterval, screen: Screen) -> Vec<String> {
     lines
 }
 
-/// A sentence behind its head in at most two lines.
+/// A head and a sentence in at most two lines.
 fn in_two_lines(head: &str, words: &str, screen: Screen) -> Vec<String> {
     let width = usize::from(screen.width);
     let mut lines = wrapped(&printable(&format!("{head} {words}")), width, "", "  ").into_iter();

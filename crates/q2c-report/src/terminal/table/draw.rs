@@ -52,7 +52,7 @@ impl Pen<'_> {
         text + &rule
     }
 
-    /// A row. A name on a line of its own is not repeated below the same name.
+    /// A row. A name on a line of its own is left out below the same name.
     fn row(&self, row: &[TerminalField], before: Option<&TerminalField>) -> String {
         let Some(name) = row.first() else {
             return String::new();
@@ -82,7 +82,7 @@ impl Pen<'_> {
         let height = fields.iter().map(Vec::len).max().unwrap_or(0);
         let mut text = String::new();
         for line in 0..height {
-            // Blanks are written when something stands behind them.
+            // Blanks are written only if something follows them.
             let mut blanks = indent;
             for (&(at, width), lines) in columns.iter().zip(&fields) {
                 let piece = lines.get(line).map_or("", String::as_str);

@@ -1,25 +1,25 @@
 //! The rule by which a table fits a screen.
 //!
-//! Of these the first that fits is taken: two blanks between columns; one blank; names and words
-//! broken into lines of at least [`COMFORTABLE`] columns; each name on a line of its own, above its
-//! numbers. Then optional columns go, the last one first, with the last two layouts again. If that
-//! is not enough, the numbers are dealt into several tables with all names in each.
+//! The first layout that fits is taken: two blanks between columns; one blank; words broken into
+//! lines of at least [`COMFORTABLE`] columns; each name on a line above its numbers. Then optional
+//! columns go, the last one first, and the last two layouts are tried again. Finally the columns of
+//! numbers are divided among several tables, each with all names.
 
 use super::{TerminalTable, widest};
 use crate::terminal::pieces;
 
-/// Words are broken into lines of at least this width, unless they are shorter.
+/// The smallest width of lines that words are broken into, in columns; a short text needs less.
 const COMFORTABLE: usize = 22;
-/// Numbers below a name stand this far in.
+/// The indent of numbers below a name, in columns.
 pub(super) const INDENT: usize = 2;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TableFit {
     /// Blanks between columns.
     pub gap: usize,
-    /// Whether names stand on lines of their own.
+    /// True if names stand on lines of their own.
     pub stacked: bool,
-    /// The tables: of each its columns behind the name with their widths.
+    /// The tables. Each has its columns after the name, as (index, width).
     pub parts: Vec<Vec<(usize, usize)>>,
     /// Width of the name's column.
     pub names: usize,
@@ -63,7 +63,7 @@ fn fit_widths(table: &TerminalTable, widths: &[Width], room: usize) -> TableFit 
     }
 }
 
-/// The least width of a screen on which no column is left out.
+/// The smallest width of a screen at which no column is left out.
 pub(super) fn width_of_all(table: &TerminalTable, from: usize) -> usize {
     let widths = widths(table);
     let whole = |room: &usize| fit_widths(table, &widths, *room).left_out.is_empty();
@@ -94,7 +94,7 @@ fn of_columns(widths: &[Width], shown: &[usize]) -> Vec<Width> {
     shown.iter().map(|&at| widths[at]).collect()
 }
 
-/// All columns beside each other, as wide as they are, or with words broken.
+/// All columns side by side, at their natural widths if `natural`, else with words broken.
 fn side_by_side(
     widths: &[Width],
     shown: &[usize],
@@ -112,7 +112,7 @@ fn side_by_side(
     })
 }
 
-/// Each name on a line of its own, the other columns below it.
+/// Each name on a line of its own, with the other columns below it.
 fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
     let behind = shown.get(1..)?;
     let (columns, inner) = (of_columns(widths, behind), room.saturating_sub(INDENT));
@@ -129,7 +129,7 @@ fn stacked(widths: &[Width], shown: &[usize], room: usize) -> Option<TableFit> {
     })
 }
 
-/// Several tables, each of the names and as many columns as fit.
+/// Several tables, each with the names and as many other columns as fit.
 fn dealt(widths: &[Width], shown: &[usize], room: usize) -> TableFit {
     let mut behind = shown.iter().map(|&at| (at, widths[at].least));
     let names = behind.next().map_or(0, |(_, least)| least.min(room / 2));
@@ -151,8 +151,8 @@ fn dealt(widths: &[Width], shown: &[usize], room: usize) -> TableFit {
     }
 }
 
-/// The widths of columns that fit together; the room that is left over goes to those that are
-/// narrower than they would be.
+/// The widths of columns that fit side by side; `None` if they do not fit. Spare room goes to the
+/// columns that are narrower than their natural widths.
 fn share(columns: &[Width], room: usize, gap: usize, natural: bool) -> Option<Vec<usize>> {
     let wanted: usize = columns.iter().map(|width| width.natural).sum();
     let needed: usize = columns.iter().map(|width| width.least).sum();

@@ -10,15 +10,15 @@ use textwrap::core::display_width;
 #[derive(Clone, Debug)]
 pub(super) struct TerminalColumn {
     head: String,
-    /// Whether its fields may be broken between words. Numbers stay whole.
+    /// True if fields may be broken between words. Numbers stay whole.
     wraps: bool,
     right: bool,
-    /// Whether it may be left out where the screen is too narrow for all columns.
+    /// True if the column may be left out on a screen that is too narrow for all columns.
     optional: bool,
 }
 
 impl TerminalColumn {
-    /// A column of words, which may be broken between them.
+    /// A column of words. Its fields may be broken between them.
     pub(crate) fn words(head: &str) -> Self {
         TerminalColumn {
             head: lines(head),
@@ -37,7 +37,7 @@ impl TerminalColumn {
         }
     }
 
-    /// Aligned to the left, and never broken.
+    /// Aligns the column to the left and never breaks its fields.
     pub(crate) fn left(self) -> Self {
         TerminalColumn {
             right: false,
@@ -46,7 +46,7 @@ impl TerminalColumn {
         }
     }
 
-    /// To be left out where the screen is too narrow for all columns; the last one goes first.
+    /// Allows to leave the column out on a narrow screen; the last optional column goes first.
     pub(crate) fn optional(self) -> Self {
         TerminalColumn {
             optional: true,
@@ -55,14 +55,14 @@ impl TerminalColumn {
     }
 }
 
-/// A field: its text, which may have several lines.
+/// A field. Its text may have several lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TerminalField {
     text: String,
     tone: Tone,
-    /// Stands before the first line.
+    /// Text before the first line.
     mark: &'static str,
-    /// Stands before each further line that a break between words makes.
+    /// Text before each line that a break between words adds.
     hang: &'static str,
 }
 
@@ -75,7 +75,7 @@ impl TerminalField {
         }
     }
 
-    /// With `mark` before the first line and `hang` before further ones.
+    /// Sets the text before the first line and before further lines.
     pub(crate) fn marked(self, mark: &'static str, hang: &'static str) -> Self {
         TerminalField { mark, hang, ..self }
     }
@@ -112,13 +112,13 @@ impl TerminalTable {
         self.rows.push(fields);
     }
 
-    /// The table's lines on this screen. Each ends with a line feed and has no blanks at its end.
+    /// The table's lines on this screen. Each ends in a line feed, without blanks before it.
     pub fn text(&self, screen: Screen) -> String {
         draw::text(self, &fit::fit(self, screen.columns()), screen)
     }
 }
 
-/// Makes each line harmless and keeps the line feeds.
+/// Makes each line harmless, and keeps the line feeds.
 fn lines(text: &str) -> String {
     joined(text.split('\n').map(printable), "\n")
 }

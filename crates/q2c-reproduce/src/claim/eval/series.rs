@@ -4,7 +4,7 @@ use crate::claim::scope::FigurePlace;
 use q2c_model::stats::{median, sorted};
 use q2c_result::reproduce::{JobSeries, PhaseTrial, PointTrial, Tick};
 
-/// The figures that jobs have in every phase, and what each is.
+/// The figures that jobs have in every phase, with their meaning and unit.
 pub(crate) const FIGURES: [&str; 9] = [
     "iops",              // I/Os per second
     "miss_rate",         // misses over the I/Os that a sleep rule handled, 0..1
@@ -17,7 +17,7 @@ pub(crate) const FIGURES: [&str; 9] = [
     "interrupts_per_io", // interrupts of the target's device over the I/Os of all jobs, whole phase
 ];
 
-/// The first of [`FIGURES`] are taken over a window; the others are of the whole phase.
+/// This many first [`FIGURES`] are computed over a window; the others over the whole phase.
 const WINDOWED: usize = 7;
 
 pub(crate) struct WholePhase<'a> {
@@ -33,7 +33,7 @@ impl<'a> WholePhase<'a> {
         WholePhase { trial, phase, job }
     }
 
-    /// The shortest time between two changes of the sleep of the job's rule, seconds.
+    /// The shortest time between two changes of the sleep that the job's rule makes, seconds.
     pub(crate) fn rule_period_s(&self) -> Option<f64> {
         self.job.and_then(|job| job.rule_period_s)
     }
@@ -60,7 +60,7 @@ impl<'a> WholePhase<'a> {
     }
 }
 
-/// Whether a figure is of the whole phase, whatever window a claim names.
+/// True if a figure covers the whole phase, whatever window a claim names.
 pub(crate) fn of_whole_phase(name: &str) -> bool {
     !FIGURES[..WINDOWED].contains(&name)
 }
@@ -88,7 +88,7 @@ fn unseen(name: &str, whole: &WholePhase<'_>) -> Option<String> {
     Some(text)
 }
 
-/// Each interval's end, seconds since the phase's begin, and figure; at least one has it.
+/// Each interval's end, seconds since the phase's start, and its figure. At least one has a figure.
 pub(crate) fn over_time(
     name: &str,
     place: &FigurePlace,

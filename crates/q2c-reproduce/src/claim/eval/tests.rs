@@ -4,7 +4,7 @@ use q2c_model::Rates;
 use q2c_result::reproduce::{Axis, JobSeries, PhaseTrial, PointTrial, Tick, Window};
 use std::collections::BTreeMap;
 
-/// An interval of a second with so many I/Os, of which a rule handled all, and a share was missed.
+/// An interval of a second with `ios` I/Os, all handled by a rule; `miss_rate` of them missed.
 fn tick(end_s: f64, ios: f64, miss_rate: f64) -> Tick {
     Tick {
         end_s,
@@ -69,8 +69,8 @@ fn scope() -> ClaimScope {
     }
 }
 
-/// Three points whose phase `none` has 100, 200 and 150 I/Os in each of three seconds; the first
-/// one has a phase `heavy` of 40, 10 and 30.
+/// Three points whose phase `none` has 100, 200 and 150 I/Os in each of three seconds. The first
+/// point has a phase `heavy` with 40, 10 and 30.
 fn points() -> Vec<Point> {
     let even = |ios: f64| phase((1..=3).map(|n| tick(f64::from(n), ios, 0.0)).collect());
     let heavy = vec![
@@ -108,7 +108,7 @@ fn figures_are_of_their_window_phase_and_point() {
         ("iops[jobs=4]", 150.0),
         ("heavy.iops", 80.0 / 3.0),
         ("heavy.steady.iops", 20.0),
-        // Misses over I/Os: 10 * 0.4 + 30 * 0.2 of 40.
+        // Weighted by I/Os: (10 * 0.4 + 30 * 0.2) / 40.
         ("heavy.steady.miss_rate", 0.25),
         ("heavy.steady.latency", (10e3 + 90e3) / 40.0),
         ("heavy.p99", 60.0),
@@ -141,7 +141,7 @@ fn a_figure_that_is_missing_says_why() {
     assert!(missing.why.contains("did no I/O"), "{missing:?}");
     let divided = left("iops / (iops - iops)").unwrap_err();
     assert!(divided.why.contains("divides by 0"), "{divided:?}");
-    // The other side of a comparison may be no number, too.
+    // The right side of a comparison may also be no finite number.
     let none = found("iops > 1 / (iops - iops)", &points());
     assert!(none.samples.is_empty() && none.missing.is_some());
     let mut failed = points();

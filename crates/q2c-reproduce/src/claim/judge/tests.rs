@@ -8,7 +8,7 @@ use q2c_result::reproduce::{
 };
 use std::collections::BTreeMap;
 
-/// One point with the figure `x`, a value for each trial.
+/// One point with the figure `x`, which has one value for each trial.
 fn points(values: &[f64]) -> Vec<Point> {
     let trial = |(n, value): (usize, &f64)| PointTrial {
         trial: n as u32,
@@ -63,7 +63,7 @@ fn wholly_inside_holds_wholly_outside_does_not_and_across_is_undecided() {
         ("x ~ 0.1 +- 0.05", [0.06, 0.10, 0.15], Holds),
         ("x ~ 0.1 +- 0.05", [0.16, 0.3, 0.9], DoesNotHold),
         ("x ~ 0.1 +- 0.05", [0.01, 0.02, 0.04], DoesNotHold),
-        // All trials are outside, but their interval goes across the claim.
+        // All trials are outside, but their interval spans the claimed range.
         ("x ~ 0.1 +- 0.05", [0.01, 0.3, 0.9], Undecided),
     ] {
         assert_eq!(verdict_of(text, &values), wanted, "{text} {values:?}");
@@ -132,7 +132,7 @@ fn jobs_without_a_cpu_each_are_a_lack_but_not_for_a_model() {
     assert_eq!(result.basis, Basis::Predicted);
 }
 
-/// Five trials were asked for. Of those that ran, the second failed and the fourth has no `y`.
+/// Five trials were requested. Of those that ran, the second failed and the fourth has no `y`.
 #[test]
 fn trials_that_say_nothing_are_counted_and_named() {
     let mut values = points(&[1.0, 9.0, 3.0, 4.0, 5.0]);
@@ -156,7 +156,7 @@ fn trials_that_say_nothing_are_counted_and_named() {
     assert_eq!((y.trials.judged, y.trials.asked), (3, 5));
     let numbers = y.trials.left_out.iter().map(|failed| failed.trial);
     assert_eq!(numbers.collect::<Vec<u32>>(), [1, 3]);
-    // A run that was stopped after four of its trials.
+    // A run that was stopped after four of nine trials.
     let result = judged_of(&claim(&["x > 0"]), &values, 9);
     let trials = &result.expects[0].trials;
     assert_eq!((trials.judged, trials.asked), (4, 9));
@@ -178,7 +178,7 @@ fn the_right_side_has_its_interval_where_it_is_a_figure() {
     assert_eq!(right("x ~ y +- 30"), interval([10.0, 20.0, 30.0]));
 }
 
-/// A phase of 2 s of a job whose rule changes its sleep every 100 ms, and of one without a rule.
+/// A phase of 2 s with two jobs. The rule of one has the period `period_s`; the other has no rule.
 fn with_rule(phase_name: &str, window: Window, text: &str, period_s: Option<f64>) -> JudgedClaim {
     let tick = |n: u32| Tick {
         end_s: f64::from(n) * 0.01,
@@ -246,7 +246,7 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
     let result = with_rule("second", short, "start.miss_rate > 0.1", period);
     assert_eq!(result.verdict, CannotJudge);
     assert_eq!(result.expects[0].verdict, CannotJudge);
-    // What was seen is shown nevertheless.
+    // The measured figures are shown all the same.
     assert_eq!(result.expects[0].measured.unwrap().median, 0.5);
     let Reason::ShortWindow(short) = &result.reasons[0] else {
         panic!("{:?}", result.reasons);
@@ -257,7 +257,7 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
     assert!((short.needed_s - 0.3).abs() < 1e-9);
 
     for (from, to, text, period, wanted) in [
-        // Three periods are enough, in the figure's other forms as well.
+        // Three periods suffice, and other forms of the figure follow the same rule.
         (0.0, Some(0.3), "start.miss_rate > 0.1", period, Holds),
         (
             0.0,
@@ -267,16 +267,16 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
             CannotJudge,
         ),
         (0.0, Some(0.2), "1 - start.iops < 0", period, CannotJudge),
-        // IOPS follow the sleep, too.
+        // IOPS depend on the sleep, too.
         (0.0, Some(0.2), "start.iops > 0", period, CannotJudge),
         (0.0, Some(0.2), "1 < start.iops", period, CannotJudge),
         // An open window ends with its phase.
         (1.8, None, "start.iops > 0", period, CannotJudge),
         (1.5, None, "start.iops > 0", period, Holds),
-        // The whole phase has 20 periods, and so have figures that are always of it.
+        // The whole phase has 20 periods, and so have figures that always cover the whole phase.
         (0.0, Some(0.2), "iops > 0", period, Holds),
         (0.0, Some(0.2), "start.kiops_per_core > 0", period, Holds),
-        // A slow rule does not settle in the whole phase.
+        // A slow rule does not settle within the whole phase.
         (0.0, Some(0.2), "iops > 0", Some(1.0), CannotJudge),
         // Without a rule nothing has to settle.
         (0.0, Some(0.2), "start.iops > 0", None, Holds),
@@ -287,7 +287,7 @@ fn a_window_of_fewer_than_three_periods_of_the_rule_is_not_judged() {
     }
 }
 
-/// In the first phase the rule has to begin, which takes two periods; three have to come after.
+/// In the first phase the rule needs two periods to start, and three must follow.
 #[test]
 fn the_begin_of_a_rule_does_not_count() {
     let first = |from_s: f64, to_s: f64| {
@@ -323,7 +323,7 @@ fn a_missing_figure_is_named() {
     assert_eq!(figure, "y");
 }
 
-/// A second, tiny implementation: the interval `[least, largest]` against `[low, high]`.
+/// A tiny second implementation: compares the interval `[least, largest]` with `[low, high]`.
 fn by_intervals(values: &[f64], low: f64, high: f64) -> ReproduceVerdict {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! Reads expressions: `steady.miss_rate > 10 %`, `ratio(iops, phase1) ~ 0.1 +- 0.05`,
+//! Parses expressions such as `steady.miss_rate > 10 %`, `ratio(iops, phase1) ~ 0.1 +- 0.05` or
 //! `argmax(iops over jobs) >= 45`.
 
 mod token;
@@ -8,23 +8,23 @@ use crate::claim::expr::{
 };
 use token::{ExprToken, TokenKind, tokens};
 
-/// A text that is no expression.
+/// The error of a text that is not an expression.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("understand `{text}` at column {column}: {problem}")]
 pub(crate) struct ParseError {
     pub text: String,
-    /// Where it is wrong, in characters from 1.
+    /// Column of the mistake, in characters from 1.
     pub column: usize,
     /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
-/// The longest expression, bytes: with [`DEEPEST`] it bounds the stack that one takes.
+/// Longest expression, bytes. Together with [`DEEPEST`] it limits the stack that parsing needs.
 const LONGEST: usize = 1000;
-/// The deepest nesting of brackets, calls and signs.
+/// Deepest nesting of brackets, calls and signs.
 const DEEPEST: usize = 32;
 
-/// Units of numbers, and the factor of each: times become ns, shares 0..1.
+/// Units of numbers, with their factors. Times become ns, shares 0..1.
 const UNITS: [(&str, f64); 7] = [
     ("%", 0.01),
     ("ns", 1.0),
@@ -75,7 +75,7 @@ pub(crate) fn expect(text: &str) -> Result<Expect, ParseError> {
     })
 }
 
-/// The first of the numbers compared with. A factor's is none: `iops > 90 % * none.iops`.
+/// The unit of the first number to compare with, but not of a factor: `iops > 90 % * none.iops`.
 fn unit_of(quantity: Option<ExprQuantity>, sides: &[Side]) -> &'static str {
     let counts = |side: &&Side| quantity.is_none() || side.number().is_some();
     let units = sides.iter().filter(counts).flat_map(|side| &side.units);
@@ -97,8 +97,8 @@ impl Side {
         }
     }
 
-    /// What is wrong with it beside a left side of this quantity. A number alone must be of that
-    /// quantity, too; one within a computation may be a factor, so that nothing is known of it.
+    /// Returns what is wrong with this side if the left side has this quantity. A plain number must
+    /// have a fitting unit. A number within a computation may be a factor, so it is not checked.
     fn refused(&self, quantity: ExprQuantity) -> Option<String> {
         let number = self.number()?;
         match self.units.iter().find(|unit| !unit.is_empty()) {
@@ -108,7 +108,7 @@ impl Side {
     }
 }
 
-/// Reads a figure, such as `steady.miss_rate` or `iops[phase=none]`.
+/// Parses a figure, such as `steady.miss_rate` or `iops[phase=none]`.
 pub(crate) fn figure(text: &str) -> Result<FigureReference, ParseError> {
     let mut reader = ExprParser::new(text)?;
     let first = reader.word("the name of a figure, such as iops")?;
@@ -121,9 +121,9 @@ struct ExprParser<'a> {
     text: &'a str,
     tokens: Vec<ExprToken>,
     at: usize,
-    /// Number of brackets, calls and signs that are open.
+    /// Number of open brackets, calls and signs.
     depth: usize,
-    /// The unit of each number so far; nothing for one without.
+    /// The unit of each number so far; empty for a number without a unit.
     units: Vec<&'static str>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> ExprParser<'a> {
         Ok(word)
     }
 
-    /// A word, a number or a text in quotes, as text.
+    /// A word, a number or a quoted text, as text.
     fn value(&mut self, what: &str) -> Result<String, ParseError> {
         let value = match self.peek() {
             Some(TokenKind::Word(text) | TokenKind::Quoted(text)) => text.clone(),
@@ -265,7 +265,7 @@ impl<'a> ExprParser<'a> {
         }
     }
 
-    /// The factor of the unit that comes next, or 1.
+    /// Parses a unit if one comes next, and returns its factor, else 1.
     fn unit(&mut self) -> f64 {
         let name = match self.peek() {
             Some(TokenKind::Sign("%")) => "%",
@@ -340,7 +340,7 @@ impl<'a> ExprParser<'a> {
         })
     }
 
-    /// `highest(FIGURE)` or `lowest(FIGURE)`: of the figure's intervals.
+    /// `highest(FIGURE)` or `lowest(FIGURE)`: the extreme value over the figure's intervals.
     fn extreme(&mut self, extreme: Extreme) -> Result<Expr, ParseError> {
         let first = self.word("a figure")?;
         let figure = self.figure(first)?;
@@ -357,7 +357,7 @@ impl<'a> ExprParser<'a> {
         Ok(joined(Join::Greater, one, other))
     }
 
-    /// `ratio(FIGURE, PHASE)`: the figure here over the same figure in that phase.
+    /// `ratio(FIGURE, PHASE)`: the figure divided by the same figure in that phase.
     fn ratio(&mut self) -> Result<Expr, ParseError> {
         let first = self.word("a figure")?;
         let here = self.figure(first)?;

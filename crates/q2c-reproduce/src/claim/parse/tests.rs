@@ -64,7 +64,7 @@ fn comparisons_without_a_unit_have_the_unit_of_their_figures() {
         ("cpu < 0.5", "%"),
         ("ratio(iops, none) ~ 0.1 +- 0.05", ""),
         ("latency < 2 ms", "ms"),
-        // A factor has a unit of its own, which is not that of the comparison.
+        // The unit of a factor is not the unit of the comparison.
         ("iops > 90 % * none.iops", ""),
         ("latency < none.latency * 50 %", "us"),
         ("iops ~ none.iops +- 5 % * none.iops", ""),
@@ -121,7 +121,7 @@ proptest::proptest! {
     }
 }
 
-/// Reading takes stack for each bracket, sign and call.
+/// Parsing uses stack for each bracket, sign and call.
 #[test]
 fn neither_depth_nor_length_takes_the_stack() {
     for (open, close) in [("(", ")"), ("-", ""), ("greater(1, ", ")")] {

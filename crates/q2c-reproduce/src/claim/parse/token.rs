@@ -1,6 +1,6 @@
 //! The words and signs of an expression.
 
-/// A word or sign, and the column at which it begins, from 1.
+/// A word or sign, with its first column, from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ExprToken {
     pub kind: TokenKind,
@@ -11,18 +11,18 @@ pub(super) struct ExprToken {
 pub(super) enum TokenKind {
     Number(f64),
     Word(String),
-    /// A text in quotes.
+    /// A quoted text.
     Quoted(String),
     Sign(&'static str),
 }
 
-/// The signs; of two that begin alike the longer one stands first.
+/// The signs. Of two signs with a common start the longer one must come first.
 const SIGNS: [&str; 20] = [
     "+-", "..", ">=", "<=", ">", "<", "~", "+", "-", "*", "/", "(", ")", "[", "]", ",", "=", ".",
     "%", "\u{b1}",
 ];
 
-/// Splits a text. The error says at which column it is wrong.
+/// Splits a text into tokens. The error holds the column (from 1) and the problem.
 pub(super) fn tokens(text: &str) -> Result<Vec<ExprToken>, (usize, String)> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -61,7 +61,7 @@ fn next(rest: &str, first: char) -> Result<(TokenKind, usize), String> {
     }
 }
 
-/// A number: digits, and a point with digits behind it. Two points are a range.
+/// Parses digits, and a decimal point if digits follow it. Two points are a range.
 fn number(rest: &str) -> Result<(TokenKind, usize), String> {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit());

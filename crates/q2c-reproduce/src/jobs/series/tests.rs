@@ -13,7 +13,7 @@ fn placed(method: &str, cpus: &[u32]) -> Option<PreparedJob> {
     lanes::tests::placed(method, 1, cpus)
 }
 
-/// A slice up to number `last` with 10 I/Os in each of the slices of time from `first` on.
+/// A slice that covers the time slices `first` to `last`, with 10 I/Os in each.
 fn slice(lane: usize, order: u64, first: u64, last: u64) -> LiveSlice {
     let many = last + 1 - first;
     LiveSlice {
@@ -33,7 +33,7 @@ fn slice(lane: usize, order: u64, first: u64, last: u64) -> LiveSlice {
     }
 }
 
-/// The phases of two jobs with one thread each, whose slices come like this.
+/// The phases of two jobs with one thread each, computed from these slices.
 fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
     let rule = "hybrid:min:ratio=70%,period=20ms";
     let courses = [
@@ -55,7 +55,7 @@ fn phases(slices: &[LiveSlice]) -> Vec<PhaseTrial> {
     run.phases()
 }
 
-/// The ends of a job's intervals, in slices since the phase's begin, with their I/Os.
+/// The end of each of a job's intervals, in slices since the phase's start, with its I/Os.
 fn interval_ends(job: &JobSeries) -> Vec<(u64, u64)> {
     let slice_s = SLICE.as_secs_f64();
     let tick = |tick: &Tick| {
@@ -89,8 +89,8 @@ fn phases_are_cut_at_the_order() {
     assert_eq!(periods, [None, Some(0.02)]);
 }
 
-/// The first thread takes the order at slice 5. The other is in a slice that begins with 3 and ends
-/// with 6, and takes it at 7.
+/// The first thread takes the order at slice 5. The other is then in a slice that covers 3 to 6,
+/// and takes it at 7.
 #[test]
 fn a_thread_that_is_late_at_the_border_makes_no_phase_longer_and_no_interval_empty() {
     let mut slices: Vec<LiveSlice> = (0..10)
@@ -107,9 +107,9 @@ fn a_thread_that_is_late_at_the_border_makes_no_phase_longer_and_no_interval_emp
     assert!((second.begin_s - 0.05).abs() < 1e-9, "{}", second.begin_s);
     let whole = [(1, 10), (2, 10), (3, 10), (4, 10), (5, 10)];
     assert_eq!(interval_ends(&first.jobs[0]), whole);
-    // The long slice gives each interval of its phase its rate.
+    // The long slice gives each interval of its phase its mean rate.
     assert_eq!(interval_ends(&first.jobs[1]), whole);
     assert_eq!(interval_ends(&second.jobs[0]), whole);
-    // Of the first two intervals of the second phase nothing is known of the late thread.
+    // The late thread has no data for the first two intervals of the second phase.
     assert_eq!(interval_ends(&second.jobs[1]), [(3, 10), (4, 10), (5, 10)]);
 }

@@ -41,19 +41,19 @@ fn sleeps_of_io_uring_are_told_by_switches() {
     let by_ring = |kind| WaitMode::by(kind, Some(Means::IoPollHybrid));
     let uring = asked("hybrid-uring");
     assert_eq!(slept.mode(&uring), by_ring(ModeKind::HybridUring));
-    // By an option of the engine.
+    // The sleep comes from an option of the engine.
     assert_eq!(slept.mode(&Method::POLL), by_ring(ModeKind::HybridInKernel));
     let awake = counts(Means::IoPollHybrid, Some(0), 0.0);
     let never = by_ring(ModeKind::Poll).noted(ModeNote::NeverSlept);
     assert_eq!(awake.mode(&uring), never);
 }
 
-/// Of a polling `kind` on a device that was to be polled, and raised interrupts.
+/// The mode of a polling `kind` on a device that should be polled but raised interrupts.
 fn interrupted(kind: ModeKind) -> WaitMode {
     WaitMode::by(kind, Some(Means::Memory)).noted(ModeNote::Interrupted(Means::IoPoll))
 }
 
-/// The engine says that it polls the device, and the device raised an interrupt for each I/O.
+/// The engine claims to poll the device, but the device raised an interrupt for each I/O.
 #[test]
 fn an_engine_is_believed_where_the_kernel_is_not_checked() {
     let checked = counts(Means::IoPoll, Some(1_000), 0.0);
@@ -109,7 +109,7 @@ fn a_rule_that_polls_the_device_has_no_interrupts() {
     assert_eq!(on_the_ring.mode(&rule), by_ring, "a ring is interrupted");
 }
 
-/// 600 I/Os were left to the interrupt; 400 were polled for, or had one as well.
+/// 600 I/Os were left to the interrupt; 400 were polled, or had an interrupt as well.
 #[test]
 fn interrupts_that_the_rule_asked_for_are_its_own() {
     let rule = asked("hybrid:dpas");
@@ -128,7 +128,7 @@ fn interrupts_that_the_rule_asked_for_are_its_own() {
     assert!(proof.contains(&left));
 }
 
-/// The device did 500 requests of others, which had up to 500 interrupts.
+/// The device served 500 requests of others, which had up to 500 interrupts.
 #[test]
 fn interrupts_of_others_are_not_held_against_a_method() {
     let beside = |interrupts, method: &Method| {
@@ -167,8 +167,8 @@ fn a_program_polls_when_it_takes_its_cpus() {
     assert_eq!(was(0.45).kind, ModeKind::NotProved);
 }
 
-/// Beside a background of 400 I/Os, interrupts tell something of 1,000 own I/Os where there are
-/// hardly any at all, or more than the background can have raised.
+/// With a background of 400 I/Os, interrupts show something about 1,000 own I/Os only if there
+/// are hardly any, or more than the background can have raised.
 #[test]
 fn interrupts_beside_a_background_are_those_that_are_sure() {
     for (all, wanted) in [

@@ -93,7 +93,7 @@ fn what_is_not_toml_has_a_place() {
     assert_eq!(read(""), Ok(nothing));
 }
 
-/// What a run took is a file of the same form.
+/// The file that lists what a run took can be parsed again.
 #[test]
 fn what_was_taken_is_read_again() {
     let config = read("[targets]\ndisk = \"/dev/sda\"\n[tune]\nfail-if = [\"p99>5us\", \"iops<5\"]\nseconds = 2\n").unwrap();

@@ -23,8 +23,8 @@ impl Progress for SilentProgress {
 /// Breaks a text into lines that fit the terminal.
 pub type LineFitter = fn(String) -> String;
 
-/// A bar when stderr is a terminal, with lines that `fit` makes of events, else plain lines on
-/// stderr, at most one per second for trials that went well.
+/// A progress bar if stderr is a terminal, with event lines that `fit` breaks. Else plain lines on
+/// stderr, at most one per second for successful trials.
 pub fn on_stderr(fit: LineFitter) -> Box<dyn Progress> {
     if stderr().is_terminal() {
         Box::new(BarProgress::on_stderr(fit))
@@ -33,9 +33,9 @@ pub fn on_stderr(fit: LineFitter) -> Box<dyn Progress> {
     }
 }
 
-/// The line while trials run.
+/// The template while trials run.
 const TRIALS: &str = "{bar:24} {pos} of {len} trials, {wide_msg}";
-/// The line before the number of trials is known.
+/// The template before the number of trials is known.
 const ALONE: &str = "{wide_msg}";
 
 /// A progress bar. It is drawn between trials only, because a ticking thread would disturb them.
@@ -56,7 +56,7 @@ impl BarProgress {
         BarProgress { bar, fit }
     }
 
-    /// Lets the bar be drawn again where a further plan follows one that has ended.
+    /// Makes the bar visible again when a further plan follows one that has ended.
     fn wake(&self) {
         if self.bar.is_finished() {
             self.bar.reset();
@@ -79,7 +79,7 @@ impl BarProgress {
     }
 }
 
-/// The templates are constants that the test below builds, so the default style is never used.
+/// The default style is never used: a test below builds each of these constant templates.
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -97,7 +97,7 @@ impl Progress for BarProgress {
                 self.print(event);
                 self.show(position, "a trial failed".to_owned());
             }
-            // What is done between the trials of two plans is not of their number.
+            // Work between the trials of two plans does not count as one of their trials.
             Event::Doing(what) => {
                 self.wake();
                 self.bar.unset_length();
@@ -114,8 +114,8 @@ impl Progress for BarProgress {
     }
 }
 
-/// Writes one line per event, except for the starts of trials. Of trials that went well, those that
-/// end too soon after the last written line are only counted, and the next line tells their number.
+/// Writes one line per event, except for the starts of trials. A successful trial that ends too
+/// soon after the last written line is only counted, and the next line states the count.
 pub(crate) struct LineProgress<W> {
     out: W,
     gap_s: f64,
@@ -124,7 +124,7 @@ pub(crate) struct LineProgress<W> {
 }
 
 impl<W: Write> LineProgress<W> {
-    /// Writes to `out`; trials that went well get at most one line per `gap_s` seconds.
+    /// Writes to `out`; successful trials get at most one line per `gap_s` seconds.
     pub(crate) fn new(out: W, gap_s: f64) -> Self {
         LineProgress {
             out,
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(progress.bar.message(), shown);
     }
 
-    /// A run of several plans, as that of tune: the bar of the second one is seen, too.
+    /// A run of several plans, like that of tune, also shows the bar of the second plan.
     #[test]
     fn a_further_plan_and_what_is_done_between_are_shown() {
         let mut progress = BarProgress::with_target(ProgressDrawTarget::hidden(), |line| line);

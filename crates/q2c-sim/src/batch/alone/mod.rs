@@ -1,15 +1,15 @@
-//! Configurations that go through the lanes of a trace each at its own pace: rules of any kind, any
-//! number of lanes, rules that several lanes share.
+//! Simulates configurations one by one, each at its own pace through the lanes of a trace. It takes
+//! rules of any kind, any number of lanes, and rules that several lanes share.
 //!
-//! Lanes that share no state are simulated one after the other. Lanes that share the windows of a
-//! rule are too, from one end of a window to the next: until a window closes no sleep changes, and
-//! what the window gathers does not depend on the order of its completions. So the I/Os of one lane
-//! between two ends of windows, a stretch, go through the registers sixteen at a time
-//! ([`stretch`]); the events around the end of a window are taken in the order of their times
-//! ([`windows`]). A rule that learns from every I/O runs by its own code.
+//! Lanes that share no state are simulated one after the other. So are lanes that share the windows
+//! of a rule, from one window's end to the next: until a window closes no sleep changes, and what
+//! it gathers does not depend on the order of its completions. A stretch is the I/Os of one lane
+//! between two window ends; it goes through the registers sixteen at a time ([`stretch`]). Events
+//! around the end of a window are taken in the order of their times ([`windows`]). A rule that
+//! learns from every I/O runs by its own code.
 //!
-//! All configurations go through the trace in parts of equal simulated time, so that the trace
-//! comes from memory once for all of them.
+//! All configurations go through the trace in parts of equal simulated time, so that each part is
+//! read from memory once for all of them.
 
 mod stopped;
 mod stretch;
@@ -35,10 +35,10 @@ use windows::Windows;
 
 pub(crate) use stopped::{PolicyOrPolling, Stopped};
 
-/// I/Os that each lane has in a part of the trace, about.
+/// Approximate number of I/Os that each lane has in a part of the trace.
 const PART: f64 = 16_384.0;
 
-/// Think times of a lane, ns, all together, above which moments might not fit into 64 bits.
+/// The largest sum of a lane's think times, ns. With more, moments might not fit into 64 bits.
 const FAR_AHEAD: f64 = (1_u64 << 60) as f64;
 
 pub(crate) struct AloneSimulator<'a> {
@@ -67,7 +67,7 @@ struct AloneCounts {
     too_long: bool,
 }
 
-/// One configuration on its way through the trace, and the simulator that it goes through.
+/// One configuration's counts, and the simulator that it runs in.
 struct Pass<'a> {
     machine: &'a AloneSimulator<'a>,
     counted: &'a mut AloneCounts,
@@ -84,7 +84,7 @@ enum RunningRule {
 }
 
 impl<'a> AloneSimulator<'a> {
-    /// Returns `None` where the lanes have times, or the cost model corners, that do not fit.
+    /// Returns `None` if times or corner points are too many or too large for the registers.
     pub(crate) fn new(lanes: &'a [LaneRecording], cost: &CostModel, drive: Drive) -> Option<Self> {
         let costs = CostTables::new(cost)?;
         let idle = |lane: &LaneRecording| lane.gap.iter().map(|&t| f64::from(t)).sum::<f64>();
@@ -110,7 +110,7 @@ impl<'a> AloneSimulator<'a> {
         })
     }
 
-    /// `None` for a policy whose sleeps are too long for the registers, also on the way.
+    /// Returns `None` for a policy that asks, at the start or later, for a sleep above [`LONGEST`].
     pub(crate) fn simulate(&self, policies: &[&PolicySpec]) -> Vec<Option<SimOutcome>> {
         let mut simulations: Vec<Option<Alone>> = policies.iter().map(|p| self.begin(p)).collect();
         self.go_on_from(0, &mut simulations);
@@ -121,7 +121,7 @@ impl<'a> AloneSimulator<'a> {
         simulations.into_iter().map(outcome).collect()
     }
 
-    /// After other parts: it is replayed once, and `limit` says which latencies count.
+    /// A simulator of one part after others, replayed once; `limit` says which latencies count.
     pub(crate) fn of_part(
         part: &'a [LaneRecording; 1],
         cost: &CostModel,
@@ -223,7 +223,7 @@ impl Alone {
 }
 
 impl Pass<'_> {
-    /// Unless the I/O begins in the warm-up; `submit` is as the sleep made it.
+    /// Counts an I/O unless it begins in the warm-up. `submit` includes what the sleep added, ns.
     #[inline]
     fn add(&mut self, lane: &LanePosition, end: &PricedIoEnd, asked: i32, submit: i32) {
         let Pass { machine, counted } = self;
@@ -250,8 +250,8 @@ impl Pass<'_> {
         counted.latencies.count(latency, lane.ios, machine.counting);
     }
 
-    /// A rule that may change its sleep with every I/O, by its own code; lanes share no state here.
-    /// Returns whether there is more after `horizon`.
+    /// Runs a rule that may change its sleep with every I/O, by the rule's own code. Lanes share no
+    /// state here. Returns true if I/Os remain after `horizon`.
     fn follow(&mut self, rule: &mut dyn Lane, lane: &mut LanePosition, horizon: i64) -> bool {
         let machine = self.machine;
         let trace = &machine.traces[lane.lane];

@@ -1,4 +1,4 @@
-//! A configuration that stopped between two I/Os, to be stored and gone on with elsewhere.
+//! A configuration that stopped between two I/Os, so that it can be stored and resumed elsewhere.
 
 use super::windows::{IDLE, NEVER, Windows};
 use super::{Alone, AloneCounts, AloneRun, AloneSimulator, FAR_AHEAD, RunningRule};
@@ -11,16 +11,16 @@ use q2c_policy::windowed::Gathered;
 use q2c_policy::{BUCKETS, PolicySpec};
 use serde::{Deserialize, Serialize};
 
-/// Most counts and sums of times of a stopped configuration. It leaves room to go on.
+/// Limit of counts, and of sums of times in ns, in a stopped state. It leaves room to resume.
 const MOST: i64 = 1 << 60;
-/// Longest mean of a window, ns: 13 days.
+/// The longest mean of a window, ns: 13 days.
 const LONGEST_MEAN: u64 = 1 << 50;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stopped {
     ios: u64,
     pub start: i64,
-    /// The end of the last I/O with its think time, ns.
+    /// The end of the last I/O, its think time included, ns.
     pub last: i64,
     pub too_long: bool,
     pub sums: Sums,
@@ -43,16 +43,16 @@ struct StoppedWindows {
     gathered: Vec<Vec<u64>>,
 }
 
-/// A configuration of a [`AloneSimulator`]: a policy, or classic polling.
+/// What an [`AloneSimulator`] runs: a policy, or `None` for classic polling.
 pub(crate) type PolicyOrPolling<'a> = Option<&'a PolicySpec>;
 
 impl AloneSimulator<'_> {
-    /// `None` where sleeps are too long, or the state cannot be handed over.
+    /// The state before the first I/O; `None` if sleeps are too long or it cannot be stored.
     pub(crate) fn stopped(&self, rule: PolicyOrPolling<'_>) -> Option<Stopped> {
         self.begun(rule)?.stopped(self)
     }
 
-    /// Through all I/Os of the one lane, unless done; `None`: not stopped by this rule.
+    /// Simulates all I/Os of the one lane; returns `None` if a state does not fit its rule.
     pub(crate) fn go_through(
         &self,
         rules: &[PolicyOrPolling<'_>],
@@ -97,7 +97,7 @@ impl AloneSimulator<'_> {
             return None;
         };
         let lane = run.lanes.first_mut()?;
-        // It has the time before the part's first I/O already.
+        // `begun` has already added the time before the part's first I/O.
         lane.start = lane.start.checked_add(stopped.start)?;
         lane.ios = stopped.ios;
         lane.draw = WakeDraws::of_io(stopped.ios);
@@ -125,7 +125,7 @@ impl Alone {
     fn stopped(mut self, machine: &AloneSimulator<'_>) -> Option<Stopped> {
         let AloneRun { lanes, rule } = self.runs.pop()?;
         let lane = lanes.first()?;
-        // Behind the last I/O the lane waits for another round, which does not come.
+        // After the last I/O the lane waits for another round, which does not come.
         let again = if lane.rounds == 0 {
             0
         } else {
@@ -185,7 +185,7 @@ impl Windows {
 }
 
 impl Stopped {
-    /// Whether its numbers are such as I/Os give and leave room to go on.
+    /// True if its numbers can come from I/Os and leave room to resume.
     pub(crate) fn is_sound(&self) -> bool {
         let times = 0..=FAR_AHEAD as i64;
         self.ios <= MOST as u64
@@ -195,7 +195,7 @@ impl Stopped {
             && LatencyHistogram::from_counts(&self.latencies).is_some()
     }
 
-    /// Whether it begins no more I/Os before `stop`, ns.
+    /// True if it begins no more I/Os before `stop`, ns.
     pub(crate) fn is_done(&self, stop: i64) -> bool {
         self.start >= stop
     }

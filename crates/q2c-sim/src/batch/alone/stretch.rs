@@ -14,9 +14,9 @@ use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use q2c_model::{Nanos, each_field};
 use q2c_policy::{BUCKETS, Outcome};
 
-/// Longer I/Os, ns, are simulated one by one: sixteen shorter ones fit into 32 bits.
+/// I/Os from this time on, ns, are simulated singly: the sum of 16 shorter ones fits 32 bits.
 const LONG: i32 = 1 << 26;
-/// After so much time, ns, sums are closed, so that they fit into 32 bits.
+/// After this simulated time, ns, the open sums are closed, so that they fit into 32 bits.
 const STRETCH: i64 = 1 << 29;
 
 impl<S: Simd> PricedSleeps<S> {
@@ -76,8 +76,8 @@ impl<S: Simd> Chunk<S> {
     }
 }
 
-/// Sums between two calls of [`OpenSums::close`], per place in the register: adding one up takes as
-/// long as some I/Os, and a window of a millisecond has few.
+/// Sums since the last call of [`OpenSums::close`], one per place in the register. Adding up the
+/// places takes as long as some I/Os, and a window of a millisecond has few I/Os.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenSums {
     ios: i64,
@@ -174,7 +174,7 @@ impl<S: Simd> StretchSums<S> {
     }
 }
 
-/// What a window gathers of a stretch whose I/Os all have one bucket.
+/// What a window gathers from a stretch whose I/Os all fall into one bucket.
 #[derive(Clone, Copy)]
 struct WindowSums<S: Simd> {
     mean: i32x16<S>,
@@ -301,7 +301,7 @@ pub(super) fn run<S: Simd>(
     while part(simd, windows, lane, end, pass) {}
 }
 
-/// For half of [`STRETCH`] at most; returns whether that was the reason to stop.
+/// Runs for at most half of [`STRETCH`]; returns true if it stopped for that reason.
 #[inline(always)]
 fn part<S: Simd>(
     simd: S,
@@ -346,7 +346,7 @@ fn part<S: Simd>(
         }
         let chunk = Chunk::new(simd, lane, trace, &sleeps, &hit, machine);
         let (n, time) = fitting(&chunk, lane.start, end, mark);
-        // One by one where weights change, so that it does not matter where sixteen begin.
+        // I/Os go one by one where weights change, so that it does not matter where sixteen begin.
         if n == 0 || CountingLimit::changes_within(lane.ios) {
             break;
         }
@@ -384,7 +384,7 @@ fn part<S: Simd>(
     goes_on
 }
 
-/// The last of `n`: its completion and observed time; `end` is that of its think time.
+/// Completion and observed time of the last of `n` I/Os, ns; `end` is its think time's end.
 #[inline(always)]
 fn newest<S: Simd>(chunk: &Chunk<S>, n: usize, end: i64) -> (u64, u64) {
     let last = (n - 1) % SIMD_LANES;
@@ -403,7 +403,7 @@ impl AloneCounts {
     }
 }
 
-/// To the windows of their buckets or, where all have one bucket, to its bins.
+/// Adds `n` I/Os to the windows of their buckets or, if all have one bucket, to its bins only.
 #[inline(always)]
 fn gather<S: Simd>(
     windows: &mut Windows,

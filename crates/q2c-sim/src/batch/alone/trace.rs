@@ -1,4 +1,4 @@
-//! The recorded lanes as all configurations read them, and the place of one configuration.
+//! The recorded lanes as all configurations read them, and one configuration's position in a lane.
 
 use crate::batch::histogram::FIRST_LATENCIES;
 use crate::closed::WakeDraws;
@@ -71,14 +71,14 @@ impl<'a> LaneTrace<'a> {
         unpack(self.columns.ios[i])
     }
 
-    /// The first latencies as they were recorded, from submission to reaping, ns.
+    /// The first recorded latencies, each from submission to reaping, ns.
     pub(crate) fn first_latencies(&self) -> impl Iterator<Item = i32> {
         let RecordingColumns { submit, wait, .. } = self.columns;
         let recorded = submit.iter().zip(wait).take(FIRST_LATENCIES);
         recorded.map(|(&submit, &wait)| submit as i32 + wait as i32)
     }
 
-    /// Time from one submission to the next, on average, ns.
+    /// Mean time from one submission to the next over the first I/Os, ns.
     pub(crate) fn pace(&self) -> f64 {
         let columns = &self.columns;
         let n = self.len().min(FIRST_LATENCIES);
@@ -90,7 +90,7 @@ impl<'a> LaneTrace<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct LanePosition {
     pub lane: usize,
-    /// The next I/O in the recording, or the one in flight.
+    /// Index in the recording of the next I/O, or of the one in flight.
     pub at: usize,
     pub rounds: u64,
     pub ios: u64,
@@ -119,13 +119,13 @@ impl LanePosition {
         }
     }
 
-    /// When the submission of the next I/O returns if no sleep adds to it, ns.
+    /// The time at which the next submission returns if no sleep adds to it, ns.
     #[inline]
     pub(crate) fn returns(&self, trace: &LaneTrace<'_>) -> i64 {
         self.start + trace.columns.submit[self.at] as i64
     }
 
-    /// The present I/O was complete at `done`; returns when its think time ended, ns.
+    /// Moves on from an I/O completed at `done`; returns the end of its think time, ns.
     #[inline]
     pub(crate) fn next(&mut self, done: i64, trace: &LaneTrace<'_>) -> i64 {
         let end = done + trace.columns.gap[self.at] as i64;
@@ -137,7 +137,7 @@ impl LanePosition {
         end
     }
 
-    /// Moves on by `n` I/Os, not beyond the first of the next round.
+    /// Moves on by `n` I/Os, at most to the first of the next round.
     #[inline]
     pub(crate) fn skip(&mut self, n: usize, trace: &LaneTrace<'_>) {
         self.at += n;

@@ -1,4 +1,4 @@
-//! Rules whose sleeps change at the ends of windows, over lanes that share the windows.
+//! Rules whose sleeps change at the ends of windows, for lanes that share these windows.
 
 use super::stretch;
 use super::trace::{IoBuckets, LaneInFlight, LanePosition, LaneTrace};
@@ -11,16 +11,17 @@ use q2c_model::Nanos;
 use q2c_policy::windowed::{Gathered, WindowRule};
 use q2c_policy::{BUCKETS, Decision, Outcome};
 
-/// The end of a window that never ends: the rule has none.
+/// The end of the window for a rule without windows, which never changes its sleep.
 pub(super) const NEVER: i64 = i64::MAX;
+/// Time of the next event of a lane that has no more events.
 const OVER: i64 = i64::MAX;
 /// The end of the window while none is open.
 pub(super) const IDLE: i64 = i64::MIN;
 
-/// Lists have one entry per bucket, and one for I/Os without a bucket, which are polled.
+/// Each list has one entry per bucket and a last one for I/Os without a bucket, which are polled.
 pub(super) struct Windows {
     pub rule: Option<WindowRule>,
-    /// When the open window ends, ns; [`IDLE`] without one, [`NEVER`] for a rule without windows.
+    /// End of the open window, ns; [`IDLE`] without one, [`NEVER`] for a rule without windows.
     pub end: i64,
     pub sleeps: [PricedSleep; BUCKETS + 1],
     pub interrupts: u32,
@@ -49,7 +50,7 @@ impl Windows {
         }
     }
 
-    /// The I/Os can go through the registers: none waits for its interrupt.
+    /// True if the I/Os can go through the registers, because none waits for its interrupt.
     fn is_regular(&self, trace: &LaneTrace<'_>) -> bool {
         let from = self.rule.as_ref().and_then(|rule| rule.interrupts_from);
         let interrupts = match trace.rows {
@@ -184,8 +185,8 @@ fn next_event(lane: &LanePosition, machine: &AloneSimulator<'_>) -> Option<i64> 
     }
 }
 
-/// Returns whether there is more after `horizon`. Lanes go on one by one up to a window's end, then
-/// event by event in turns until a completion opens the next.
+/// Returns true if events remain after `horizon`. Lanes advance one by one up to a window's end,
+/// then take turns event by event until a completion opens the next window.
 pub(super) fn run(
     windows: &mut Windows,
     lanes: &mut [LanePosition],

@@ -1,20 +1,19 @@
 //! Flushes, and the sequences of requests that carry them out (block/blk-flush.c).
 //!
-//! A flush that is asked for is a write with PREFLUSH, with FUA, or both. Where the device has a
-//! volatile cache, the kernel turns it into a sequence: a flush before, the data, a flush after
-//! (for FUA that the device cannot do). The flushes are requests of the kernel's own: each serves
-//! several sequences at once and has no direction. The D of the kernel's flush is the D of the
-//! sequences without data that wait for it; a sequence with data has the D of its data.
+//! A requested flush is a write with PREFLUSH, FUA, or both. If the device has a volatile cache,
+//! the kernel makes it a sequence: a flush before, the data, and a flush after (for FUA that the
+//! device lacks). These flushes are requests of the kernel: each serves several sequences and has
+//! no direction. Its D is also the D of the waiting sequences without data. A sequence with data
+//! has the D of its data.
 //!
 //! A sequence without data has one C. A sequence with data has two: that of the data, and the last
-//! one, which mostly has no length and may name the sector behind the data. The I/O is over with
-//! the last.
+//! one. The last mostly has no length, and may name the sector after the data. It ends the I/O.
 
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
 use super::slot::{FLUSHING, ISSUED, QUEUED, Slot, WAITING, kind};
 
-/// The kernel's own flushes of a device that the driver has.
+/// The kernel's flushes of a device that the driver has: their number, and the last issue time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnderWay {
     count: u64,
@@ -27,7 +26,7 @@ const fn is_internal(event: &BlktraceEvent) -> bool {
         && event.category & (category::WRITE | category::PC) == 0
 }
 
-/// Whether the slot is a flush without data on the device of the event, which carries it out.
+/// True if the slot is a flush without data that the kernel's flush in the event carries out.
 const fn is_carried_out_by(event: &BlktraceEvent, slot: &Slot) -> bool {
     slot.device == event.device
         && slot.from == event.sector
@@ -36,8 +35,8 @@ const fn is_carried_out_by(event: &BlktraceEvent, slot: &Slot) -> bool {
 }
 
 impl Matcher {
-    /// Takes the D of a kernel's own flush for all flushes that wait for it. Returns false for any
-    /// other event.
+    /// If the event is the D of a kernel flush, issues all flushes that wait for it. Returns false
+    /// for any other event.
     pub(super) fn internal_flush_issued(&mut self, event: &BlktraceEvent) -> bool {
         if !is_internal(event) || !self.expects_queue(event) {
             return false;
@@ -58,8 +57,8 @@ impl Matcher {
         true
     }
 
-    /// Takes the R of a kernel's own flush: the flushes that it carries out wait again. Returns
-    /// false for any other event.
+    /// If the event is the R of a kernel flush, its flushes wait again. Returns false for any other
+    /// event.
     pub(super) fn internal_flush_requeued(&mut self, event: &BlktraceEvent) -> bool {
         let Some(UnderWay { issue_ns, .. }) = self.internal_flush_left(event) else {
             return false;
@@ -73,7 +72,7 @@ impl Matcher {
         true
     }
 
-    /// The driver has one of the kernel's own flushes less. Returns `None` for any other event.
+    /// Counts one kernel flush less at the driver. Returns `None` for any other event.
     pub(super) fn internal_flush_left(&mut self, event: &BlktraceEvent) -> Option<UnderWay> {
         let under_way = self.flushing.get_mut(&event.device);
         let under_way = under_way.filter(|u| is_internal(event) && u.count > 0)?;
@@ -88,8 +87,8 @@ impl Matcher {
         ids.into_iter().for_each(|id| with(self, id));
     }
 
-    /// Whether the completion is that of a sequence's data. The kernel takes the flags that it
-    /// carries out itself off the request. A bio without a request of its own has no sequence here.
+    /// True if the completion is of a sequence's data: the kernel removes the flags that it carries
+    /// out itself from the request. A bio without its own request has no sequence here.
     pub(super) fn is_data_of_sequence(&self, id: u32, event: &BlktraceEvent) -> bool {
         let slot = self.window.get(id);
         let taken_off = slot.category & !event.category & (category::FLUSH | category::FUA);
@@ -107,8 +106,8 @@ impl Matcher {
         self.ends.insert(&mut self.window, id);
     }
 
-    /// Finds the oldest I/O whose sequence this completion ends: at the data's first sector, with
-    /// its length or none, or, as newer kernels tell it, without length behind its last.
+    /// Finds the oldest I/O whose sequence this completion ends. It names the data's first sector,
+    /// with its length or none, or in newer kernels the sector after the data, without a length.
     pub(super) fn sequence_ended(&self, event: &BlktraceEvent) -> Option<u32> {
         let awaits = |slot: &Slot| {
             slot.state == FLUSHING

@@ -1,19 +1,19 @@
-//! Index of the slots by device and sector: a multimap that keeps the entries of one key in their
-//! order of arrival.
+//! Index of the slots by device and sector: a multimap that keeps entries of one key in the order
+//! of arrival.
 
 use super::super::GOLDEN;
 use super::slot::{Links, NIL, Slot, SlotRing};
 
-/// Says which sector of a slot is the key, and where the slot keeps its links.
+/// Which sector of a slot is the key, and where the slot keeps its links.
 pub(super) trait Edge {
     fn sector(slot: &Slot) -> u64;
     fn after(slot: &Slot) -> u32;
     fn links(slot: &mut Slot) -> &mut Links;
 }
 
-/// Key: the first sector of the request.
+/// The key is the first sector of the request.
 pub(super) struct StartEdge;
-/// Key: the first sector behind the request.
+/// The key is the sector after the request's last one.
 pub(super) struct EndEdge;
 
 impl Edge for StartEdge {
@@ -42,8 +42,8 @@ impl Edge for EndEdge {
 
 /// Hash table whose buckets are doubly linked lists through the slots.
 ///
-/// A slot's key must not change while the slot is listed: remove it, change the key, insert it
-/// again.
+/// A slot's key must not change while the slot is listed. To change it, remove the slot, change the
+/// key, and insert the slot again.
 pub(super) struct Index<E> {
     /// First and last slot of each bucket.
     buckets: Vec<(u32, u32)>,
@@ -54,7 +54,7 @@ pub(super) struct Index<E> {
 
 impl<E: Edge> Index<E> {
     const SMALLEST: u32 = 10;
-    /// Most slots of one bucket that are looked at for an event; it bounds the time per event.
+    /// Most slots of a bucket that are examined for an event, which bounds the time per event.
     const REACH: usize = 4096;
 
     pub(super) fn new() -> Self {
@@ -72,8 +72,8 @@ impl<E: Edge> Index<E> {
         (mixed >> self.shift) as usize
     }
 
-    /// The slots of the key's bucket, the oldest first, up to [`Self::REACH`]. The caller compares
-    /// keys, because a bucket also holds slots of other keys.
+    /// The slots of the key's bucket, oldest first, at most [`Self::REACH`]. The caller compares
+    /// keys, because a bucket also holds slots with other keys.
     #[inline]
     pub(super) fn slots<'a>(
         &self,
@@ -91,7 +91,7 @@ impl<E: Edge> Index<E> {
         slots.take(Self::REACH)
     }
 
-    /// Appends a slot to its bucket, behind all others of its key.
+    /// Appends a slot to its bucket, after all others with its key.
     pub(super) fn insert(&mut self, window: &mut SlotRing, id: u32) {
         if self.listed >= self.buckets.len() {
             self.grow(window);
@@ -116,7 +116,7 @@ impl<E: Edge> Index<E> {
         self.buckets[bucket].1 = id;
     }
 
-    /// Takes a slot out, if it is listed. The key must be the one it was inserted by.
+    /// Removes a slot, if it is listed. Its key must be the one with which it was inserted.
     pub(super) fn remove(&mut self, window: &mut SlotRing, id: u32) {
         let slot = window.get_mut(id);
         let links = std::mem::take(E::links(slot));
@@ -136,7 +136,7 @@ impl<E: Edge> Index<E> {
         }
     }
 
-    /// Doubles the number of buckets. Slots are listed again in the order of arrival.
+    /// Doubles the number of buckets. Slots are inserted again in the order of arrival.
     fn grow(&mut self, window: &mut SlotRing) {
         self.buckets = vec![(NIL, NIL); self.buckets.len() * 2];
         self.shift -= 1;

@@ -6,16 +6,17 @@ use super::super::IntMap;
 pub(super) struct Lanes {
     numbers: IntMap<u32, u32>,
     in_flight: Vec<u32>,
-    /// The process of the last I/O and its lane; saves the look-up for a run of one process.
+    /// The process of the last I/O and its lane, which saves look-ups for successive I/Os of one
+    /// process.
     last: Option<(u32, u32)>,
 }
 
 impl Lanes {
-    /// Most lanes; all processes beyond share the last lane.
+    /// Most lanes; all further processes share the last lane.
     const MOST: usize = 4 << 20;
 
-    /// Counts a new I/O of a process. Returns its lane and the I/Os of the lane in flight, the new
-    /// one included.
+    /// Counts a new I/O of a process. Returns its lane and the lane's I/Os in flight, itself
+    /// included.
     pub(super) fn enter(&mut self, pid: u32) -> (u32, u32) {
         let lane = match self.last {
             Some((last, lane)) if last == pid => lane,

@@ -1,4 +1,4 @@
-//! I/Os that share a request, and bios that are cut into several I/Os.
+//! I/Os that share a request, and bios that are split into several I/Os.
 
 use super::super::event::{BlktraceEvent, category};
 use super::Matcher;
@@ -6,8 +6,8 @@ use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
 use q2c_model::OpFlags;
 
 impl Matcher {
-    /// Puts what the event merges, a bio or a request with all its members, into the adjacent
-    /// request: behind the one that ends there (M), or before the one that begins there (F).
+    /// Merges the event's bio, or its request with all members, into the adjacent request: after
+    /// the one that ends there (M), or before the one that begins there (F).
     pub(super) fn merge(&mut self, event: &BlktraceEvent, is_behind: bool) {
         let bio = self.find_exact(event, QUEUED);
         let Some(member) = bio.or_else(|| self.find_exact(event, WAITING)) else {
@@ -34,8 +34,8 @@ impl Matcher {
         self.join(carrier, member);
     }
 
-    /// Finds the youngest request that ends where the event begins: the kernel merges into the one
-    /// on top of the plug list.
+    /// Finds the youngest request that ends where the event begins: the kernel merges into the top
+    /// of the plug list.
     fn ending_at(&self, event: &BlktraceEvent, member: u32) -> Option<u32> {
         let fits = |(id, slot): &(u32, &Slot)| {
             let same = slot.device == event.device && slot.to == event.sector;
@@ -45,7 +45,7 @@ impl Matcher {
         self.at_end(event).filter(fits).last().map(|(id, _)| id)
     }
 
-    /// Links `member` and its chain to `carrier`. The carrier leaves the indexes while its sectors
+    /// Links `member` and its chain to `carrier`, which leaves the indexes while its sectors
     /// change.
     fn join(&mut self, carrier: u32, member: u32) {
         self.remove_from_indexes(member);
@@ -65,8 +65,8 @@ impl Matcher {
         self.extend(carrier, (from, to), (member, last));
     }
 
-    /// Extends a request by the adjacent sectors `from..to` and by the chain of slots
-    /// `first..=last`.
+    /// Extends a request by the adjacent sectors `from..to`, and by the chain of slots from `first`
+    /// to `last`.
     fn extend(&mut self, carrier: u32, (from, to): (u64, u64), (first, last): (u32, u32)) {
         let slot = self.window.get_mut(carrier);
         slot.from = slot.from.min(from);
@@ -84,8 +84,8 @@ impl Matcher {
         }
     }
 
-    /// Makes the I/O end where the event does. A longer I/O was split and a shorter one merged, and
-    /// the record of that was lost. Where the event's time is not its own, the I/O is marked.
+    /// Makes the I/O end where the event does. If it is longer, a split record was lost; if it is
+    /// shorter, a merge record. If the event's time was corrected, the I/O is marked as well.
     pub(super) fn fit(&mut self, id: u32, event: &BlktraceEvent) {
         if event.category & category::UNTIMED != 0 {
             self.window.get_mut(id).category |= category::UNTIMED;
@@ -107,8 +107,8 @@ impl Matcher {
         }
     }
 
-    /// Merges the I/O that begins where the request ends. Returns false when there is none or when
-    /// it ends behind the event.
+    /// Merges the I/O that begins where the request ends. Returns false if there is none, or if it
+    /// ends after the event.
     fn absorb(&mut self, id: u32, event: &BlktraceEvent) -> bool {
         let behind = BlktraceEvent {
             sector: self.window.get(id).to,
@@ -140,8 +140,8 @@ impl Matcher {
         }
     }
 
-    /// Cuts a queued bio at a sector within it. The rest becomes an I/O with the queue time of the
-    /// whole bio.
+    /// Cuts a queued bio at a sector within it. The rest becomes an I/O with the queueing time of
+    /// the whole bio.
     pub(super) fn cut(&mut self, id: u32, at: u64) {
         self.counts.splits += 1;
         self.counts.ios += 1;

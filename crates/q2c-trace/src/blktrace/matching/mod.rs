@@ -1,10 +1,9 @@
 //! Matches block-layer events to I/Os.
 //!
-//! An event names sectors, not a request. I/Os under way at the same sectors are told apart by
-//! direction, length and how far they have come. Among equals the oldest is taken: when a device
-//! completes two equal requests in another order, their times are exchanged, but the sum is right.
-//! I/Os that were under way when records were lost rank behind younger ones, because a lost
-//! completion must not shift all later completions on the same sector.
+//! An event names sectors, not a request. I/Os in flight at the same sectors are distinguished by
+//! direction, length and stage. Among equals the oldest is taken: if a device completes two equal
+//! requests in another order, their times are swapped, but the sum is right. I/Os from before a gap
+//! rank after younger ones, because a lost completion must not shift all later ones on its sector.
 
 mod flush;
 mod index;
@@ -22,20 +21,20 @@ use slot::{
 };
 use std::collections::BTreeMap;
 
-/// Counts of the matcher, beside the I/Os that it hands out.
+/// Counts of the matcher's events and I/Os.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatcherCounts {
-    /// Events taken by [`Matcher::event`], those that fit no I/O included.
+    /// Events taken by [`Matcher::event`], including those that fit no I/O.
     pub events: u64,
     /// I/Os found: queued bios, rests of splits, requests without Q.
     pub ios: u64,
-    /// Times a request was handed to the driver (D); more than once for a requeued request.
+    /// Times a request was handed to the driver (D); a requeued request counts again.
     pub issued: u64,
     /// I/Os that completed.
     pub completed: u64,
     /// I/Os merged into the request of another I/O.
     pub merged: u64,
-    /// Bios cut in two, lost split records included.
+    /// Bios cut in two, including splits whose record was lost.
     pub splits: u64,
     /// Times the driver gave a request back.
     pub requeues: u64,
@@ -49,45 +48,43 @@ pub struct MatcherCounts {
     pub plugs: u64,
     /// Times a queue was unplugged (U and UT).
     pub unplugs: u64,
-    /// Unpluggings by a timer (UT), also counted in `unplugs`.
+    /// Unplugs by a timer (UT), also counted in `unplugs`.
     pub timer_unplugs: u64,
-    /// The kernel's own flush requests, which carry out the flushes that were asked for.
+    /// The kernel's own flush requests, which carry out the requested flushes.
     pub internal_flushes: u64,
     /// Completions of only the first part of a request.
     pub partial_completions: u64,
     /// I/Os that completed without D: bios of stacked devices, or I/Os whose D was lost.
     pub without_issue: u64,
-    /// Events that fit no I/O, repaired losses and I/Os without an end, by reason.
+    /// Events that fit no I/O, repaired losses, and I/Os without an end, by reason.
     pub unmatched: BTreeMap<&'static str, u64>,
 }
 
-/// Makes I/Os of events.
+/// Turns events into I/Os.
 ///
-/// The caller passes events in the order of time to [`Matcher::event`] and calls
-/// [`Matcher::finish`] once at the end. An I/O is handed out when it and all I/Os before it are
-/// over, so I/Os are handed out in the order in which they were queued; only the rest of a split
-/// stands behind I/Os that were queued after the whole bio.
+/// The caller passes events in the order of time to [`Matcher::event`], and calls
+/// [`Matcher::finish`] at the end. An I/O is handed out when it and all earlier I/Os are over. So
+/// I/Os come in the order of queueing, except that the rest of a split comes after later I/Os.
 ///
 /// Memory: some 250 bytes for each I/O between the oldest unfinished one and the youngest, up to
-/// the limit. Beyond the limit the oldest I/O is given up: it is handed out without completion and
-/// counted as `never completed`.
+/// the limit. Beyond it, the oldest I/O is handed out without completion and counted as `never
+/// completed`.
 ///
-/// Between two events these hold: a slot is in `starts` exactly while its state is neither merged
-/// nor over, by the first sector that is not complete; it is in `ends` exactly while it waits for
-/// the driver as a request of its own. A merged slot names its carrier, which is never merged
-/// itself.
+/// Between two events, a slot is in `starts` exactly if its state is neither merged nor over, with
+/// its first incomplete sector as key. It is in `ends` exactly if it waits for the driver as its
+/// own request. A merged slot names its carrier, which is never merged itself.
 pub struct Matcher {
     window: SlotRing,
     starts: Index<StartEdge>,
-    /// Holds requests that can still be merged into, and flush sequences whose data is done, by
-    /// their ends.
+    /// Requests that can still be merged into, and flush sequences whose data are done, by their
+    /// end.
     ends: Index<EndEdge>,
     lanes: Lanes,
     limit: usize,
     epoch: u32,
     /// Number of slots with [`Slot::rest`] set; while it is 0, `queue` skips a search.
     rests: u64,
-    /// Devices with at least one Q; `last_device` saves the look-up for a run of one device.
+    /// Devices with at least one Q. `last_device` saves the look-up for successive events of one.
     queued_on: IntMap<u32, ()>,
     last_device: Option<u32>,
     flushing: IntMap<u32, flush::UnderWay>,
@@ -101,7 +98,7 @@ impl Default for Matcher {
 }
 
 impl Matcher {
-    /// Default limit: I/Os between the oldest unfinished one and the youngest.
+    /// Default limit: most I/Os from the oldest unfinished one to the youngest.
     pub const LIMIT: usize = (1 << 20) - 1;
     /// Most devices in `queued_on`; a damaged trace could name any number of them.
     const DEVICES: usize = 1 << 20;
@@ -128,8 +125,8 @@ impl Matcher {
         &self.counts
     }
 
-    /// Takes an event; `gaps` is the number of places before it at which records were lost. I/Os
-    /// that can be handed out go to `out`.
+    /// Takes an event. `gaps` is the number of gaps in the records before it. I/Os that are ready
+    /// are handed to `out`.
     #[inline]
     pub fn event(&mut self, event: &BlktraceEvent, gaps: u64, out: &mut impl FnMut(&Span)) {
         self.epoch = gaps as u32;
@@ -153,7 +150,7 @@ impl Matcher {
         self.hand_out_finished(out);
     }
 
-    /// Ends the trace: unfinished I/Os are handed out without completion. Returns the final counts.
+    /// Ends the trace: hands out unfinished I/Os without completion. Returns the final counts.
     pub fn finish(mut self, out: &mut impl FnMut(&Span)) -> MatcherCounts {
         while self.window.len() > 0 {
             self.give_up_oldest();
@@ -179,21 +176,21 @@ impl Matcher {
         *self.counts.unmatched.entry(reason).or_default() += 1;
     }
 
-    /// The I/Os that may begin where the event does.
+    /// The I/Os that may begin at the event's first sector.
     #[inline]
     fn at_start(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
         let (device, sector) = (event.device, event.sector);
         self.starts.slots(&self.window, device, sector)
     }
 
-    /// The I/Os that may end where the event begins.
+    /// The I/Os that may end at the event's first sector.
     fn at_end(&self, event: &BlktraceEvent) -> impl Iterator<Item = (u32, &Slot)> {
         let (device, sector) = (event.device, event.sector);
         self.ends.slots(&self.window, device, sector)
     }
 
     /// Finds the oldest I/O in one of `states` that begins where the event does. Equal length
-    /// counts most, then whether the I/O came after the last gap.
+    /// counts most, then an arrival after the last gap.
     #[inline]
     fn find(&self, event: &BlktraceEvent, states: SlotStage) -> Option<u32> {
         let mut best: Option<(u8, u32)> = None;
@@ -212,7 +209,7 @@ impl Matcher {
         best.map(|(_, id)| id)
     }
 
-    /// As [`Matcher::find`], but only an I/O of the event's length.
+    /// As [`Matcher::find`], but only finds an I/O of the event's length.
     fn find_exact(&self, event: &BlktraceEvent, states: SlotStage) -> Option<u32> {
         self.find(event, states)
             .filter(|id| self.window.get(*id).to == event.end())
@@ -258,13 +255,13 @@ impl Matcher {
         self.window.get_mut(id).span.begin_ns = event.time;
     }
 
-    /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
+    /// True if a request should have a Q: not for passthrough, nor on a device without any Q.
     fn expects_queue(&self, event: &BlktraceEvent) -> bool {
         event.category & category::PC == 0 && self.queued_on.contains_key(&event.device)
     }
 
-    /// Makes an I/O of a request whose Q was not seen: passthrough, a trace without Q, or a lost Q.
-    /// Only a lost Q counts as `reason`.
+    /// Adds an I/O for a request without a Q: passthrough, a trace without Q, or a lost Q. Only a
+    /// lost Q is counted as `reason`.
     fn appear(&mut self, event: &BlktraceEvent, state: SlotStage, reason: &'static str) -> u32 {
         if self.expects_queue(event) {
             self.unmatched(reason);
@@ -297,7 +294,7 @@ impl Matcher {
             .or_else(|| self.find(event, QUEUED));
         let id = match existing {
             Some(id) => id,
-            // A request that was requeued; it was inserted before.
+            // A request that was requeued; it was inserted already.
             None if self.find(event, INSERTED).is_some() => return,
             None => self.appear(event, INSERTED, "insert without queue"),
         };
@@ -346,10 +343,10 @@ impl Matcher {
         self.take_back(id);
     }
 
-    /// The driver has not got the request any more.
+    /// Takes the request back from the driver.
     fn take_back(&mut self, id: u32) {
         let span = &mut self.window.get_mut(id).span;
-        // The issue time stays when it is the only one: every I/O needs one for its start.
+        // An issue time that is the only time stays, because every I/O needs a start.
         if span.begin_ns != NONE || span.getrq_ns != NONE || span.insert_ns != NONE {
             span.issue_ns = NONE;
         }
@@ -401,7 +398,7 @@ impl Matcher {
         self.counts.without_issue += if issued { 0 } else { ios };
     }
 
-    /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.
+    /// Ends a request with all I/Os that it carries. Returns the number of these I/Os.
     fn end_request(&mut self, id: u32, with: impl Fn(&mut Span)) -> u64 {
         self.remove_from_indexes(id);
         let number = self.window.number(id);
@@ -410,8 +407,8 @@ impl Matcher {
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
-            // All take the carrier's issue time. As in `requeue`, an I/O keeps its issue time when
-            // it has no other.
+            // All members take the carrier's issue time. As in `take_back`, an I/O keeps its issue
+            // time if it has no other time.
             if issue != NONE || slot.span.issue_ns != slot.span.first_ns() {
                 slot.span.issue_ns = issue;
             }
@@ -437,7 +434,7 @@ impl Matcher {
             MERGED => slot.carrier,
             _ => id,
         };
-        // What becomes of an I/O whose times are in no figure is not known.
+        // The fate of an I/O whose times no figure may use is unknown.
         let untimed = self.window.get(id).category & category::UNTIMED != 0;
         let ios = self.end_request(id, |_| ());
         if !untimed {
@@ -445,8 +442,8 @@ impl Matcher {
         }
     }
 
-    /// Cuts the oldest bio that the split is within. The event's length is that of the front part,
-    /// and a text does not tell it.
+    /// Cuts the oldest bio that contains the split. The event's length is that of the front part,
+    /// and text lacks it.
     fn split(&mut self, event: &BlktraceEvent) {
         let at = event.split_at;
         let bio = self.at_start(event).find(|(_, slot)| {

@@ -1,16 +1,15 @@
-//! An I/O from its first event to its end, and the window that holds all of them in the order of
-//! arrival.
+//! An I/O from its first event to its end, and the ring of all I/Os in the order of arrival.
 
 use super::super::event::{self, BlktraceEvent, category};
 use crate::span::{NONE, NONE_32, Span};
 use q2c_model::{Layer, Op, OpFlags};
 
-/// Name that stands for no slot.
+/// The slot name that means no slot.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// Stage that an I/O has reached, as a bit, so that a search can ask for several stages.
+/// The stage of an I/O, as one bit, so that a search can accept several stages.
 pub(super) type SlotStage = u8;
-/// A bio that has no request yet.
+/// A bio without a request yet.
 pub(super) const QUEUED: SlotStage = 1;
 /// The I/O has its own request.
 pub(super) const REQUESTED: SlotStage = 2;
@@ -18,16 +17,16 @@ pub(super) const REQUESTED: SlotStage = 2;
 pub(super) const INSERTED: SlotStage = 4;
 /// The request is with the driver.
 pub(super) const ISSUED: SlotStage = 8;
-/// The bio is in the request of another I/O, its `carrier`.
+/// The bio was merged into the request of another I/O, its `carrier`.
 pub(super) const MERGED: SlotStage = 16;
 /// The I/O completed or was given up.
 pub(super) const OVER: SlotStage = 32;
-/// The data of a flush sequence is done. The sequence's last completion follows.
+/// The data of a flush sequence are done, and the sequence's last completion is outstanding.
 pub(super) const FLUSHING: SlotStage = 64;
-/// The I/O has its own request, and the driver has not got it.
+/// The I/O has its own request, which the driver does not have yet.
 pub(super) const WAITING: SlotStage = REQUESTED | INSERTED;
 
-/// Neighbours of a slot in the list of its bucket in an index; [`NIL`] at either end.
+/// A slot's neighbours in its bucket of an index; [`NIL`] at either end of the bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Links {
     pub(super) before: u32,
@@ -47,15 +46,15 @@ impl Default for Links {
 
 /// One bio, and its request while it has its own.
 ///
-/// A request with merged bios is a chain: the carrier's `first` and `last` name the ends, each
-/// member's `next` the following member, and each member's `carrier` the carrier. Only the carrier
-/// is in the indexes. Times are [`NONE`] where no event was seen.
+/// A request with merged bios is a chain: the carrier's `first` and `last` name its ends, a
+/// member's `next` names the next member, and its `carrier` the carrier. Only the carrier is in the
+/// indexes. Times are [`NONE`] if no event was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// The I/O; its operation, most of its flags and its id are set when it is handed out, and
     /// `merged_into` gets the id of the carrier. Merges and partial completions leave its sector.
     pub(super) span: Span,
-    /// Sectors of the request that are not complete: the first, and the first behind the last.
+    /// Incomplete sectors of the request: the first, and the sector after the last.
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) device: u32,
@@ -64,18 +63,18 @@ pub(super) struct Slot {
     pub(super) epoch: u32,
     /// While merged: the slot of the carrier.
     pub(super) carrier: u32,
-    /// First and last slot merged into this one, and the next member of the chain it is in.
+    /// First and last slot merged into this one, and the next member of this slot's chain.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) next: u32,
     pub(super) by_start: Links,
     pub(super) by_end: Links,
     pub(super) state: SlotStage,
-    /// True for the rest of a split until its next event: older kernels report its Q again.
+    /// True for the rest of a split until its next event, because older kernels report its Q again.
     pub(super) rest: bool,
 }
 
-/// The category bits that all events of one request share: direction, discard, passthrough, zone.
+/// The category bits that a request's events share: direction, discard, passthrough, zone.
 pub(super) const fn kind(category: u32) -> u32 {
     category & (category::WRITE | category::DISCARD | category::PC | category::ZONE)
 }
@@ -124,8 +123,8 @@ impl Slot {
         }
     }
 
-    /// Whether the event can belong to this I/O: it is in one of `states`, begins at the event's
-    /// sector and is of the event's kind.
+    /// True if the event may belong to this I/O: it is in one of `states`, begins at the event's
+    /// sector, and is of the event's kind.
     pub(super) fn fits(&self, event: &BlktraceEvent, states: SlotStage) -> bool {
         self.state & states != 0
             && self.device == event.device
@@ -134,7 +133,7 @@ impl Slot {
             && kind(self.category) == kind(event.category)
     }
 
-    /// The I/O with its operation and flags. `id` is the slot's number.
+    /// The I/O with its operation and flags. `id` is the number of the slot.
     pub(super) fn span(&self, id: u64) -> Span {
         Span {
             id,
@@ -147,13 +146,13 @@ impl Slot {
 
 /// Ring of slots in the order of arrival.
 ///
-/// A slot has a number that rises by one, and a name, the low 32 bits of the number. The ring's
-/// length is a power of two and doubles when it is full, so a name stays valid until `first` has
-/// passed its slot.
+/// A slot has a number, which rises by one, and a name, the low 32 bits of the number. The ring's
+/// length is a power of two and doubles if it is full. A name is valid until `first` has passed its
+/// slot.
 pub(super) struct SlotRing {
     slots: Vec<Slot>,
     mask: u32,
-    /// Number of the oldest slot, and the number of the next one to come.
+    /// Number of the oldest slot, and of the next one to come.
     pub(super) first: u64,
     pub(super) end: u64,
 }
@@ -187,7 +186,7 @@ impl SlotRing {
 
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
-            // The next name would be NIL: a slot that is over takes it.
+            // The next name would be NIL, so an unused slot takes it.
             let mut over = Slot {
                 state: OVER,
                 ..slot

@@ -4,19 +4,19 @@ use crate::import::text::whole_number;
 use crate::import::{BadLine, bad};
 use q2c_model::Op;
 
-/// An event, and the name of its process (empty when the line has none). An event whose text has no
-/// range of sectors has no name.
+/// An event, and the name of its process (empty if the line lacks it). The name is `None` if the
+/// text lacks the event's range of sectors.
 pub(super) type BlkparseLine<'a> = (BlktraceEvent, Option<&'a [u8]>);
 
 #[derive(Debug)]
 pub(super) struct BlkparseLineFormat {
     pub(super) pattern: BlkparsePattern,
     pub(super) default: bool,
-    /// The operation of all requests, where lines do not tell it.
+    /// The operation of all requests, if the lines lack it.
     pub(super) op: Option<Op>,
 }
 
-/// The event of a line; `None` for a message, or a line of the summary.
+/// Parses the event of a line; `None` for a message or a line of the summary.
 pub(super) fn parse<'a>(
     line: &'a [u8],
     form: &BlkparseLineFormat,
@@ -66,7 +66,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Takes the text of a field of `blkparse -f`, by its letter.
+    /// Stores the text of one field of `blkparse -f`, given by its letter.
     fn take(&mut self, field: u8, text: &'a [u8]) -> Result<(), BadLine> {
         let event = &mut self.event;
         match field {
@@ -115,8 +115,8 @@ impl<'a> Parts<'a> {
         Ok((event, Some(comm).filter(|_| !nowhere)))
     }
 
-    /// Whether an event without a length belongs to a flush. The last completion of a flush
-    /// sequence may have lost the flags of a flush, but is of a write at a sector.
+    /// True if an event without a length belongs to a flush. The last completion of a flush
+    /// sequence may lack the flush flags, but it is a write with a sector.
     fn is_of_flush(&self) -> bool {
         let has = |bits: u32| self.event.category & bits != 0;
         let last = self.event.action == action::COMPLETE && self.placed && has(category::WRITE);
@@ -124,7 +124,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Nanoseconds of a second. Fewer digits than blkparse prints are those of another unit.
+/// Parses the nanoseconds of a second. Fewer digits than blkparse prints mean another unit.
 fn nanos(text: &[u8]) -> Result<u64, BadLine> {
     if text.len() == 9 {
         return whole_number(text, "nanoseconds");
@@ -133,18 +133,18 @@ fn nanos(text: &[u8]) -> Result<u64, BadLine> {
     Err(bad("nanoseconds", expected, text))
 }
 
-/// Time before blkparse's time zero that a text may begin with, ns. Events count from it.
+/// Longest time before blkparse's time zero, ns. Times count from this long before it.
 pub(super) const BEFORE: u64 = 86_400 * NS_PER_S;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The time of an event. blkparse that reads from a pipe prints a time `x` before its time zero as
-/// 2^64 - x ns, with the seconds cut to 32 bits.
+/// The time of an event, ns. If blkparse reads from a pipe, it prints a time `x` before its time
+/// zero as 2^64 - x ns, with the seconds truncated to 32 bits.
 fn time(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
     const ALL: u128 = (1 << 64) / NS_PER_S as u128;
     const CUT: u128 = (ALL - ALL % (1 << 32)) * NS_PER_S as u128;
     let printed = u128::from(seconds) * u128::from(NS_PER_S) + u128::from(nanos);
     let wrapped = printed + CUT + u128::from(BEFORE);
-    // Wrapped times, and only they, come to a day or less below 2^64.
+    // Only wrapped times come within a day below 2^64.
     let from_zero = wrapped
         .checked_sub(1 << 64)
         .filter(|at| *at <= u128::from(BEFORE));
@@ -152,14 +152,13 @@ fn time(seconds: u64, nanos: u64) -> Result<u64, BadLine> {
     u64::try_from(time).map_err(|_| bad("seconds", "below 2^64 ns", &seconds.to_string()))
 }
 
-/// Whether the action is of a request and so has a range of sectors.
+/// True if the action is of a request, and so has a range of sectors.
 const fn places(action: u16) -> bool {
     use action::{PLUG, REMAP, SLEEP, SPLIT, UNPLUG, UNPLUG_TIMER};
     !matches!(action, PLUG | UNPLUG | UNPLUG_TIMER | REMAP | SPLIT | SLEEP)
 }
 
-/// Parses the text that blkparse's default format puts behind the columns. It depends on the
-/// action.
+/// Parses the text after the columns of blkparse's default format, which depends on the action.
 fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
     let event = &mut parts.event;
     match event.action {
@@ -169,7 +168,7 @@ fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
             let rest = rest.strip_prefix(b"/").unwrap_or_default();
             event.sector = sector;
             event.split_at = leading(rest.trim_ascii_start(), "sector of the rest")?.0;
-            // The text does not tell the length; it only must not be zero.
+            // The text lacks the length, which only must be above zero.
             parts.bytes = 512;
             return Ok(());
         }
@@ -188,9 +187,9 @@ fn tail<'a>(parts: &mut Parts<'a>, text: &'a [u8]) -> Result<(), BadLine> {
     Ok(())
 }
 
-/// The sector, the length in bytes, and the rest of the line. The text is `8 + 4 [...]`, or `8 + 4
-/// ( 12) [...]` with -t. A completion without data has only its sector, another event without data
-/// has neither.
+/// Returns (sector, length in bytes) and the rest of the line. The text is `8 + 4 [...]`, or `8 + 4
+/// ( 12) [...]` with -t. Without data, a completion has only its sector, and another event has
+/// neither.
 fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
     if !text.first().is_some_and(u8::is_ascii_digit) {
         return Ok(((0, 0), text));
@@ -203,13 +202,13 @@ fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
             let (count, rest) = rest.split_at(end.unwrap_or(rest.len()));
             Ok(((sector, blocks(count)?), rest))
         }
-        // In a passthrough command the number is the length, and the command follows.
+        // In a passthrough command, the number is the length, and the command follows.
         None if !ends => Ok(((0, 0), rest)),
         None => Ok(((sector, 0), rest)),
     }
 }
 
-/// A number and the text behind it, without blanks between them.
+/// A number and the text after it, without leading blanks.
 fn leading<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit());
     let (number, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -239,7 +238,7 @@ fn blocks(text: &[u8]) -> Result<u64, BadLine> {
     bytes.ok_or_else(|| bad("blocks", "a length below 4 GiB", text))
 }
 
-/// The errno without its sign, as it fits the 16 bits of a record.
+/// The errno without its sign, so that it fits the 16 bits of a record.
 fn errno(text: &[u8]) -> Result<u16, BadLine> {
     let expected = "an errno, 0 for success";
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -257,8 +256,7 @@ fn device(text: &[u8]) -> Result<(u64, u64), BadLine> {
     ))
 }
 
-/// The number of an action; `None` for a message and for zone plugs, which are no events of a
-/// request.
+/// The number of an action; `None` for messages and zone plugs, which are no events of a request.
 fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
     Ok(Some(match text {
         b"Q" => action::QUEUE,
@@ -284,8 +282,8 @@ fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
     }))
 }
 
-/// The category bits of the RWBS column: F for a flush before, one of R W D N, then F A S M B. Zone
-/// operations begin with Z.
+/// The category bits of the RWBS column: F for a preceding flush, one of R W D N, then F A S M B E.
+/// Zone operations begin with Z.
 fn kinds(text: &[u8]) -> Result<u32, BadLine> {
     let wrong = || bad("RWBS", "letters of FDWRNASMBZ, such as R, WS or FWFS", text);
     if let Some(rest) = text.strip_prefix(b"Z") {
@@ -313,7 +311,7 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
             b'A' => category::AHEAD,
             b'S' => category::SYNC,
             b'M' => category::META,
-            // A barrier. Readers older than Linux 2.6.37 name the bit of PREFLUSH so.
+            // A barrier. Readers older than Linux 2.6.37 print PREFLUSH so.
             b'B' => category::FLUSH,
             // Secure erase has no category bit.
             b'E' => 0,
@@ -323,7 +321,7 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
     Ok(kinds)
 }
 
-/// Whether the line is one of those that blkparse puts around the events.
+/// True if the line is part of the summary that blkparse prints around the events.
 fn is_summary(line: &[u8]) -> bool {
     const BEGIN: &str = "CPU|Total|Throughput|Events|Skips|Input file|Reads |Read |Writes |Write |PC |\
         IO unplugs|Allocations|Dispatch|Completion|Process";

@@ -1,9 +1,9 @@
-//! The text that blkparse prints, in its default format or in one that was given to `blkparse -f`.
+//! The text that blkparse prints, in its default format or in that of `blkparse -f`.
 //!
-//! Lines become the events from which they were printed, and the events become I/Os, as for binary
-//! blktrace. The text does not tell the sectors of passthrough commands (they are left out and
-//! counted), the length of a bio before a split, or the start in Unix time. The text that was
-//! published with the YCSB and RocksDB traces (ssdtrace) is of this kind.
+//! Lines become the events that were printed, and the events become I/Os, as with binary blktrace.
+//! The text lacks the sectors of passthrough commands (they are left out and counted), the length
+//! of a bio before a split, and the start in Unix time. The text published with the YCSB and
+//! RocksDB traces (ssdtrace) is of this kind.
 
 mod line;
 mod pattern;
@@ -26,13 +26,13 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
-/// blkparse's default format, for the columns with which all lines begin.
+/// blkparse's default format, for the columns that all lines begin with.
 const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d ";
 
-/// The first lines of a text tell whether it is of the default format.
+/// Number of first lines that decide whether a text has the default format.
 const FIRST_LINES: u64 = 8;
 
-/// Whether the first lines all fit the default format and at least one of them is an event.
+/// True if all first lines have the default format and at least one is an event.
 fn sniff(head: &[u8]) -> bool {
     let Ok(pattern) = BlkparsePattern::parse(DEFAULT) else {
         return false;
@@ -92,8 +92,8 @@ struct Blkparse {
 }
 
 impl EventLine for Blkparse {
-    /// blkparse that reads from a pipe takes as zero the first event that it got, before it knows
-    /// what came earlier on other CPUs.
+    /// If blkparse reads from a pipe, its time zero is the first event that it got. Earlier events
+    /// of other CPUs may come later.
     const ZERO: u64 = BEFORE;
     const GAPS_COUNT: bool = false;
 
@@ -109,12 +109,12 @@ impl EventLine for Blkparse {
         if let Some(comm) = named {
             told.notes.name_process(event.pid, event.time, comm);
         }
-        // A remap from a partition has the disk's number, and is numbered among the partition's.
+        // A remap from a partition has the disk's device number, but is counted with the partition.
         let seen = match event.action {
             action::REMAP => SequenceStep::Next,
             _ => self.sequences.check(&event, &mut told.losses),
         };
-        // Numbers are missing, too, in what blkparse or grep chose, or in the trace of a partition.
+        // Numbers are also missing if blkparse or grep filtered, or if a partition was traced.
         told.losses.forget_lost();
         if comm.is_none() {
             told.losses.count("event without a place (passthrough)", 1);

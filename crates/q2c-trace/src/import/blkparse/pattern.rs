@@ -1,17 +1,17 @@
-//! The format of a line, as `blkparse -f` takes it.
+//! The format of a line, as `blkparse -f` defines it.
 
 use crate::import::BadLine;
 use crate::import::error::shown;
 
-/// The letters of fields, as blkparse names them. `P u U g G` are passed over.
+/// The letters of fields, as blkparse names them. The values of `P u U g G` are ignored.
 const LETTERS: &str = "acCdDeMmnNpsStTPuUgG";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
-    /// Any number of blanks, also none, because fields are padded with blanks.
+    /// Any number of blanks, including none, because blanks pad fields.
     Blanks,
     Byte(u8),
-    /// A field by its letter.
+    /// A field, by its letter.
     Field(u8),
 }
 
@@ -21,7 +21,7 @@ pub(super) struct BlkparsePattern(Vec<Item>);
 type PatternFault = (&'static str, String);
 
 impl BlkparsePattern {
-    /// Parses a format. `\n`, `\t` and `\\` are escapes, as for blkparse.
+    /// Parses a format. `\n`, `\t` and `\\` are escapes, as in blkparse.
     pub(super) fn parse(text: &str) -> Result<BlkparsePattern, PatternFault> {
         let mut items = Vec::new();
         let mut rest = text.chars();
@@ -42,8 +42,8 @@ impl BlkparsePattern {
         Ok(BlkparsePattern(items))
     }
 
-    /// Checks that the format has every field that an event needs. `whole` says that nothing
-    /// follows the format on a line, `stated` that the user states the operation.
+    /// Checks that the format has every field that an event needs. `whole` is true if the format
+    /// describes the line to its end, `stated` if the user states the operation.
     pub(super) fn with_all_needed(
         self,
         whole: bool,
@@ -70,7 +70,7 @@ impl BlkparsePattern {
         self.0.contains(&Item::Field(field))
     }
 
-    /// Splits a line; `take` gets the text of each field. Returns the text behind the last item.
+    /// Splits a line and passes each field's text to `take`. Returns the text after the last item.
     pub(super) fn split<'a>(
         &self,
         line: &'a [u8],
@@ -81,7 +81,7 @@ impl BlkparsePattern {
             match item {
                 Item::Blanks => rest = rest.trim_ascii_start(),
                 Item::Byte(byte) => {
-                    // Blanks before it pad the field before it to its width.
+                    // Blanks before this byte pad the field before it.
                     let behind = rest.strip_prefix(&[*byte]);
                     let behind = behind.or_else(|| rest.trim_ascii_start().strip_prefix(&[*byte]));
                     rest = behind.ok_or_else(|| unlike(line))?;
@@ -106,8 +106,8 @@ impl BlkparsePattern {
         let after = &self.0[at + 1..];
         let is_field = |item: &Item| matches!(item, Item::Field(_));
         let end = match after.first() {
-            // A name may hold any character. When no field follows, the name ends at the last
-            // occurrence of the character behind it.
+            // A name may hold any character. If no field follows it, the name ends at the last
+            // occurrence of the character after it.
             Some(Item::Byte(byte)) if field == b'C' && !after.iter().any(is_field) => {
                 rest.iter().rposition(|other| other == byte)
             }
@@ -123,7 +123,7 @@ fn unlike(line: &[u8]) -> BadLine {
     BadLine::new("not of the format", "line", "a line of the format", line)
 }
 
-/// Parses what stands behind the percent sign: a minus for left alignment, a width, a letter.
+/// Parses the text after a percent sign: a minus for left alignment, a width, a letter.
 fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, PatternFault> {
     const EXPECTED: &str = "% with a width and one of a c C d D e g G m M n N p P s S t T u U";
     let padding = |c: &char| matches!(c, '-' | '0'..='9');
@@ -138,13 +138,13 @@ fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, PatternFault> {
     Ok(Item::Field(letter as u8))
 }
 
-/// Index behind the digits that begin at `from`.
+/// Index after the digits that begin at `from`.
 fn digits(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Length of a device such as `8,0`, with the padding behind the comma.
+/// Length of a device such as `8,0`, with the padding after the comma.
 fn device_length(text: &[u8]) -> usize {
     let mut end = digits(text, 0);
     if text.get(end) == Some(&b',') {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 const MOST_CELLS: usize = 4096;
 
-/// The cells of the last line; the memory is used again for each line.
+/// The cells of the last line; each line reuses the memory.
 pub(super) struct CsvCells {
     reader: Reader,
     blanks: bool,
@@ -20,7 +20,7 @@ impl CsvCells {
             return needed(None, path, "delimiter", reason);
         }
         let mut builder = ReaderBuilder::new();
-        // The end of the line is taken off before; a carriage return within the line is text.
+        // The line break is removed before; a carriage return within the line is text.
         builder
             .delimiter(delimiter)
             .terminator(Terminator::Any(b'\n'));
@@ -60,7 +60,7 @@ impl CsvCells {
         Err(BadLine::new(reason, "line", expected, line))
     }
 
-    /// The cell at `at`, without the blanks around it.
+    /// The cell at index `at` (from 0), without the blanks around it.
     pub(super) fn get(&self, at: usize) -> Option<&str> {
         let ends = &self.ends[..self.count];
         let end = *ends.get(at)?;

@@ -4,7 +4,7 @@ use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 use q2c_model::Nanos;
 
-/// What the times of a column, written as clocks show them, count from.
+/// The kind of clock that a column's dates or times of day are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::import) enum ClockOrigin {
     /// Dates with a zone: `2024-01-15T10:30:45.5+02:00`.
@@ -16,7 +16,7 @@ pub(in crate::import) enum ClockOrigin {
 }
 
 impl ClockOrigin {
-    /// The clock that a cell is of; `None` for numbers and other text.
+    /// The clock of a cell; `None` for numbers and other text.
     pub(super) fn recognise(cell: &str) -> Option<ClockOrigin> {
         parse(cell).map(|(clock, _)| clock)
     }
@@ -29,22 +29,23 @@ impl ClockOrigin {
         }
     }
 
-    /// Nanoseconds of a cell since 1970, or since midnight; `None` for a cell of another clock.
+    /// Nanoseconds since 1970, or since midnight; `None` if the cell is of another clock.
     pub(in crate::import) fn nanos(self, cell: &str) -> Option<u64> {
         let (clock, ns) = parse(cell)?;
         u64::try_from(ns).ok().filter(|_| clock == self)
     }
 }
 
-/// The fact that tells how many midnights a recording passes, where `last` is its last time.
+/// The fact with the number of midnights in a recording whose last time is `last`.
 pub(in crate::import) fn midnights(last: Nanos) -> Option<(&'static str, String)> {
     let days = last.0 / DAY.0;
     let meaning = "a time of day more than 12 hours before the one above is of the next day";
     (days > 0).then(|| ("midnights", format!("{days} ({meaning})")))
 }
 
-/// Puts a time of day on a day: that of the time `near` before it, or the next one if it falls by
-/// more than 12 hours. A late row from before midnight rises by almost a day; it stays a late row.
+/// Adds the day to a time of day: the day of the preceding time `near`, or the next one if the time
+/// falls by more than 12 hours. A late row from before midnight, which would rise by almost a day,
+/// keeps the day before.
 pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
     let hour = DAY.0 / 24;
     let same_day = (near.0 - near.0 % DAY.0).saturating_add(time.0);
@@ -57,10 +58,10 @@ pub(in crate::import) fn on_day(time: Nanos, near: Nanos) -> Nanos {
     })
 }
 
-/// The forms of dates and times of day that are read, for the error about a cell of another form.
+/// Forms of dates and times that can be read, for messages.
 pub(super) const FORMS: &str = "a time of day (23:59:59.9) or a date and time (2024-01-15 23:59:59.9, also with T for the blank, and with Z, UTC, GMT or +02:00 behind)";
 
-/// Whether a cell looks like a date or a time of day, even if it has no form that is read.
+/// True if a cell looks like a date or a time of day, even in a form that cannot be read.
 pub(super) fn is_like_clock(cell: &str) -> bool {
     cell.contains([':', '/'])
 }

@@ -1,4 +1,4 @@
-//! The fields that a CSV column may hold, and how a cell is parsed into one.
+//! The fields that a CSV column may hold, and how each is parsed from a cell.
 
 use super::clock::{FORMS, is_like_clock};
 use super::unit::Unit;
@@ -19,7 +19,7 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// The field of this name. `None` also for fields that the importer assigns itself.
+    /// The field of this name; `None` as well for fields that the importer assigns itself.
     pub(super) fn by_name(name: &str) -> Option<Field> {
         match name {
             "offset" => Some(Field::Offset),
@@ -39,7 +39,7 @@ impl Field {
         }
     }
 
-    /// Whether its cells are times, which have a unit.
+    /// True if its cells are times, which have a unit.
     pub(super) fn is_time(self) -> bool {
         match self {
             Field::Latency => true,
@@ -58,12 +58,12 @@ impl Field {
         matches!(self, Field::Offset | Field::Column(Column::Sector))
     }
 
-    /// Whether its cells are lengths or places, which have a unit.
+    /// True if its cells are lengths or places, which have a unit.
     pub(super) fn is_size(self) -> bool {
         self.is_place() || self == LENGTH
     }
 
-    /// All that a CSV column may hold, in the order of the trace's columns.
+    /// All fields that a CSV column may hold, in the order of the trace's columns.
     pub(super) fn every() -> impl Iterator<Item = Field> {
         let columns = Column::ALL.iter().map(|column| column.name());
         columns
@@ -91,7 +91,7 @@ pub(super) const BLOCK: &[Column] = &[
     Column::CompleteNs,
 ];
 
-/// The field of the record for an instant; `None` for other columns.
+/// The record's field for an instant; `None` for other columns.
 pub(super) fn instant(record: &mut IoRecord, column: Column) -> Option<&mut Option<Nanos>> {
     Some(match column {
         Column::SubmitNs => &mut record.submit_ns,
@@ -106,8 +106,8 @@ pub(super) fn instant(record: &mut IoRecord, column: Column) -> Option<&mut Opti
     })
 }
 
-/// Parses a cell that is not empty into the record. Lanes, operations, devices and latencies are
-/// left to the module `row`.
+/// Parses a cell that is not empty into the record. Module `row` handles lanes, operations, devices
+/// and latencies.
 pub(super) fn set(
     record: &mut IoRecord,
     field: Field,
@@ -190,8 +190,8 @@ fn sector(field: Field, cell: &str, unit: Unit) -> Result<Sectors, BadLine> {
     sector.ok_or_else(|| bad(field.name(), expected, cell))
 }
 
-/// Parses an operation: its name or first letter, the letters of blktrace (`WFS`), or 0 and 1,
-/// where `read_flag` says which is a read.
+/// Parses an operation: its name or first letter, blktrace's letters (`WFS`), or 0 and 1, where
+/// `read_flag` is the digit of a read.
 pub(super) fn op(cell: &str, read_flag: Option<u8>) -> Result<(Op, OpFlags), BadLine> {
     if let ("0" | "1", Some(read)) = (cell, read_flag) {
         let is_read = cell == if read == 0 { "0" } else { "1" };
@@ -206,8 +206,8 @@ pub(super) fn op(cell: &str, read_flag: Option<u8>) -> Result<(Op, OpFlags), Bad
         .ok_or_else(|| bad("op", expected, cell))
 }
 
-/// Letters as the kernel's trace points print them: F for a flush before, one of R W D F N, then
-/// F A S M E.
+/// Parses letters as the kernel's tracepoints print them: F for a preceding flush, one of R W D F
+/// N, then F A S M E.
 fn letters(cell: &str) -> Option<(Op, OpFlags)> {
     let letters = cell.as_bytes();
     let flushes = matches!(letters, [b'F', b'R' | b'W' | b'D' | b'F' | b'N', ..]);
@@ -241,7 +241,7 @@ fn truth(cell: &str) -> Result<bool, BadLine> {
     }
 }
 
-/// Parses `sync|fua`, or the bits as a number.
+/// Parses words such as `sync|fua`, or the bits as a number.
 fn flags(cell: &str) -> Result<OpFlags, BadLine> {
     if let Ok(bits) = cell.parse() {
         return Ok(OpFlags(bits));

@@ -1,5 +1,4 @@
-//! A column map made from the names of a header row, for sources that name their columns as others
-//! do.
+//! Makes a column map from the header row, for sources with usual column names.
 
 use super::cells::CsvCells;
 use super::field::{Field, LENGTH};
@@ -7,9 +6,9 @@ use super::unit::Mapped;
 use crate::import::TimeUnit;
 use q2c_model::parse_size;
 
-/// Fields by the names that sources give them, in small letters, without a unit and without what
-/// stands between words. Beside a start of the user layer, `complete` is its end. fio's clat and
-/// slat are parts of a latency.
+/// Fields with their usual header names: lower case, without a unit and separators. Beside a start
+/// of the user layer, `complete` is that layer's end. fio's clat and slat are left out: they are
+/// only parts of a latency.
 const NAMES: &str = "\
 submit_ns: time timestamp ts start starttime submit submittime arrival arrivaltime datetime
 reap_ns: end endtime finish finishtime completiontime
@@ -24,7 +23,7 @@ pid: pid processid
 comm: comm process command processname
 cpu_submit: cpu";
 
-/// The fields of a table with a field and its words in each line.
+/// Parses a table with a field and its words in each line.
 pub(super) fn fields_of(
     table: &'static str,
 ) -> impl Iterator<Item = (Field, impl Iterator<Item = &'static str>)> {
@@ -32,14 +31,13 @@ pub(super) fn fields_of(
     lines.filter_map(|(name, words)| Some((Field::by_name(name)?, words.split(' '))))
 }
 
-/// Whether a header is a name of offsets that is usual for bytes and for blocks, so that they need
+/// True if a header is a name of offsets that is usual for both bytes and blocks, so that it needs
 /// a unit.
 pub(super) fn is_address(header: &str) -> bool {
     matches!(words(header).concat().as_str(), "address" | "addr")
 }
 
-/// The headers, in small letters and without a unit, that are taken as a field where no map
-/// names it.
+/// The headers, in lower case and without a unit, that stand for a field which no map names.
 pub(super) fn usual_headers(field: Field) -> Vec<&'static str> {
     let mut fields = fields_of(NAMES).filter(|(known, _)| *known == field);
     fields
@@ -47,15 +45,15 @@ pub(super) fn usual_headers(field: Field) -> Vec<&'static str> {
         .map_or_else(Vec::new, |(_, headers)| headers.collect())
 }
 
-/// The unit of time that a header ends with: `took_us`, `Response Time (ms)`. A trace's own column
-/// names its unit, too: `submit_ns`.
+/// The time unit at the end of a header: `took_us`, `Response Time (ms)`. The names of the trace's
+/// columns have one too: `submit_ns`.
 pub(in crate::import) fn unit_of(header: &str) -> Option<TimeUnit> {
     let header_words = words(header);
     let (last, front) = header_words.split_last()?;
     time_unit(last).filter(|_| !front.is_empty())
 }
 
-/// The bytes in one unit of the sizes that a header ends with: `Length(KB)`, `nr_sectors`, `bytes`.
+/// Bytes in the unit of sizes at the end of a header: `Length(KB)`, `nr_sectors`, `bytes`.
 pub(super) fn size_unit_of(header: &str) -> Option<u64> {
     let header_words = words(header);
     let (last, front) = header_words.split_last()?;
@@ -66,7 +64,7 @@ pub(super) fn size_unit_of(header: &str) -> Option<u64> {
         .or_else(|| last.ends_with("sectors").then_some(512))
 }
 
-/// The bytes in one block where a header ends with their number and unit: `lba_4k`.
+/// Bytes in one block if a header ends with their number and unit: `lba_4k`.
 fn block_size(word: &str) -> Option<u64> {
     let is_number = word.starts_with(|first: char| first.is_ascii_digit());
     let has_unit = word.ends_with(|last: char| last.is_ascii_alphabetic());
@@ -94,7 +92,7 @@ pub(super) fn size_unit(name: &str) -> Option<u64> {
     })
 }
 
-/// The field that a header names, with a unit at its end or without.
+/// The field that a header names, with or without a unit at its end.
 pub(super) fn field_named(header: &str) -> Option<Field> {
     let by_name = |parts: &[String]| {
         let name = parts.concat();
@@ -112,12 +110,12 @@ pub(super) fn field_named(header: &str) -> Option<Field> {
         .or_else(|| by_name(front).filter(has_unit))
 }
 
-/// A text in small letters, with the sign of millionths as `u`.
+/// A text in lower case, with the micro sign as `u`.
 pub(super) fn in_small(text: &str) -> String {
     text.to_lowercase().replace(['\u{b5}', '\u{3bc}'], "u")
 }
 
-/// The words of a header in small letters: `Response Time (us)` is `response`, `time`, `us`.
+/// The words of a header in lower case: `Response Time (us)` is `response`, `time`, `us`.
 pub(super) fn words(header: &str) -> Vec<String> {
     let small = in_small(header);
     let parts = small.split(|c: char| !c.is_alphanumeric());
@@ -127,8 +125,8 @@ pub(super) fn words(header: &str) -> Vec<String> {
         .collect()
 }
 
-/// A map as it would be typed behind `--columns`, with `:unit` behind the header of the lengths
-/// where there is one.
+/// A map as it would be typed after `--columns`, with `:unit` after the header of the lengths if
+/// `unit` is given.
 pub(super) fn typed(fields: &[Mapped], header: &CsvCells, unit: Option<&str>) -> String {
     let pair = |Mapped { field, at, .. }: &Mapped| {
         let unit = unit.filter(|_| *field == LENGTH);
@@ -139,8 +137,8 @@ pub(super) fn typed(fields: &[Mapped], header: &CsvCells, unit: Option<&str>) ->
     fields.iter().map(pair).collect::<Vec<_>>().join(",")
 }
 
-/// The delimiter of a header and the first row: the comma, semicolon or tab that makes most cells,
-/// else blanks where both lines have as many words.
+/// Detects the delimiter: the comma, semicolon or tab that splits the header into most cells, else
+/// blanks if header and first row have as many words.
 pub(super) fn detect(header: &str, row: Option<&str>) -> u8 {
     let count = |delimiter: &u8| {
         let mut quoted = false;
@@ -150,7 +148,7 @@ pub(super) fn detect(header: &str, row: Option<&str>) -> u8 {
         };
         header.bytes().filter(|byte| separates(*byte)).count()
     };
-    // The last of several with as many cells is taken.
+    // Of several with as many cells, `max_by_key` takes the last one.
     let most = [b'\t', b';', b','].into_iter().max_by_key(count);
     let word_count = |line: &str| line.split_whitespace().count();
     let has_columns =
@@ -162,8 +160,8 @@ pub(super) fn detect(header: &str, row: Option<&str>) -> u8 {
     }
 }
 
-/// Whether the first line looks like a header row: at least two names, besides the unnamed column
-/// of an index at the begin or one behind a delimiter at the end.
+/// True if the first line looks like a header row: at least two names, apart from an unnamed index
+/// column at the start or a delimiter at the end.
 pub(super) fn sniff(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head);
     let head = head.strip_prefix('\u{feff}').unwrap_or(&head);
@@ -187,7 +185,7 @@ pub(super) fn sniff(head: &[u8]) -> bool {
     names.len() > 1 && names.iter().all(|name| is_name(name))
 }
 
-/// Whether a cell may be a header: JSON, settings and lines of logs are none.
+/// True if a cell may be a header; JSON, settings and log lines are not.
 fn is_name(cell: &str) -> bool {
     !cell.is_empty()
         && !cell.contains(['{', '}', '='])
@@ -196,7 +194,8 @@ fn is_name(cell: &str) -> bool {
             .all(|word| word.parse::<f64>().is_err())
 }
 
-/// Whether words are headers: some are usual names, a time among them, and the row has a number.
+/// True if words are headers: at least two are usual names, one of them a time, and the row has a
+/// number.
 fn are_columns(names: &[&str], row: &str) -> bool {
     let fields: Vec<Field> = names.iter().filter_map(|name| field_named(name)).collect();
     let has_time = fields.iter().any(|field| field.is_instant());

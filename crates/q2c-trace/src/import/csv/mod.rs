@@ -1,10 +1,10 @@
-//! CSV with a header row and a column map. Usual names of columns are taken as what they say for
-//! the fields that the map does not name.
+//! CSV with a header row and a column map. Columns with usual names give the fields that the map
+//! does not name.
 //!
 //! Each line is one record: a quoted cell may hold delimiters and quotes, but no line breaks. Rows
-//! must be sorted by their start, or by their end where they have that and the latency; such are
-//! sorted by their start over a window. With the option to sort, rows may come in any order. Times
-//! become times since the first start.
+//! must be sorted by their start. Rows with only an end and a latency must be sorted by their end,
+//! and a window sorts them by start. With the option to sort, rows may come in any order. Times
+//! become relative to the first start.
 
 mod cells;
 mod clock;
@@ -49,15 +49,15 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     import,
 };
 
-/// A field that a CSV column may hold: a column of the trace, or what gives one.
+/// A field that a CSV column may hold: a column of the trace, or the source of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvField {
-    /// Its name in a column map.
+    /// The field's name in a column map.
     pub name: &'static str,
-    /// What its cells hold, where the trace has no column of this name.
+    /// What its cells hold; `None` if the field is a column of the trace.
     pub meaning: Option<&'static str>,
-    /// Headers, in small letters and without a unit at their end, that are taken as this field
-    /// where no map names it.
+    /// Headers, in lower case and without a unit at their end, that stand for this field if no map
+    /// names it.
     pub headers: Vec<&'static str>,
 }
 
@@ -75,7 +75,7 @@ pub fn csv_fields() -> Vec<CsvField> {
     Field::every().map(field).collect()
 }
 
-/// The clock's description, because the source does not tell its clock.
+/// Describes the clock, because the source does not.
 const CLOCK: &str = "as in the source";
 
 fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
@@ -149,8 +149,8 @@ impl CsvOutput<'_> {
     }
 }
 
-/// Makes the plan from the first line that is not blank and the row ahead of it; `None` when there
-/// is none.
+/// Makes the plan from the first line that is not blank and the row after it; `None` if there is no
+/// such line.
 fn header(
     lines: &mut Lines<'_>,
     options: &ImportOptions,
@@ -194,7 +194,7 @@ enum CsvRowOrder {
     Any,
 }
 
-/// Most rows that are sorted from any order, some 400 MB.
+/// Most rows that are sorted from any order, because all of them are in memory: some 400 MB.
 const MOST: usize = 1 << 20;
 
 struct CsvWindow {
@@ -204,7 +204,7 @@ struct CsvWindow {
 }
 
 impl CsvWindow {
-    /// Takes a request. Returns those that need not wait any more, in order.
+    /// Adds a request. Returns the requests that need not wait any longer, in order.
     fn push(&mut self, request: CsvRequest) -> Result<impl Iterator<Item = CsvRequest>, BadLine> {
         if request.1 < self.left {
             let expected = "a start not before the requests more than 65536 rows above";

@@ -19,24 +19,24 @@ use std::path::Path;
 pub(super) struct CsvPlan {
     pub(super) fields: Vec<Mapped>,
     pub(super) width: usize,
-    /// Instants of the layer, in the order of a request's life.
+    /// The instants of the layer, in the order of a request's life.
     pub(super) instants: &'static [Column],
     pub(super) start: Column,
-    /// The first instant that is mapped: the start, or the end where the rows have that and the
-    /// latency alone. Rows are in the order of it.
+    /// The first instant that is mapped, by which rows are ordered: the start, or the end if rows
+    /// have only that and the latency.
     pub(super) stamp: Column,
-    /// A record with the values stated for all rows, into which each row's cells are put.
+    /// A record with the values stated for all rows, which each row's cells complete.
     pub(super) blank: IoRecord,
-    /// Whether a comma in a time stands for the point of decimals.
+    /// True if a comma in a time is a decimal point.
     pub(super) decimal_comma: bool,
-    /// Whether 0 or 1 stands for a read among the operations.
+    /// Which of the operations 0 and 1 is a read.
     pub(super) read_flag: Option<u8>,
-    /// The option that tells the unit of lengths which nothing tells; these are taken as bytes as
-    /// long as they are whole sectors.
+    /// The option that would state the unit of lengths, if nothing states it. They count as bytes
+    /// as long as these are whole sectors.
     pub(super) length_unit: Option<String>,
-    /// The depth where no request has an end, and why that is so.
+    /// The fact about the depth if no request has an end, with the reason.
     pub(super) no_ends: String,
-    /// Facts that the user stated for the whole source, or that were guessed.
+    /// Facts that the user stated for the whole source, or that were detected.
     pub(super) stated: StatedFacts,
 }
 
@@ -110,7 +110,7 @@ impl CsvPlan {
         self.instants[self.instants.len() - 1]
     }
 
-    /// Whether the start is worked out from the end and the latency.
+    /// True if the start is computed from the end and the latency.
     pub(super) fn by_end(&self) -> bool {
         self.start != self.stamp
     }
@@ -123,7 +123,7 @@ impl CsvPlan {
     }
 }
 
-/// The fields of the column map, and the units that it states.
+/// The fields of the column map, with the units that it states.
 fn mapped(of: &UnitEvidence<'_>, line: u64) -> Result<Vec<Mapped>, ImportError> {
     let mapped = |map: &ColumnMap| {
         let unknown = || (format!("one of {}", Field::names()), shown(&map.field));
@@ -143,7 +143,7 @@ fn mapped(of: &UnitEvidence<'_>, line: u64) -> Result<Vec<Mapped>, ImportError> 
     of.options.columns.iter().map(mapped).collect()
 }
 
-/// The headers of the columns that nothing is read of; `None` where all are read.
+/// The headers of the columns that are not read; `None` if all are read.
 fn not_taken(fields: &[Mapped], header: &CsvCells) -> Option<String> {
     let taken = |at: usize| fields.iter().any(|column| column.at == at);
     let free = header.iter().enumerate().filter(|(at, _)| !taken(*at));
@@ -153,7 +153,7 @@ fn not_taken(fields: &[Mapped], header: &CsvCells) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Why nothing is known of `what`: a column that was not taken may hold it.
+/// Why `what` is unknown: the source lacks it, or a column that is not read holds it.
 fn lacking(what: &str, not_taken: Option<&str>) -> String {
     not_taken.map_or_else(
         || format!("the source has no {what}"),
@@ -189,7 +189,7 @@ pub(super) fn wrong_header(path: &Path, line: u64, expected: &str, found: &str) 
 
 pub(super) type Wrong = (String, String);
 
-/// Finds the layer, and refuses fields that contradict each other.
+/// Determines the layer; fails if fields contradict each other.
 pub(super) fn check(fields: &[Mapped]) -> Result<Layer, Wrong> {
     let wrong = |expected: &str, found: &str| Err((expected.to_owned(), shown(found)));
     for (at, Mapped { field, .. }) in fields.iter().enumerate() {
@@ -216,7 +216,7 @@ pub(super) fn check(fields: &[Mapped]) -> Result<Layer, Wrong> {
     Ok(if block > 0 { Layer::Block } else { Layer::User })
 }
 
-/// The flag of reads as a fact, where the first row's operation is 0 or 1.
+/// The fact about the number of a read, if the first row's operation is 0 or 1.
 fn read_flag(
     fields: &[Mapped],
     of: &UnitEvidence<'_>,
@@ -236,7 +236,7 @@ fn read_flag(
 
 pub(super) type StatedFacts = Vec<(&'static str, String)>;
 
-/// Makes the record that holds what is stated for all rows, and the facts that list what is stated.
+/// Makes the record with the values stated for all rows, and the facts that list them.
 fn blank(
     layer: Layer,
     fields: &[Mapped],

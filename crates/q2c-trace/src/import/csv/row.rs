@@ -12,27 +12,28 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 const MOST_LANES: usize = 65_536;
-/// No request takes as long, ns: a longer latency is a negative one in an unsigned number, or in
-/// another unit. Times of rows with the end are kept later by this much, so that none is negative.
+/// No request takes as long, ns. A longer latency is a negative one printed as unsigned, or in
+/// another unit. If rows have the end, all times are shifted by this much, so that none is
+/// negative.
 const DAY: u64 = crate::import::row::DAY.0;
-/// The most by which an end may lie before the one above it, ns; by more, another recording begins.
+/// The most by which an end may precede the end above it, ns. Beyond it, another recording begins.
 const LATE_END: u64 = 1_000_000_000;
 
-/// Turns rows into records, with the state that depends on the rows before.
+/// Turns rows into records, with the state that depends on earlier rows.
 pub(super) struct Rows<'a> {
     plan: &'a CsvPlan,
     /// The start of the first request, which is time zero of the trace.
     origin: Option<Nanos>,
     last_stamp: Nanos,
-    /// The stamp of the last good row where times are of the day alone.
+    /// The stamp of the last good row, if times are times of day.
     last_of_day: Option<Nanos>,
-    /// Whether rows may come in any order, because they are sorted later.
+    /// True if rows may come in any order, because they are sorted later.
     pub(super) is_sorted_later: bool,
     lanes: HashMap<u64, u32>,
-    /// Devices by their names; a source has either names or numbers.
+    /// Device names by number; a source has either names or numbers.
     devices: Names,
     any_device_numbers: bool,
-    /// `None` when the source gives the depth, or when it has no end to compute the depth from.
+    /// `None` if the source gives the depth, or has no ends to compute it from.
     depths: Option<Depths>,
 }
 
@@ -53,7 +54,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The request of a row, with its start; its times are those of the source, later by
+    /// The request of a row, with its start. Its times are on the source's clock, later by
     /// [`Self::shift`].
     pub(super) fn read(&mut self, cells: &CsvCells) -> Result<(Nanos, IoRecord), BadLine> {
         let mut record = self.plan.blank.clone();
@@ -70,8 +71,8 @@ impl<'a> Rows<'a> {
         Ok((start, record))
     }
 
-    /// Counts a request in flight and puts its times on the trace's clock. Requests must come in
-    /// the order of their starts. The state changes only when the request is good.
+    /// Counts a request in flight and makes its times relative to time zero. Requests must come in
+    /// the order of their starts. Only a good request changes the state.
     pub(super) fn place(&mut self, start: Nanos, record: &mut IoRecord) -> Result<(), BadLine> {
         let end = instant(record, self.plan.end());
         if let Some(depths) = &mut self.depths {
@@ -89,12 +90,12 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Whether devices were numbered by the importer.
+    /// True if the importer numbered the devices.
     pub(super) fn numbers_devices(&self) -> bool {
         !self.devices.0.is_empty()
     }
 
-    /// The device of a cell: `259:1`; `3` for `1:3`; or a name, which gets the next number of the
+    /// The device of a cell: `259:1`; `3` for `1:3`; or a name, which gets the next number with
     /// major 1.
     fn device(&mut self, cell: &str) -> Result<DevId, BadLine> {
         const LONGEST: usize = 256;
@@ -118,7 +119,7 @@ impl<'a> Rows<'a> {
         if self.plan.by_end() { DAY } else { 0 }
     }
 
-    /// Time zero of the records on the source's clock; call it after the first request.
+    /// Time zero of the records on the source's clock. Call it after the first request.
     pub(super) fn origin(&self) -> Origin {
         let clock = self.plan.clock();
         let name = clock.map_or(super::CLOCK, ClockOrigin::name);
@@ -191,7 +192,7 @@ impl<'a> Rows<'a> {
         self.add_instant(record, duration)
     }
 
-    /// Puts the times of a row that are of the day alone on the days after the first.
+    /// Adds the day to the times of a row if they are times of day.
     fn put_on_days(&self, record: &mut IoRecord) {
         let Some(mut near) = self.last_of_day else {
             return;
@@ -204,7 +205,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Works out the end from the start and the latency, or the start from the end.
+    /// Computes the end from the start and the latency, or the start from the end.
     fn add_instant(
         &self,
         record: &mut IoRecord,
@@ -219,7 +220,7 @@ impl<'a> Rows<'a> {
         let end = end.ok_or_else(too_large)?;
         put(record, plan.end(), Nanos(end));
         if plan.by_end() {
-            // A latency of more than the shift is refused as impossible.
+            // A latency longer than the shift fails as impossible.
             put(record, plan.start, Nanos(end.saturating_sub(ns)));
         }
         Ok(())
@@ -269,7 +270,7 @@ impl<'a> Rows<'a> {
         Ok(start)
     }
 
-    /// The number of the row's lane; lanes are numbered by appearance.
+    /// The row's lane; lanes are numbered by appearance, from 0.
     fn lane(&mut self, cells: &CsvCells) -> Result<u32, BadLine> {
         let field = Field::Column(Column::Lane);
         let mapped = self.plan.fields.iter().find(|known| known.field == field);
@@ -292,7 +293,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The cell of a time, with the point of decimals where a comma separates no cells.
+/// The cell of a time with a decimal point, if a comma cannot separate cells.
 fn with_point<'c>(cell: &'c str, unit: Unit, plan: &CsvPlan) -> Cow<'c, str> {
     if plan.decimal_comma && matches!(unit, Unit::Time(_)) && cell.contains(',') {
         return Cow::Owned(cell.replacen(',', ".", 1));

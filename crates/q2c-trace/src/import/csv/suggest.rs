@@ -1,5 +1,5 @@
-//! Options to begin with, for a file whose headers are not all usual ones: a map that is made from
-//! the words in them. It is only told, as words say less than a usual name.
+//! Suggests options for a file with unusual headers: a map made from the words in them. It is only
+//! suggested, because words are less certain than usual names.
 
 use super::clock::ClockOrigin;
 use super::field::{self, BLOCK, Field, LENGTH};
@@ -10,7 +10,7 @@ use crate::Column;
 use crate::import::TimeUnit;
 use crate::import::error::shown;
 
-/// Fields by a word that a header has among others. The first field that fits is told.
+/// Fields by a word that a header may hold among others. The first field that fits is suggested.
 const LIKELY: &str = "\
 latency: took takes lat latency response service duration elapsed long spent
 submit_ns: when time timestamp ts begin began start started submitted arrival arrived issued
@@ -19,11 +19,11 @@ sector: sector lba lbn
 bytes: long size length len bytes amount
 op: op operation rw kind type direction";
 
-/// Words of a unit of size that fields are not read in.
+/// Words for units of size that cannot be read.
 const OTHER_UNITS: [&str; 4] = ["gb", "gib", "pages", "page"];
 
-/// The error where usual names lack what an import needs: it has the options that import the file
-/// as far as its headers and first row tell. `None` where nothing lacks, or nothing tells it.
+/// The error if usual names lack what an import needs, with options that should import the file.
+/// `None` if nothing is missing, or if headers and first row suggest nothing.
 pub(super) fn advice(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<Wrong> {
     let (likely, quoted_words) = with_likely(fields, of);
     let gains = |field| has(&likely, field) && !has(fields, field);
@@ -60,8 +60,8 @@ fn has_instant(fields: &[Mapped]) -> bool {
     fields.iter().any(|column| column.field.is_instant())
 }
 
-/// The fields with those that the words of further headers make likely, or the first row, in the
-/// order of the file; and these words in quotes.
+/// The fields, plus those that the first row or words of other headers make likely, in the order of
+/// the file. Also returns these words in quotes.
 fn with_likely(fields: &[Mapped], of: &UnitEvidence<'_>) -> (Vec<Mapped>, Vec<String>) {
     let (mut fields, mut reasons) = (fields.to_vec(), Vec::new());
     for (at, name) in of.header.iter().enumerate() {
@@ -89,8 +89,8 @@ fn with_likely(fields: &[Mapped], of: &UnitEvidence<'_>) -> (Vec<Mapped>, Vec<St
     (fields, reasons)
 }
 
-/// Takes the times of a tracer as ends: it prints a row, with the process, when a request ends, as
-/// biosnoop does.
+/// Treats the times of a tracer as ends: a tracer such as biosnoop prints a row, with the process,
+/// when a request ends.
 fn stamp_by_ends(fields: &mut [Mapped]) {
     let column = |column| Field::Column(column);
     let tracer = [column(Column::Comm), column(Column::Pid), Field::Latency];
@@ -104,7 +104,7 @@ fn stamp_by_ends(fields: &mut [Mapped]) {
     }
 }
 
-/// Whether the first row's cell may be one of the field.
+/// True if the first row's cell may be of this field.
 fn may_hold(field: Field, at: usize, of: &UnitEvidence<'_>) -> bool {
     let cell = of.sampled(at).unwrap_or("");
     let measures = field.is_time() || field.is_size();
@@ -112,12 +112,12 @@ fn may_hold(field: Field, at: usize, of: &UnitEvidence<'_>) -> bool {
     !measures || cell.is_empty() || is_number() || ClockOrigin::recognise(cell).is_some()
 }
 
-/// The map with the unit of lengths where it is needed, and what no header says.
+/// The options to suggest: the map, with a unit of lengths if needed, and what no header gives.
 fn options(fields: &[Mapped], of: &UnitEvidence<'_>) -> String {
     let unit = missing_unit(fields, of);
     let mut map = typed(fields, of.header, unit);
-    // A column that nothing tells to be the start is not named: typed as it stands, the line would
-    // import something else.
+    // If nothing shows which column is the start, none is suggested: a wrong guess would import
+    // something else.
     if !has_instant(fields) {
         map = format!("submit_ns=COLUMN,{map}");
     }
@@ -139,7 +139,7 @@ fn options(fields: &[Mapped], of: &UnitEvidence<'_>) -> String {
     options
 }
 
-/// The unit in which a number is a time of these decades since 1970, by its digits.
+/// The unit in which a number is a current Unix time, by its number of digits.
 fn unix_unit(cell: &str) -> Option<TimeUnit> {
     match cell.split('.').next()?.len() {
         10 => Some(TimeUnit::Seconds),
@@ -150,7 +150,7 @@ fn unix_unit(cell: &str) -> Option<TimeUnit> {
     }
 }
 
-/// The first field that a word of the header makes likely, and that goes with those there are.
+/// The first field that a word of the header makes likely and that fits the other fields.
 fn likely(header: &str, fields: &[Mapped]) -> Option<(Field, &'static str)> {
     let header_words = words(header);
     let is_time = unit_of(header).is_some();
@@ -170,7 +170,7 @@ fn likely(header: &str, fields: &[Mapped]) -> Option<(Field, &'static str)> {
     })
 }
 
-/// Whether a map may have the field beside those there are.
+/// True if a map may have the field besides the others.
 fn goes_with(field: Field, fields: &[Mapped]) -> bool {
     let column = |column| has(fields, Field::Column(column));
     let other = match field {

@@ -15,14 +15,14 @@ use std::path::Path;
 pub(super) enum Unit {
     Time(TimeUnit),
     Clock(ClockOrigin),
-    /// Bytes in one unit.
+    /// Number of bytes in one unit.
     Size(u64),
-    /// The cells are no measures, or nothing tells the unit of times.
+    /// The cells are not measures, or nothing states their time unit.
     None,
 }
 
 impl Unit {
-    /// The unit of the field that is written so behind a header in a map.
+    /// Parses the unit after a header in a column map.
     pub(super) fn parse(field: Field, text: &str) -> Option<Unit> {
         let name = in_small(text.trim());
         if field.is_time() {
@@ -34,7 +34,7 @@ impl Unit {
         bytes.filter(|_| field.is_size()).map(Unit::Size)
     }
 
-    /// The unit that a header of the field ends with.
+    /// The unit at the end of a header, if it fits the field.
     fn by_header(field: Field, header: &str) -> Option<Unit> {
         let bytes = size_unit_of(header).filter(|_| field.is_size());
         let time = unit_of(header).filter(|_| field.is_time());
@@ -65,8 +65,8 @@ impl Unit {
     }
 }
 
-/// A field, and where a row holds it. Its unit is that of the map, if any, until
-/// [`UnitEvidence::with_units`] has found it.
+/// A field, and the column that holds it. Its unit is that of the map, if any, until
+/// [`UnitEvidence::with_units`] has determined it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mapped {
     pub(super) field: Field,
@@ -88,7 +88,7 @@ impl Mapped {
 
 pub(super) const NOT_TOLD: &str = "not told, the usual one";
 
-/// The header, the first row, and what the user says of the units.
+/// What shows the units: the header, the first row, and the user's options.
 pub(super) struct UnitEvidence<'a> {
     pub(super) header: &'a CsvCells,
     pub(super) sample: Option<&'a CsvCells>,
@@ -98,7 +98,7 @@ pub(super) struct UnitEvidence<'a> {
 }
 
 impl UnitEvidence<'_> {
-    /// The fields with the unit of each.
+    /// Returns the fields, each with its unit.
     pub(super) fn with_units(&self, fields: &[Mapped]) -> Result<Vec<Mapped>, ImportError> {
         let has_place = fields.iter().any(|column| column.field.is_place());
         if self.options.offset_unit.is_some() && !has_place {
@@ -130,7 +130,7 @@ impl UnitEvidence<'_> {
         Err(self.wrong((expected.to_owned(), shown(name))))
     }
 
-    /// The field with the unit that comes first of those that are told.
+    /// Returns the field with the first known unit, in the order map, clock, option, header.
     fn mapped(&self, column: Mapped, clock: Option<ClockOrigin>) -> Result<Mapped, ImportError> {
         let Mapped {
             field, at, unit, ..
@@ -143,7 +143,7 @@ impl UnitEvidence<'_> {
         let option = time.or(place.map(|unit| Unit::Size(unit.0)));
         let name = self.header.get(at).unwrap_or_default();
         let by_header = Unit::by_header(field, name);
-        // A header that is a field's own name, such as `queue_ns`, names the field and no unit.
+        // A header that is exactly a field's name, such as `queue_ns`, states no unit.
         let header_unit = by_header.filter(|_| Field::by_name(name).is_none());
         if header_unit.is_some_and(|unit| stated.or(option).is_some_and(|given| given != unit)) {
             let expected = "the map or --unit as the headers of times say, and of sizes, or a header without a unit (leave it out to go by them)";
@@ -176,7 +176,7 @@ impl UnitEvidence<'_> {
         ClockOrigin::recognise(self.sampled(column.at)?)
     }
 
-    /// The first row's cell.
+    /// The cell of the first row in this column.
     pub(super) fn sampled(&self, at: usize) -> Option<&str> {
         self.sample?.get(at)
     }
@@ -194,7 +194,7 @@ fn wrong_map(path: &Path, expected: &str, found: &str) -> ImportError {
     misused(message)
 }
 
-/// The unit of all times, or of each where they differ: `submit_ns s, latency us`.
+/// The unit of all times, or of each if they differ: `submit_ns s, latency us`.
 pub(super) fn time_units(fields: &[Mapped]) -> String {
     let times = || fields.iter().filter(|mapped| mapped.field.is_time());
     let first = times().next().map(|mapped| mapped.unit);
@@ -215,11 +215,11 @@ pub(super) fn size_facts(fields: &[Mapped]) -> impl Iterator<Item = (String, Str
     })
 }
 
-/// Units of lengths whose unit nothing tells. They are taken as bytes as long as these are whole
+/// Units of lengths, for messages. Lengths without a unit count as bytes as long as these are whole
 /// sectors.
 const UNITS: &str = "(or :B, :KB, :MB, :512B)";
 
-/// What tells the unit of lengths, where nothing does: the whole map, or the part of a given one.
+/// The option that would state the unit of lengths: a whole map, or a part of the given one.
 pub(super) fn option_for_unit(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<String> {
     let unit = Some(missing_unit(fields, of)?);
     if of.options.columns.is_empty() {
@@ -230,8 +230,8 @@ pub(super) fn option_for_unit(fields: &[Mapped], of: &UnitEvidence<'_>) -> Optio
     Some(format!("{typed} in --columns"))
 }
 
-/// The unit of lengths whose header has none: bytes if the first row has whole sectors in these,
-/// else sectors.
+/// The unit of lengths if their header has none: bytes if the first row is then whole sectors, else
+/// sectors.
 pub(super) fn missing_unit(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<&'static str> {
     let Mapped { at, .. } = *fields.iter().find(|column| column.field == LENGTH)?;
     if size_unit_of(of.header.get(at)?).is_some() {
@@ -242,7 +242,7 @@ pub(super) fn missing_unit(fields: &[Mapped], of: &UnitEvidence<'_>) -> Option<&
     Some(if whole { "B" } else { "512B" })
 }
 
-/// The error of usual names beside sectors, where lengths may be sectors, too.
+/// The error for lengths without a unit beside sectors, because the lengths may be sectors too.
 pub(super) fn ask_unit(option: &str) -> Wrong {
     let expected = format!("the unit of lengths, such as {option} {UNITS}");
     (expected, "lengths without one beside sectors".to_owned())

@@ -1,5 +1,5 @@
-//! The columns that are taken by their usual names: of all fields, or of those that the user's map
-//! does not name.
+//! Columns that are recognised by their usual names, for all fields that the user's map leaves
+//! open.
 
 use super::cells::CsvCells;
 use super::field::{Field, USER};
@@ -10,7 +10,7 @@ use crate::Column;
 use crate::import::error::shown;
 use crate::import::{ImportError, needed};
 
-/// The fields that usual names tell beside those of the map, with the indexes of their cells.
+/// The fields that usual names give in addition to the map, with the indexes of their cells.
 pub(super) fn usual_columns(header: &CsvCells, map: &[Mapped]) -> Result<Vec<Mapped>, Wrong> {
     let is_free = |(at, _): &(usize, &str)| map.iter().all(|column| column.at != *at);
     let columns = header.iter().enumerate().filter(is_free);
@@ -27,8 +27,8 @@ pub(super) fn usual_columns(header: &CsvCells, map: &[Mapped]) -> Result<Vec<Map
     Ok(usual)
 }
 
-/// `complete_us` is the end of whichever layer the start is of, but `complete_ns` is a column of
-/// the block layer.
+/// `complete_us` is the end in the layer of the start, but `complete_ns` is always a column of the
+/// block layer.
 fn end_in_layer_of_start(usual: &mut [Mapped], map: &[Mapped], header: &CsvCells) {
     let is_user = |column: &Column| {
         let field = Field::Column(*column);
@@ -45,12 +45,12 @@ fn end_in_layer_of_start(usual: &mut [Mapped], map: &[Mapped], header: &CsvCells
     }
 }
 
-/// Leaves out what contradicts the map. Fields that contradict each other stay, to be refused.
+/// Drops fields that contradict the map. Fields that contradict each other stay and fail later.
 fn leave_out_contradictions(usual: &mut Vec<Mapped>, map: &[Mapped]) {
     let start = Field::Column(Column::SubmitNs);
     let goes_with =
         |others: &[Mapped], choice: &Mapped| check(&[others, &[*choice]].concat()).is_ok();
-    // A latency and an end contradict each other only beside a start.
+    // A latency and an end contradict each other only if there is a start.
     let start = usual.iter().find(|column| column.field == start).copied();
     let start = Vec::from_iter(start.filter(|start| goes_with(map, start)));
     let beside = [map, &start].concat();
@@ -74,7 +74,7 @@ fn refuse_doubled(usual: &[Mapped], header: &CsvCells) -> Result<(), Wrong> {
     Err((expected, format!("{} twice", shown(name))))
 }
 
-/// Which of several headers holds a field is not guessed.
+/// Fails if several headers may hold one field, because the choice would be a guess.
 fn refuse_rivals(usual: &[Mapped], header: &CsvCells) -> Result<(), Wrong> {
     let rival = |column: &Mapped| {
         let mut others = usual.iter().filter(|other| other.at > column.at);
@@ -91,7 +91,7 @@ fn refuse_rivals(usual: &[Mapped], header: &CsvCells) -> Result<(), Wrong> {
     Err((expected, format!("{} and {}", name(column.at), name(other))))
 }
 
-/// Asks for the unit of addresses, usual in bytes and in blocks, where no header tells it.
+/// Asks for the unit of addresses if no header states it: both bytes and blocks are usual.
 pub(super) fn check_addresses(
     usual: &[Mapped],
     mapped: &[Mapped],

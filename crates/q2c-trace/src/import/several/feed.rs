@@ -8,29 +8,30 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+/// Batches by which a reading thread may be ahead of the merge.
 const WAITING: usize = 2;
 
 enum Sent {
-    /// Time zero, and whether the importer numbers the devices.
+    /// Time zero; true if the importer numbers the devices.
     Begin(Origin, bool),
     Records(Vec<IoRecord>),
 }
 
-/// The merging side of a recording: `begin` first, then `peek` and `next` in turns, then `finish`.
+/// The merging side of a recording: call `begin` first, `peek` and `next` in turns, then `finish`.
 pub(super) struct RecordingFeed<'scope> {
     pub(super) path: &'scope Path,
     thread: Option<ScopedJoinHandle<'scope, Result<TraceMeta, ImportError>>>,
     sent: Receiver<Sent>,
     records: std::vec::IntoIter<IoRecord>,
     next: Option<IoRecord>,
-    /// Start of the record before, in the merged trace's time.
+    /// Start of the last record, on the merged trace's clock, ns.
     last: u64,
     /// Time zero of the recording on its clock, ns.
     pub(super) zero_ns: u64,
-    /// Time that is added to all times of the recording, ns.
+    /// Added to all times of the recording, ns.
     pub(super) shift: u64,
-    /// Whether the devices are numbered by the importer, in order of appearance, so that equal
-    /// numbers in two recordings are different devices.
+    /// True if the importer numbers devices by their appearance. Equal numbers in two recordings
+    /// then mean different devices.
     pub(super) numbers_devices: bool,
     ended: Option<TraceMeta>,
 }
@@ -71,7 +72,7 @@ impl<'scope> RecordingFeed<'scope> {
         })
     }
 
-    /// Waits for the recording's time zero; `None` when the recording is empty.
+    /// Waits for the recording's time zero; `None` if the recording is empty.
     pub(super) fn begin(&mut self) -> Result<Option<Origin>, ImportError> {
         match self.sent.recv() {
             Ok(Sent::Begin(origin, numbers_devices)) => {
@@ -82,7 +83,7 @@ impl<'scope> RecordingFeed<'scope> {
         }
     }
 
-    /// Start of the next record in the merged trace's time; `None` at the end.
+    /// The start of the next record on the merged trace's clock, ns; `None` at the end.
     pub(super) fn peek(&mut self) -> Result<Option<u64>, ImportError> {
         while self.next.is_none() {
             self.next = self.records.next();
@@ -98,7 +99,7 @@ impl<'scope> RecordingFeed<'scope> {
         Ok(self.next.as_ref().map(|record| self.start_of(record)))
     }
 
-    /// A recording that is out of order stays so, but it must not hold up the others.
+    /// A recording that is out of order stays so, but must not delay the others.
     fn start_of(&self, record: &IoRecord) -> u64 {
         let start = start(record).map_or(0, |start| start.saturating_add(self.shift));
         start.max(self.last)
@@ -127,7 +128,7 @@ impl<'scope> RecordingFeed<'scope> {
     }
 }
 
-/// The reading thread's side of a recording.
+/// The reading side of a recording, in its own thread.
 struct Sending {
     sender: SyncSender<Sent>,
     numbers_devices: bool,

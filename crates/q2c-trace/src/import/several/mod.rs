@@ -1,10 +1,10 @@
 //! Merges several recordings by time into one trace.
 //!
-//! Each recording is imported by its own thread, which hands its records on in small batches; the
-//! records of one recording are sorted already. All times must be of one clock: Unix time, or a
-//! clock that all recordings describe by the same words. Times are then taken as they are. Lanes
-//! are kept apart, and so are devices that a source only numbers itself. Memory: what one import
-//! needs (some 20 MB), for each recording.
+//! Each recording is imported by its own thread, which passes on small batches of its records,
+//! sorted already. All times must be of one clock: Unix time, or a clock that all recordings
+//! describe by the same words. Times are then used unchanged. Lanes of different recordings stay
+//! distinct, and so do devices that only the importer numbered. Memory: that of one import (some 20
+//! MB) for each recording.
 
 mod feed;
 
@@ -20,18 +20,18 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Most recordings at once. A merged trace can be merged again.
+/// Most recordings in one merge, each with its own thread. A merged trace can be merged again.
 const MOST: usize = 256;
-/// New numbers of devices, by recording and number in the recording.
+/// New device numbers, by (index of the recording, number in the recording).
 type NewDevices = BTreeMap<(usize, DevId), DevId>;
 
-/// Starts that lie further apart, ns, are of two clocks, even if these have the same name.
+/// Starts that are further apart than this, ns, are of different clocks, even of one name.
 const TEN_YEARS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 
-/// Imports recordings, q2c traces among them, and hands their records on in the order of time.
+/// Imports recordings, including q2c traces, and passes their records on in the order of time.
 ///
-/// The id of a record is its id in its own recording times the number of recordings, plus the index
-/// of the recording. Returns the description for a trace of all recordings.
+/// The new id of a record is its id in the recording times the number of recordings, plus the
+/// recording's index. Returns the description for a trace of all recordings.
 pub fn several(
     paths: &[PathBuf],
     format: Option<&str>,
@@ -81,7 +81,7 @@ fn not_merged(path: &Path, expected: &str, found: &str) -> ImportError {
     misused(message)
 }
 
-/// The clock that all recordings have in common, at the earliest of their time zeros.
+/// The clock that all recordings share, with the earliest of their time zeros.
 fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
     let mut base: Option<(&Path, Origin)> = None;
     for feed in feeds {
@@ -125,7 +125,7 @@ fn base(feeds: &mut [RecordingFeed<'_>]) -> Result<Origin, ImportError> {
     Ok(base.map(|(_, origin)| origin).unwrap_or_default())
 }
 
-/// Maps ids, lanes and devices to new numbers. A single recording keeps its own.
+/// Maps ids, lanes and devices to new numbers. A single recording keeps its numbers.
 struct Merged<'a> {
     recordings: u64,
     lanes: HashMap<(usize, u32), u32>,
@@ -146,7 +146,7 @@ impl Merged<'_> {
             next.extend(feed.peek()?.map(|start| Reverse((start, at))));
         }
         while let Some(Reverse((_, at))) = next.pop() {
-            // Up to the next record of another recording the heap is not needed.
+            // The heap is needed only when the next record of another recording comes.
             let limit = next.peek().map(|Reverse(other)| *other);
             let feed = &mut feeds[at];
             while let Some(start) = feed.peek()? {
@@ -180,7 +180,7 @@ impl Merged<'_> {
         })?;
         record.merged_into = record.merged_into.and_then(number);
         let lane = self.lanes.len();
-        // The number fits, because each importer bounds its own lanes.
+        // The number fits, because each importer limits its own lanes.
         record.lane = *self.lanes.entry((at, record.lane)).or_insert(lane as u32);
         if feed.numbers_devices || record.device == DevId::default() {
             let (major, minor) = (0, self.devices.len() as u32 + 1);
@@ -191,7 +191,7 @@ impl Merged<'_> {
     }
 }
 
-/// The start of a record; `None` for a record without any time, which then follows the one before.
+/// The start of a record, ns; `None` without any time: it then follows the record before.
 fn start(record: &IoRecord) -> Option<u64> {
     Some(Span::from_record(record).first_ns()).filter(|start| *start != NONE)
 }
@@ -243,7 +243,7 @@ fn joined(names: &BTreeSet<&str>) -> String {
     names.iter().copied().collect::<Vec<_>>().join(" and ")
 }
 
-/// The facts that name the devices with a new number.
+/// The facts with the names of the devices that got a new number.
 fn device_facts(
     devices: &NewDevices,
     metas: &[(&Path, TraceMeta)],

@@ -3,9 +3,9 @@
 use crate::import::BadLine;
 use std::io::{self, BufRead, Read};
 
-/// Bytes of a block whose rows are parsed at once.
+/// Bytes of a block whose rows are parsed together.
 pub(super) const BLOCK: usize = 512 * 1024;
-/// Bytes of a block that is read line by line, more than the longest line has.
+/// Bytes of a block that is read line by line; more than the longest line.
 const SHORT_BLOCK: usize = 96 * 1024;
 const LONGEST_LINE: usize = 64 * 1024;
 /// The byte order mark that some editors put before UTF-8 text.
@@ -15,9 +15,9 @@ pub(crate) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
     /// Most bytes of a block.
     most: usize,
-    /// The beginning of a line for which the last block had no room.
+    /// The start of a line that did not fit into the last block.
     rest: Vec<u8>,
-    /// Whether the last line was cut off, so that its rest is still to be read.
+    /// True if the last line was cut, so that its rest must still be skipped.
     rest_ahead: bool,
 }
 
@@ -31,9 +31,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The next block, in the memory of `block`; `None` at the end. A line that is longer than a
-    /// block becomes a block of its own, cut off behind [`LONGEST_LINE`]. Its rest is passed over
-    /// only when the next block is asked for.
+    /// Reads the next block into the memory of `block`; `None` at the end. A line longer than a
+    /// block becomes its own block, cut after [`LONGEST_LINE`] bytes. Its rest is skipped when the
+    /// next block is requested.
     pub(crate) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if self.rest_ahead {
             self.pass_over_rest()?;
@@ -78,13 +78,13 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The lines of a text, one by one, without their breaks.
+/// The lines of a text, one by one, without line breaks.
 pub(crate) struct Lines<'a> {
     blocks: Blocks<'a>,
     block: Vec<u8>,
-    /// Where the lines that were not read yet begin in the block.
+    /// Offset of the next line in the block.
     at: usize,
-    /// Number of the last line that was read, from 1.
+    /// Number of the last line that was read, counted from 1.
     pub(crate) number: u64,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Lines<'a> {
         Ok(Some(line))
     }
 
-    /// As [`Lines::next`], in UTF-8 and without a carriage return at the end.
+    /// As [`Lines::next`], as UTF-8 and without a carriage return at the end.
     pub(crate) fn next_text(&mut self) -> io::Result<Option<Result<&str, BadLine>>> {
         let text = |line: Result<_, _>| {
             let line: &[u8] = line?;
@@ -119,7 +119,7 @@ impl<'a> Lines<'a> {
         Ok(self.next()?.map(text))
     }
 
-    /// Some of what is ahead, up to 64 KiB.
+    /// The bytes ahead, up to 64 KiB of those that are in memory.
     pub(crate) fn ahead(&mut self) -> io::Result<&[u8]> {
         self.fill()?;
         let ahead = self.block.get(self.at..).unwrap_or_default();
@@ -142,7 +142,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The first line of a text without its break, and the text behind it.
+/// The first line of a text without its line break, and the text after it.
 #[inline]
 pub(super) fn first_line(text: &[u8]) -> (Result<&[u8], BadLine>, &[u8]) {
     let end = memchr::memchr(b'\n', text);

@@ -13,10 +13,10 @@ pub(crate) enum Separator {
     Blanks,
 }
 
-/// The first `N` cells of a line.
+/// A line split into cells, of which the first `N` are kept.
 pub(crate) struct Cells<'a, const N: usize> {
     cells: [&'a [u8]; N],
-    /// All cells, those behind the first `N` included.
+    /// Number of all cells, including those after the first `N`.
     pub(crate) count: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'a, const N: usize> Cells<'a, N> {
         Cells { cells, count }
     }
 
-    /// Splits a line that has at least `least` and at most `most` cells.
+    /// Splits a line, which must have at least `least` and at most `most` cells.
     pub(crate) fn from_line(
         line: &'a [u8],
         separator: Separator,
@@ -62,13 +62,13 @@ impl<'a, const N: usize> Cells<'a, N> {
         }
     }
 
-    /// The cell at `at`; empty when the line has no such cell.
+    /// The cell at index `at` (from 0); empty if the line has no such cell.
     pub(crate) fn get(&self, at: usize) -> &'a [u8] {
         self.cells.get(at).copied().unwrap_or_default()
     }
 }
 
-/// Where the cells of a line are that blanks separate, for lines with a cell that may hold blanks.
+/// The positions of cells that blanks separate, for lines with a cell that may hold blanks.
 pub(crate) fn ranges(line: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     line.split(u8::is_ascii_whitespace).filter_map(move |cell| {
@@ -101,7 +101,7 @@ fn digits(cell: &[u8]) -> Option<u64> {
     digits.parse().ok().filter(|_| cell[0] != b'+')
 }
 
-/// Parses a number below 2^32, such as that of a disk or a process.
+/// Parses a number below 2^32, such as a disk's or a process's number.
 pub(crate) fn device(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
     let number = digits(cell).and_then(|number| u32::try_from(number).ok());
     number.ok_or_else(|| bad(field, "a whole number below 2^32", cell))
@@ -118,20 +118,20 @@ pub(crate) fn time(cell: &[u8], unit: TimeUnit, field: &'static str) -> Result<N
         .map_err(|reason| BadLine::new(reason, field, "a time, zero or above", cell))
 }
 
-/// Parses an offset in units of `unit` bytes.
+/// Parses an offset in units of `unit` bytes into sectors.
 pub(crate) fn address(cell: &[u8], unit: Bytes, field: &'static str) -> Result<Sectors, BadLine> {
     let offset = whole_number(cell, field)?;
     sectors(offset, unit)
         .ok_or_else(|| bad(field, "a multiple of 512 bytes below 2^64 bytes", cell))
 }
 
-/// Turns `offset` units into sectors; `None` when it is no multiple of a sector or too large.
+/// Converts `offset` units to sectors; `None` if it is not a multiple of 512 or too large.
 pub(crate) fn sectors(offset: u64, unit: Bytes) -> Option<Sectors> {
     let offset = Bytes(offset.checked_mul(unit.0)?);
     offset.0.is_multiple_of(512).then(|| offset.sectors())
 }
 
-/// Parses a length above zero in units of `unit` bytes.
+/// Parses a length above zero, in units of `unit` bytes.
 pub(crate) fn length(cell: &[u8], unit: Bytes, field: &'static str) -> Result<Bytes, BadLine> {
     const EXPECTED: &str = "a length above zero";
     let units = whole_number(cell, field)?;
@@ -142,7 +142,7 @@ pub(crate) fn length(cell: &[u8], unit: Bytes, field: &'static str) -> Result<By
     bytes.ok_or_else(|| bad(field, "a length below 2^64 bytes", cell))
 }
 
-/// Parses a length of whole sectors in units of `unit` bytes.
+/// Parses a length above zero, in units of `unit` bytes, that must be whole sectors.
 pub(crate) fn sector_length(
     cell: &[u8],
     unit: Bytes,

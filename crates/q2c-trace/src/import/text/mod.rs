@@ -1,8 +1,8 @@
 //! Imports text with one request per line, read in blocks and parsed by several threads.
 //!
-//! Blocks end at line breaks and come back in the order in which they were read, so the result is
-//! the same with any number of threads. Memory: two blocks of 512 KiB per thread with their rows,
-//! and the window of [`Arranged`].
+//! Blocks end at line breaks and come back in the order of reading, so the result is the same for
+//! any number of threads. Memory: two blocks of 512 KiB per thread with their rows, and the window
+//! of [`Arranged`].
 
 mod blocks;
 mod cells;
@@ -25,11 +25,12 @@ use std::thread;
 /// The request of a line; `None` for a line without a request, such as a header.
 pub(super) type Parse = Result<Option<Row>, BadLine>;
 
+/// Most threads that parse the blocks of a source.
 const MOST_WORKERS: usize = 8;
-/// The fact about the sectors of a source without places.
+/// Note on the sector 0 of a source without offsets.
 pub(super) const NO_OFFSETS: &str = "0 (the source has no offsets)";
 
-/// Imports lines of which each can be parsed without the others.
+/// Imports lines that can be parsed independently of each other.
 pub(super) fn import(
     from: &mut Import<'_>,
     spec: &Spec,
@@ -51,7 +52,7 @@ pub(super) fn import(
     out.finish()
 }
 
-/// Imports lines whose meaning depends on the lines before them.
+/// Imports lines whose meaning depends on earlier lines.
 pub(super) fn import_in_order(
     from: &mut Import<'_>,
     spec: &Spec,
@@ -68,12 +69,12 @@ pub(super) fn import_in_order(
     out.finish()
 }
 
-/// Whether the first lines of a file all fit the format and at least one of them is a request.
+/// True if the first lines of a file all fit the format and at least one is a request.
 pub(super) fn sniff(head: &[u8], parse: impl FnMut(&[u8]) -> Parse) -> bool {
     first_rows(head, parse).is_some_and(|rows| !rows.is_empty())
 }
 
-/// The requests of a file's first lines; `None` when one of them does not fit the format.
+/// The requests in a file's first lines; `None` if a line does not fit the format.
 pub(super) fn first_rows(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> Option<Vec<Row>> {
     const LINES: usize = 8;
     let lines = complete_lines(head).take(LINES);
@@ -81,7 +82,7 @@ pub(super) fn first_rows(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> 
     rows.collect::<Result<_, _>>().ok()
 }
 
-/// The lines of a file's head that are not blank, but for the last one, which may be cut.
+/// The non-blank lines of a file's head, without the last line, which may be cut.
 pub(super) fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let head = head.strip_prefix(BOM).unwrap_or(head);
     let end = head.iter().rposition(|byte| *byte == b'\n');
@@ -95,8 +96,8 @@ struct Worker {
     parsed: Receiver<Parsed>,
 }
 
-/// Parses the remaining blocks in threads. The block `n` goes to the worker `n` modulo their
-/// number, so that the results can be taken in order.
+/// Parses the remaining blocks in threads. Block `n` goes to worker `n` modulo their number, so
+/// that results can be taken in order.
 fn in_parallel(
     path: &Path,
     first: Vec<u8>,
@@ -124,7 +125,7 @@ fn in_parallel(
                 .spawn_scoped(scope, body)
                 .map(|_| Worker { blocks, parsed })
         };
-        // As many as the machine gives, but at least one.
+        // As many threads as the system allows, but at least one.
         let mut started = vec![start().map_err(no_thread(path))?];
         started.extend((1..workers).map_while(|_| start().ok()));
         feed(first, &started, blocks, out)
@@ -141,7 +142,7 @@ fn feed(
     let (mut sent, mut taken) = (0, 0);
     let mut next = Some(first);
     while let Some(block) = next {
-        // A worker that is gone has panicked; the thread scope reports that.
+        // A worker that is gone has panicked; the thread scope reports it.
         if workers[sent % workers.len()].blocks.send(block).is_err() {
             return Ok(());
         }
@@ -165,11 +166,11 @@ fn take_from(worker: &Worker, out: &mut Arranged<'_>) -> Result<Vec<u8>, ImportE
     parsed.map_or_else(|_| Ok(Vec::new()), |parsed| out.take(parsed))
 }
 
-/// Memory for rows is reserved as if all lines were as short as this, since growing it means
-/// copying.
+/// Bytes of a short line. Memory for rows is reserved for lines of this length, because growing it
+/// would copy the rows.
 const SHORT_LINE: usize = 32;
 
-/// The result of parsing a block. Lines count from 1 within the block.
+/// The result of parsing a block. Line numbers count from 1 within the block.
 pub(super) struct Parsed {
     pub(super) rows: Vec<Row>,
     pub(super) lines: u64,
@@ -179,8 +180,8 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// Parses a block. `first` says that it is the first block of its source, which may begin with
-    /// a byte order mark.
+    /// Parses a block. `first` is true for a source's first block, which may start with a byte
+    /// order mark.
     fn from_block(
         block: Vec<u8>,
         first: bool,

@@ -3,15 +3,15 @@ use std::io::{self, BufRead, Cursor, Read};
 use tar::{Archive, Header};
 
 const BLOCK: usize = 512;
-/// Bytes of the first file that are read before they are handed on. Behind a shorter one it is seen
-/// at once whether there are others; behind a longer one when it ends.
+/// Bytes of the first file that are read in advance. A second file after a shorter one is then an
+/// error at once; after a longer one, only when the first one ends.
 const AHEAD: u64 = 1 << 20;
-/// Most bytes of a file's headers, which may have a long name.
+/// Most bytes of a file's headers, which may hold a long name.
 const MOST_HEADERS: u64 = 1 << 20;
 const SPARSE: &str = "expected a file without holes in the tar archive, found a sparse one; unpack it, and import the file";
 
-/// Whether a file begins with the header of a tar archive, which has the sum of its bytes, with
-/// blanks in the place of the sum.
+/// True if the bytes are a tar header. Its checksum is the sum of its bytes, with blanks in the
+/// place of the checksum.
 pub(super) fn is_tar(head: &[u8]) -> bool {
     let Some(block) = head.get(..BLOCK) else {
         return false;
@@ -40,10 +40,10 @@ pub(super) fn open(input: Box<dyn BufRead>) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(Cursor::new(front).chain(member)))
 }
 
-/// A file in an archive. At its end nothing but folders and links may follow.
+/// A file in an archive. After it, only folders and links may follow.
 struct TarMember {
     input: Box<dyn BufRead>,
-    /// Bytes of the file that were not read yet, and the zeros behind them.
+    /// Bytes of the file that are not read yet, and of the zeros after them.
     left: u64,
     padding: u64,
     name: String,
@@ -80,12 +80,13 @@ impl TarMember {
         super::expect_one("tar", &names)
     }
 
-    /// Passes over the rest of a file, up to the next one. Returns its name; `None` at the end of
-    /// the archive.
+    /// Skips the rest of a file, up to the next one. Returns the next one's name; `None` at the end
+    /// of the archive.
     fn next_file(&mut self) -> io::Result<Option<String>> {
         loop {
             self.pass_over_rest()?;
-            // Each header is read as an archive of its own: the bytes behind it stay in the input.
+            // Each header is read as a separate archive, so that the bytes after it stay in the
+            // input.
             let mut archive = Archive::new(self.input.by_ref().take(MOST_HEADERS));
             let Some(entry) = archive.entries()?.next().transpose()? else {
                 return Ok(None);

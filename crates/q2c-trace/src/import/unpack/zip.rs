@@ -1,5 +1,5 @@
-//! Reads the file in a zip archive. Its directory is at its end, so that it must be a file. It is
-//! read here, entry by entry, because a directory may have any size and the crates hold all of it.
+//! Reads the only file in a zip archive. The directory is at the end, so pipes cannot be read. It
+//! is parsed here, entry by entry, because it may have any size and the crates load it completely.
 
 use super::{BUFFER, CountedInput, UnpackError};
 use crate::CountedFile;
@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
-/// First bytes of a zip archive with files, and of one without.
+/// First bytes of a zip archive with files, and of an empty one.
 pub(super) const MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
-/// Most bytes behind the directory: the record of its end, and a comment.
+/// Most bytes after the directory: the end record, and a comment.
 const MOST_TAIL: u64 = 22 + 65_535;
-/// Where a file of 4 GiB has its lengths in a further field, its lengths are this.
+/// In this case the length is in another field (zip64), because the file has 4 GiB or more.
 const ELSEWHERE: u64 = u32::MAX as u64;
 
 struct ZipMember {
@@ -26,7 +26,7 @@ struct ZipMember {
     offset: u64,
 }
 
-/// Opens the only file of an archive. `at` becomes the byte of the file up to which it was read.
+/// Opens the only file of an archive. `at` is set to the position in the archive, bytes.
 pub(super) fn open(mut file: File, at: &Rc<Cell<u64>>) -> io::Result<Box<dyn Read>> {
     let end = file.seek(SeekFrom::End(0)).map_err(|_| {
         UnpackError::error("expected a file, found a pipe; a zip archive is read from its end: name the file, or unpack it")
@@ -55,7 +55,7 @@ fn damaged(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The little-endian number of `N` bytes at `at`.
+/// The little-endian number in the `N` bytes from `at` on.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> io::Result<u64> {
     let bytes = bytes
         .get(at..at + N)
@@ -66,7 +66,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> io::Result<u64> {
         .fold(0, |number, byte| (number << 8) | u64::from(*byte)))
 }
 
-/// The number of entries in the directory, and its offset.
+/// The number of entries in the directory, and its offset in bytes.
 fn directory(file: &mut File, end: u64) -> io::Result<(u64, u64)> {
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(end.saturating_sub(MOST_TAIL)))?;
@@ -157,7 +157,7 @@ fn take(input: &mut impl BufRead, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Compares the length and the checksum of a file at its end.
+/// Compares the length and the checksum of a file when it ends.
 struct Checked {
     reader: CrcReader<Box<dyn Read>>,
     crc: u64,

@@ -107,7 +107,7 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     let set = FileSet::find(&base).unwrap().unwrap();
     assert_eq!(set.paths, ["0", "2", "10"].map(path));
     assert_eq!(set.missing, [1, 3, 4, 5, 6, 7, 8, 9]);
-    // The file of one CPU stands for all; one that is alone is the whole recording.
+    // One CPU's file stands for the files of all CPUs; alone, it is the whole recording.
     let part = FileSet::find(&set.paths[1]).unwrap().unwrap();
     assert_eq!((&part.paths, &part.base), (&set.paths, &set.base));
     assert_eq!(part.named.as_ref(), Some(&set.paths[1]));
@@ -117,7 +117,7 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     assert_eq!((single.paths, single.named), (vec![other], None));
 }
 
-/// A process name may hold any bytes; at most sixteen of them are kept.
+/// A process name may hold any bytes; at most sixteen are kept.
 #[test]
 fn a_name_that_is_no_text_is_kept_readable() {
     let unknown = "\u{fffd}".repeat(16);

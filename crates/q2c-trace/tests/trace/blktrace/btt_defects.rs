@@ -1,12 +1,12 @@
-//! Cases that btt gets wrong, each with its expected result: 20 % of overlapping I/Os lost, D2C 14
-//! % off, requests without Insert without a stage, virtio disks taken for remappers, cgroup-tagged
-//! events lost, 1 ns for no time.
+//! Cases that btt gets wrong, with the right results. btt loses 20 % of overlapping I/Os, has D2C
+//! 14 % off, no stage for requests without insert, takes virtio disks for remappers, loses events
+//! with cgroup ids, and prints 1 ns for unknown times.
 
 use super::encode::{E, WRITE, e, file};
 use super::expect::expect;
 use super::{lives, read_files, times, unmatched};
 
-/// I/Os of constant D2C over few blocks, many at a time: none is lost, and all have their D2C.
+/// I/Os with constant D2C over few blocks, many at a time: none may be lost, and all keep D2C.
 #[test]
 fn overlapping_ios_over_hot_blocks_keep_their_d2c() {
     const D2C: u64 = 80;

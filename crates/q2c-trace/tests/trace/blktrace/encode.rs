@@ -1,6 +1,6 @@
 //! Encodes records by the table of the format, independently of the reader.
 
-/// An event as the tests state it.
+/// An event as a test states it.
 #[derive(Clone, Debug)]
 pub(crate) struct E {
     pub us: u64,
@@ -18,7 +18,7 @@ pub(crate) struct E {
     pub cgroup: Option<u64>,
 }
 
-/// Whether the record has version 8, and whether it is big-endian.
+/// Two flags: the record has version 8, and it is big-endian.
 pub(crate) type EncodedLayout = (bool, bool);
 pub(crate) const LITTLE_7: EncodedLayout = (false, false);
 
@@ -28,7 +28,7 @@ pub(crate) const FLUSH: u32 = 4;
 pub(crate) const DISCARD: u32 = 0x2000;
 
 /// An event with blkparse's `letter` at `us`: a read of `sectors` from `sector` by process 100 on
-/// CPU 0 and device 259:0. The actions are numbered from 1.
+/// CPU 0 and device 259:0. The letters are in the order of the actions, from 1.
 pub(crate) fn e(us: u64, letter: &str, sector: u64, sectors: u32) -> E {
     let actions = [
         "Q", "M", "F", "G", "S", "R", "D", "C", "P", "U", "UT", "I", "X", "B", "A",
@@ -82,7 +82,7 @@ impl E {
     }
 }
 
-/// The bytes of a number, which come in little-endian order.
+/// Reverses the little-endian bytes of a number if `big` is true.
 pub(crate) fn ordered<const N: usize>(big: bool, mut bytes: [u8; N]) -> [u8; N] {
     if big {
         bytes.reverse();
@@ -126,7 +126,7 @@ pub(crate) fn record((v8, big): EncodedLayout, event: &E, sequence: u32) -> Vec<
     out
 }
 
-/// Encodes a file. Events without a number are numbered by device and CPU from 1.
+/// Encodes a file. Events without a number get one by device and CPU, from 1.
 pub(crate) fn file(form: EncodedLayout, events: &[E]) -> Vec<u8> {
     let mut numbers = std::collections::BTreeMap::new();
     let one = |event: &E| {

@@ -1,10 +1,10 @@
-//! States the events of a trace and the lives that come of them, one to a line.
+//! A notation for the events of a trace and for the expected lives, one per line.
 //!
-//! A line of events names a request and then what happens to it: `16+8 write 1Q 2G 9D 50C` is a
-//! write of 8 sectors from sector 16, queued at 1 us, and so on. Instead of `write` it may have the
-//! other words of [`category`], joined by commas; a read has none. `253:0/16+8` is on another
-//! device than 259:0, `50C@1` is on CPU 1, and `2X>24` splits at sector 24. The lines are merged by
-//! time; at one instant the upper line comes first.
+//! A line of events names a request and what happens to it: `16+8 write 1Q 2G 9D 50C` is a write of
+//! 8 sectors from sector 16, queued at 1 us, and so on. Other words of [`category`], joined by
+//! commas, may replace `write`; a read has none. `253:0/16+8` is on another device than 259:0,
+//! `50C@1` is on CPU 1, and `2X>24` splits at sector 24. Lines are merged by time; at one instant,
+//! the upper line comes first.
 
 use super::encode::{DISCARD, E, FLUSH, READ, WRITE, e, split};
 use super::{lives, times, unmatched};
@@ -15,9 +15,8 @@ const SYNC: u32 = 8;
 const FUA: u32 = 1 << 15;
 const PASSTHROUGH: u32 = 1 << 9;
 
-/// Reads the lines as a trace, and checks the [`times`] of its I/Os (`1 2 - 5 9; 3 - - 5 9`) and
-/// the reasons counted as unmatched (`merge lost 1, never completed 2`). Returns the I/Os and the
-/// counts.
+/// Reads the lines as a trace. Checks the [`times`] of its I/Os (`1 2 - 5 9; 3 - - 5 9`) and the
+/// reasons counted as unmatched (`merge lost 1, never completed 2`). Returns the I/Os and counts.
 pub(crate) fn expect(lines: &[&str], wanted: &str, reasons: &str) -> (Vec<Span>, MatchSummary) {
     let (spans, read) = lives(&events(lines));
     let shown_times = |span: &Span| times(span).map(|us| us.to_string()).join(" ");
@@ -61,7 +60,7 @@ fn device(word: &str) -> ((u32, u32), &str) {
     ((major.parse().unwrap(), minor.parse().unwrap()), extent)
 }
 
-/// The category bits of words that are joined by commas.
+/// The category bits of words joined by commas.
 fn category(words: &str) -> u32 {
     let bit = |word| match word {
         "read" => READ,

@@ -1,4 +1,4 @@
-//! The four layouts give the same events.
+//! The four layouts decode to the same events.
 
 use super::encode::{E, FLUSH, WRITE, e, file, ordered, record};
 use super::{read_files, times};
@@ -22,7 +22,7 @@ fn events() -> Vec<E> {
     ]
 }
 
-/// The kernel writes `-EIO` into 16 bits.
+/// The kernel truncates `-EIO` to 16 bits.
 #[test]
 fn a_negative_error_is_the_same() {
     let mut failed = e(9, "C", 8, 8);
@@ -80,7 +80,7 @@ fn files_of_cpus_are_merged_by_time() {
     let files = [
         on(0, first),
         on(1, vec![e(2, "G", 8, 8), e(10, "D", 64, 8)]),
-        // At the same instant a request is issued before it completes.
+        // Of events at one instant, a request's issue is before its completion.
         on(2, vec![e(5, "C", 8, 8), e(7, "G", 64, 8)]),
         on(3, vec![e(5, "D", 8, 8)]),
     ];

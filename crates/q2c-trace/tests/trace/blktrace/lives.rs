@@ -1,4 +1,4 @@
-//! Lives of requests, each with its expected times beside it.
+//! Lives of requests, each with its expected times.
 
 use super::encode::{e, file};
 use super::expect::{events, expect};
@@ -7,7 +7,7 @@ use q2c_model::{Op, OpFlags};
 use q2c_trace::recording::Recorded;
 use q2c_trace::{Span, Wholes};
 
-/// Id of the carrier of an I/O that has its own request.
+/// The carrier id of an I/O with its own request.
 const NONE: u64 = u64::MAX;
 
 fn carriers(spans: &[Span]) -> Vec<u64> {
@@ -27,7 +27,7 @@ fn all_stages_of_one_read() {
     assert_eq!((read.counts.plugs, read.counts.unplugs), (1, 1));
 }
 
-/// A request of which only D is known stays an I/O when the driver gives it back.
+/// A request with only a D is still an I/O after the driver gave it back.
 #[test]
 fn a_requeue_takes_no_request_away() {
     let (_, read) = expect(&["8+8 1D 2R"], "- - - 1 -", "never completed 1");
@@ -35,8 +35,7 @@ fn a_requeue_takes_no_request_away() {
     expect(&["8+8 1D 2R 5D 9C"], "- - - 5 9", "");
 }
 
-/// The request also stays an I/O when it is then merged into a request of which the trace tells no
-/// end.
+/// It is still an I/O if it is then merged into a request without a known end.
 #[test]
 fn a_requeue_and_a_merge_take_no_request_away() {
     let (_, read) = expect(
@@ -76,7 +75,7 @@ fn a_request_merged_into_another_brings_what_it_carries() {
             "16+8 2Q 2G",
             "24+8 3Q 3M",
             "8+8 4Q 4M",
-            // The request 16+16 is merged behind 0+16.
+            // The request 16+16 is merged to the end of 0+16.
             "16+16 5M",
             "0+32 9D 30C",
         ],
@@ -88,7 +87,7 @@ fn a_request_merged_into_another_brings_what_it_carries() {
 
 #[test]
 fn a_split_makes_two_that_were_queued_together() {
-    // Older kernels queue the rest again.
+    // Older kernels queue the rest of a split again.
     for rest in ["1024+1024 6G 7D 20C", "1024+1024 4Q 6G 7D 20C"] {
         let (spans, read) = expect(
             &["0+2048 1Q", "0+1024 2X>1024 3G 5D 30C", rest],
@@ -110,7 +109,7 @@ fn a_bio_that_ends_without_a_request_is_not_the_one_queued_again() {
     assert_eq!(read.counts.without_issue, 1);
 }
 
-/// Sum of Q2C in us and number of I/Os, of the parts as they are and of whole I/Os.
+/// Sum of Q2C in us and number of I/Os: first of the parts, then of the I/Os joined again.
 fn sums(lines: &[&str]) -> [(u64, u64); 2] {
     let (spans, _) = lives(&events(lines));
     let (mut parts, mut whole) = ((0, 0), (0, 0));
@@ -132,9 +131,9 @@ fn sums(lines: &[&str]) -> [(u64, u64); 2] {
     [parts, whole]
 }
 
-/// Two devices do the same read from 1 to 41 us, and another from 60 to 70 us. One takes 2048
-/// sectors at a time and the other 512, so the latter has four parts, of which the last two are cut
-/// from the rest of the rest.
+/// Two devices do the same reads, from 1 to 41 us and from 60 to 70 us. One takes up to 2048
+/// sectors, the other 512. The latter has four parts, of which the last two come from splitting the
+/// rest of a split.
 #[test]
 fn parts_are_put_together_to_what_was_queued() {
     let coarse = ["0+2048 1Q 2G 3D 41C", "4096+8 60Q 61G 62D 70C"];
@@ -148,7 +147,7 @@ fn parts_are_put_together_to_what_was_queued() {
         "1536+512 7G 8D 21C",
         "4096+8 60Q 61G 62D 70C",
     ];
-    // 40 + 10 us, and 10 + 30 + 40 + 20 + 10 us by parts.
+    // 40 + 10 us; by parts 10 + 30 + 40 + 20 + 10 us.
     assert_eq!(sums(&coarse), [(50, 2), (50, 2)]);
     assert_eq!(sums(&fine), [(110, 5), (50, 2)]);
 }
@@ -193,8 +192,8 @@ fn flushes_without_sectors_share_the_kernels_own() {
     assert_eq!(read.counts.internal_flushes, 1);
 }
 
-/// Sequences of block/blk-flush.c: before the data, behind it (FUA that the device cannot do), or
-/// both. The last completion has no length; newer kernels name the sector behind the data.
+/// Sequences of block/blk-flush.c: a flush before the data, after it (FUA that the device lacks),
+/// or both. The last completion has no length; newer kernels name the sector after the data.
 #[test]
 fn a_flush_sequence_ends_with_its_last_completion() {
     for last in ["64+0", "72+0", "64+8"] {
@@ -219,17 +218,17 @@ fn a_flush_sequence_ends_with_its_last_completion() {
     }
 }
 
-/// A device that can do FUA gets it with the data, and completes once.
+/// A device with FUA gets it with the data, and completes once.
 #[test]
 fn fua_of_the_device_is_no_sequence() {
     expect(&["64+8 write,fua 1Q 2G 3D 20C"], "1 2 - 3 20", "");
-    // A stacked device has bios alone, and takes PREFLUSH off them when the flush is done.
+    // A stacked device has only bios, and removes PREFLUSH when the flush is done.
     let events = ["253:0/64+8 write,flush 1Q", "253:0/64+8 write 20C"];
     expect(&events, "1 - - - 20", "");
 }
 
-/// Two sequences on the same sectors end in their order; a flush without data that waits for the
-/// second of the kernel's flushes ends with that.
+/// Two sequences on the same sectors end in their order. A flush without data that waits for the
+/// kernel's second flush ends with it.
 #[test]
 fn sequences_side_by_side_end_with_their_own() {
     expect(
@@ -279,7 +278,7 @@ fn only_issue_and_completion_recorded() {
     expect(&["8+8 3D 9C"], "- - - 3 9", "");
 }
 
-/// With a limit of 4, the unfinished first read is handed out when the fifth I/O comes, and its
+/// With a limit of 4, the unfinished first read is handed out when the fifth I/O comes, so its
 /// completion fits no I/O.
 #[test]
 fn what_never_completes_is_given_up_at_the_limit() {

@@ -1,10 +1,10 @@
-//! Records lost in the middle: the times that are left are right, and the loss is counted.
+//! Records lost in the middle: the remaining times are right, and the loss is counted.
 
 use super::encode::{E, e};
 use super::expect::{events, expect};
 use super::{lives, times, unmatched};
 
-/// Index of the lost event, the times that the I/O then has, and the reasons counted as unmatched.
+/// Index of the lost event, the I/O's remaining times, and the reasons counted as unmatched.
 type LossyCase = (usize, [i64; 5], &'static [(&'static str, u64)]);
 
 #[test]
@@ -17,7 +17,7 @@ fn any_one_record_of_a_life_may_be_lost() {
         (4, [1, 2, 3, 4, -1], &[("never completed", 1)]),
     ];
     for (lost, times_wanted, reasons) in wanted {
-        // An I/O before it shows that the trace records Q for this device.
+        // An earlier I/O shows that the trace has Q for this device.
         let mut events: Vec<E> = events(&["800+8 0Q 0C", "8+8 1Q 2G 3I 4D 5C"]);
         for (at, event) in events.iter_mut().enumerate() {
             event.sequence = Some(at as u32 + 1);
@@ -39,7 +39,7 @@ fn nothing_known_of_a_completion() {
     );
 }
 
-/// When the completion of one read is lost, later reads of the same block keep their own times.
+/// If the completion of a read is lost, later reads of the same block keep their times.
 #[test]
 fn a_lost_completion_does_not_shift_later_ones() {
     let mut events = vec![e(0, "Q", 8, 8).seq(1), e(0, "D", 8, 8).seq(2)];
@@ -81,7 +81,7 @@ fn lost_merges_and_splits_are_seen_by_the_lengths() {
     );
 }
 
-/// A request that is issued again without a requeue stays one request.
+/// A request that is issued again without a requeue is still one request.
 #[test]
 fn an_issue_twice_is_one_request() {
     expect(&["8+8 1Q 2D 5D 9C"], "1 - - 5 9", "issue repeated 1");

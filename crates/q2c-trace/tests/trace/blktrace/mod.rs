@@ -1,5 +1,5 @@
-//! Binary blktrace: the tests encode records by the table of the layout and compare the I/Os with
-//! lists of expected times.
+//! Binary blktrace: the tests encode records by the table of the layout, and compare the I/Os with
+//! expected times.
 
 mod bad;
 mod btt_defects;
@@ -18,7 +18,7 @@ use q2c_trace::Span;
 use q2c_trace::blktrace::{EventFile, MatchSummary, Matcher, Merge, match_events};
 use std::path::Path;
 
-/// Reads files that are given as bytes.
+/// Reads a trace whose files are given as bytes.
 pub(crate) fn read_files(
     files: &[Vec<u8>],
     skip_bad: bool,
@@ -42,12 +42,12 @@ pub(crate) fn read_limited(
     Ok((spans, read))
 }
 
-/// The I/Os of events of one CPU in the order given, in version 7, little-endian.
+/// The I/Os of events on one CPU in the given order, encoded as little-endian version 7.
 pub(crate) fn lives(events: &[E]) -> (Vec<Span>, MatchSummary) {
     read_files(&[file(LITTLE_7, events)], false).unwrap()
 }
 
-/// Times of queue, getrq, insert, issue and complete in us; -1 where unknown.
+/// Times of queue, getrq, insert, issue and complete in us; -1 if unknown.
 pub(crate) fn times(span: &Span) -> [i64; 5] {
     let us = |ns: u64| match ns {
         u64::MAX => -1,

@@ -1,4 +1,4 @@
-//! Reading and matching allocate no more for a long trace than for a short one.
+//! Reading and matching a long trace allocate no more than a short one.
 
 use super::encode::{E, LITTLE_7, e, file};
 use super::read_files;

@@ -1,4 +1,4 @@
-//! A trace and the text that the real blkparse prints of it give equal records.
+//! A trace and the text that the real blkparse prints for it give equal records.
 //!
 //! `PROPTEST_CASES` sets the number of streams (`make test-long` takes 10,000).
 
@@ -18,7 +18,7 @@ const FUA: u32 = 1 << 15;
 const AHEAD: u32 = 1 << 11;
 const CPUS: u32 = 3;
 
-/// An I/O as it is drawn.
+/// A randomly drawn I/O.
 #[derive(Clone, Debug)]
 struct Drawn {
     kind: u8,
@@ -57,7 +57,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         )
 }
 
-/// The events of an I/O, in the order of time. The kernel's own flushes are FN at sector 0.
+/// The events of an I/O, in the order of time. The kernel's flushes are FN at sector 0.
 fn events(io: &Drawn) -> Vec<E> {
     let (at, n) = (io.sector, io.sectors);
     let (read, write) = (READ | io.flags, WRITE | io.flags);
@@ -73,7 +73,7 @@ fn events(io: &Drawn) -> Vec<E> {
         0 => series(read, &["Q", "G", "I", "D", "C"]),
         1 => series(write, &["A", "Q", "G", "P", "I", "U", "D", "C"]),
         2 => series(WRITE | DISCARD, &["Q", "G", "D", "C"]),
-        // Without data: Q and G with PREFLUSH, the kernel's own flush, and the end without it.
+        // Without data: Q and G with PREFLUSH, the kernel's flush, and an end without PREFLUSH.
         3 => {
             let asked = ["Q", "G"].map(|letter| none(letter, write | FLUSH));
             let end = none("C", write);
@@ -90,7 +90,7 @@ fn events(io: &Drawn) -> Vec<E> {
             let end = with_fua(last(0));
             [asked, kernel_flushes().to_vec(), data, vec![end]].concat()
         }
-        // FUA on a device that cannot do it: a flush behind the data.
+        // FUA on a device that lacks it: a flush after the data.
         5 => {
             let asked = series(write | FUA, &["Q", "G"]);
             let data = series(write, &["D", "C"]);
@@ -117,7 +117,7 @@ fn events(io: &Drawn) -> Vec<E> {
     life
 }
 
-/// Writes the files of a trace whose events have times of their own.
+/// Writes the files of a trace. Each event has a different time.
 fn write(base: &Path, ios: &[Drawn]) {
     let mut trace_events: Vec<E> = ios.iter().flat_map(events).collect();
     trace_events.sort_by_key(|event| event.us);
@@ -162,7 +162,7 @@ fn by_files(base: &Path) -> Vec<IoRecord> {
     records
 }
 
-/// Formats as people write them. They do not tell where a bio was split.
+/// Formats as users write them. They lack the sector of a split.
 const FORMATS: [&str; 2] = [
     "%M,%m %c %s %T.%t %p %a %d %S %n %e [%C]",
     "%D|%5T.%9t|%-6a|%d|%c|%S|%N|%e|%-8p|%C",

@@ -1,11 +1,11 @@
-//! Lives generated at random and recorded on several CPUs come back from matching.
+//! Matching recovers random lives whose events were recorded on several CPUs.
 
 use super::encode::{E, WRITE, e, file};
 use super::{read_files, times};
 use proptest::prelude::*;
 
-/// One I/O: block, length, whether it writes, whether it is inserted, start, and the times between
-/// its events.
+/// One I/O: block, length, true for a write, true if inserted, start, and the times between its
+/// events.
 type Life = (u64, u32, bool, bool, u64, [u64; 4]);
 
 fn life() -> impl Strategy<Value = Life> {
@@ -20,7 +20,7 @@ fn life() -> impl Strategy<Value = Life> {
     )
 }
 
-/// Times of all events of a life, -1 for none.
+/// Times of all events of a life; -1 if there is none.
 fn truth(life: &Life) -> [i64; 5] {
     let (_, _, _, inserted, start, steps) = life;
     let mut at = *start as i64;
@@ -35,8 +35,8 @@ fn truth(life: &Life) -> [i64; 5] {
     times
 }
 
-/// Drops lives so that those of one block, length and direction do not overlap, because a trace
-/// does not tell which of two an event belongs to.
+/// Removes lives that overlap another one of the same block, length and direction, because a trace
+/// does not show to which of the two an event belongs.
 fn told_apart(lives: Vec<Life>) -> Vec<Life> {
     let mut kept: Vec<Life> = Vec::new();
     for life in lives {
@@ -90,7 +90,7 @@ proptest! {
         prop_assert!(spans.is_sorted_by_key(|s| s.begin_ns));
     }
 
-    /// Any events in any order cause no panic, and every I/O is handed out once.
+    /// No sequence of events causes a panic, and each I/O is handed out once.
     #[test]
     fn nonsense_is_counted(
         raw in prop::collection::vec((0..16u16, 0..6u64, 0..4u32, 0..16u32, 0..8u64), 0..300),

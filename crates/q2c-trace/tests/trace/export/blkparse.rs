@@ -58,7 +58,7 @@ fn the_user_layer_has_no_such_events() {
     tells(&error.to_string(), expected);
 }
 
-/// Binary records of merges at both ends, a flush, a requeue, and two I/Os at the same sectors.
+/// Binary records with merges at both ends, a flush, a requeue, and two I/Os at the same sectors.
 fn recorded_events() -> Vec<E> {
     events(&[
         "800+8 0Q 8G 9D 60C",
@@ -113,8 +113,8 @@ fn events_come_in_the_order_of_time_however_long_requests_last() {
     assert_eq!(lives(&back), lives(&records));
 }
 
-/// The output of blkparse for these records; `None`, reported and counted as a skip, where blkparse
-/// is not installed.
+/// The output of blkparse for these records; `None` if blkparse is not installed, which is reported
+/// and counted as a skip.
 fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("t.blktrace.0"), binary).unwrap();
@@ -129,8 +129,8 @@ fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<St
     Some(String::from_utf8(said.stdout).unwrap())
 }
 
-/// The binary records and the text that blkparse prints from them give the same I/Os, with process
-/// names from notes.
+/// The binary records and blkparse's text of them give the same I/Os, with process names from
+/// notes.
 #[test]
 fn blkparse_itself_tells_the_same() {
     let test = "export::blkparse::blkparse_itself_tells_the_same";
@@ -162,7 +162,7 @@ fn blkparse_itself_tells_the_same() {
     assert_eq!(back, records, "{text}");
     assert_eq!(of_text.unmatched, meta.unmatched);
     assert_eq!(of_text.lost, meta.lost);
-    // The same with a format of the user's, and with the times from Q and D to C (-t).
+    // The same with a format of the user, and with the times from Q and D to C (-t).
     let format = "%T.%t %D %c %a %d %S+%n %p %s %e %C\\n";
     let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
         return;
@@ -183,8 +183,8 @@ fn blkparse_itself_tells_the_same() {
     assert_eq!(back, records, "{text}");
 }
 
-/// The text is the one that blkparse prints, line for line, except for plugging, splits and the
-/// numbers of lines.
+/// The export equals blkparse's text line by line, except for plugging, splits and the numbers of
+/// lines.
 #[test]
 fn blkparse_itself_prints_the_same() {
     let test = "export::blkparse::blkparse_itself_prints_the_same";
@@ -195,13 +195,13 @@ fn blkparse_itself_prints_the_same() {
     let Some(theirs) = printed_by_blkparse(test, &binary, &["-q"]) else {
         return;
     };
-    // The summary around the events is left out.
+    // The summary around the events is removed.
     let events = theirs
         .lines()
         .filter(|line| line.starts_with(|c: char| c == ' ' || c.is_ascii_digit()));
     let theirs: String = events.map(|line| format!("{line}\n")).collect();
     let ours = text(&import("blktrace", &binary).0);
-    // A trace does not keep the process that a completion interrupted.
+    // A trace lacks the process that a completion interrupted.
     let columns = |text: &str| -> Vec<String> {
         let line = |line: &str| {
             let cells: Vec<&str> = line.split_whitespace().collect();

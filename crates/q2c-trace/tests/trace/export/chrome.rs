@@ -27,7 +27,7 @@ fn slices(events: &[Value]) -> Vec<(&str, u64, u64, u64, u64)> {
         .collect()
 }
 
-/// The names that metadata events of this kind give.
+/// The names in metadata events of this kind.
 fn names<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     let named = events.iter().filter(|e| e["name"] == kind);
     named.map(|e| &e["args"]["name"]).collect()
@@ -91,8 +91,8 @@ fn the_user_layer_has_two_stages() {
     assert_eq!(slices(&events), wanted);
 }
 
-/// A trace of clocks that disagree: the completion is before the hand-over, or before everything.
-/// A slice that would be negative has no length, and what is before it stays as it is.
+/// The clocks of the trace disagree: a completion is before the hand-over, or before all times. A
+/// slice that would be negative has no length, and earlier slices are unchanged.
 #[test]
 fn an_end_before_the_start_has_no_length() {
     let early = |complete| block(0, Op::Read, 8, 512, [100, 110, 120, 130, complete]);
@@ -106,8 +106,8 @@ fn an_end_before_the_start_has_no_length() {
     assert_eq!(slices_until(40), [(100, 0); 5]);
 }
 
-/// With requests of all lengths, the slices of a row contain each other or do not overlap, and the
-/// stages of a request fill its slice.
+/// For requests of any length, the slices of a row are nested or do not overlap, and the stages of
+/// a request fill its slice.
 #[test]
 fn no_two_slices_of_a_row_overlap() {
     let one = |id: u64| {
@@ -136,8 +136,8 @@ fn no_two_slices_of_a_row_overlap() {
     for row in rows.values() {
         assert!(row.windows(2).all(|two| two[0].1 <= two[1].0));
     }
-    // A lane has as many rows as its largest number of requests in flight, which is counted here a
-    // second time.
+    // A lane has as many rows as its largest number of requests in flight, counted here in a second
+    // way.
     for pid in 1..=3 {
         let rows: Vec<_> = rows.iter().filter(|((p, _), _)| *p == pid).collect();
         let spans = rows.iter().flat_map(|(_, row)| *row);

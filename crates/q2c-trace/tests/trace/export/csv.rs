@@ -23,7 +23,7 @@ fn lines_by_hand() {
     assert_eq!(text.lines().collect::<Vec<_>>(), [HEADER, wanted[2]]);
 }
 
-/// Reads the given columns of an export back with the CSV importer.
+/// Reads the given columns of an export with the CSV importer.
 fn back(text: &str, columns: &str) -> Vec<IoRecord> {
     let names = columns.split(',');
     let maps: Vec<String> = names.map(|name| format!("{name}={name}")).collect();

@@ -69,7 +69,7 @@ fn the_importer_reads_it_back() {
     let options = ImportOptions::default();
     let (mut back, meta) = import("fio-iolog", "some", text.as_bytes(), &options).unwrap();
     assert_eq!(meta.facts["device.1:1"], "device-259-1");
-    // fio's log does not hold the layer and the device's number.
+    // fio's log lacks the layer and the device's number.
     for (back, record) in back.iter_mut().zip(&records) {
         (back.layer, back.device, back.error) = (Layer::Block, record.device, record.error);
         back.queue_ns = back.submit_ns.take();
@@ -84,8 +84,8 @@ fn fio_replays_it() {
         return q2c_testkit::skip(test, "fio is not installed");
     }
     let mut records = many();
-    // Releases of fio before the end of 2023 do not replay trims, so they become flushes, which
-    // have no length.
+    // fio before the end of 2023 does not replay trims, so they become flushes, which have no
+    // length.
     for record in records.iter_mut().filter(|r| r.op == Op::Discard) {
         (record.op, record.bytes.0) = (Op::Flush, 0);
     }
@@ -109,7 +109,7 @@ fn fio_replays_it() {
     let job = &result["jobs"][0];
     let number = |kind: &str, name: &str| job[kind][name].as_u64();
     let done = |kind: &str| (number(kind, "total_ios"), number(kind, "io_bytes"));
-    // fio neither refuses nor loses a line: 5000 requests, of which two in five are no reads.
+    // fio must not refuse or lose a line: of 5000 requests, two in five are no reads.
     assert_eq!(done("read"), (Some(3_000), Some(3_000 * 4096)));
     assert_eq!(done("write"), (Some(1_000), Some(1_000 * 4096)));
     assert_eq!(job["sync"]["total_ios"].as_u64(), Some(1_000));

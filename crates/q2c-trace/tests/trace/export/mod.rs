@@ -1,5 +1,5 @@
-//! Traces in the formats of other tools: lines worked out by hand, and exports read back by the
-//! importers and by the tools.
+//! Exports in the formats of other tools: hand-made lines, and exports read back by the importers
+//! and by the tools.
 
 mod blkparse;
 mod chrome;
@@ -27,7 +27,7 @@ fn export(
     Ok((String::from_utf8(out).unwrap(), exported))
 }
 
-/// All records with the default options, and no description.
+/// Exports records with the default options and an empty description.
 fn export_all(format: &str, records: &[IoRecord]) -> (String, Exported) {
     let (meta, options) = (TraceMeta::default(), ExportOptions::default());
     export(format, &meta, records, &options).unwrap()
@@ -40,7 +40,7 @@ fn window(from: u64, to: u64) -> ExportOptions {
     }
 }
 
-/// A record of the block layer on 259:3 with the times of Q, G, I, D and C; -1 for none.
+/// A block-layer record on 259:3 with the times of Q, G, I, D and C; -1 if unknown.
 fn block(id: u64, op: Op, sector: u64, bytes: u64, times: [i64; 5]) -> IoRecord {
     let (device, sector) = (device(3), Sectors(sector));
     let mut record = IoRecord::new(id, Layer::Block, device, op, sector, Bytes(bytes));
@@ -51,7 +51,7 @@ fn block(id: u64, op: Op, sector: u64, bytes: u64, times: [i64; 5]) -> IoRecord 
     record
 }
 
-/// Three requests, the last without an end.
+/// Three requests, of which the last has no end.
 fn three() -> Vec<IoRecord> {
     const TIMES: [i64; 5] = [1_500, 2_500, -1, 4_000, 50_000];
     let mut records = vec![

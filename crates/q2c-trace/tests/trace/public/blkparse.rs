@@ -1,4 +1,4 @@
-//! The text of blkparse: the I/Os of a file written by hand, given formats, and bad lines.
+//! The text of blkparse: I/Os of a hand-written file, formats of the user, and bad lines.
 
 use super::{import, options, skipping};
 use crate::support::{parts, stating, tells};
@@ -7,7 +7,7 @@ use q2c_trace::import::{ImportOptions, sniff};
 
 pub(super) const TEXT: &[u8] = include_bytes!("../data/public/blkparse.txt");
 
-/// Sector, bytes, and the times of Q, G, I, D and C in units of 100 ns, -1 for none.
+/// Sector, bytes, and the times of Q, G, I, D and C in units of 100 ns; -1 if unknown.
 fn life(record: &IoRecord) -> (u64, u64, [i64; 5]) {
     let times = [
         record.queue_ns,
@@ -84,7 +84,7 @@ fn a_given_format() {
     assert_eq!(record.comm.as_deref(), Some("my job"));
     assert_eq!((record.cpu_submit, record.cpu_complete), (Some(3), Some(4)));
     assert!(meta.unmatched.is_empty());
-    // Lengths in bytes, and fields padded on the left and on the right.
+    // Lengths in bytes, and fields padded on either side.
     let given = with_format("%-4a%5d %8N @%S %3T.%09t");
     let text = "Q      W     1024 @9   0.000000000\nC      W     1024 @9   1.000000000\n";
     let (records, _) = import("blkparse", text.as_bytes(), &given).unwrap();
@@ -143,7 +143,8 @@ fn bad_lines_are_told_or_counted() {
     assert_eq!(meta.unmatched.values().sum::<u64>(), BAD.len() as u64);
 }
 
-/// blkparse and grep leave lines out by many options; a gap in the numbers proves no loss.
+/// blkparse and grep have many options that leave lines out, so a gap in the numbers proves no
+/// loss.
 #[test]
 fn what_numbers_miss_is_not_told() {
     for (number, expected) in [(2, None), (5, Some("not told"))] {
@@ -167,8 +168,8 @@ fn time_may_go_back_a_little() {
     assert_eq!(meta.unmatched, [("time went back".to_owned(), 1)].into());
 }
 
-/// A single bad time is a bad line and moves nothing behind it. A fall from which the rest goes on
-/// is an error that leaving lines out does not cure.
+/// A single bad time is a bad line and shifts nothing after it. If time falls and later lines
+/// continue from there, skipping bad lines does not help, so it is an error.
 #[test]
 fn a_time_that_stands_alone_is_bad() {
     let line = |number: u32, seconds: u32, action: &str, end: &str| {

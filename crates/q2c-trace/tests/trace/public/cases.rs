@@ -1,4 +1,4 @@
-//! Texts that were read wrongly, or not at all. The expected values are worked out by hand.
+//! Texts that were once misread or refused. The expected values are computed by hand.
 
 use super::{import, in_sectors, in_unit, options, skipping};
 use crate::support::{columns, place, stating, tells};
@@ -17,14 +17,14 @@ macro_rules! case {
     };
 }
 
-/// Imports a text by the format that recognises it, and says which.
+/// Imports a text by the format that recognises it. Also returns the format's name.
 fn recognised(text: &[u8], options: &ImportOptions) -> (String, Vec<IoRecord>, TraceMeta) {
     let format = sniff(text).expect("a format").name;
     let (records, meta) = import(format, text, options).unwrap();
     (format.to_owned(), records, meta)
 }
 
-/// Start, issue and end of each request in ns, -1 where unknown.
+/// Start, issue and end of each request in ns; -1 if unknown.
 fn times(records: &[IoRecord]) -> Vec<[i64; 3]> {
     let ns = |at: Option<Nanos>| at.map_or(-1, |at| at.0 as i64);
     let times = |r: &IoRecord| [r.queue_ns, r.issue_ns, r.complete_ns].map(ns);
@@ -43,7 +43,7 @@ fn who(r: &IoRecord) -> String {
     format!("{} {pid} {comm}", r.device)
 }
 
-/// The first request ends at time zero, so it started before; LAT counts from the issue.
+/// The first request ends at time zero, so it started earlier; LAT counts from the issue.
 #[test]
 fn biosnoop_of_bcc() {
     let (format, records, meta) = recognised(case!("15-dead-ends/biosnoop.txt"), &options());
@@ -85,7 +85,7 @@ fn biosnoop_of_bpftrace_needs_what_it_does_not_print() {
     assert_eq!(places(&records), "read 0+4096, read 0+4096");
 }
 
-/// A later biosnoop.bt names disks by the two parts of their numbers.
+/// A later biosnoop.bt prints a disk as major and minor number.
 #[test]
 fn biosnoop_of_bpftrace_with_numbers_of_disks() {
     let text = b"Attached 4 probes\nTIME(ms)     DISK ID        COMM             PID    LAT(ms)\n             MAJOR MINOR\n\
@@ -132,8 +132,8 @@ fn block_events_of_three_tools() {
     }
 }
 
-/// A name with blanks, the thread's process, nine decimals, a passthrough command without a place,
-/// an error, other events, and losses: 5 written over, 34 and 7.
+/// Covers a name with blanks, the thread's process, nine decimals, a passthrough command without
+/// sectors, an error, other events, and losses: 5 overwritten, 34 and 7.
 #[test]
 fn block_events_of_all_kinds() {
     let text = "\
@@ -224,8 +224,8 @@ fn bytes_are_not_taken_as_blocks() {
     tells(&error, "--offset-unit 1 for bytes");
 }
 
-/// 4096 is 8 sectors in bytes, or 2 MiB in sectors; a size of 8 is 4096 bytes beside offsets in
-/// bytes.
+/// 4096 is 8 sectors in bytes, or 2 MiB in sectors. A size of 8 is 4096 bytes, even if offsets are
+/// in bytes.
 #[test]
 fn sizes_may_be_bytes_where_offsets_are() {
     let tencent = |size: &str| format!("1538323200,1048576,{size},0,7\n");
@@ -248,7 +248,7 @@ fn sizes_may_be_bytes_where_offsets_are() {
         assert_eq!(read(&text, Some(512)), sectors);
         let mixed = format!("{text}{}", row("8"));
         assert_eq!(read(&mixed, Some(1)), Ok("read 2048+2097152".to_owned()));
-        // What comes behind the begin of the file does not fit silently.
+        // Later rows that contradict the start of the file are an error.
         let late = format!("{}{}", row("4096").repeat(40_000), row("8"));
         let error = read(&late, Some(1)).unwrap_err();
         tells(&error, "line 40001");
@@ -285,7 +285,7 @@ fn what_the_shape_alone_tells_is_said() {
     assert_eq!(meta.facts["recognised"], said);
 }
 
-/// A recording of each format whose options count, and the options that it needs.
+/// A recording of each format that has options, with the options that it needs.
 const SAMPLES: [(&str, &[u8]); 16] = [
     ("latency-list", b"5\n6\n"),
     ("csv", b"start,took,sector\n1,2,8\n3,4,16\n"),
@@ -305,7 +305,7 @@ const SAMPLES: [(&str, &[u8]); 16] = [
     ("ftrace", case!("15-dead-ends/ftrace.txt")),
 ];
 
-/// The options that a sample needs, in values that [`variants`] change.
+/// The options that a sample needs; [`variants`] changes their values.
 pub(super) fn needed(format: &str) -> ImportOptions {
     let listed = stating(|o| (o.op, o.bytes) = (Some(Op::Read), Some(Bytes(4096))));
     match format {
@@ -313,7 +313,7 @@ pub(super) fn needed(format: &str) -> ImportOptions {
         "nexus5" => in_sectors(),
         "biosnoop" => listed,
         "fio-log" => in_unit(TimeUnit::Nanoseconds),
-        // Its own format tells the operation.
+        // The default format has the operation, so the sample needs a format without it.
         "blkparse" => ImportOptions {
             blkparse_format: Some("%D %c %s %T.%t %p %a XX %S + %n [%C]".to_owned()),
             op: Some(Op::Read),
@@ -332,7 +332,7 @@ pub(super) fn needed(format: &str) -> ImportOptions {
     }
 }
 
-/// The options, each with another value in one of them.
+/// Returns the options nine times, each time with another value of one option.
 fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
     let with = |option, change: fn(&mut ImportOptions)| {
         let mut options = of.clone();
@@ -341,7 +341,7 @@ fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
     };
     use ImportOption as O;
     [
-        // No format counts in milliseconds by itself.
+        // No format has milliseconds as its own unit.
         with(O::Unit, |o| {
             let us = o.unit == Some(TimeUnit::Milliseconds);
             let other = us.then_some(TimeUnit::Microseconds);
@@ -362,9 +362,9 @@ fn variants(of: &ImportOptions) -> [(ImportOption, ImportOptions); 9] {
     ]
 }
 
-/// For each format and option: the option changes the result, or it is refused. `--sort` changes
-/// only what is far out of order, and `--read-flag` of `csv` only numbers in a column of
-/// operations: these have tests of their own.
+/// For each format and option: the option changes the result, or is refused. `--sort` changes only
+/// input that is far out of order, and `--read-flag` of `csv` only numeric operations; both have
+/// separate tests.
 #[test]
 fn every_option_counts_or_is_refused() {
     for format in FORMATS {
@@ -412,8 +412,8 @@ fn an_option_of_one_format_names_it() {
     assert!(with(delimiter, Some("msr")).is_err());
 }
 
-/// An option is refused where the rows of this source tell its value, even though the format uses
-/// it for other sources.
+/// An option is refused if this source has the value in its rows, even if the format uses the
+/// option for other sources.
 #[test]
 fn what_is_told_is_not_stated() {
     let mut listed = needed("csv");
@@ -463,7 +463,7 @@ fn options_of_a_table_have_columns_that_they_count_for() {
     assert!(clocks.unwrap_err().contains("for --unit"));
 }
 
-/// One time far ahead does not move the reference of the events behind it.
+/// One time far ahead does not shift the reference for later events.
 #[test]
 fn one_bad_time_among_block_events() {
     let line = |time: &str, event: &str| format!(" fio-1 [001] d..1. {time}: {event}\n");

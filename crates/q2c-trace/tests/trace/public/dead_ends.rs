@@ -1,4 +1,4 @@
-//! What once had no way in: other packings and archives, fio's logs, and files that are no
+//! Inputs that once had no way in: packings and archives, fio's logs, and files that are no
 //! recordings.
 
 use super::{in_unit, options};
@@ -77,7 +77,7 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive.into_inner().unwrap()
 }
 
-/// A zip archive, as its description has it: a header with each file, the directory, its end.
+/// Makes a zip archive by its specification: a header for each file, the directory, its end.
 fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, text) in files {
@@ -158,7 +158,7 @@ fn every_packing_is_read() {
         let (records, _) = import(&path, None, &options()).unwrap();
         check_two_reads(&records);
     }
-    // More than what is read before the first line, in frames and streams that follow each other.
+    // More bytes than are read before the first line, in successive frames and streams.
     let line = |n: u64| format!("1,W,{},4096,{}\n", n * 512, BEGIN + n);
     let text: String = (0..100_000).map(line).collect();
     let (front, back) = text.as_bytes().split_at(1_000_000);
@@ -181,7 +181,7 @@ fn what_is_cut_or_damaged_is_told() {
         let offset = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000 * 512;
         format!("1,W,{offset},4096,{}\n", BEGIN + n)
     };
-    // As much as is read before the first line.
+    // As many bytes as are read before the first line.
     let text: String = (0..12_000).map(line).collect();
     let cut = |packed: &[u8], at: usize| {
         let error = import_text("cut", &packed[..at], &options()).unwrap_err();
@@ -214,12 +214,12 @@ fn an_archive_of_several_files_is_refused_by_their_names() {
         tells(&error, "found part-0, part-1, ");
         tells(&error, "part-9, and more; unpack it");
     }
-    // Behind a long file the other is found when it ends.
+    // After a long file, the second one is detected when the first ends.
     let long = line.repeat(100_000);
     let two = tar(&[("long", &long), ("b", line)]);
     let error = import_text("archive", &two, &options()).unwrap_err();
     tells(&error, "found long, b; unpack it");
-    // Finder adds files of its own.
+    // macOS's Finder adds files of its own.
     let finder = [("__MACOSX/._a", &b"x"[..]), ("._a", b"x"), ("a", line)];
     for archive in [tar(&finder), zip(&finder)] {
         let (records, _) = import_text("archive", &archive, &options()).unwrap();
@@ -236,8 +236,8 @@ fn an_archive_of_several_files_is_refused_by_their_names() {
     }
 }
 
-/// A small file whose only line is 32 MiB long. What comes out counts, and the reading ends with
-/// the longest line.
+/// A small file whose only line is 32 MiB long. The unpacked size counts: reading stops at the
+/// limit for lines.
 #[test]
 fn a_bomb_is_refused_in_little_memory() {
     let line = vec![b'1'; 32 << 20];
@@ -266,7 +266,7 @@ fn a_bomb_is_refused_in_little_memory() {
     tells(&error, "at most 4 packings");
 }
 
-/// The dictionary is stated in the block's header, whose checksum stands behind it.
+/// The dictionary size is in the block's header, with the checksum after it.
 #[test]
 fn xz_that_wants_gigabytes_of_memory_is_refused() {
     const FOUR_GIB: u8 = 40;
@@ -295,8 +295,8 @@ fn a_log_of_fio_becomes_ios() {
     assert!(!meta.facts.contains_key(STATED_SECTOR));
 }
 
-/// Each ends within its millisecond and behind the one before in its lane. Two of 700 us in the
-/// first millisecond overlap; the third begins where the first one ended.
+/// Each I/O ends within its millisecond and after the one before in its lane. Two of 700 us in the
+/// first millisecond overlap; the third starts where the first ended.
 #[test]
 fn ios_of_a_log_that_overlap_have_lanes() {
     let text =
@@ -313,7 +313,7 @@ fn ios_of_a_log_that_overlap_have_lanes() {
     assert_eq!(ios.collect::<Vec<_>>(), expected);
     assert!(meta.facts["stated.lanes"].starts_with('2'));
     assert!(meta.facts.contains_key(STATED_SECTOR));
-    // fio 2 wrote microseconds, and no priority.
+    // fio 2 wrote microseconds and no priority.
     let old = "5, 700, 0, 4096\n";
     let error = import_text("x_lat.1.log", old.as_bytes(), &options()).unwrap_err();
     tells(&error, "expected the option unit");
@@ -321,7 +321,7 @@ fn ios_of_a_log_that_overlap_have_lanes() {
     let (records, _) = import_text("x_lat.1.log", old.as_bytes(), &microseconds).unwrap();
     let latency = records[0].reap_ns.unwrap() - records[0].submit_ns.unwrap();
     assert_eq!(latency, Nanos(700_000));
-    // Bandwidths look the same.
+    // A log of bandwidths has the same shape.
     let error = import_text("renamed", text.as_bytes(), &options()).unwrap_err();
     tells(&error, "expected the option unit");
 }

@@ -1,12 +1,11 @@
-//! One small file per format. The expected records are worked out by hand from the format's
-//! description.
+//! One small file per format. The expected records follow by hand from the format's description.
 
 use super::{import, in_sectors, in_unit, options};
 use q2c_model::{Bytes, IoRecord, Layer, Nanos, Sectors};
 use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 
-/// A request from a line: device, operation, sector + bytes, start and end (ns from the first
-/// start, `-` where unknown), depth, and of the process the number and the name.
+/// Parses a request from a line: device, operation, sector + bytes, start and end (ns since the
+/// first start, `-` if unknown), depth, and the process's number and name.
 fn record(id: u64, layer: Layer, line: &str) -> IoRecord {
     let cells: Vec<&str> = line.split(' ').collect();
     let number = |word: &str| word.parse::<u64>().ok();
@@ -25,8 +24,8 @@ fn record(id: u64, layer: Layer, line: &str) -> IoRecord {
     record
 }
 
-/// Checks that the format is recognised, imports the text, and compares the requests and what the
-/// description says.
+/// Checks that the format is recognised, imports the text, and compares the requests and the facts
+/// in the description.
 fn check(format: &str, text: &[u8], options: &ImportOptions, requests: &[&str], facts: &[&str]) {
     assert_eq!(sniff(text).map(|f| f.name), Some(format));
     let (records, meta) = import(format, text, options).unwrap();
@@ -86,7 +85,7 @@ fn tables_of_public_traces() {
         "1:1 read 3436288+15872 460026000 - 1",
     ];
     golden!("spc", "spc.csv", options(), requests, []);
-    // The second and the third request start together, so the third finds the second in flight.
+    // The second and the third request start together, so the third has the second in flight.
     let requests = [
         "1:0 read 13700410+24576 0 4128600 1",
         "1:0 write 4917376+4096 1332052600 1333508600 1",
@@ -95,7 +94,7 @@ fn tables_of_public_traces() {
     let hosts = ["device.major.1=host usr", "device.major.2=host proj"];
     let facts = [&["start_unix_ns=1172163600306162900"], &hosts[..]].concat();
     golden!("msr", "msr.csv", options(), requests, facts);
-    // A lost response leaves no end and no type. A header line in the middle is no request.
+    // A lost response has neither end nor type. A header line in the middle is skipped.
     let requests = [
         "1:4 read 150014+4096 0 502000 1",
         "1:0 other 2+8192 500 - 2",
@@ -106,7 +105,7 @@ fn tables_of_public_traces() {
 
 #[test]
 fn lines_with_blanks() {
-    // A name that is not UTF-8 is kept with its bad bytes replaced.
+    // In a name that is not UTF-8, the bad bytes are replaced.
     let requests = [
         "6:0 write 904265560+4096 0 - 1 4892 syslogd",
         "253:1 read 0+8192 1047576 - 1 2522 kj\u{fffd}d",
@@ -127,8 +126,7 @@ fn lines_with_blanks() {
 
 #[test]
 fn logs_of_events() {
-    // The events are in the order of completion; the requests come out in the order of their
-    // starts.
+    // The events are in the order of completion, and the requests in that of their starts.
     let requests = [
         "1:1 read 4096+8192 0 500000 1 2404 sqlservr.exe",
         "1:0 write 8+512 300000 400000 2 4 System",

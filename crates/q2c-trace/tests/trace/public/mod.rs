@@ -1,5 +1,4 @@
-//! The formats of public traces and of other tools: golden files, recognition, and every way in
-//! which a source can be wrong.
+//! The formats of public traces and of other tools: golden files, recognition, and bad sources.
 
 mod blkparse;
 mod cases;
@@ -13,12 +12,12 @@ use crate::support::{self, ImportedRecords, stating};
 use q2c_model::Bytes;
 use q2c_trace::import::{ImportOptions, TimeUnit};
 
-/// Options for formats that tell everything themselves.
+/// Options for formats that need none.
 fn options() -> ImportOptions {
     ImportOptions::default()
 }
 
-/// Options that leave out what is bad.
+/// Options that skip bad lines.
 fn skipping() -> ImportOptions {
     stating(|o| o.skip_bad = true)
 }

@@ -3,8 +3,8 @@
 use super::{import, options, skipping};
 use crate::support::tells;
 
-/// More lines than the window holds, in several blocks. The sector and the time of each request are
-/// its number.
+/// More lines than the window holds, in several blocks. A request's number is its sector and its
+/// time.
 const LINES: u64 = 200_000;
 
 fn line(number: u64) -> String {
@@ -35,7 +35,7 @@ fn a_bad_line_far_inside_is_named() {
     assert_eq!(meta.unmatched["not a value of the field"], 1);
 }
 
-/// The lines of each pair are exchanged, and the very first request comes 50 000 lines late.
+/// The lines of each pair are swapped, and the first request comes 50 000 lines late.
 #[test]
 fn what_is_a_little_out_of_order_is_sorted() {
     let mut order: Vec<u64> = (0..LINES).collect();

@@ -1,4 +1,4 @@
-//! Real files, read a second time by a few lines of code in this module.
+//! Real files, compared with a second reading by a few lines of code in this module.
 
 use super::options;
 use crate::support::{import_to_file, place, read};
@@ -14,7 +14,7 @@ fn through_a_trace(format: &str, path: &Path, options: &ImportOptions) -> Vec<Io
     read(&trace, &Scan::new()).unwrap()
 }
 
-/// Time, device, sector, bytes, and whether the request reads.
+/// Time (ns), device, sector, bytes, and true for a read.
 type Plain = (u64, u32, u64, u64, bool);
 
 fn plain(records: &[IoRecord]) -> Vec<Plain> {
@@ -57,7 +57,7 @@ fn tpc_c() {
     disksim("tpc_c", "tpcc-small.disksim", 6_999, 4_381);
 }
 
-/// The counts and the sum are from a Python script of five lines: 66 898 writes, 46 974 reads, 4
+/// The counts and the sum come from a Python script of five lines: 66 898 writes, 46 974 reads, 4
 /// 205 978 112 bytes.
 #[test]
 fn cloud_physics() {
@@ -73,7 +73,7 @@ fn cloud_physics() {
     assert_eq!(imported.iter().map(|r| r.3).sum::<u64>(), 4_205_978_112);
     let last = (5_641_098_458_687 - 5_633_898_368_802) * 1_000;
     assert_eq!(imported.last().unwrap().0, last);
-    // The first two records are from a hexadecimal dump.
+    // The first two records were read from a hexadecimal dump.
     assert_eq!(imported[0], (0, 0, 0x028f_1a09, 512, false));
     let second = (0x051f_be86_82f1 - 0x051f_be82_cf22) * 1_000;
     assert_eq!(imported[1], (second, 0, 0x028f_1a0a, 512, false));

@@ -1,4 +1,4 @@
-//! Bad input. The error names line or byte, field, expected and found; or the input is counted.
+//! Bad input: the error names line or byte, field, expected and found, or the input is counted.
 
 use super::cases::needed;
 use super::{blkparse, import, options, skipping};
@@ -134,7 +134,7 @@ const CASES: &[BadLineCase] = &[
 
 fn said(format: &str) -> ImportOptions {
     match format {
-        // The cases are of the biosnoop that tells operation and length.
+        // The cases are of the biosnoop that prints operation and length.
         "biosnoop" => options(),
         _ => needed(format),
     }
@@ -173,7 +173,7 @@ fn bad_lines_are_skipped_and_counted() {
     }
 }
 
-/// The first ten lines are named for each reason.
+/// For each reason, the first ten lines are listed.
 #[test]
 fn lines_that_are_left_out_are_named() {
     let text = format!("1,R,512,512,1\n{}1,R,512,0,1\n", "bad\n".repeat(12));
@@ -225,7 +225,7 @@ fn every_option_of_the_unit_is_heard() {
     assert_eq!(records[1].submit_ns.unwrap().0, 7);
 }
 
-/// A record of version 1, built by hand.
+/// Builds a record of version 1.
 fn vscsi(command: u16, version: u16, length: u32, at: u64) -> Vec<u8> {
     let ints = [1u32, length, 1].map(u32::to_le_bytes).concat();
     let kind = [command, version].map(u16::to_le_bytes).concat();
@@ -260,7 +260,7 @@ fn bad_records_are_told_with_their_byte_or_counted() {
     tells(&error, "record at byte 0, version: ");
 }
 
-/// Ten GB without a line break. What is read line by line is read in shorter blocks.
+/// Ten GB without a line break. Text that is read line by line comes in shorter blocks.
 #[test]
 fn an_endless_line_is_refused_after_a_block() {
     const ALL: u64 = 10_000_000_000;

@@ -5,10 +5,10 @@ use q2c_model::Rates;
 use q2c_result::kernel_watch::KernelInterval;
 use q2c_sim::{Drive, Waiting, simulate};
 
-/// A machine of known truth, ns: one thread, requests of 80 to 120 us in an order without pattern,
-/// 3 us of computing between them. A sleep begins 2 us after the hand-over, ends 5 to 6 us late,
-/// takes 1 us of CPU and makes the device 0.5 us slower. `rested` is what the device gains while
-/// the CPU sleeps: an emulated CPU that polls keeps a CPU of the host from it.
+/// A fake machine with known times, ns: one thread, requests of 80 to 120 us in an order without
+/// pattern, 3 us of computing between them. A sleep begins 2 us after the hand-over, ends 5 to 6 us
+/// late, takes 1 us of CPU and makes the device 0.5 us slower. `rested` is what the device gains
+/// while the CPU sleeps: an emulated CPU that polls keeps a CPU of the host from it.
 #[derive(Clone, Copy, Default)]
 struct Truth {
     rested: f64,
@@ -135,7 +135,7 @@ fn the_costs_are_those_of_the_machine() {
     }
     let cpu = cost.sleep_cpu_hit_ns.delay_at(0.0);
     near("CPU of a hit sleep", cpu, SLEEP_CPU, 60.0);
-    // From the medians of D2C, and of the last point from its miss rate.
+    // The added latency comes from the medians of D2C; at the last point, from its miss rate.
     for (asked, most) in [(50_000.0, 20.0), (84_000.0, 100.0)] {
         let added = cost.added_latency_ns.delay_at(asked);
         near("added latency", added, SLOWER, most);
@@ -145,7 +145,7 @@ fn the_costs_are_those_of_the_machine() {
     near("most", most, BEFORE_SLEEP + 6_009.0, 60.0);
 }
 
-/// The simulator gives what the machine gives with sleeps that never, sometimes and always miss.
+/// The simulator predicts the machine for sleeps that never, sometimes and always miss.
 fn predicts(machine: Truth, sleeps: &[u32], most_misses: f64) {
     let (lanes, _) = lanes(&machine.stretch(0.0).completions);
     let cost = cost(machine);
@@ -172,7 +172,7 @@ fn predictions_are_what_the_machine_does() {
 }
 
 /// Short sleeps do not show what the device gains by long ones; the miss rate of longer ones does.
-/// Without it 20 points of the misses would be lacking at 80 us.
+/// Without it the miss rate at 80 us would be predicted 20 percentage points too low.
 #[test]
 fn a_device_that_gains_by_long_sleeps_is_predicted_by_their_misses() {
     predicts(Truth { rested: 8_000.0 }, &[40, 76, 80, 84], 0.03);

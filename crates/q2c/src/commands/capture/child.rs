@@ -1,4 +1,4 @@
-//! The command that runs during a capture.
+//! The command that runs during a capture, as a child process.
 
 use crate::output::say;
 use q2c_host::signals::Signals;
@@ -14,24 +14,24 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long the command may take to end after SIGTERM. Then it is killed. A signal is to end q2c
-/// within a second, and the recording has to be written after this.
+/// Time for the command to end after SIGTERM; then it is killed. A signal must end q2c within a
+/// second, and the recording still has to be written after this.
 const PATIENCE: Duration = Duration::from_millis(600);
+/// Time between two checks whether the command has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
 static RUNNING: AtomicI32 = AtomicI32::new(0);
 
-/// Kills the command that runs, if there is one: for a program that ends without dropping its
+/// Kills the running command, if there is one. For a program that exits without dropping its
 /// values.
 pub(crate) fn kill_the_command() {
     if let Some(pid) = Pid::from_raw(RUNNING.swap(0, Ordering::AcqRel)) {
-        // It may have ended by itself.
+        // The command may already have ended.
         kill_process(pid, Signal::KILL).ok();
     }
 }
 
-/// The command that runs during a capture, or none. A command that still runs is killed when this
-/// value is dropped.
+/// The command that runs during a capture, or none. Dropping this value kills a running command.
 #[derive(Default)]
 pub(crate) struct Child {
     pub words: Vec<OsString>,
@@ -40,7 +40,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts the command, or none where `words` is empty. What the command prints goes to stderr.
+    /// Starts the command; none if `words` is empty. The command's output goes to stderr.
     pub(crate) fn start(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |name| {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
@@ -48,7 +48,7 @@ impl Child {
         })
     }
 
-    /// Starts the command with the input and the output of this program.
+    /// Starts the command with the standard streams of this program.
     pub(crate) fn start_in_place(words: &[OsString]) -> Result<Child, Fault> {
         Child::start_to(words, |_| Ok(Stdio::inherit()))
     }
@@ -91,7 +91,7 @@ impl Child {
         self.child.is_some()
     }
 
-    /// Whether the command has ended; never true when there is none.
+    /// True if the command has ended; always false without a command.
     pub(crate) fn is_over(&mut self) -> Result<bool, Fault> {
         let Some(child) = &mut self.child else {
             return Ok(false);
@@ -104,9 +104,9 @@ impl Child {
         Ok(self.status.is_some())
     }
 
-    /// Waits for the command's end, however long it takes, and returns its exit code as a shell
-    /// tells it. A signal that ends this program is passed on once, unless the terminal sent it to
-    /// the command as well; a second one ends both at once.
+    /// Waits without limit until the command ends, and returns its exit code as a shell reports it.
+    /// A first signal to this program is passed on, unless the terminal sent it to the command too.
+    /// A second one ends both at once.
     pub(crate) fn wait(&mut self, signals: &Signals) -> Result<u8, Fault> {
         let mut passed = false;
         while self.is_there() && !self.is_over()? {
@@ -131,12 +131,12 @@ impl Child {
             return;
         }
         if let Some(child) = &self.child {
-            // It may have ended meanwhile.
+            // The command may have ended meanwhile.
             kill_process(Pid::from_child(child), signal).ok();
         }
     }
 
-    /// Ends the command by SIGTERM, and kills it if that takes too long.
+    /// Ends the command with SIGTERM, and kills it if it takes longer than [`PATIENCE`].
     pub(crate) fn stop(&mut self) -> Result<(), Fault> {
         if self.child.is_none() || self.is_over()? {
             return Ok(());
@@ -160,8 +160,8 @@ impl Child {
         Ok(())
     }
 
-    /// The command's exit code or signal in words; `None` when it has not ended or there is none. A
-    /// failure is also told on stderr.
+    /// The command's exit code or signal as text; `None` if it still runs or does not exist. A
+    /// failure is also reported on stderr.
     pub(crate) fn status(&self) -> Option<String> {
         let status = self.status?;
         let ending = match status.code() {
@@ -180,7 +180,7 @@ fn not_started(name: &str, error: &io::Error) -> Fault {
 }
 
 impl Drop for Child {
-    /// The command must not go on after an error.
+    /// A command must not outlive an error of the capture.
     fn drop(&mut self) {
         if self.status.is_none()
             && let Some(child) = &mut self.child

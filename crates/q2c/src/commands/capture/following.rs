@@ -1,4 +1,4 @@
-//! What becomes of the I/Os of a capture while it runs, and when it ends.
+//! Handles the I/Os of a capture while it runs, and decides when it ends.
 
 use super::Child;
 use crate::progress::Line;
@@ -18,31 +18,31 @@ use std::time::{Duration, Instant};
 pub(crate) trait CaptureWatcher {
     fn io(&mut self, io: &Recorded);
 
-    /// Is called after each look into the rings. Returns false when the capture shall end.
+    /// Called after each read of the rings. Returns false to end the capture.
     ///
     /// # Errors
-    /// When the I/Os that were seen cannot be shown.
+    /// The I/Os so far cannot be shown.
     fn look(&mut self, recorder: &Recorder) -> Result<bool, Fault>;
 }
 
-/// A watcher that counts the I/Os, and shows their number on a terminal each second.
+/// A watcher that counts the I/Os and shows their number on a terminal each second.
 pub(crate) struct CaptureCounter {
-    /// `None` where a command runs, whose output has the terminal.
+    /// `None` if a command runs, since its output uses the terminal.
     line: Option<Line>,
     begun: Instant,
     length: Option<f64>,
     shown: Duration,
     pub ios: u64,
-    /// What was counted of the command; `None` without one.
+    /// Counts of the command's own I/Os; `None` without a command.
     pub of_command: Option<OfCommand>,
 }
 
 impl CaptureCounter {
-    /// How often the number is drawn again. Drawing is work on the machine that is watched.
+    /// Time between two updates of the number. Drawing loads the machine that is observed.
     const EVERY: Duration = Duration::from_secs(1);
 
-    /// A watcher of a capture of so many seconds; `None` for one without an end.
-    /// `alone` is true when no command runs.
+    /// A watcher for a capture of `length` seconds; `None` means no limit. `alone` is true if no
+    /// command runs.
     pub(crate) fn new(length: Option<f64>, alone: bool, of_command: Option<OfCommand>) -> Self {
         CaptureCounter {
             line: alone.then(|| Line::still("")),
@@ -81,8 +81,8 @@ impl CaptureWatcher for CaptureCounter {
     }
 }
 
-/// Keeps the I/Os of a capture until its time is over, its command has ended, its watcher wants no
-/// more, or a signal came. A command that still runs is ended then.
+/// Records the I/Os of a capture. It ends when its time is over, its command has ended, its watcher
+/// stops it, or a signal arrives. A command that still runs is then ended.
 pub(super) struct CaptureFollower<'a, W> {
     pub begun: Instant,
     pub length: Option<Duration>,
@@ -93,9 +93,8 @@ pub(super) struct CaptureFollower<'a, W> {
 }
 
 impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
-    /// Done as asked: the time was over, the command had ended, nobody watched any more, or a
-    /// signal came and nothing else would have ended the capture. Interrupted: by a signal before
-    /// that.
+    /// `Done` if the time was over, the command had ended, or nobody watched any more. Also for a
+    /// signal if nothing else would have ended the capture; else a signal gives `Interrupted`.
     type End = Exit;
     type Error = Fault;
 
@@ -107,7 +106,7 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
     fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<Exit, Duration>, Fault> {
         if self.stop.load(Ordering::Acquire) {
             self.child.stop()?;
-            // When nothing else would end the capture, the signal is its normal end.
+            // If nothing else would end the capture, a signal is its normal end.
             let open = self.length.is_none() && !self.child.is_there();
             let end = if open { Exit::Done } else { Exit::Interrupted };
             return Ok(ControlFlow::Break(end));
@@ -125,18 +124,17 @@ impl<W: CaptureWatcher> Follower for CaptureFollower<'_, W> {
     }
 }
 
-/// Counts the I/Os of a command and its children. Others use the disk meanwhile, and are recorded,
-/// too.
+/// Counts the I/Os of a command and its children. The I/Os of other processes are recorded too.
 pub(crate) struct OfCommand {
     family: ProcessFamily,
     names: BTreeMap<String, u64>,
     all: u64,
-    /// I/Os of processes that had ended when they were looked up.
+    /// I/Os of processes that had ended before they could be looked up.
     gone: u64,
 }
 
 impl OfCommand {
-    /// Counts those of the process `first` and its children.
+    /// Counts the I/Os of the process `first` and its children.
     pub(crate) fn new(roots: &Roots, first: u32) -> Self {
         OfCommand {
             family: ProcessFamily::new(roots, first),
@@ -160,7 +158,7 @@ impl OfCommand {
         self.names.values().sum()
     }
 
-    /// How many of the recorded I/Os are the command's, and how to take them alone.
+    /// Says how many recorded I/Os belong to the command, and how to select them.
     pub(crate) fn message(&self, trace: &Path) -> String {
         let names: Vec<&str> = self.names.keys().map(String::as_str).collect();
         let mut sentence = format!(

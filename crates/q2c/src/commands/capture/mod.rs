@@ -1,4 +1,4 @@
-//! A capture of a disk's I/Os, as `q2c trace record` and `q2c analyze --live` make it.
+//! Captures a disk's I/Os, for `q2c trace record` and `q2c analyze --live`.
 
 mod child;
 mod following;
@@ -53,7 +53,7 @@ pub(crate) struct CaptureArgs {
 }
 
 impl CaptureArgs {
-    /// The same of these operations alone; of all where there are none.
+    /// The same arguments for these operations only; without operations, for all.
     pub(crate) fn of_ops(&self, ops: impl IntoIterator<Item = Op>) -> CaptureArgs {
         CaptureArgs {
             ops: ops.into_iter().collect(),
@@ -61,7 +61,7 @@ impl CaptureArgs {
         }
     }
 
-    /// The filter as `q2c_capture` takes it.
+    /// The filter in the form that `q2c_capture` takes.
     pub(crate) fn wanted(&self) -> CaptureFilter {
         let defaults = CaptureFilter::default();
         CaptureFilter {
@@ -74,7 +74,7 @@ impl CaptureArgs {
         }
     }
 
-    /// The first of these options that was given, as it is typed.
+    /// The first given option of a capture, as typed.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let mut options = [
             ("--seconds", self.seconds.is_some()),
@@ -90,7 +90,7 @@ impl CaptureArgs {
         options.find_map(|(name, given)| given.then_some(name))
     }
 
-    /// The filter in words, such as `read, 8 KiB or longer`; `None` when all is recorded.
+    /// The filter as text, such as `read, 8 KiB or longer`; `None` if everything is recorded.
     pub(crate) fn filter(&self) -> Option<String> {
         let ops: Vec<&str> = self.ops.iter().map(|op| op.name()).collect();
         let conditions = [
@@ -109,20 +109,20 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds_within(text, 1e-3..=1e7)
 }
 
-/// Memory that the recording may take at most, bytes; also the limit for `--memory`.
+/// Most memory for the recording, bytes; also the limit of `--memory`.
 const MEMORY_MOST: u64 = 4 << 30;
-/// Memory for the recording where the system does not say how much is free, bytes.
+/// Memory for the recording if the amount of free memory is unknown, bytes.
 const MEMORY: u64 = 256 << 20;
 
-/// A capture that runs: the recorder, the recording so far, and the command, if there is one. The
-/// calls come in this order: [`RunningCapture::begin`], [`RunningCapture::finish`].
+/// A running capture: the recorder, the recording so far, and the command, if there is one.
+/// [`RunningCapture::begin`] starts it, [`RunningCapture::finish`] ends it.
 pub(crate) struct RunningCapture<'a> {
     roots: &'a Roots,
     target: &'a CaptureTarget,
     args: &'a CaptureArgs,
     recorder: Recorder,
     recording: RecordingSorter,
-    /// The command that runs during the capture and ends it, once it is started.
+    /// The command that runs during the capture and ends it, once it has started.
     pub(crate) child: Child,
 }
 
@@ -150,7 +150,7 @@ impl<'a> RunningCapture<'a> {
         })
     }
 
-    /// Says in a line what is recorded, and how. `alone` is true when no command runs.
+    /// One line that says what is recorded, and how. `alone` is true if no command runs.
     pub(crate) fn message(&self, alone: bool) -> String {
         let target_disk = &self.target.target_disk;
         let below = if target_disk.below.is_empty() {
@@ -168,9 +168,9 @@ impl<'a> RunningCapture<'a> {
         format!("recording {names}{below}{whole} by {by}{filter}{until}")
     }
 
-    /// Follows the capture until the time is over, the command has ended, `watch` wants no more, or
-    /// `stop` is set. Then takes the last records, and asks what was lost and how the command
-    /// ended. The recorder is gone afterwards.
+    /// Follows the capture until the time is over, the command has ended, `watch` stops it, or
+    /// `stop` is set. Then reads the last records, the number of lost ones, and the command's
+    /// status. The recorder is removed.
     pub(crate) fn finish(
         mut self,
         watch: &mut impl CaptureWatcher,

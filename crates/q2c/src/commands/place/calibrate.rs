@@ -43,9 +43,10 @@ pub(crate) struct PlaceCalibrateArgs {
     pub json: bool,
 }
 
+/// Block size of the reads that the tasks of the pair poll for.
 const BS: Bytes = Bytes(4_096);
 
-/// Trials of a pair that differ by more than this share of their median are worth a warning.
+/// A warning is given if trials of a pair differ by more than this share of their median.
 const WIDE: f64 = 0.2;
 
 pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
@@ -92,7 +93,7 @@ pub(super) fn run(args: &PlaceCalibrateArgs, stop: &AtomicBool) -> Result<Exit, 
     show(&result, args.json)
 }
 
-/// The pair, with a line that tells how many of its trials are done. It is drawn between them.
+/// The pair with a line that shows how many trials are done. It is drawn between trials.
 struct SiblingsProgress {
     pair: Siblings,
     line: Line,
@@ -111,7 +112,7 @@ impl PairMachine for SiblingsProgress {
     }
 }
 
-/// Opens the target, which the tasks of the pair poll for in the kernel.
+/// Opens the target on which the tasks of the pair poll in the kernel.
 fn polled(target: &str, pair: &mut Siblings, stop: &AtomicBool) -> Result<Workbench, Fault> {
     let request = WorkloadRequest {
         engine: Some(EngineSpec::ByDevice(RingKind::File).settled(true)),

@@ -87,23 +87,22 @@ fn hints(file: Option<&Path>) -> Result<Hints, Fault> {
 fn reads(target: &str, bs: Bytes, cpu: CpuId) -> WorkloadRequest {
     let (random, write) = (true, false);
     WorkloadRequest {
-        // A named CPU keeps the workbench from trying them.
+        // With a named CPU, the workbench does not try several CPUs.
         cpus: vec![cpu],
         ..WorkloadRequest::new(target, Pattern { random, write }, vec![bs])
     }
 }
 
-/// Prints a line with the time since the start. A reader that has closed the pipe does not end the
-/// work.
+/// Prints a line with the time since the start. A closed pipe does not end the work.
 fn tell(began: Instant, text: &str) -> Result<(), Fault> {
     let seconds = began.elapsed().as_secs_f64();
     print_while_read(&format!("{seconds:.2} s  {text}")).map(drop)
 }
 
-/// The longest time for which a signal waits.
+/// Longest delay until a signal is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Sleeps for a window. Returns its true length in seconds; `None` when a signal ended it.
+/// Sleeps for a window. Returns its true length in seconds; `None` if a signal ended it.
 fn wait(window: Duration, stop: &AtomicBool) -> Option<f64> {
     let began = Instant::now();
     while began.elapsed() < window {
@@ -135,11 +134,11 @@ pub(crate) struct PlaceWatchArgs {
     pub json_lines: bool,
 }
 
-/// Windows of `--json`: after the second one a task that stopped polling counts as computing.
+/// Windows of `--json`. After the second one a task that stopped polling counts as computing.
 const WINDOWS: u32 = 3;
 
 fn watch(args: &PlaceWatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-    // After a signal the probe is taken off, and the last look is printed.
+    // After a signal the probe is removed, and the last window is printed.
     let _orderly = Orderly::begin();
     let (speeds, speeds_from) = speeds(args.speeds.as_deref())?;
     let hints = hints(args.detect.hints.as_deref())?;

@@ -26,12 +26,12 @@ use q2c_workbench::workbench::{Workbench, WorkloadRequest};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Trials that show whether the CPUs of a core share a pipeline, and the length of each.
+/// Trials that check whether the CPUs of a core share a pipeline; then the length of each.
 const CHECKS: u32 = 3;
 const CHECK: Duration = Duration::from_millis(300);
 
 pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
-    // After a signal the daemon of `proposed` gives tasks their CPUs back.
+    // After a signal the daemon of `proposed` restores the CPUs of tasks.
     let _orderly = Orderly::begin();
     let roots = Roots::live();
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fa
     let request = WorkloadRequest {
         engine: spec.engine.clone(),
         seed: spec.seed,
-        // The placements choose the CPUs of each task.
+        // Each placement chooses the CPUs of its tasks.
         ..super::reads(&spec.target, spec.bs, map.id(0))
     };
     let none_polls = spec.polls.is_none();
@@ -60,8 +60,8 @@ pub(super) fn run(args: &PlaceRunSettings, stop: &AtomicBool) -> Result<Exit, Fa
     run.measure(stop)
 }
 
-/// Checks that a core's CPUs share a pipeline. Returns the speed beside its own kind of the class
-/// of work that loses most.
+/// Checks that a core's CPUs share a pipeline. Returns the relative speed of the class of work that
+/// loses most beside its own kind.
 fn checked(
     roots: &Roots,
     allowed: &[CpuId],
@@ -82,15 +82,15 @@ fn checked(
     shared_pipeline(&mut pair, cpus, plan, stop)
 }
 
-/// The cores with the CPUs that this process may use, without isolated ones.
+/// The cores and their CPUs that this process may use, without isolated CPUs.
 fn map(roots: &Roots, allowed: &[CpuId]) -> SmtMap {
     let isolated = isolated(roots);
     let usable = |cpu| allowed.contains(&cpu) && !isolated.contains(&cpu);
     of_topology(&Topology::read(roots), usable)
 }
 
-/// The placements that can be had. The daemon takes tasks that have fewer CPUs than the machine for
-/// pinned ones, and moves none of them.
+/// The placements available here, and those left out. The daemon treats a task with fewer CPUs than
+/// the machine as pinned and never moves it.
 fn available(
     spec: &PlaceRunSettings,
     roots: &Roots,

@@ -27,9 +27,9 @@ mod built {
     const LOOK: Duration = Duration::from_millis(200);
     const LOOKS: u32 = 25;
 
-    /// Schedules until the time asked for is over or a signal comes. Both are normal ends.
+    /// Schedules until the requested time is over or a signal arrives. Both are normal ends.
     pub(crate) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
-        // After a signal the scheduler is taken out of the kernel, which may take a second.
+        // After a signal the scheduler is removed from the kernel, which may take a second.
         let _orderly = Orderly::begin();
         let mut run = ScxRun {
             args,
@@ -50,8 +50,8 @@ mod built {
     }
 
     impl ScxRun<'_> {
-        /// Loads the scheduler, and keeps it until the end. True when the kernel asks for it to be
-        /// loaded again, because CPUs came or went.
+        /// Loads the scheduler and keeps it until the end. True if the kernel asks to load it
+        /// again, because CPUs were added or removed.
         fn once(&mut self) -> Result<bool, Fault> {
             let map: SmtMap = of_machine(&self.roots);
             let window = self.args.detect.window;

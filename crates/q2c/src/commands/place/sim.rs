@@ -84,7 +84,7 @@ pub(crate) struct PlaceSimArgs {
     pub json: bool,
 }
 
-/// Two durations with a slash between them.
+/// Parses two durations separated by a slash.
 fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
     let wrong = || format!("expected two durations such as 50ms/10ms, found `{text}`");
     let (runs, sleeps) = text.split_once('/').ok_or_else(wrong)?;
@@ -96,9 +96,10 @@ fn phases(text: &str) -> Result<(Nanos, Nanos), String> {
     Ok((runs, sleeps))
 }
 
+/// Number of random starts of each policy if no task sleeps.
 const STARTS: u32 = 100;
 
-/// The same where tasks sleep: such a run takes long, and sees many arrangements by itself.
+/// Number of starts if tasks sleep. Such a run takes long, and sees many arrangements anyway.
 const STARTS_WITH_SLEEPS: u32 = 5;
 
 pub(super) fn run(args: &PlaceSimArgs) -> Result<Exit, Fault> {

@@ -56,13 +56,13 @@ impl PlaceStartArgs {
     }
 }
 
-/// Places tasks until the time asked for is over or a signal comes. Both are normal ends. Then
+/// Places tasks until the requested time is over or a signal arrives. Both are normal ends. Then
 /// every task gets its own CPUs back.
 pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     if args.mode == PlaceMode::Scx {
         return super::scx::run(args, stop);
     }
-    // After a signal tasks get their CPUs back, and then the probe is taken off.
+    // After a signal tasks get their CPUs back, and then the probe is removed.
     let _orderly = Orderly::begin();
     let hints = super::hints(args.detect.hints.as_deref())?;
     let roots = Roots::live();
@@ -75,7 +75,7 @@ pub(super) fn run(args: &PlaceStartArgs, stop: &AtomicBool) -> Result<Exit, Faul
         daemon,
     };
     let followed = run.head().and_then(|()| run.follow(args, stop));
-    // Tasks get their CPUs back before anything else, also after an error.
+    // Tasks get their CPUs back first of all, even after an error.
     let ended = run.end();
     followed?;
     ended

@@ -29,13 +29,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The longest time between two looks at the stop flag.
+/// Longest time between two checks of the stop flag.
 const PATIENCE: Duration = Duration::from_millis(40);
-/// Intervals kept for the result at most. When there are more, the older half is dropped.
+/// Most intervals stored for the result. If there are more, the older half is dropped.
 const KEPT: usize = 20_000;
 
-/// Watches until the time asked for is over, a signal comes, the device goes away, or the reader of
-/// the lines has closed the pipe.
+/// Watches until the requested time is over, a signal arrives, the device disappears, or the reader
+/// of the lines closes the pipe.
 pub(super) fn watch(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let Some(name) = &args.workload.target else {
@@ -69,8 +69,8 @@ struct KernelWatchRun {
 }
 
 impl KernelWatchRun {
-    /// Watches until the end, which is done where the time was over, or where nobody reads the
-    /// lines any more.
+    /// Watches until the end. Returns `Done` if the time was over, or if nobody reads the lines any
+    /// more.
     fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         print_line(&kernel_watch_head(), self.json)?;
         let begun = Instant::now();
@@ -188,7 +188,7 @@ pub(crate) struct TuneKernelArgs {
 }
 
 impl TuneKernelArgs {
-    /// The plan, with these rules.
+    /// The plan with these own rules.
     pub(crate) fn spec(&self, own_rules: Vec<PolicySpec>) -> TuneKernelSpec {
         TuneKernelSpec {
             patience: self.patience,
@@ -214,8 +214,8 @@ struct TuneKernelPlan<'a> {
     seed: u64,
 }
 
-/// Attaches the probes, starts the load where one is named, and runs the loop. The setting is put
-/// back before anything is printed.
+/// Attaches the probes, starts the load if one is named, and runs the loop. The setting is restored
+/// before anything is printed.
 pub(super) fn tune(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let roots = Roots::live();
@@ -233,7 +233,7 @@ pub(super) fn tune(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fau
     let mut rig = Rig::begin(&roots, &target_disk.disk, &journal, stop)?;
     let mut child = Child::start(&args.command)?;
     let outcome = tune.run(&mut rig, &mut say);
-    // The load ends before the probes are removed.
+    // The load must end before the probes are removed.
     child.stop()?;
     let put_back = PutBack::announce(&rig.end());
     let result = KernelTuneResult {
@@ -245,7 +245,7 @@ pub(super) fn tune(args: &TuneKernelArgs, stop: &AtomicBool) -> Result<Exit, Fau
     Ok(put_back.exit())
 }
 
-/// Leaves the result and its page in a run folder.
+/// Writes the result and its page into a run folder.
 fn keep(args: &TuneKernelArgs, command: &[String], result: &KernelTuneResult) -> Result<(), Fault> {
     let plan = TuneKernelPlan {
         device: &args.device,

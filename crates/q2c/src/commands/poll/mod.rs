@@ -52,7 +52,7 @@ pub(crate) enum PollCommand {
     TuneKernel(TuneKernelArgs),
 }
 
-/// Where `-h`, which fits a screen, sends its reader.
+/// The last line of `-h`, which fits a screen, with the place of further help.
 const WHERE: &str =
     "q2c poll rules lists the sleep rules and says how to write one; --help has it as well";
 
@@ -63,7 +63,7 @@ fn families() -> String {
     )
 }
 
-/// The sleep rules with their parameters, and how to write one, as wide as a classic terminal.
+/// The sleep rules with their parameters and syntax, formatted for 80 columns.
 fn rules() -> String {
     terminal::rules(Screen::new(80, false))
 }
@@ -86,7 +86,7 @@ pub(crate) fn run(command: &PollCommand, stop: &AtomicBool) -> Result<Exit, Faul
 }
 
 struct PutBack {
-    /// Each setting's file with the outcome; empty when nothing had been changed.
+    /// Each setting's file with the outcome; empty if nothing was changed.
     words: String,
     as_before: bool,
 }
@@ -106,7 +106,7 @@ impl PutBack {
         }
     }
 
-    /// The exit code of a command that did what it was asked for.
+    /// The exit code of a command that otherwise succeeded.
     fn exit(&self) -> Exit {
         if self.as_before {
             return Exit::Done;
@@ -116,8 +116,8 @@ impl PutBack {
     }
 }
 
-/// Finds the disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A
-/// device that stands on other disks is refused, with their names.
+/// Finds a disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A device
+/// on top of other disks is refused, with their names.
 fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Fault> {
     let target_disk = of_path_or_name(roots, name).or_exit(Exit::Target)?;
     if target_disk.below.is_empty() {

@@ -1,5 +1,4 @@
-//! The commands `q2c poll study` and `q2c poll search`: rules over a set of patterns, read with
-//! their costs.
+//! The commands `q2c poll study` and `q2c poll search`, which compare rules on a set of patterns.
 
 use super::simulated::{GridArgs, Outputs, SimulatedArgs, costs, read_traces};
 use crate::args::temporary;
@@ -51,7 +50,7 @@ impl Patterns {
         let traces = read(args, stop)?;
         let reading_s = begun.elapsed().as_secs_f64();
         let SimulatedArgs { source, cost, .. } = &args.grid.simulated;
-        // A rule that sleeps must not sleep for nothing, or each loss would be a loss of all.
+        // A sleep needs a cost, since at no cost every rule that polls would lose everything.
         let mut cost = cost.clone();
         if cost.wake_delay.is_none() {
             cost.cost.get_or_insert_with(|| Costs::PUBLISHED.into());
@@ -77,7 +76,7 @@ impl Patterns {
     }
 }
 
-/// Refuses what would take longer than [`LONG_S`] for `count` policies like those of `sample`.
+/// Refuses more than [`LONG_S`] of work for `count` policies like those of `sample`.
 pub(super) fn worth_it(
     args: &PatternsArgs,
     what: &str,
@@ -107,7 +106,7 @@ fn read(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> 
     read_traces(&files, &args.grid.simulated.source, stop)
 }
 
-/// Reads the library, through files that are removed again.
+/// Reads the library through temporary files.
 fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Fault> {
     let folder = folder_of_library()?;
     let options = args.grid.simulated.source.options(LIBRARY.len());
@@ -115,7 +114,7 @@ fn library(args: &PatternsArgs, stop: &AtomicBool) -> Result<Vec<SimTrace>, Faul
     line.during(|| read_library(folder.path(), &options, stop))
 }
 
-/// A folder for the library's files, which goes with this value.
+/// A folder for the library's files. Dropping this value removes it.
 pub(crate) fn folder_of_library() -> Result<TempDir, Fault> {
     tempfile::tempdir_in(temporary()).map_err(|error| {
         let folder = temporary();
@@ -124,7 +123,7 @@ pub(crate) fn folder_of_library() -> Result<TempDir, Fault> {
     })
 }
 
-/// The patterns at a path: the file, or the Parquet files of a folder by name.
+/// The patterns at a path: the file itself, or a folder's Parquet files sorted by name.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -167,9 +166,9 @@ pub(crate) struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// The policies: those asked for, and behind them those of the standard grid
-    /// that are not among them. Its fixed sleeps are for this median latency; they are named in the
-    /// result, not ranked.
+    /// The policies: the requested ones, then those of the standard grid that are missing. The
+    /// grid's fixed sleeps are chosen for the median latency `p50`. The result lists fixed sleeps,
+    /// but does not rank them.
     pub(crate) fn policies(&self, p50: Nanos) -> Result<Vec<PolicySpec>, FamilyError> {
         let families = self.rules.iter().map(Family::spell_out);
         let mut policies = families.collect::<Result<Vec<_>, _>>()?.concat();
@@ -183,7 +182,7 @@ impl StudyArgs {
     }
 }
 
-/// Policies that are simulated beforehand to estimate the time of a study.
+/// Number of policies simulated first, to estimate the time of a study.
 const SAMPLE: usize = 64;
 
 pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
@@ -206,7 +205,7 @@ pub(super) fn study(args: &StudyArgs, stop: &AtomicBool) -> Result<Exit, Fault> 
     show(&result, args.on.grid.json)
 }
 
-/// Refuses families whose result would not fit into memory, before they are spelled out.
+/// Refuses families whose result would not fit into memory, before they are expanded.
 fn few_enough(args: &StudyArgs, patterns: usize) -> Result<(), Fault> {
     let asked: u64 = args.rules.iter().map(Family::count).sum();
     let cells = asked.saturating_mul(patterns as u64);
@@ -243,10 +242,10 @@ pub(crate) struct SearchArgs {
     pub finalists: u32,
 }
 
-/// One in so many sources is held out when none is named.
+/// One in this many sources is held out if none is named.
 const ONE_IN: usize = 3;
 
-/// Searches on the patterns that are not held out, opens those that are, and prints what was found.
+/// Searches on the patterns that are not held out, evaluates on the others, and prints the result.
 pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     start_threads().or_exit(Exit::Environment)?;
     let outputs = Outputs::make(&args.on.grid, None)?;
@@ -277,8 +276,8 @@ pub(super) fn search(args: &SearchArgs, stop: &AtomicBool) -> Result<Exit, Fault
     show(&result, args.on.grid.json)
 }
 
-/// The sources that are held out: those that are named, else a third of all, drawn by the seed
-/// before anything is simulated.
+/// The sources that are held out: the named ones, else a third of all. The seed draws them before
+/// anything is simulated.
 fn held_out(args: &SearchArgs, traces: &[SimTrace]) -> Result<BTreeSet<String>, Fault> {
     let sources: BTreeSet<String> = traces.iter().map(SimTrace::source).collect();
     let names = |sources: &BTreeSet<String>| sources.iter().cloned().collect::<Vec<_>>().join(", ");

@@ -1,5 +1,5 @@
-//! The commands that simulate sleep rules on traces, and what they and studies of patterns share:
-//! the recordings, the costs, the time, and where results go.
+//! The commands that simulate sleep rules on traces. They share recordings, costs, times and
+//! outputs with the studies of patterns.
 
 use crate::args::{RecordingArgs, temporary};
 use crate::output::{NewFile, show, unread};
@@ -50,7 +50,7 @@ pub(crate) struct TimingArgs {
 }
 
 impl TimingArgs {
-    /// When submissions come: as recorded with `--open`, else after the recorded think time.
+    /// When requests are submitted: as recorded with `--open`, else after the recorded think time.
     pub(crate) fn arrival(&self) -> Arrival {
         if self.open {
             Arrival::Recorded
@@ -59,7 +59,7 @@ impl TimingArgs {
         }
     }
 
-    /// The simulated time.
+    /// Warm-up, measured time and seed of the simulation.
     pub(crate) fn timing(&self) -> Timing {
         Timing {
             warm_up: self.warm_up,
@@ -83,10 +83,10 @@ pub(crate) struct SimulatedArgs {
     pub cost: CostArgs,
 }
 
-/// Memory for the recordings where the system does not say how much is free.
+/// Memory for the recordings if the amount of free memory is unknown.
 const MEMORY: Bytes = Bytes(1 << 30);
 
-/// Help of `--bs`, which here also chooses the calibration.
+/// Help of `--bs`, which here also selects the calibration.
 const BLOCK_SIZE: &str = "Block size: of requests that have none [default: 4k], and of the calibration that is used [default: the trace's]";
 
 /// What an input that is no q2c trace does not say itself. The block size is also that of the
@@ -121,7 +121,7 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// The options as `q2c_study` takes them, for one of `inputs` recordings that share the memory.
+    /// The options for `q2c_study`, for one of `inputs` recordings that share the memory.
     pub(crate) fn options(&self, inputs: usize) -> SourceOptions {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
         let memory = self.memory.or_else(free).unwrap_or(MEMORY);
@@ -169,9 +169,9 @@ pub(crate) struct CostArgs {
     pub wake_delay: Option<Nanos>,
 }
 
-/// The costs of a simulation of `traces`: those asked for, else those of the run whose folder the
-/// recordings lie in, else assumed ones. A file of calibrations has one per block size: `bs` names
-/// the one to use; without it the traces must have a single block size.
+/// The costs for a simulation of `traces`: the requested ones, else those of the run whose folder
+/// holds the recordings, else assumed ones. A file of calibrations has one per block size, selected
+/// by `bs`. Without `bs` the traces must have a single block size.
 pub(super) fn costs(
     args: &CostArgs,
     bs: Option<Bytes>,
@@ -268,7 +268,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Makes the files before the work, so that a name that is taken does not cost the result.
+    /// Creates the files before the work, so that an existing name does not cost the result.
     pub(crate) fn make(args: &GridArgs, parquet: Option<&PathBuf>) -> Result<Self, Fault> {
         Ok(Outputs {
             html: NewFile::if_named(args.html.as_ref())?,
@@ -293,7 +293,7 @@ impl Outputs {
     }
 }
 
-/// The texts and the medians of a table of figures, as a Parquet file.
+/// A table of figures as a Parquet file: its texts and its medians.
 fn parquet(table: &FigureTable) -> Result<Vec<u8>, Fault> {
     let texts = table.keys.iter().enumerate().map(|(at, name)| {
         let cells = table.rows.iter().map(|row| row.keys[at].clone());

@@ -47,7 +47,7 @@ pub(crate) struct SteerArgs {
     pub json: bool,
 }
 
-/// A rule as it is typed: a named rule, or a formula.
+/// A rule as typed: a named rule, or a formula.
 #[derive(Clone, Debug)]
 pub(crate) enum RuleArg {
     /// A rule by its name, such as `min:70%,10ms`.
@@ -61,7 +61,7 @@ impl FromStr for RuleArg {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let text = text.strip_prefix("hybrid:").unwrap_or(text);
-        // `min` alone is also a formula; it is taken as the rule of that name.
+        // `min` alone is also a formula; it counts as the rule of that name.
         match text.split(':').next() {
             Some(name) if find(name.trim()).is_some() => text.parse().map(RuleArg::Named),
             _ => text.parse().map(RuleArg::Formula),
@@ -73,8 +73,8 @@ impl FromStr for RuleArg {
 const PERIOD: Nanos = Nanos::from_millis(10);
 
 impl SteerArgs {
-    /// The rule as a policy, with its parameters. The error says that the formula
-    /// does not fit its period, or that a named rule was given another one.
+    /// The rule as a policy with its parameters. The error says that the formula does not fit its
+    /// period, or that a named rule takes no `--period`.
     pub(crate) fn policy(&self) -> Result<PolicySpec, String> {
         match (&self.rule, self.period) {
             (RuleArg::Named(policy), None) => Ok(policy.clone()),
@@ -89,12 +89,12 @@ impl SteerArgs {
     }
 }
 
-/// Time between two lines of output. With each line the daemon also looks whether the setting is
-/// still its own.
+/// Time between two lines of output. With each line the daemon also checks that no other program
+/// has changed the setting.
 const PULSE: Duration = Duration::from_secs(1);
 
-/// Steers until the time asked for is over or a signal comes. Both are normal ends. Then puts the
-/// setting back.
+/// Steers until the requested time is over or a signal arrives. Both are normal ends. Then restores
+/// the setting.
 pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let roots = Roots::live();
     let policy = args.policy().or_exit(Exit::Usage)?;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         mixed: false,
     };
     let followed = steering.follow(stop);
-    // The setting is put back before anything else, also after an error.
+    // The setting is restored first of all, even after an error.
     let put_back = PutBack::announce(&steering.daemon.end());
     let sum = steering.sum;
     let ended = followed?;
@@ -157,8 +157,8 @@ struct SteerRun<'a> {
 }
 
 impl SteerRun<'_> {
-    /// Turns the daemon until the end, and prints a line each [`PULSE`]. Returns how the steering
-    /// ended, as the result says it: `signal` or `asked`.
+    /// Runs the daemon until the end, and prints a line each [`PULSE`]. Returns how the steering
+    /// ended, as a word of the result: `signal` or `asked`.
     fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Fault> {
         let begun = Instant::now();
         let mut last_line = begun;
@@ -182,7 +182,7 @@ impl SteerRun<'_> {
     }
 
     fn tell(&mut self, seconds: f64, pulse: &Pulse) -> Result<(), Fault> {
-        // The daemon goes on when the reader has closed the pipe.
+        // The daemon continues when the reader has closed the pipe.
         print_line(&line(&format!("{seconds:.2} s"), pulse), self.args.json)?;
         if pulse.is_mixed() && !self.mixed {
             self.mixed = true;

@@ -1,4 +1,4 @@
-//! All experiments in one run, each a part of it.
+//! Runs all experiments in one run; each is a part of it.
 
 use super::one::measured;
 use super::place::ReproducePlace;
@@ -17,14 +17,14 @@ use q2c_run::runner::{End, spoken};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The experiments of a run in this folder that have no result yet.
+/// The experiments without a result in the folder of this run.
 pub(super) fn left(experiments: &[Experiment], folder: &Path) -> Vec<Experiment> {
     let mut left = experiments.to_vec();
     left.retain(|experiment| finished(&folder.join(&experiment.name)).is_none());
     left
 }
 
-/// Says how long these experiments take. Those in simulated time take none.
+/// Reports how long these experiments take. Simulated time takes no real time.
 pub(super) fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) {
     let real = experiments.iter().filter(|one| !plan.simulates(one));
     let lengths =
@@ -41,7 +41,7 @@ pub(super) fn tell_length(experiments: &[Experiment], plan: &ReproduceSettings) 
     say(&message);
 }
 
-/// Runs all experiments, but for those that have a result.
+/// Runs all experiments except those that already have a result.
 pub(super) fn conclude(
     experiments: &[Experiment],
     place: ReproducePlace,
@@ -83,8 +83,8 @@ pub(super) fn conclude(
     Ok(place.end(&path, complete, args))
 }
 
-/// Runs one experiment in its part of the folder, or reads its result where it is there. Returns
-/// its claims, and whether it is complete.
+/// Runs one experiment in its part of the folder, or reads its result if it exists. Returns its
+/// claims, and true if it is complete.
 fn part(
     experiment: &Experiment,
     place: &ReproducePlace,
@@ -136,7 +136,7 @@ fn finished(part: &Path) -> Option<ReproduceResult> {
     result.complete.then_some(result)
 }
 
-/// The claims of an experiment that could not be run at all.
+/// The claims of an experiment that could not run at all.
 fn not_run(experiment: &Experiment, failure: &Fault) -> ExperimentLine {
     let claims = experiment.claims.iter().map(|(claim, _)| ClaimLine {
         says: claim.says.clone(),

@@ -96,7 +96,7 @@ fn tell_stopped(folder: &Path, args: &ReproduceSettings) {
     ));
 }
 
-/// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
+/// A built-in experiment, or the one in a file whose name ends in `.toml`.
 fn experiment(name: &str) -> Result<Experiment, Fault> {
     if name.ends_with(".toml") {
         read(Path::new(name))
@@ -105,10 +105,10 @@ fn experiment(name: &str) -> Result<Experiment, Fault> {
     }
 }
 
-/// The plan that the arguments ask for.
+/// The plan for the arguments.
 ///
 /// # Errors
-/// A machine is named that no experiment can run on, or it cannot be read.
+/// The named machine is one on which no experiment can run, or its file cannot be read.
 fn plan(
     args: &ReproduceSettings,
     experiments: &[Experiment],
@@ -137,7 +137,7 @@ fn list(args: &ReproduceSettings, stop: &AtomicBool) -> Result<Exit, Fault> {
             let place = ReproducePlace::open(plan, &all_experiments, None, args, stop)?;
             (Some(place), Present::default())
         }
-        // What this machine has without a target.
+        // The facts of this machine without a target.
         None => {
             let cpus = cpus_without_target(None, named_cpus(&args.cpus).as_deref())?.cpus;
             (None, Present::here(cpus.len(), None))
@@ -197,7 +197,7 @@ pub(crate) fn check(command: &ExperimentCommand) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// Reads an experiment from a file. What is wrong in it is told line by line.
+/// Reads an experiment from a file. Each mistake in it is reported on a line.
 pub(crate) fn read(file: &Path) -> Result<Experiment, Fault> {
     let name = file.display();
     let text = whole_file::read_named_text(file, whole_file::BY_HAND).map_err(|e| {

@@ -1,4 +1,4 @@
-//! One experiment: a run of its own, or a part of the run of all.
+//! A single experiment: a run of its own, or a part of the run of all experiments.
 
 use super::place::ReproducePlace;
 use crate::commands::poll::folder_of_library;
@@ -47,7 +47,7 @@ pub(super) fn conclude(
     Ok(place.end(&path, end.state() == RunState::Complete, args))
 }
 
-/// Runs the trials that the folder's journal does not have yet, and judges the claims.
+/// Runs the trials that the folder's journal lacks, and judges the claims.
 pub(super) fn measured(
     experiment: &Experiment,
     place: &ReproducePlace,
@@ -130,7 +130,7 @@ fn trials_of<P: Plan<Cell = AxisValues, Outcome = PointTrial>>(
     .run(plan, folder)
 }
 
-/// The points of an experiment of sleep rules: simulated over the patterns that q2c brings along.
+/// The points of an experiment of sleep rules, simulated over q2c's library of patterns.
 fn simulated(
     experiment: &Experiment,
     rules: &RulesAsked,
@@ -152,8 +152,8 @@ fn simulated(
     }
 }
 
-/// Passes events on, but for failures whose reason was told before. They are counted, and told at
-/// the end.
+/// Passes events on, except failures for a reason that was already shown. They are counted, and
+/// reported at the end.
 pub(super) struct ToldOnce {
     display: Box<dyn Progress>,
     reasons: Vec<FailureReason>,
@@ -161,7 +161,7 @@ pub(super) struct ToldOnce {
 
 struct FailureReason {
     reason: String,
-    /// The name of the point with which it was told, then those that failed for it later.
+    /// The point with which the reason was shown, then the points that failed for it later.
     points: Vec<String>,
 }
 
@@ -189,7 +189,7 @@ impl ToldOnce {
 }
 
 impl FailureReason {
-    /// How many more failed; `None` for none.
+    /// Says how many more failed; `None` if none did.
     fn more(&self) -> Option<String> {
         let more = self.points.len() - 1;
         let mut points = self.points.clone();

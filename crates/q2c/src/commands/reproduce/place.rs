@@ -1,5 +1,5 @@
 //! Where experiments run: the target, if there is one, and the CPUs of this machine and of the
-//! simulated one.
+//! simulated machine.
 
 use crate::commands::bench::{abilities, media};
 use crate::commands::run_folder;
@@ -28,9 +28,9 @@ use std::time::Duration;
 
 pub(super) struct ReproducePlace {
     target: Option<(Workbench, Media)>,
-    /// For experiments in real time; `None` if there are none.
+    /// The place for experiments in real time; `None` if there are none.
     real: Option<Seat>,
-    /// For experiments in simulated time; `None` if there are none.
+    /// The place for experiments in simulated time; `None` if there are none.
     simulated: Option<Seat>,
     pub plan: ReproduceSettings,
     devices: SimDevices,
@@ -38,20 +38,20 @@ pub(super) struct ReproducePlace {
 }
 
 pub(super) struct Seat {
-    /// Its clock, and where its counters are read.
+    /// Its clock, and the source of its counters.
     pub site: Site,
     cpus: Vec<CpuId>,
     pub present: Present,
 }
 
-/// Length of the look at the machine at rest, where no target is opened.
+/// Time for which the machine is observed at rest if no target is opened.
 const REST: Duration = Duration::from_millis(500);
 
 impl ReproducePlace {
     /// Opens the target of `plan` for `experiments`, and chooses the CPUs.
     ///
     /// # Errors
-    /// The target is unfit, or CPUs were named that may not be used.
+    /// The target is unfit, or a named CPU may not be used.
     pub(crate) fn open(
         plan: ReproduceSettings,
         experiments: &[Experiment],
@@ -103,7 +103,7 @@ impl ReproducePlace {
         seat.expect("each experiment has a machine")
     }
 
-    /// This machine, unless everything is simulated.
+    /// This machine, or the simulated one if everything is simulated.
     fn first_seat(&self) -> &Seat {
         let seat = self.real.as_ref().or(self.simulated.as_ref());
         seat.expect("there is an experiment")
@@ -113,7 +113,7 @@ impl ReproducePlace {
         &self.first_seat().present.machine
     }
 
-    /// What jobs run on, with files for made devices in `folder`.
+    /// The resources of jobs; files of created devices go into `folder`.
     pub(crate) fn ground<'a>(&'a self, seat: &'a Seat, folder: &Path) -> Ground<'a> {
         let target = self.target.as_ref().map(|(bench, media)| OpenTarget {
             media,
@@ -137,14 +137,14 @@ impl ReproducePlace {
         }
     }
 
-    /// The engine of jobs that name none: as asked, or what a simulated target is.
+    /// The engine of jobs that name none: the requested one, or that of a simulated target.
     fn default_engine(&self, bench: &Workbench) -> Option<EngineSpec> {
         EngineSpec::for_target(self.plan.engine.as_ref(), &bench.target.path)
             .ok()
             .filter(|engine| self.plan.engine.is_some() || !engine.needs_file())
     }
 
-    /// The facts in which two sessions of a run must agree.
+    /// The facts that two sessions of a run must share.
     pub(crate) fn identity(&self) -> Identity {
         let program = run_folder::program();
         let Seat { cpus, present, .. } = self.first_seat();
@@ -170,7 +170,7 @@ impl ReproducePlace {
         }
     }
 
-    /// Says where the report is, and what becomes of the scratch file.
+    /// Reports the place of the report, and whether the scratch file is kept.
     pub(crate) fn end(self, folder: &Path, complete: bool, args: &ReproduceSettings) -> Exit {
         run_folder::tell_report(folder);
         if !complete {
@@ -187,7 +187,7 @@ impl ReproducePlace {
 }
 
 impl Seat {
-    /// This machine.
+    /// The place on this machine.
     fn real(target: Option<&(Workbench, Media)>, named: Named<'_>) -> Result<Self, Fault> {
         let target = target.filter(|(bench, _)| world(bench).is_none());
         let cpus = match target {
@@ -202,7 +202,7 @@ impl Seat {
         })
     }
 
-    /// The simulated machine: the one of the target, or one of its own.
+    /// The place on the simulated machine: the target's, or one of its own.
     fn simulated(
         machine: &SimMachine,
         target: Option<&(Workbench, Media)>,
@@ -223,8 +223,8 @@ fn world(bench: &Workbench) -> Option<&World> {
     bench.workload.site.time.world()
 }
 
-/// The workload with which the target is opened: all block sizes, and a pattern that writes where
-/// any job writes.
+/// The workload for which the target is opened: all block sizes, and a pattern that writes if any
+/// job writes.
 fn request(
     target: &str,
     experiments: &[Experiment],
@@ -258,11 +258,10 @@ fn request(
     })
 }
 
-/// CPUs by their numbers, in the order in which jobs take them; `None` for the machine's order.
+/// CPU numbers in the order in which jobs take them; `None` for the machine's order.
 type Named<'a> = Option<&'a [CpuId]>;
 
-/// A place for counters without a disk, and the busy CPUs of a moment at rest; 0 where they cannot
-/// be read.
+/// A site without a disk, with the busy CPUs measured at rest; 0 if they cannot be read.
 fn at_rest() -> Site {
     let site = nowhere();
     Site {
@@ -271,7 +270,7 @@ fn at_rest() -> Site {
     }
 }
 
-/// A place for counters without a disk.
+/// A site without a disk.
 pub(super) fn nowhere() -> Site {
     Site::without_disk(Roots::live(), Clock::new())
 }

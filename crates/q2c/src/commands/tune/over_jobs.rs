@@ -1,4 +1,4 @@
-//! A run over several numbers of jobs: a run of its own for each, and one answer over them.
+//! A run over several numbers of jobs: a part for each number, and one answer over all.
 
 use super::{TuneFolder, tune_job};
 use crate::commands::diff::RunLimits;
@@ -17,7 +17,7 @@ use q2c_tune::TuneSettings;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Begins a new run, or goes on with the one in the folder `resumed`.
+/// Starts a new run, or resumes the one in the folder `resumed`.
 pub(super) fn run(
     mut spec: TuneSettings,
     scratch: Option<Scratch>,
@@ -25,8 +25,8 @@ pub(super) fn run(
     limits: &RunLimits<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Fault> {
-    // The largest number is looked at first: what is wrong with it ends the run before anything is
-    // measured, and its CPUs are those of the others.
+    // The largest number is checked first. A mistake in it then ends the run before anything is
+    // measured, and the other numbers use its CPUs.
     let bench = open_without_rest(&spec.request(), scratch.clone(), stop);
     let bench = bench.map_err(|fault| {
         if resumed.is_some() {
@@ -57,8 +57,8 @@ pub(super) fn run(
 
 struct TuneOverJobs<'a> {
     folder: RunDir,
-    /// The plan of all numbers. Its CPUs are those of the largest, and its background jobs have the
-    /// CPUs that the user named.
+    /// The plan of all numbers. Its CPUs are those of the largest number. Its background jobs have
+    /// the CPUs that the user named.
     spec: TuneSettings,
     scratch: Option<Scratch>,
     limits: &'a RunLimits<'a>,
@@ -90,9 +90,8 @@ impl TuneOverJobs<'_> {
         limits.end(exit, &path, &outcome?)
     }
 
-    /// Runs the numbers of jobs that are not complete, and adds the results of all to `runs`. It
-    /// ends at the first number that is stopped or fails. Returns that number and why it has no
-    /// result.
+    /// Runs the incomplete numbers of jobs, and adds the results of all to `runs`. Ends at the
+    /// first number that is stopped or fails. Returns that number and why it has no result.
     fn fill(&self, runs: &mut Vec<TuneResult>) -> Option<(u32, Fault)> {
         for &jobs in &self.spec.jobs {
             if self.stop.load(Ordering::Relaxed) || runs.last().is_some_and(|run| !run.complete) {
@@ -106,8 +105,8 @@ impl TuneOverJobs<'_> {
         None
     }
 
-    /// The result for one number of jobs: that of an earlier session if it is complete, else of a
-    /// run that is made now.
+    /// The result for one number of jobs, from an earlier session if it is complete, else from a
+    /// run made now.
     fn number(&self, jobs: u32) -> Result<TuneResult, Fault> {
         let path = self.folder.part(&tune_jobs::folder(jobs));
         let (spec, place) = match RunDir::inspect(&path) {
@@ -133,18 +132,18 @@ impl TuneOverJobs<'_> {
         tuned.outcome.map(|(result, _)| result)
     }
 
-    /// Writes and prints the result over all numbers of jobs. The error is that of the number that
-    /// failed, or of the writing.
+    /// Writes and prints the result over all numbers of jobs. The error comes from the number that
+    /// failed, or from the writing.
     fn tell(
         self,
         runs: Vec<TuneResult>,
         failed: Option<(u32, Fault)>,
     ) -> Result<TuneJobsResult, Fault> {
         let path = self.folder.path().to_owned();
-        // Without any run there is no result, as for one number of jobs.
+        // Without a single run there is no result, just as for one number of jobs.
         let failed = match failed {
             Some((_, failure)) if runs.is_empty() => return Err(failure),
-            // A run that was stopped before its first trial has no result, which is no failure.
+            // A run that was stopped before its first trial has no result, but did not fail.
             Some((_, failure)) if failure.exit() == Exit::Interrupted => None,
             other => other,
         };
@@ -160,7 +159,7 @@ impl TuneOverJobs<'_> {
         };
         run_folder::publish(self.folder, state, &result)?;
         if let Some((jobs, failure)) = failed {
-            // What was measured before is in the report.
+            // Earlier measurements are in the report.
             run_folder::tell_report(&path);
             let resume = run_folder::resume(&path);
             let message =

@@ -1,5 +1,5 @@
-//! The program that a run is for: its recording, which is made now or was named, and the workload
-//! that copies it.
+//! The program that a run is for: its recording, made now or named, and the workload that copies
+//! it.
 
 use crate::commands::capture::CaptureArgs;
 use crate::commands::capture::{CaptureCounter, Child, RunningCapture};
@@ -27,7 +27,7 @@ use tempfile::TempDir;
 pub(super) struct RecordedProgram {
     pub program: Program,
     trace: PathBuf,
-    /// The folder of a trace that was made now. It goes with this value.
+    /// The folder of a trace that was made now. Dropping this value removes it.
     _folder: Option<TempDir>,
 }
 
@@ -42,7 +42,7 @@ impl RecordedProgram {
     }
 }
 
-/// The program that the arguments name, recorded or read; `None` when they name none.
+/// The program that the arguments name, recorded or read; `None` if they name none.
 pub(super) fn recorded(
     args: &TuneSettings,
     stop: &AtomicBool,
@@ -56,7 +56,7 @@ pub(super) fn recorded(
     Ok(Some(recorded))
 }
 
-/// The program in the recording at `path`. One of another tool becomes a trace.
+/// The program in the recording at `path`. A recording of another tool is converted to a trace.
 fn of_file(path: &Path, args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram, Fault> {
     let named = path.display().to_string();
     let program = program(path, &named, args, stop)?;
@@ -98,7 +98,7 @@ fn of_command(args: &TuneSettings, stop: &AtomicBool) -> Result<RecordedProgram,
     })
 }
 
-/// Records into the new file `trace` while the command runs, and returns the trace's description.
+/// Records into the new file `trace` while the command runs. Returns the trace's description.
 fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<TraceMeta, Fault> {
     let roots = Roots::live();
     let name = disk(args);
@@ -132,7 +132,7 @@ fn capture(args: &TuneSettings, trace: &Path, stop: &AtomicBool) -> Result<Trace
     record::write(captured, writer)
 }
 
-/// The disk that is recorded, by name or by a file on it.
+/// The disk to record, by name or by a file on it.
 fn disk(args: &TuneSettings) -> String {
     let target = args.workload.target.clone();
     // A simulated target has no disk.
@@ -141,7 +141,7 @@ fn disk(args: &TuneSettings) -> String {
     named.unwrap_or_else(|| args.workload.run.out.display().to_string())
 }
 
-/// Refuses the recording of a command that failed. One that q2c ended after `--record-for` has not.
+/// Refuses the recording of a failed command; one that q2c ended after `--record-for` is fine.
 fn ended_well(args: &TuneSettings, command: &[String], meta: &TraceMeta) -> Result<(), Fault> {
     let status = meta.facts.get("command_status").map_or("", String::as_str);
     let by_signal = status.parse::<i32>().is_err();
@@ -186,7 +186,7 @@ fn program(
     })
 }
 
-/// A folder for a trace that is made now, in the folder for runs.
+/// A temporary folder inside the folder for runs, for a trace that is made now.
 fn folder(args: &TuneSettings) -> Result<TempDir, Fault> {
     let out = &args.workload.run.out;
     let made = fs::create_dir_all(out)
@@ -198,7 +198,7 @@ fn folder(args: &TuneSettings) -> Result<TempDir, Fault> {
     })
 }
 
-/// `tune` has no options for what a recording does not tell itself; `trace import` has.
+/// Advises `trace import`, which has options for what a recording lacks; `tune` has none.
 fn unread(fault: Fault) -> Fault {
     match fault.cause() {
         Some(

@@ -1,4 +1,4 @@
-//! The output of a watch, the terminal's screen or lines, and the keys that change it.
+//! The output of a watch, on the terminal's screen or as lines, and the keys that control it.
 
 use super::draw::{Head, draw};
 use super::state::WatchState;
@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(crate) enum WatchDisplay {
-    /// The whole screen of the terminal. It is given back when this value is dropped, and at a
+    /// The whole screen of the terminal. It is restored when this value is dropped, and after a
     /// panic.
     Screen(TerminalScreen),
     Lines {
-        /// Whether the lines go to stderr, because stdout is for the result alone.
+        /// True if the lines go to stderr, because stdout is reserved for the result.
         aside: bool,
     },
 }
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Gives the screen of the terminal back where it was taken over.
+/// Restores the terminal's screen if it was taken over.
 pub(crate) fn give_back_the_screen() {
     if TAKEN.swap(false, Ordering::AcqRel) {
         ratatui::restore();
@@ -36,14 +36,14 @@ pub(crate) struct TerminalScreen(DefaultTerminal);
 
 impl Drop for TerminalScreen {
     fn drop(&mut self) {
-        // The cursor comes back when the `DefaultTerminal` is dropped after this.
+        // Dropping the `DefaultTerminal` after this shows the cursor again.
         give_back_the_screen();
     }
 }
 
 impl WatchDisplay {
-    /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor,
-    /// and `plain` and `json` are false. Else prints the head of the lines.
+    /// Takes over the screen if stdin, stdout and stderr are a terminal that can move its cursor,
+    /// and neither `plain` nor `json` is set. Else prints the head of the lines.
     pub(crate) fn open(plain: bool, json: bool) -> Result<Self, Fault> {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -59,7 +59,7 @@ impl WatchDisplay {
         Ok(WatchDisplay::Screen(TerminalScreen(terminal)))
     }
 
-    /// The actions of the keys that were pressed since the last call; none where lines are shown.
+    /// The actions of the keys pressed since the last call; always empty for lines.
     pub(crate) fn asked(&mut self) -> Result<Vec<Action>, Fault> {
         let mut actions = Vec::new();
         if let WatchDisplay::Screen(_) = self {
@@ -70,8 +70,8 @@ impl WatchDisplay {
         Ok(actions)
     }
 
-    /// Prints the latest interval as a line, where lines are shown. Returns false when the reader
-    /// has closed the pipe.
+    /// Prints the latest interval if lines are shown. Returns false if the reader has closed the
+    /// pipe.
     pub(crate) fn tell(&self, state: &WatchState) -> Result<bool, Fault> {
         match (self, state.last()) {
             (WatchDisplay::Lines { aside }, Some(last)) => {
@@ -103,7 +103,7 @@ pub(crate) enum Action {
         up: bool,
     },
     Background,
-    /// Stops the screen, or lets it go on.
+    /// Freezes the screen, or lets it continue.
     Pause,
     Quit,
     /// Ends the watch as SIGINT does.
@@ -115,7 +115,7 @@ pub(crate) enum Action {
 pub(crate) const HELP: &str =
     "up/down, tab: method   left/right: ratio   b: background   p: pause   q: quit";
 
-/// The action that `event` asks for; `None` for other keys and for releases.
+/// The action that `event` triggers; `None` for other keys and for key releases.
 pub(crate) fn action(event: &Event) -> Option<Action> {
     let key = match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => key,

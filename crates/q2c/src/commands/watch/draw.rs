@@ -1,4 +1,4 @@
-//! Draws the screen. It depends on the state of the watch and on [`Head`] alone.
+//! Draws the screen, which depends only on the state of the watch and on [`Head`].
 
 mod charts;
 
@@ -15,16 +15,16 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// The facts on the screen that do not change during the watch.
+/// The constant facts on the screen.
 pub(crate) struct Head {
-    /// Target, block size, pattern and CPUs in words.
+    /// Target, block size, pattern and CPUs as text.
     pub job: String,
     pub interval: Nanos,
 }
 
-/// Fewest columns and lines that make room for a histogram beside the list of methods.
+/// Fewest columns and lines that fit a histogram beside the list of methods.
 const ROOMY: (u16, u16) = (72, 6);
-/// Lines of the list and the histogram above the charts where there are many.
+/// Lines of the list and the histogram above the charts on a tall screen.
 const ABOVE: u16 = 12;
 const COLOURS: [Color; 6] = [
     Color::Cyan,
@@ -35,7 +35,7 @@ const COLOURS: [Color; 6] = [
     Color::Red,
 ];
 
-/// Draws the whole screen. The last line has the help, or a note to the user.
+/// Draws the whole screen. The last line shows the help, or a note to the user.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     let line = Constraint::Length(1);
     let rows = [line, line, Constraint::Min(0), line];
@@ -59,8 +59,8 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     frame.render_widget(below, help);
 }
 
-/// The lines of the list and the histogram above the charts; `None` where there is no room for
-/// them, so that the list stands beside the charts.
+/// The lines of the list and the histogram above the charts. `None` if there is no room, so that
+/// the list goes beside the charts.
 fn room_above(body: Rect, list: u16, gauges: u16) -> Option<u16> {
     let (columns, lines) = ROOMY;
     let charts = |chart_lines| gauges * chart_lines + 1;
@@ -112,8 +112,8 @@ fn title(state: &WatchState, head: &Head) -> Line<'static> {
     line
 }
 
-/// The line that names the method in force, and what the kernel really did. Where it is wider than
-/// `width`, what the list says of the background is left out.
+/// The line with the method in force and what the kernel really did. If it is wider than `width`,
+/// the state of the background is left out, since the list shows it.
 fn now(state: &WatchState, width: u16) -> Line<'static> {
     let shown = state.shown(1);
     let names = state.names();
@@ -143,7 +143,7 @@ fn now(state: &WatchState, width: u16) -> Line<'static> {
     }
 }
 
-/// The methods to choose among with a mark at the selected one, and whether the background works.
+/// The methods to choose from, with a mark at the selected one, and the state of the background.
 fn list(state: &WatchState) -> Vec<Line<'static>> {
     let line = |(n, method): (usize, &LaneMethod)| {
         let (mark, weight) = if n == state.selected {

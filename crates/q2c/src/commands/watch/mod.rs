@@ -27,6 +27,7 @@ use state::{WatchOrder, WatchState};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// Longest wait for an interval before keys are read again.
 const PATIENCE: Duration = Duration::from_millis(40);
 
 pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
         Ok(capture) => (capture, None),
         Err(unseen) => (None, Some(LateWatch::Unseen(unseen))),
     };
-    // A capture needs a clock that it can be set beside.
+    // A capture needs the kernel's clock, so that its times can be compared.
     let workload = match &capture {
         Some(_) => bench.workload.beside_the_kernel(),
         None => bench.workload.clone(),
@@ -67,15 +68,15 @@ pub(crate) fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Fault> {
     let watched = q2c_watch::watch(&workload, plan, stop, follow);
     let (interrupted, mut end) = watched.or_exit(Exit::Environment)?;
     let WatchSession { state, display, .. } = watcher;
-    // The terminal is given back before anything is printed.
+    // The terminal is restored before anything is printed.
     drop(display);
     end.stopped |= interrupted?;
     end.late = end.late.take().or(unseen);
     conclude(args, &bench, state, end)
 }
 
-/// What is handed over of each interval beside the screen or the lines. Metrics are served from the
-/// CPU from which the lanes are listened to, since on another one they might take time of a lane.
+/// The outputs of each interval other than the screen or the lines. Metrics are served from the CPU
+/// of the listening thread, since elsewhere they might take time from a lane.
 fn stream(
     args: &WatchArgs,
     bench: &Workbench,
@@ -84,7 +85,7 @@ fn stream(
     let device = bench.target.path.as_str();
     let schema = args.workload.run.json.then_some(LINE_SCHEMA);
     let cpu = bench.workload.sampler_cpu;
-    // Where that CPU is not to be had, they are served from any.
+    // If that CPU is unavailable, they are served from any.
     let settle = move || {
         if let Some(cpu) = cpu {
             q2c_sys::thread::pin(cpu).ok();
@@ -112,7 +113,7 @@ struct WatchSession<'a> {
 }
 
 impl WatchSession<'_> {
-    /// Follows the watch to its end. Returns whether the user interrupted it.
+    /// Follows the watch to its end. Returns true if the user interrupted it.
     fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<bool, Fault> {
         self.display.draw(&self.state, &self.head)?;
         loop {
@@ -148,8 +149,8 @@ impl WatchSession<'_> {
         }
     }
 
-    /// Tells the latest interval to whoever wants it. Returns false when the reader of the lines
-    /// has closed the pipe.
+    /// Passes the latest interval to all outputs. Returns false if the reader of the lines has
+    /// closed the pipe.
     fn tell(&mut self) -> Result<bool, Fault> {
         let read = self.display.tell(&self.state)?;
         match self.stream.wants().then(|| self.state.line()).flatten() {
@@ -169,13 +170,13 @@ impl WatchSession<'_> {
     }
 }
 
-/// Whether a watch of `seconds` is over at `end_ns`. A microsecond may be missing: slices have
-/// whole nanoseconds, so the last one may end a few of them early.
+/// True if a watch of `seconds` is over at `end_ns`. It may be a microsecond short, since slices
+/// have whole nanoseconds and the last one may end a few early.
 fn reached(end_ns: u64, seconds: f64) -> bool {
     end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
 }
 
-/// Prints the result, if there is an interval, and returns the exit code of how the watch ended.
+/// Prints the result if there is an interval. Returns the exit code for the end of the watch.
 fn conclude(
     args: &WatchArgs,
     bench: &Workbench,
@@ -270,7 +271,7 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// The block size of the workload. The error says what is wrong with sizes and times.
+    /// The block size of the workload. The error says what is wrong with sizes or times.
     pub(crate) fn block_size(&self) -> Result<Bytes, String> {
         let [bs] = self.workload.bs[..] else {
             let sizes: Vec<String> = self.workload.bs.iter().map(Bytes::to_string).collect();
@@ -288,7 +289,7 @@ impl WatchArgs {
         Ok(bs)
     }
 
-    /// The methods to choose among, the first of which runs at the start; at least one.
+    /// The methods to choose from, at least one. The first one runs at the start.
     pub(crate) fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
         let own_rules = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
         let mut methods: Vec<LaneMethod> = self.policy.iter().cloned().chain(own_rules).collect();
@@ -300,7 +301,7 @@ impl WatchArgs {
 }
 
 /// The methods without `--policy` and `--rule`: the baselines, Linux's rule, and the best published
-/// rules: `min`, which has windows, and `pas`, which learns from every completion.
+/// rules. These are `min`, which has windows, and `pas`, which learns from every completion.
 fn standard() -> Vec<LaneMethod> {
     let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
     let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
@@ -309,7 +310,7 @@ fn standard() -> Vec<LaneMethod> {
     methods
 }
 
-/// A method as it is typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
+/// A method as typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
 fn method(text: &str) -> Result<LaneMethod, SpecError> {
     Ok(match text {
         "poll" => LaneMethod::Poll,
@@ -327,7 +328,7 @@ fn each(text: &str) -> Result<Nanos, String> {
     time_within(text, ms(100)..=ms(86_400_000))
 }
 
-/// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).
+/// Parses the seconds of a watch or of steering: 0.1 to 86,400 (a day).
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     seconds_within(text, 0.1..=86_400.0)
 }

@@ -1,5 +1,5 @@
-//! The state of a watch: the methods to choose among, the method that runs, and the intervals that
-//! were seen. This module uses neither device nor terminal.
+//! The state of a watch: the methods to choose from, the running method, and the intervals so far.
+//! This module uses neither device nor terminal.
 
 use super::display::Action;
 use q2c_model::Nanos;
@@ -11,29 +11,28 @@ use q2c_watch::{WorkloadInterval as Seen, by_method, counts, latency, mode, numb
 #[derive(Clone, Debug)]
 pub(crate) enum WatchOrder {
     Method(LaneMethod),
-    /// Let the background work (true) or rest.
+    /// Turns the background on (true) or off.
     Background(bool),
 }
 
-/// The state of a watch. [`WatchState::act`] turns the action of a key into an order. The caller
-/// gives the order to the workload, and then calls [`WatchState::ordered`] with the number that the
-/// workload gave to it. Intervals come with [`WatchState::see`]; each has the number of the order
-/// in force.
+/// The state of a watch. [`WatchState::act`] turns a key's action into an order. The caller gives
+/// it to the workload, and then calls [`WatchState::ordered`] with the number that the workload
+/// assigned. Intervals come with [`WatchState::see`], each with the number of the order in force.
 pub(crate) struct WatchState {
-    /// The methods to choose among. Keys change the ratio of the selected one.
+    /// The methods to choose from. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
     pub selected: usize,
-    /// Whether the background was asked to work; `None` when there is no background.
+    /// True if the background was turned on; `None` without a background.
     pub background: Option<bool>,
-    /// A note to the user, which lasts until the next key; empty for none.
+    /// A note to the user, which stays until the next key; empty for none.
     pub note: String,
-    /// The method that was asked for, and whether the background was, by the number of the order.
+    /// For each order number, the requested method, and true if the background was turned on.
     /// Number 0 is the start.
     orders: Vec<(LaneMethod, bool)>,
-    /// Number of the latest interval's order, and the time at which the order came into force, ns.
+    /// Number of the latest interval's order, and the time at which that order took effect, ns.
     current: (u64, u64),
-    /// The methods seen, each with the state of the background. An interval's method is an index
-    /// here.
+    /// The methods so far, each with the state of the background. An interval's method is an index
+    /// into this list.
     rows: Vec<(LaneMethod, bool)>,
     intervals: Vec<WatchInterval>,
     counts: WatchCounts,
@@ -50,16 +49,16 @@ pub(crate) struct ShownIntervals {
     pub latency: LatencyCounts,
 }
 
-/// Intervals kept for the summary at most: a day of seconds. When there are more, the older half is
+/// Most intervals stored for the summary: a day of seconds. If there are more, the older half is
 /// dropped.
 const KEPT: usize = 86_400;
-/// The parameter that keys change: the share of the statistic that is slept.
+/// The parameter that keys change: the share of the statistic to sleep.
 pub(crate) const RATIO: &str = "ratio";
-/// Steps of a ratio from 0 to 1.
+/// Number of steps of a ratio from 0 to 1.
 const RATIO_STEPS: f64 = 20.0;
 
 impl WatchState {
-    /// The state at the start: the first of `methods` runs, and the background works, if there is
+    /// The state at the start: the first of `methods` runs, and the background is on, if there is
     /// one.
     pub(crate) fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
         WatchState {
@@ -78,7 +77,7 @@ impl WatchState {
         }
     }
 
-    /// Does what a key asks for. Returns the order that has to be given to the workload, if any.
+    /// Carries out a key's action. Returns the order to give to the workload, if any.
     pub(crate) fn act(&mut self, action: Action) -> Option<WatchOrder> {
         self.note.clear();
         match action {
@@ -132,7 +131,7 @@ impl WatchState {
         }
     }
 
-    /// The workload has taken the latest order, and calls it `number`. Numbers go up by one.
+    /// Records that the workload took the latest order as `number`. Numbers increase by one.
     pub(crate) fn ordered(&mut self, number: u64) {
         debug_assert_eq!(number, self.orders.len() as u64);
         let method = self.methods[self.selected].clone();
@@ -189,13 +188,13 @@ impl WatchState {
         self.rows.iter().position(|known| known == row)
     }
 
-    /// The row in which intervals of `method` are counted while the background is as it is now;
-    /// `None` before the first of them.
+    /// The row that counts intervals of `method` with the present state of the background; `None`
+    /// before the first of them.
     pub(crate) fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
         self.row_of(&(method.clone(), self.background == Some(true)))
     }
 
-    /// True if the latest order has been in force for `period`. The next method is due then.
+    /// True if the latest order has been in force for `period`, so that the next method is due.
     pub(crate) fn is_order_over(&self, period: Nanos) -> bool {
         let latest = self.orders.len() as u64 - 1;
         let end_ns = self.intervals.last().map_or(0.0, |i| i.end_s * 1e9);
@@ -206,7 +205,7 @@ impl WatchState {
         self.frozen.is_some()
     }
 
-    /// The last `n` intervals, or those that were there when the screen was stopped.
+    /// The last `n` intervals; on a frozen screen, those at the moment of freezing.
     pub(crate) fn shown(&self, n: usize) -> ShownIntervals {
         self.frozen.clone().unwrap_or_else(|| self.latest(n))
     }
@@ -220,7 +219,7 @@ impl WatchState {
         }
     }
 
-    /// The methods of the rows so far. Their numbers are not filled in.
+    /// The methods of the rows so far, without their figures.
     pub(crate) fn names(&self) -> Vec<WatchMethod> {
         let row = |(method, background): &(LaneMethod, bool)| {
             WatchMethod::new(method.clone().into(), *background)
@@ -228,8 +227,8 @@ impl WatchState {
         self.rows.iter().map(row).collect()
     }
 
-    /// Ends the watch. Returns a row per method, the intervals, and the number of intervals that
-    /// were not kept.
+    /// Ends the watch. Returns a row per method, the stored intervals, and the number of dropped
+    /// intervals.
     pub(crate) fn end(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
         let methods = by_method(&self.rows, &self.intervals);
         (methods, self.intervals, self.not_kept)
@@ -240,15 +239,15 @@ impl WatchState {
     }
 }
 
-/// Intervals drawn at most: a minute of the shortest ones (100 ms).
+/// Most intervals that are drawn: a minute of the shortest ones (100 ms).
 const MINUTE: usize = 600;
 
-/// The rule with its ratio at the next step, or the note why there is none.
+/// The rule with its ratio at the next step, or a note that there is none.
 fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
     let mut params = policy.params().into_iter();
     let ratio = params.find(|(name, _)| *name == RATIO);
     let (_, value) = ratio.ok_or("this rule has no ratio")?;
-    // A ratio between two steps goes to the nearest step above or below.
+    // A ratio between two steps moves to the nearest step above or below.
     let steps = value * RATIO_STEPS;
     let next = if up {
         (steps + 1e-9).floor() + 1.0

@@ -15,8 +15,8 @@ fn devices_of_known_truth_are_compared() {
         let time = entry(&result, "separations", "metric", "completion time");
         assert_eq!(sum["separates"], true, "{result}");
         assert_eq!(time["separates"], false, "{result}");
-        // The fast device has a quarter of the service time. Both pay for the same wake-up, so the
-        // ratio of the sums is larger than a quarter.
+        // The fast device has a quarter of the service time. Both have the same wake-up cost, so
+        // the ratio of the sums is larger than a quarter.
         let ratio = number(sum, "/ratio/ratio");
         assert!((0.2..0.9).contains(&ratio), "{ratio}");
         let better = entry(&result, "verdict", "kind", "better");
@@ -34,7 +34,7 @@ fn devices_of_known_truth_are_compared() {
 
         let done = folder.q2c(format!("{compare} --mode outstanding"));
         let outstanding = only(&json(&done)).clone();
-        // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
+        // The trace has one request in flight for 100 us of every 2 ms, so it is idle for 95 %.
         let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
         let share = number(idles, "/share");
         assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
@@ -45,13 +45,13 @@ fn devices_of_known_truth_are_compared() {
         );
         let time = entry(&outstanding, "separations", "metric", "completion time");
         assert_eq!(time["separates"], true);
-        // The replay does 500 requests of 400 us one after the other.
+        // The replay does 500 requests of 400 us, one after the other.
         let completion = number(&outstanding, "/devices/0/completion_s/median");
         assert!((0.2..0.9).contains(&completion), "{completion}");
     });
 }
 
-/// Half of the requests lie beyond the end of the smaller file. It has less to do, and must not be
+/// Half of the requests lie beyond the end of the smaller file. It has less work, and must not be
 /// called better for that.
 #[test]
 fn devices_that_do_not_do_the_same_work_are_not_compared() {
@@ -74,7 +74,7 @@ fn devices_that_do_not_do_the_same_work_are_not_compared() {
     });
 }
 
-/// Half of the trace's requests are writes. They are left out, so the answer is on reads alone.
+/// Half of the trace's requests are writes, which are left out. So the answer covers only reads.
 #[test]
 fn an_answer_without_the_writes_says_reads_only() {
     let folder = Place::new();
@@ -94,7 +94,7 @@ fn an_answer_without_the_writes_says_reads_only() {
     assert_eq!(reads["treatment"], "skip");
     let sums = entry(only(&result), "verdict", "kind", "sums-of-u2c");
     assert_eq!(sums["not_captured"]["no-disk"], "sim:2ms,servers=4");
-    // That is said before anything is replayed, and how long it may all take.
+    // That is reported before anything is replayed, and so is the possible length of the run.
     let place = |phrase: &str| done.stderr.find(phrase);
     let at = |phrase: &str| place(phrase).unwrap_or_else(|| panic!("{}", done.stderr));
     let begins = at("run folder ");

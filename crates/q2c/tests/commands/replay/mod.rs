@@ -9,14 +9,14 @@ mod timed;
 
 use crate::program::*;
 
-/// How such CSV files are read.
+/// The options to read CSV files with latencies.
 const CSV: &str = "--format csv --unit us \
     --columns submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
-/// As [`CSV`], of files without latencies.
+/// The options to read CSV files without latencies.
 const NO_ENDS: &str = "--format csv --unit us \
     --columns submit_ns=submit,offset=offset,bytes=size,op=op";
 
-/// Makes a trace of reads. A row has the start and the latency in us, and the block.
+/// Makes a trace of reads. A row has the start and the latency in us, and the block number.
 fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf {
     let path = folder.join("trace.csv");
     let mut text = "submit,took,offset,size,op\n".to_owned();
@@ -30,12 +30,12 @@ fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf 
     parquet
 }
 
-/// Makes a trace of 500 requests per second for a second, which take 100 us each.
+/// Makes a trace of 500 requests in one second, which take 100 us each.
 fn evenly(folder: &Path) -> PathBuf {
     trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
 }
 
-/// The result of a replay, `arguments` of which name trace, target and options.
+/// The result of a replay; `arguments` name trace, target and options.
 fn replayed(folder: &Path, arguments: &str) -> Value {
     let line = format!("replay {arguments} --json --max-lateness 1s");
     run_q2c(folder, &line).json()
@@ -45,7 +45,7 @@ fn json(done: &Finished) -> Value {
     strict_json(&done.stdout)
 }
 
-/// The report of the result that a command printed, in one line.
+/// The report on a command's result, in one line.
 fn report_text(folder: &Path, done: &Finished) -> String {
     let path = folder.join("told.json");
     fs::write(&path, &done.stdout).unwrap();

@@ -21,11 +21,11 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
     });
 }
 
-/// Requests come at random, 20 000 per second, and take 100 us each, so two are in flight on
-/// average. The device has the same mean service time, but its times differ (with equal times,
-/// requests that were submitted together would complete together). The number in flight follows the
-/// trace request by request when the next request is submitted as soon as a completion allows it. A
-/// thread that slept until then was off by 13 to 18 %.
+/// Requests come at random, 20,000 per second, and take 100 us each, so two are in flight on
+/// average. The device has the same mean service time, but its times vary. (With equal times,
+/// requests submitted together would complete together.) The number in flight follows the trace
+/// request by request, if each request is submitted as soon as a completion allows it. A thread
+/// that slept until then was off by 13 to 18 %.
 #[test]
 fn in_flight_follows_the_trace_on_a_like_device() {
     timed(|| {
@@ -42,7 +42,7 @@ fn in_flight_follows_the_trace_on_a_like_device() {
             "replay {} sim:lognormal=100us/0.3,servers=64 --mode outstanding --json",
             trace.display()
         );
-        // Other tests may take the CPUs for some time, so the best of several replays counts.
+        // Other tests may use the CPUs for some time, so the best of several replays counts.
         let error = |_| {
             let result = json(&folder.q2c(&command_line));
             assert_eq!(result["issued"], 4000, "{result}");
@@ -53,9 +53,9 @@ fn in_flight_follows_the_trace_on_a_like_device() {
     });
 }
 
-/// The trace has 64 requests in flight at a time. A device that may have only 16 in flight is
-/// measured and found saturated. A device that answers at once has nothing in flight: then the
-/// replay measures the replayer, and is not valid.
+/// The trace has 64 requests in flight. A device limited to 16 in flight is measured and found
+/// saturated. A device that answers at once has nothing in flight: the replay then measures the
+/// replayer, and is invalid.
 #[test]
 fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
     timed(|| {
@@ -66,7 +66,7 @@ fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
             let replay = format!("replay trace.parquet {target} --mode outstanding --json");
             json(&folder.q2c(replay))
         };
-        // Where other tests take the CPUs, a replay is late, says so, and is repeated.
+        // If other tests use the CPUs, a replay is late, says so, and is repeated.
         let mut replays = (0..5).map(|_| on("sim:lognormal=100us/0.3,servers=16 --in-flight 16"));
         let capped = replays.find(|result| result["valid"] == true);
         let capped = capped.expect("one of five replays that is valid");

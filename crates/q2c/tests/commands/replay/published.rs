@@ -1,7 +1,7 @@
 use super::*;
 
 /// The published comparison has two traces, replayed timed and outstanding on two devices. One of
-/// the samples loads the devices for a moment, the other leaves them idle; neither has completions.
+/// the samples loads the devices briefly, the other leaves them idle; neither has completions.
 #[test]
 fn one_run_fills_the_published_tables() {
     const TEST: &str = "one_run_fills_the_published_tables";
@@ -44,7 +44,7 @@ fn one_run_fills_the_published_tables() {
             assert_eq!(one["job"]["count"], "blocks");
         }
     }
-    // A device takes 2 ms for each request, the other 0.1 ms; both also have what wake-ups take.
+    // One device takes 2 ms for each request, the other 0.1 ms; both also have wake-ups.
     let requests = number(&comparisons[0], "/trace/requests");
     for (at, service_s) in [(0, 0.002), (1, 0.0001)] {
         let sum = number(&comparisons[0]["devices"][at], "/sum_u2c_s/min");
@@ -62,7 +62,7 @@ fn one_run_fills_the_published_tables() {
         " of 4 comparisons better,  | . Judged by sums of U2C | outstanding (blocks), idle time squeezed | what was in flight is taken from its timed replay on sim:2ms,servers=64",
     );
     let csv = folder.done("report told.json --csv");
-    // A head, and 2 traces x 2 modes x 2 devices x 2 trials.
+    // One header, and 2 traces x 2 modes x 2 devices x 2 trials.
     assert_eq!(csv.lines().count(), 1 + 16);
     assert!(csv.starts_with("trace,mode,device,trial,"), "{csv}");
 }

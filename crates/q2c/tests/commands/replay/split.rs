@@ -1,11 +1,11 @@
 use super::*;
 use std::process::Command;
 
-/// A loop device over a file; it is taken down when this value is dropped.
+/// A loop device over a file; dropping this value removes it.
 struct Loop(String);
 
 impl Loop {
-    /// Sets one up that takes at most `most_kb` KiB at a time. `Err` says why that is not possible.
+    /// Creates one that takes at most `most_kb` KiB per request. `Err` says why that is impossible.
     fn new(file: &Path, most_kb: u32) -> Result<Loop, String> {
         fs::write(file, vec![0x5a; 32 << 20]).map_err(|e| e.to_string())?;
         let mut command = Command::new("losetup");
@@ -34,10 +34,10 @@ impl Drop for Loop {
     }
 }
 
-/// Two devices that differ in the longest request that they take. The one that takes 64 KiB splits
-/// requests of 128 KiB in two, of 256 KiB in four and of 512 KiB in eight. All the same the sum of
-/// Q2C has one term for each request. The Q2C of a request lies within its U2C, so the sum cannot
-/// be above that of U2C; the sum over parts is several times as large.
+/// Two devices that differ in their longest request. The one with 64 KiB splits requests of 128 KiB
+/// in two, of 256 KiB in four and of 512 KiB in eight. The sum of Q2C still has one term for each
+/// request. A request's Q2C lies within its U2C, so the sum cannot exceed that of U2C. The sum over
+/// parts is several times as large.
 #[test]
 fn a_split_request_is_one_term_of_the_sum() {
     let folder = Place::on_disk();
@@ -68,20 +68,20 @@ fn a_split_request_is_one_term_of_the_sum() {
     }
 }
 
-/// Checks the sums of all trials in which the capture lacks nothing. `Err` when there is none on a
-/// device.
+/// Checks the sums of all trials in which the capture lost nothing. `Err` if a device has no such
+/// trial.
 fn sums(result: &Value) -> Result<(), String> {
     for (at, parts) in [(0, 200.0), (1, 50.0 * f64::from(1 + 2 + 4 + 8))] {
         let device = &only(result)["devices"][at];
         let trials = device.list("trials");
-        // A bio that may not wait and would have to be split is queued again by a thread that may.
-        // It is no lost I/O; 150 of the requests are of this kind on one device.
+        // A bio that may not wait but must be split is queued again by a thread that may wait. It
+        // is not a lost I/O; 150 of the requests on one device are of this kind.
         for trial in trials.iter().filter(|trial| trial["whole"] == true) {
             let [shown, lost] = ["/q2c_ios", "/q2c_lost"].map(|count| number(trial, count));
             assert!(shown + lost >= 200.0, "{trial}");
             assert!(shown < 200.0 || lost < 150.0, "{trial}");
         }
-        // Where the kernel left out events of the capture, some terms are missing, and it says so.
+        // If the kernel left out events, some terms are missing, and the trial says so.
         let complete = trials.iter().filter(|trial| trial["q2c_lost"] == 0);
         let complete: Vec<&Value> = complete.filter(|trial| trial["whole"] == true).collect();
         if complete.is_empty() {

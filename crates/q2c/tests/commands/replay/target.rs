@@ -29,7 +29,7 @@ fn writes_are_read_unless_the_target_is_named_again() {
     fs::write(&target, &before).unwrap();
     let target = target.to_str().unwrap();
     let mut text = "submit,offset,size,op\n".to_owned();
-    // The offsets span twice the target's size, so half of the requests begin again at its start.
+    // The offsets span twice the target's size, so half of the requests wrap to its start.
     (0..512).for_each(|n| text += &format!("{},{},4096,write\n", n * 100, n * 4096));
     folder.put("writes.csv", text);
     let command_line = format!("replay writes.csv {target} {NO_ENDS} --json --max-lateness 1s");
@@ -69,7 +69,7 @@ fn devices_are_mapped_to_targets() {
     assert_eq!(texts(&result, "targets", "path"), ["sim:100us", "null"]);
     assert_eq!(result["issued"].as_u64(), Some(200));
     assert_eq!(result["changed"]["no-target"].as_u64(), Some(100));
-    // One target gets 100 requests of 100 us; the other one takes next to no time.
+    // One target gets 100 requests of 100 us; the other one takes almost no time.
     let sum = number(&result, "/sum_u2c_s");
     assert!((0.01..1.0).contains(&sum), "{result}");
 }
@@ -101,7 +101,7 @@ fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
     assert!(!blocks.any(|block| block.iter().all(old)));
 }
 
-/// Of two processes that take turns, the requests of one are replayed, and the result says so.
+/// Only the requests of one of two alternating processes are replayed, and the result says so.
 #[test]
 fn one_process_is_replayed_alone() {
     let folder = Place::new();
@@ -125,7 +125,7 @@ fn one_process_is_replayed_alone() {
         let only = format!("only requests of process {process}");
         assert!(said.contains(&only), "{said}");
     }
-    // The part counts from the trace's first request.
+    // Times of `--part` count from the trace's first request.
     let part = folder.q2c(format!("{command_line} --process 9 --part 0s..100ms"));
     assert_eq!(json(&part)["issued"].as_u64(), Some(75), "{}", part.stderr);
     let none = folder.q2c(format!("{command_line} --process fio"));

@@ -12,7 +12,7 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
         let figure = |name: &str| number(&result, name);
         // The last request is due at 0.998 s and takes 200 us.
         assert!((0.9980..2.0).contains(&figure("/completion_s")), "{result}");
-        // The sum is that of 500 requests of 200 us.
+        // The sum has 500 requests of 200 us.
         assert!((0.1..2.0).contains(&figure("/sum_u2c_s")), "{result}");
         assert!(figure("/sum_u2c_intended_s") >= figure("/sum_u2c_s"));
         assert_eq!(result["issued"].as_u64(), Some(500));
@@ -31,9 +31,9 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
     });
 }
 
-/// What a run took, by its own account, is at most what a clock beside it shows, however busy the
-/// machine is, and at least what its trial took. The commands begin in the middle of a second of
-/// the clock of day, so that a length counted from the second's begin would be too long by half.
+/// The length that a run reports must not exceed a clock outside, however busy the machine is, nor
+/// be less than its trial's. The commands start in the middle of a second of the time of day. So a
+/// length counted from the second's start would be half a second too long.
 #[test]
 fn a_run_takes_no_longer_than_the_clock_beside_it() {
     let folder = Place::new();
@@ -62,7 +62,7 @@ fn a_run_can_be_drawn_again() {
     let trace = evenly(folder.path());
     let how = "sim:200us,servers=4 --speed 4 --max-lateness 1s";
     let printed = folder.done(format!("replay {} {how}", trace.display()));
-    // The latest run is drawn.
+    // Without a name, the latest run is drawn.
     assert_eq!(folder.done("report"), printed);
     let text = folder.text(folder.run().join("result.json"));
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
@@ -72,7 +72,7 @@ fn a_run_can_be_drawn_again() {
 fn a_device_too_slow_for_the_trace_is_found_saturated() {
     timed(|| {
         let folder = Place::new();
-        // The trace has 20 000 requests per second, and the device serves 5 000.
+        // The trace has 20,000 requests per second, and the device serves 5,000.
         let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
         let trace = trace.display();
         let command_line =
@@ -80,14 +80,14 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
         let result = json(&folder.q2c(&command_line));
         assert_eq!(result["saturated"], true, "{result}");
         assert_eq!(result["valid"], true, "{result}");
-        // The 64 places in flight are taken after about 80 requests; the other requests wait.
+        // The 64 places in flight are used up after about 80 requests; the other requests wait.
         assert!(number(&result, "/stalled") > 3000.0, "{result}");
         assert!((0.8..2.0).contains(&number(&result, "/completion_s")));
         assert!(number(&result, "/in_flight/most") <= 64.0);
     });
 }
 
-/// With `--spin` the submitting thread takes its CPU for the second that the trace lasts. Otherwise
+/// With `--spin` the submitting thread uses its CPU for the second that the trace lasts. Otherwise
 /// it sleeps between requests, which are 2 ms apart.
 #[test]
 fn spinning_takes_a_cpu_and_sleeping_does_not() {
@@ -96,8 +96,7 @@ fn spinning_takes_a_cpu_and_sleeping_does_not() {
         let trace = evenly(folder.path());
         let command_line = format!("replay {} null --json --max-lateness 1s", trace.display());
         let spin = format!("{command_line} --spin");
-        // Other processes may use the CPUs at the same time and make wake-ups late, so one of
-        // several pairs has to pass.
+        // Other processes may use the CPUs and delay wake-ups, so one of several pairs has to pass.
         let pair = |_| {
             let results = [&command_line, &spin].map(|line| json(&folder.q2c(line)));
             let spin_settings = results.each_ref().map(|result| &result["job"]["spin"]);

@@ -1,20 +1,20 @@
-//! Finds the law nearest to the points, by linear least squares with three unknowns, of which the
+//! Finds the law closest to the points, by linear least squares with three unknowns, of which the
 //! second and third must not be negative.
 
 use super::Usl;
 use crate::stats::mean;
 
 const MOST_STEPS: usize = 300;
-/// Damping of the first step, as a share of each column's size.
+/// Damping of the first step, relative to each column's size.
 const FIRST_DAMPING: f64 = 1e-3;
-/// The largest damping: beyond it a step moves the parameters by nothing that matters.
+/// The largest damping; beyond it, a step hardly moves the parameters.
 const MOST_DAMPING: f64 = 1e6;
-/// A step that gains less than this share of the cost does not help.
+/// A step counts as an improvement only if it lowers the cost by more than this share.
 const LEAST_GAIN: f64 = 1e-12;
 
-/// By relative residuals, among the laws with costs at 0 or above.
+/// Fits the law by relative residuals, with sigma and kappa at 0 or above.
 pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
-    // y is taken in units of its mean, so that the unit of X does not matter.
+    // y is divided by its mean, so that the unit of X does not matter.
     let y: Vec<f64> = data.iter().map(|(n, x)| n / x).collect();
     let unit = mean(&y);
     let relative = data.iter().zip(&y).map(|(&(n, _), y)| (n, y / unit));
@@ -43,9 +43,9 @@ fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
     data.iter().map(|point| residual(point).powi(2)).sum()
 }
 
-/// Levenberg-Marquardt steps on 1 - y/m until none helps, more damped after one that did not. A
-/// long step may lead out of the positive parameters and back to where it began, so the refinement
-/// ends only where short ones do not help either.
+/// Makes Levenberg-Marquardt steps on 1 - y/m until none helps, with more damping after a step that
+/// did not help. A long step may leave the positive parameters and lead back to its start, so the
+/// refinement ends only if short steps do not help either.
 fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
     for _ in 0..MOST_STEPS {
@@ -60,7 +60,7 @@ fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
 }
 
 /// The slope of 1 - y/m is (y / m^2) terms, so the undamped next point solves (y / m^2) terms p = 2
-/// y / m - 1; damping asks each parameter, in its column's size, to stay.
+/// y / m - 1. Damping pulls each parameter to its old value, by its column's size.
 fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
     let row = |&(n, y): &(f64, f64)| {
         let m = model(p, n);
@@ -79,11 +79,11 @@ fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
 
 type WeightedRow = ([f64; 3], f64);
 
-/// Unknowns that may differ from 0. The best solution without a negative number within any of these
-/// sets is the constrained one: the problem is convex, and every face is tried.
+/// Sets of unknowns that may differ from 0. Of the solutions without a negative number, the best is
+/// the constrained one: the problem is convex, and every face is tried.
 const SETS: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
 
-/// The solution with all unknowns at 0 or above and the first above it; `None` when there is none.
+/// The solution with all unknowns at 0 or above and the first above 0, if there is one.
 fn non_negative(rows: &[WeightedRow]) -> Option<[f64; 3]> {
     let feasible = |x: &[f64; 3]| x[0] > 0.0 && x.iter().all(|&v| v >= 0.0 && v.is_finite());
     let solutions = SETS.iter().filter_map(|set| solve(rows, set));
@@ -96,8 +96,8 @@ fn squares(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
     rows.iter().map(|row| off(row).powi(2)).sum()
 }
 
-/// Unknowns outside `set` are 0. Modified Gram-Schmidt and back substitution, each pass done twice
-/// because the columns of large numbers of jobs are nearly parallel.
+/// Solves for the unknowns in `set`; the others are 0. Uses modified Gram-Schmidt and back
+/// substitution, each pass twice, because the columns for many jobs are nearly parallel.
 fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
     let column = |&c: &usize| rows.iter().map(|(f, _)| f[c]).collect();
     let mut columns: Vec<Vec<f64>> = set.iter().map(column).collect();
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_falling_line_has_no_slope_left() {
-        // The best line is 4 - x; with the slope held at 0 the mean of 4, 3, 2 is best.
+        // The best line is 4 - x. With the slope held at 0, the mean of 4, 3, 2 is best.
         let row = |x| ([1.0, f64::from(x), 0.0], 4.0 - f64::from(x));
         let rows: Vec<WeightedRow> = (0..3).map(row).collect();
         let x = non_negative(&rows).unwrap();

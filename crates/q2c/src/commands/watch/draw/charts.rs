@@ -10,12 +10,13 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, SparklineBar};
 
-/// A chart shows at least this many seconds. Where columns are few, several intervals share one.
+/// A chart shows at least this many seconds. With few columns, several intervals share one.
 const SHOWN_S: f64 = 60.0;
 /// Width of the name and the number of a gauge, columns.
 const NUMBERS: u16 = 19;
-/// Width of the least and the largest value, where they stand beside the number.
+/// Width of the smallest and the largest value next to the number, columns.
 const SCALE: u16 = 19;
+/// Most lines of a chart.
 pub(super) const LINES: u16 = 4;
 
 static BEHIND: Gauge = Gauge {
@@ -29,12 +30,12 @@ pub(super) struct Charts {
     gauges: Vec<&'static Gauge>,
     shown: ShownIntervals,
     names: Vec<WatchMethod>,
-    /// Intervals that a chart shows at least.
+    /// Fewest intervals that a chart shows.
     minute: usize,
 }
 
 impl Charts {
-    /// What is drawn in at most `width` columns.
+    /// The charts to draw in at most `width` columns.
     pub(crate) fn new(state: &WatchState, head: &Head, width: u16) -> Self {
         let minute = (SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
         let behind = state.background.is_some().then_some(&BEHIND);
@@ -52,9 +53,9 @@ impl Charts {
         self.gauges.len() as u16
     }
 
-    /// Draws the charts, each as high as there is room, and the marks of changes below them. The
-    /// least and the largest value stand below the number; where a chart has one line they stand
-    /// beside it, if `wide`.
+    /// Draws the charts, as high as there is room, and below them the marks of changes. The
+    /// smallest and the largest value are below the number. In a chart of one line they are beside
+    /// it, if `wide`.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, wide: bool) {
         let count = self.count();
         let height = (area.height.saturating_sub(1) / count).clamp(1, LINES);
@@ -116,12 +117,12 @@ impl Charts {
     }
 }
 
-/// Divides a row into the place of the numbers, `numbers` wide, and that of the chart.
+/// Divides a row into the area of the numbers, which is `numbers` columns wide, and the chart.
 fn split_row(numbers: u16, row: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Length(numbers), Constraint::Min(0)]).areas(row)
 }
 
-/// A place without its last columns, so that the chart has a gap before it.
+/// An area without its last columns, so that there is a gap before the chart.
 fn narrower(place: Rect) -> Rect {
     const GAP: u16 = 3;
     Rect {
@@ -131,7 +132,7 @@ fn narrower(place: Rect) -> Rect {
 }
 
 /// The line below the charts: a mark at each column in which the method changed, and the method's
-/// name where it fits before the next mark.
+/// name if it fits before the next mark.
 fn changes(columns: &[WatchColumn], names: &[WatchMethod], width: usize) -> String {
     let mut line = vec![' '; width];
     let at: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
@@ -163,20 +164,20 @@ fn short(method: &WatchMethod) -> (String, String) {
     (rule.to_owned(), format!("{rule}{ratio}{background}"))
 }
 
-/// A column has one interval, or several when the chart has fewer columns than a minute has
+/// A column of a chart. It holds several intervals if the chart has fewer columns than a minute has
 /// intervals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchColumn {
     numbers: Vec<WatchNumbers>,
-    /// The method at the end of the column, as a row of `WatchState::names`. `None` in a column
-    /// without intervals, and while the method changes.
+    /// The method at the end of the column, as an index into `WatchState::names`. `None` without
+    /// intervals, and while the method changes.
     pub method: Option<usize>,
-    /// Whether the method changed within the column, or at its begin.
+    /// True if the method changed within the column, or at its start.
     pub changed: bool,
 }
 
 impl WatchColumn {
-    /// The value of each interval; `None` where it has none.
+    /// The value of each interval; `None` for an interval without one.
     pub(crate) fn values(
         &self,
         value: fn(&WatchNumbers) -> Option<f64>,
@@ -184,7 +185,7 @@ impl WatchColumn {
         self.numbers.iter().map(value)
     }
 
-    /// The mean of `value` over the intervals that have one; `None` when none has.
+    /// The mean of `value` over the intervals that have one; `None` if none has.
     pub(crate) fn mean(&self, value: fn(&WatchNumbers) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.values(value).flatten().collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -197,8 +198,8 @@ impl WatchColumn {
     }
 }
 
-/// The last `width` columns, the newest to the right, with empty ones to the left of the first. As
-/// many intervals share a column as are needed to show `minute` intervals.
+/// The last `width` columns, the newest at the right, padded with empty ones at the left. So many
+/// intervals share a column that at least `minute` intervals are shown.
 pub(crate) fn columns(shown: &ShownIntervals, width: usize, minute: usize) -> Vec<WatchColumn> {
     let per_column = minute.div_ceil(width.max(1)).max(1);
     let mut columns: Vec<WatchColumn> = Vec::new();
@@ -258,7 +259,7 @@ mod tests {
         assert!(many.iter().all(|c| !c.changed));
     }
 
-    /// Six intervals a minute on three columns make two per column. The first of the two has an
+    /// Six intervals per minute on three columns make two per column. The first of the two has an
     /// even number since the start.
     #[test]
     fn several_intervals_share_a_column() {

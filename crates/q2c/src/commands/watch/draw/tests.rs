@@ -15,7 +15,7 @@ fn head() -> Head {
     }
 }
 
-/// The lines of the screen, without the blanks at their ends.
+/// The lines of the screen, without trailing blanks.
 fn screen(state: &WatchState, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(frame, state, &head())).unwrap();
@@ -32,7 +32,7 @@ fn state(background: bool) -> WatchState {
     WatchState::new(vec![LaneMethod::Poll, rule("mean:50%,100ms")], background)
 }
 
-/// A second of one lane with so many I/Os.
+/// A second of one lane with this number of I/Os.
 fn lane(ios: u64) -> PhaseStats {
     PhaseStats {
         lanes: 1,
@@ -43,7 +43,7 @@ fn lane(ios: u64) -> PhaseStats {
 }
 
 /// Adds a second under the order `order`, with `ios` I/Os of 50 us. Hybrid polling handled
-/// `handled` of them: each was asked to sleep 20 us and slept 25 us, and a quarter of them missed.
+/// `handled` of them: each was asked to sleep 20 us and slept 25 us, and a quarter missed.
 fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
     let begin = state.last().map_or(0, |last| (last.end_s * 1e9) as u64);
     state.see(&Seen {
@@ -83,7 +83,7 @@ fn five_seconds() -> WatchState {
     state
 }
 
-/// Every number stands beside its name. The bars are shares of the largest value, or of 100 %. The
+/// Every number is next to its name. The bars are shares of the largest value, or of 100 %. The
 /// change of method is marked.
 #[test]
 fn a_known_state() {
@@ -125,7 +125,7 @@ fn a_change_further_left_has_its_name() {
     (0..10).for_each(|_| second(&mut state, 1, 1_600, 1_600));
     let shown = screen(&state, 112, 24);
     assert_eq!(shown[22].trim_start(), "^mean 50%", "{shown:#?}");
-    // With more lines the least and the largest value are named.
+    // With more lines, the smallest and the largest value are shown.
     let scales = shown.iter().filter(|line| line.contains("..")).count();
     assert_eq!(scales, 7, "{shown:#?}");
     let iops = shown.iter().find(|line| line.starts_with("IOPS"));
@@ -133,7 +133,7 @@ fn a_change_further_left_has_its_name() {
     assert!(iops.unwrap().contains(scale), "{shown:#?}");
 }
 
-/// Five methods, a background, and two minutes of seconds; every latency of a second is another.
+/// Five methods, a background, and two minutes of seconds, each with another latency.
 fn two_minutes() -> WatchState {
     let rule = |text: &str| LaneMethod::Hybrid(text.parse().unwrap());
     let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
@@ -175,7 +175,7 @@ fn a_histogram_stands_beside_the_list() {
     });
 }
 
-/// Nothing is missing on an ordinary terminal, also with the charts of late time.
+/// Nothing is missing on an ordinary terminal, even with the charts of late time.
 #[test]
 fn everything_is_there_at_80_by_24() {
     let mut state = two_minutes();

@@ -83,8 +83,8 @@ fn what_cannot_be_done_is_said_and_not_ordered() {
 }
 
 /// Polling, then `mean`, which is ordered in the third second and in force from the fourth on. A
-/// rule settles for two of its periods (200 ms here) and at least 250 ms, so the first second of
-/// `mean` does not count, and the others do.
+/// rule settles for two of its periods (200 ms here), and at least for 250 ms. So the first second
+/// of `mean` does not count, and the others do.
 #[test]
 fn intervals_belong_to_the_method_in_force() {
     let mut state = state();
