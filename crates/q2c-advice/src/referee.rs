@@ -181,7 +181,7 @@ impl Referee {
         Noise::from_cells(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
-    /// What KIOPS/core of all methods divides by.
+    /// The divisor of KIOPS/core, the same for all methods.
     pub fn cores(&self) -> PerCore {
         cores_of(self.tried.iter().map(|t| t.trials.as_slice()))
     }

@@ -32,11 +32,11 @@ pub struct Recorder {
     kind: RecorderBackend,
     refused: Option<ProbeError>,
     other: Option<Box<Other>>,
-    /// What the part by BPF lacked, in a recording that switched to tracefs.
+    /// I/Os and events that the part by BPF lacked, if the recording switched to tracefs.
     before: Missing,
 }
 
-/// What a recording by BPF needs to switch to tracefs.
+/// The inputs of a recording by BPF, kept in case it must switch to tracefs.
 struct Other {
     roots: Roots,
     disks: Vec<Disk>,

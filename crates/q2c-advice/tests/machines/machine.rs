@@ -132,7 +132,7 @@ impl DriftingMachine {
         vec![self.diary.clone()]
     }
 
-    /// What the trial recorded, kept I/O by I/O: the truth does not come from the code under test.
+    /// Keeps what a trial recorded, I/O by I/O, so that no code under test makes the truth.
     fn remember(&mut self, recording: &LaneRecording) {
         for i in 0..recording.len() {
             let io = q2c_sim::unpack(recording.ios[i]);

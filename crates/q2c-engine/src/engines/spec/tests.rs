@@ -131,7 +131,7 @@ fn a_helper_is_placed_once() {
     assert!(placed.has_helper() && !spec("io_uring").has_helper());
 }
 
-/// Whether an engine refuses interrupt, poll and hybrid at this depth, in this order.
+/// An entry for interrupt, poll and hybrid: true if the engine refuses it at this depth.
 fn refused(text: &str, depth: u16) -> [bool; 3] {
     let rule: PolicySpec = "fixed:1us".parse().expect("a rule");
     let hybrid = Wait::Hybrid(rule.build(1).remove(0));
