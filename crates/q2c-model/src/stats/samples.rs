@@ -125,7 +125,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
     let mut rng = Rng::new(seed);
     let mut draw = |values: &[f64]| drawn_median(values, &mut rng);
     let ratios: Vec<f64> = (0..2_000).map(|_| draw(&a) / draw(&b)).collect();
-    let ResampledRange { low, high } = ResampledRange::from_draws(&ratios).unwrap_or_default();
+    let ResampledRange { low, high } = ResampledRange::from_draws(&ratios)?;
     Some(Ratio {
         ratio: median(&a) / base,
         low,

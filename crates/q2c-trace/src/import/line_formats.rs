@@ -12,11 +12,8 @@ use super::{
 };
 use q2c_model::{Bytes, DevId, Nanos, Op, TraceMeta};
 
-/// The cells of a line. The longest format has 9.
-type LineCells<'a> = Cells<'a, 9>;
-
-/// A format of lines. Its defaults are those of most formats.
-pub(super) trait LineFormat {
+/// A format of lines, of which the first `N` cells are read. Its defaults are those of most formats.
+pub(super) trait LineFormat<const N: usize> {
     const SPEC: Spec;
     const HELP: &'static str;
     /// What a line holds, for messages.
@@ -38,11 +35,11 @@ pub(super) trait LineFormat {
         import: Self::import,
     };
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine>;
+    fn row(cells: &Cells<'_, N>, stated: &Stated) -> Result<Row, BadLine>;
 
     #[inline]
     fn parse(line: &[u8], stated: &Stated) -> Parse {
-        let cells = LineCells::from_line(line, Self::SEPARATOR, Self::CELLS, Self::LINE)?;
+        let cells = Cells::from_line(line, Self::SEPARATOR, Self::CELLS, Self::LINE)?;
         if Self::HEADER == Some(cells.get(0)) {
             return Ok(None);
         }
@@ -67,7 +64,7 @@ pub(super) trait LineFormat {
 /// since 1970, the opcode is `R` or `W`. There is no header.
 pub(super) struct Alibaba;
 
-impl LineFormat for Alibaba {
+impl LineFormat<5> for Alibaba {
     const SPEC: Spec = Spec {
         unix: true,
         ..Spec::lines("alibaba", "Unix time")
@@ -78,7 +75,7 @@ impl LineFormat for Alibaba {
     const HEADER: Option<&[u8]> = Some(b"device_id");
     const UNITS: Stated = Stated::in_units(TimeUnit::Microseconds, Bytes(1));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
         let number = device(cells.get(0), "device_id")?;
         let op = letter(cells.get(1), "opcode")?;
         let sector = address(cells.get(2), stated.offsets, "offset")?;
@@ -99,7 +96,7 @@ impl LineFormat for Alibaba {
 /// 1 for reads, unless stated otherwise.
 pub(super) struct DiskSim;
 
-impl LineFormat for DiskSim {
+impl LineFormat<5> for DiskSim {
     const SPEC: Spec = Spec::lines("disksim", "as in the source");
     const HELP: &str = "DiskSim ASCII: time device block blocks flags; needs the unit (ms in DiskSim's own files); --read-flag 0 where 0 is a read";
     const LINE: &str = "5 numbers: time device block blocks flags";
@@ -108,7 +105,7 @@ impl LineFormat for DiskSim {
     const USES: &[O] = &[O::Unit, O::OffsetUnit, O::ReadFlag, O::Sort];
     const UNITS: Stated = Stated::in_units(TimeUnit::Nanoseconds, Bytes(512));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
         let start = time(cells.get(0), stated.unit, "time")?;
         let number = device(cells.get(1), "device")?;
         let sector = address(cells.get(2), stated.offsets, "block")?;
@@ -151,7 +148,7 @@ impl LineFormat for DiskSim {
 /// operation is `R` or `W`. The hash may be missing and is ignored.
 pub(super) struct Fiu;
 
-impl LineFormat for Fiu {
+impl LineFormat<8> for Fiu {
     const SPEC: Spec = Spec::lines("fiu", "as in the source");
     const HELP: &str = "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)";
     const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
@@ -159,7 +156,7 @@ impl LineFormat for Fiu {
     const SEPARATOR: Separator = Separator::Blanks;
     const UNITS: Stated = Stated::in_units(TimeUnit::Nanoseconds, Bytes(512));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 8>, stated: &Stated) -> Result<Row, BadLine> {
         let start = time(cells.get(0), stated.unit, "ts")?;
         let pid = device(cells.get(1), "pid")?;
         let sector = address(cells.get(3), stated.offsets, "lba")?;
@@ -186,7 +183,7 @@ impl LineFormat for Fiu {
 /// 1; the minor number is the disk's.
 pub(super) struct Msr;
 
-impl LineFormat for Msr {
+impl LineFormat<7> for Msr {
     const SPEC: Spec = Spec {
         unix: true,
         ends: true,
@@ -201,7 +198,7 @@ impl LineFormat for Msr {
     const USES: &[O] = &[O::Sort];
     const UNITS: Stated = Stated::in_units(TimeUnit::Nanoseconds, Bytes(1));
 
-    fn row(cells: &LineCells<'_>, _: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 7>, _: &Stated) -> Result<Row, BadLine> {
         let start = file_time(cells.get(0))?;
         let host = cells.get(1);
         let name = Name::if_fits(host).filter(|_| !host.is_empty());
@@ -235,7 +232,7 @@ fn file_time(cell: &[u8]) -> Result<Nanos, BadLine> {
 /// generated, and ends when it was finished, if the file has that time.
 pub(super) struct Nexus5;
 
-impl LineFormat for Nexus5 {
+impl LineFormat<8> for Nexus5 {
     const SPEC: Spec = Spec {
         ends: true,
         ..Spec::lines("nexus5", "as in the source")
@@ -247,7 +244,7 @@ impl LineFormat for Nexus5 {
     const SEPARATOR: Separator = Separator::Blanks;
     const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(512));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 8>, stated: &Stated) -> Result<Row, BadLine> {
         let sector = address(cells.get(0), stated.offsets, "address")?;
         whole_number(cells.get(1), "sectors")?;
         let bytes = length(cells.get(2), Bytes(1), "bytes")?;
@@ -291,14 +288,14 @@ impl LineFormat for Nexus5 {
 /// start. The opcode is `R` or `W` in either case.
 pub(super) struct Spc;
 
-impl LineFormat for Spc {
+impl LineFormat<5> for Spc {
     const SPEC: Spec = Spec::lines("spc", "from the recording's start");
     const HELP: &str = "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)";
     const LINE: &str = "5 cells or more: ASU,LBA,size,opcode,timestamp";
     const CELLS: (usize, usize) = (5, usize::MAX);
     const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(512));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
         let number = device(cells.get(0), "ASU")?;
         let sector = address(cells.get(1), stated.offsets, "LBA")?;
         let bytes = length(cells.get(2), Bytes(1), "size")?;
@@ -320,7 +317,7 @@ impl LineFormat for Spc {
 /// Offset and size are in bytes. A type that was lost with the response becomes `other`.
 pub(super) struct Systor17;
 
-impl LineFormat for Systor17 {
+impl LineFormat<6> for Systor17 {
     const SPEC: Spec = Spec {
         unix: true,
         ends: true,
@@ -334,7 +331,7 @@ impl LineFormat for Systor17 {
     const USES: &[O] = &[O::Unit, O::Sort];
     const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(1));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 6>, stated: &Stated) -> Result<Row, BadLine> {
         let start = time(cells.get(0), stated.unit, "Timestamp")?;
         let latency = match cells.get(1) {
             b"" => KnownTime::UNKNOWN,
@@ -364,7 +361,7 @@ impl LineFormat for Systor17 {
 /// sizes as well, in bytes; the option for the offset unit reads them.
 pub(super) struct Tencent;
 
-impl LineFormat for Tencent {
+impl LineFormat<5> for Tencent {
     const SPEC: Spec = Spec {
         unix: true,
         ..Spec::lines("tencent", "Unix time")
@@ -376,7 +373,7 @@ impl LineFormat for Tencent {
     const HEADER: Option<&[u8]> = Some(b"Timestamp");
     const UNITS: Stated = Stated::in_units(TimeUnit::Seconds, Bytes(512));
 
-    fn row(cells: &LineCells<'_>, stated: &Stated) -> Result<Row, BadLine> {
+    fn row(cells: &Cells<'_, 5>, stated: &Stated) -> Result<Row, BadLine> {
         let start = time(cells.get(0), stated.unit, "Timestamp")?;
         let sector = address(cells.get(1), stated.offsets, "Offset")?;
         let bytes = sector_length(cells.get(2), stated.sizes, "Size")?;

@@ -229,14 +229,24 @@ impl<'a> Intake<'a> {
         self.sink.number_devices();
     }
 
+    /// Nothing stands before the push, so that the large record is made in its place.
     #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
-        if self.taken == 0 {
-            self.sink.begin(&self.origin)?;
-        }
         record.id = self.taken;
         self.taken += 1;
-        Ok(self.batch.push(record, self.sink)?)
+        self.batch.0.push(record);
+        if self.batch.0.len() == RecordBuffer::LEN {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        let is_first = self.taken == self.batch.0.len() as u64;
+        if is_first {
+            self.sink.begin(&self.origin)?;
+        }
+        self.batch.flush(self.sink)
     }
 
     pub(super) fn bad(&mut self, position: u64, bad: BadLine) -> Result<(), ImportError> {
@@ -257,7 +267,7 @@ impl<'a> Intake<'a> {
         if self.taken == 0 {
             return Err(empty(self.path, lines, self.skipped.total()));
         }
-        self.batch.flush(self.sink)?;
+        self.flush()?;
         let unit = if self.is_binary { "bytes" } else { "lines" };
         let name = self.path.file_name().unwrap_or_default().display();
         let facts = self.skipped.facts(unit);

@@ -21,6 +21,7 @@ pub(crate) struct Cells<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Cells<'a, N> {
+    #[inline]
     pub(crate) fn split(line: &'a [u8], separator: Separator) -> Self {
         let mut cells: [&[u8]; N] = [b""; N];
         let mut count = 0;
@@ -48,6 +49,7 @@ impl<'a, const N: usize> Cells<'a, N> {
     }
 
     /// Splits a line, which must have at least `least` and at most `most` cells.
+    #[inline]
     pub(crate) fn from_line(
         line: &'a [u8],
         separator: Separator,
@@ -82,6 +84,7 @@ pub(crate) fn whole_number(cell: &[u8], field: &'static str) -> Result<u64, BadL
     digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
 }
 
+#[inline]
 fn digits(cell: &[u8]) -> Option<u64> {
     const FIT: usize = 19;
     if cell.is_empty() {
@@ -96,6 +99,11 @@ fn digits(cell: &[u8]) -> Option<u64> {
         }
         return (most == 0).then_some(value);
     }
+    many_digits(cell)
+}
+
+#[cold]
+fn many_digits(cell: &[u8]) -> Option<u64> {
     // The standard library would accept a sign.
     let digits = str::from_utf8(cell).ok()?;
     digits.parse().ok().filter(|_| cell[0] != b'+')
